@@ -133,7 +133,7 @@ def test_message_graphs_are_told_what_tables_promise(
     graph = goal_of([(0, 1)], tmp_path)
     options = ["--torus", "4x4", "--fail", "node:5", "--tables", str(tmp_path / "tables.json")]
     assert run(["simulate", str(graph), *options]) == 0
-    assert "note: tables of rules angara are free of deadlock with bubble" in capsys.readouterr().err
+    assert "note: tables of rules angara are deadlock-free with bubble" in capsys.readouterr().err
 
 
 def drawn_failures(dice: random.Random) -> tuple[list[int], list[bool], list[tuple[int, int]], list[int]]:

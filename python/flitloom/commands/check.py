@@ -21,7 +21,7 @@ def command(
         typer.Argument(help="A plan or a placement (.json), or tables: .json, .csv, .npz, an OpenSM dump."),
     ] = None,
     fabric: Annotated[
-        Path | None, typer.Option(help="File with what ibnetdiscover prints, for tables of a subnet.")
+        Path | None, typer.Option(help="File with the output of ibnetdiscover, for tables of a subnet.")
     ] = None,
     network: options.Network = None,
     lft: Annotated[Path | None, typer.Option(help="With --fabric: opensm-lfts.dump.")] = None,
@@ -68,7 +68,7 @@ def command(
 
     Of a plan: every route, every port and link, the duration, the bound, that the engine runs it in the
     planned time under any arbitration scheme, and whether late nodes can cause a deadlock. Of tables: every
-    pair, every hop, every rule, and freedom from deadlock. Of a placement: loads, ports, hop-bytes, and the
+    pair, every hop, every rule, and absence of deadlock. Of a placement: loads, ports, hop-bytes, and the
     certificates of its bounds.
 
     Prints the shortest cycle of channels that can wait for each other if there is one. Ends with exit

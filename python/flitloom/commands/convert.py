@@ -51,8 +51,8 @@ def command(
 ) -> None:
     """Write a plan of a collective operation, a trace of messages, or a file of BookSim2 in another format.
 
-    Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits keep others from it.
-    Third-party files do not say what links there are: --torus or --mesh does.
+    Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits exclude others.
+    Third-party files do not name the network: give --torus or --mesh.
 
     \b
     For example:

@@ -25,7 +25,9 @@ def curve(
     compared: shared.Compared,
     overrules: Annotated[
         list[str] | None,
-        typer.Argument(help="What overrules a file of BookSim2, as num_vcs=4.", metavar="NAME=VALUE"),
+        typer.Argument(
+            help="Options that override a file of BookSim2, e.g. num_vcs=4.", metavar="NAME=VALUE"
+        ),
     ] = None,
     rates: shared.Rates = "0.02:0.4:0.02",
     packets: shared.Packets,
@@ -40,7 +42,7 @@ def curve(
 
     Per load: warm-up as long as the network needs, a measured stretch, and the wait for its packets; accepted
     load, latency from generation (with a 95 % confidence interval) and percentiles, network latency from
-    injection, and how evenly sources are served. Beyond saturation there is no latency: it is said instead.
+    injection, and how evenly sources are served. Beyond saturation no latency is printed.
     Where a case saturates between two loads, those between them are measured too (--refine).
     A file of BookSim2 (.cfg, or its spec) runs as BookSim2 runs it, injection_rate being each of --rates.
 
@@ -139,7 +141,7 @@ def saturation(
 ) -> None:
     """Find the load at which each case saturates, by bisection below the bound of its routing, on all cores.
 
-    One row per case: the saturation, the latency just below it, and what the routing allows at best. The
+    One row per case: the saturation, the latency just below it, and what the routing allows at most. The
     last line says what each case gains over the first one.
 
     \b

@@ -43,8 +43,8 @@ def ramp(
 ) -> None:
     """Let the load rise slowly, and find where the network no longer follows: its critical load.
 
-    Its middle is printed: the load in the middle of the average that first falls short. The default takes as
-    long as the ramp of state-propagation-throttling-2015; shorter ones are known less well.
+    Printed is the load in the middle of the first average that falls short. The default takes as
+    long as the ramp of state-propagation-throttling-2015; shorter ones are less precise.
 
     \b
     For example:
@@ -73,10 +73,10 @@ def step(
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 10_000,
     then: Annotated[
         str | None,
-        typer.Option(help="Another pattern that follows the first, as shfl.", metavar="NAME"),
+        typer.Option(help="Another pattern that follows the first, e.g. shfl.", metavar="NAME"),
     ] = None,
     at: Annotated[
-        int | None, typer.Option(min=1, help="Cycle from which on it is in force. [default: half of the run]")
+        int | None, typer.Option(min=1, help="Cycle of the change. [default: half of the run]")
     ] = None,
     packets: shared.Packets,
     router: shared.Router,
@@ -165,7 +165,7 @@ def burst(
     json: options.Json = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None,
 ) -> None:
-    """Send packets of all nodes at once into an empty network: how long it takes, and how old they grow.
+    """Send packets of all nodes at once into an empty network: the duration, and the ages of packets.
 
     \b
     For example:

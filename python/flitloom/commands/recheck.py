@@ -20,12 +20,12 @@ def command(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Routing tables or a plan (.json), or a placement, which brings its certificates."
+            help="Routing tables or a plan (.json), or a placement, which includes its certificates."
         ),
     ] = None,
     certificate: Annotated[Path | None, typer.Argument(help="Its certificate (.json).")] = None,
     rules: Annotated[
-        str | None, typer.Option(help="Rules that the tables were checked with, as angara.", metavar="NAME")
+        str | None, typer.Option(help="Rules that the tables were checked with, e.g. angara.", metavar="NAME")
     ] = None,
     program: Annotated[
         bool, typer.Option("--program", help="Print where the program is, to read it or run it alone.")

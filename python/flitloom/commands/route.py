@@ -45,7 +45,7 @@ def command(
         typer.Option(
             "--fabric",
             "--graph",
-            help="File with what ibnetdiscover prints: tables for OpenSM go to the folder of --out.",
+            help="File with the output of ibnetdiscover: tables for OpenSM go to the folder of --out.",
         ),
     ] = None,
     mode: Annotated[
@@ -56,7 +56,7 @@ def command(
         Path | None,
         typer.Option(
             "--from",
-            help="With --fabric: tables to repair by few changes (a folder, or a dump as opensm-lfts.dump).",
+            help="With --fabric: tables to repair by few changes (a folder or a dump, opensm-lfts.dump).",
         ),
     ] = None,
     reversible: Annotated[
@@ -73,7 +73,7 @@ def command(
             "traffic must stop before those tables are repaired.",
         ),
     ] = False,
-    lanes: Annotated[int, typer.Option(help="With --fabric: virtual lanes there are, 1 to 8.")] = 8,
+    lanes: Annotated[int, typer.Option(help="With --fabric: number of virtual lanes, 1 to 8.")] = 8,
     spare_lanes: Annotated[
         int,
         typer.Option(

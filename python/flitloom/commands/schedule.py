@@ -76,7 +76,7 @@ def command(
         ),
     ] = None,
     as_one: Annotated[
-        bool, typer.Option("--as-one", help="Operation: no barriers; a node goes on when it can.")
+        bool, typer.Option("--as-one", help="Operation: no barriers; a node continues when it can.")
     ] = False,
     guard: Annotated[
         str,
@@ -306,7 +306,7 @@ def _say_of_failures(operation: str | None) -> None:
     other = (
         "flitloom collective --fail goes" if operation else "flitloom route --fail and simulate --tables go"
     )
-    screen.say(f"note: packets keep to shortest routes, which failed parts may cut; {other} around them")
+    screen.say(f"note: packets keep to minimal routes, which failed parts may cut; {other} around them")
 
 
 def _best_known(network: Network, traffic: Any, **search: Any) -> Plan:

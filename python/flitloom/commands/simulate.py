@@ -25,14 +25,14 @@ def command(
     spec: Annotated[
         Path | None,
         typer.Argument(
-            help="An experiment in TOML (options overrule it), a message graph (.goal, .bin, .et), a plan "
+            help="An experiment in TOML (options override it), a message graph (.goal, .bin, .et), a plan "
             "of a collective operation (.json), or a file of BookSim2 (.cfg, or without an ending)."
         ),
     ] = None,
     overrules: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What overrules a file of BookSim2, as injection_rate=0.3.", metavar="NAME=VALUE"
+            help="Options that override a file of BookSim2, e.g. injection_rate=0.3.", metavar="NAME=VALUE"
         ),
     ] = None,
     *,

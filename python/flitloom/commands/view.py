@@ -77,7 +77,7 @@ def command(
     if fabric is not None and network is not None:
         raise SpecError("give either --fabric or --network")
     if live == (file is not None or named is not None) or (file is None and fail and named is None):
-        raise SpecError("name a file to show, or give --live for a page that simulates by itself")
+        raise SpecError("name a file to show, or give --live for a page with the engine inside")
     if twist and torus is None:
         raise SpecError.at("--twist", "no torus is named", "write --torus 4x4x8 --twist")
     if fail and named is None and not twist:

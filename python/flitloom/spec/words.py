@@ -84,7 +84,7 @@ FIELDS: dict[str, dict[str, Option]] = {
         "mesh": Option(
             str, "Sizes of a mesh, e.g. 8x8.", metavar="SIZES", field="sizes", several="8x8,16x16"
         ),
-        "wrap": Option(str, "Per dimension, whether it wraps, as yes,no.", metavar="YES,NO,..."),
+        "wrap": Option(str, "Per dimension, whether it wraps, e.g. yes,no.", metavar="YES,NO,..."),
         "twist": Option(bool, "With --torus: a twisted one, of sizes like 4x4x8 or 4x8x8."),
         "fail": Option(
             list, "A failed part: node:3 or link:0-1. May be repeated.", metavar="PART", field="failed_links"
@@ -120,7 +120,7 @@ FIELDS: dict[str, dict[str, Option]] = {
     "router": {
         "preset": Option(
             str,
-            "Router of a paper, t15, s07 or cup-stacking; other options overrule its fields.",
+            "Router of a paper, t15, s07 or cup-stacking; other options override its fields.",
             metavar="NAME",
         ),
         "channels": Option(
@@ -154,18 +154,18 @@ FIELDS: dict[str, dict[str, Option]] = {
     "run": {
         "throttle": Option(
             str,
-            f"Injection throttle: {one_of('throttles')}, as spth:margin=8.",
+            f"Injection throttle: {one_of('throttles')}, e.g. spth:margin=8.",
             "none",
             "RULE",
             among="throttles",
             several="none,spth:8, or all",
         ),
         "seed": Option(int, "Seed of everything random.", "1"),
-        "stop_at": Option(int, "Look at the totals at the start of this cycle, e.g. 1000."),
+        "stop_at": Option(int, "End at the start of this cycle and report the totals, e.g. 1000."),
         "cycle_limit": Option(int, "Fail if not everything is delivered before this cycle, e.g. 100000."),
         "settings": Option(
             list,
-            "Change a field of the spec, as router.buffer=8. May be repeated.",
+            "Change a field of the spec, e.g. router.buffer=8. May be repeated.",
             metavar="FIELD=VALUE",
             names=("--set",),
         ),

@@ -26,7 +26,7 @@ def say_of_rules(tables: Tables, router: Router) -> None:
     if bubble != (lanes is None) and not rules.any_walk:
         needed = "bubble flow control" if lanes is None else f"{lanes} virtual channels and no bubbles"
         screen.say(
-            f"note: tables of rules {rules.name} are free of deadlock with {needed}; with "
+            f"note: tables of rules {rules.name} are deadlock-free with {needed}; with "
             f"{router.flow_control} flow control packets may get stuck (a deadlock is reported)"
         )
 

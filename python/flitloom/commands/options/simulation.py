@@ -33,13 +33,13 @@ class Brought(Group):
     placement: Annotated[
         Path | None,
         typer.Option(
-            help="Ranks on their nodes: a placement made by flitloom place (.json). It brings the network "
-            "and, without other traffic, its messages."
+            help="Ranks on their nodes: a placement made by flitloom place (.json). It includes the network "
+            "and, without other traffic, the messages."
         ),
     ] = None
     resume: Annotated[
         Path | None,
-        typer.Option(help="Go on with the simulation in this file, as long.flit, instead of a spec."),
+        typer.Option(help="Continue the simulation in this file, e.g. long.flit, instead of a spec."),
     ] = None
     plan: Annotated[
         Path | None, typer.Option(help="A plan made by flitloom schedule (.json), instead of a spec.")
@@ -97,7 +97,9 @@ class Kept(Group):
 
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Save the simulation to this file, as long.flit, now and then and at Ctrl-C."),
+        typer.Option(
+            help="Save the simulation to this file, e.g. long.flit, at intervals (--every) and at Ctrl-C."
+        ),
     ] = None
     every: Annotated[str, typer.Option(help="Time between two checkpoints, e.g. 60s or 10m.")] = "60s"
     threads: Annotated[
