@@ -62,7 +62,7 @@ def test_one_lane_on_a_ring_is_called_a_deadlock(tmp_path, capsys):
     dump = tmp_path / "out" / "opensm-lfts.dump"
     assert command(capsys, "check", "--fabric", file, "--lft", dump)[0] == 1
     asked = ("simulate", "--graph", file, "--length", 40, "--buffer", 2, "--json")
-    code, text, _ = command(capsys, *asked, "--tables", dump)
+    code, text, _ = command(capsys, *asked, "--tables", dump, "--channels", 1)
     facts = json.loads(text)
     assert (code, facts["outcome"], len(facts["waits"])) == (1, "deadlock", 5)
     code, text, _ = command(capsys, *asked, "--tables", tmp_path / "out")

@@ -4,8 +4,8 @@ use crate::errors::spec_error;
 use flitloom_core::{
     fabric::{self, Graph, Grid, Lattice},
     forwarding::{
-        self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest,
-        HostPacket, LaneRule, LevelReader, Links, MAX_LANES, Mode, MotionEnd, SERVICE_LEVELS,
+        self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
+        LevelReader, MAX_LANES, Mode, SERVICE_LEVELS,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -56,7 +56,7 @@ pub fn recognise<'py>(
     Ok(Some(facts))
 }
 
-fn graph(py: Python<'_>, hosts: Vec<u32>, cables: &PyReadonlyArray2<'_, u32>) -> PyResult<Graph> {
+pub fn graph(py: Python<'_>, hosts: Vec<u32>, cables: &PyReadonlyArray2<'_, u32>) -> PyResult<Graph> {
     Graph::new(hosts, &ends(cables)).map_err(|error| spec_error(py, "fabric", error))
 }
 
@@ -73,7 +73,7 @@ fn dimension_order(graph: &Graph, coordinates: Option<Coordinates>) -> Option<Di
 }
 
 /// The entries of an array, row by row.
-fn entries<T: numpy::Element + Copy>(array: &PyReadonlyArray2<'_, T>) -> Vec<T> {
+pub fn entries<T: numpy::Element + Copy>(array: &PyReadonlyArray2<'_, T>) -> Vec<T> {
     match array.as_slice() {
         Ok(entries) => entries.to_vec(),
         Err(_) => array.as_array().iter().copied().collect(),
@@ -279,75 +279,26 @@ pub fn check_forwarding<'py>(
 }
 
 /// Start of every switch's table, and entries with a lane per service level.
-type LaneTables<'py> = (PyReadonlyArray1<'py, u64>, PyReadonlyArray2<'py, u8>);
+pub type LaneTables<'py> = (PyReadonlyArray1<'py, u64>, PyReadonlyArray2<'py, u8>);
 
 fn lane_rule(tables: Option<LaneTables<'_>>, lanes: u8) -> LaneRule {
     match tables {
         None => LaneRule::Identity(lanes.clamp(1, MAX_LANES as u8)),
-        Some((start, entries)) => LaneRule::Tables {
-            start: start.as_array().iter().map(|&start| start as usize).collect(),
-            entries: entries
-                .as_array()
-                .rows()
-                .into_iter()
-                .map(|row| std::array::from_fn::<u8, SERVICE_LEVELS, _>(|level| row[level]))
-                .collect(),
-        },
+        Some(tables) => {
+            let (start, entries) = lane_entries(&tables);
+            LaneRule::Tables { start, entries }
+        }
     }
 }
 
-/// Sends packets (source host, destination row, flits, start) over tables as [`check_forwarding`] takes them.
-#[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
-pub fn send_packets<'py>(
-    py: Python<'py>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'py, u32>,
-    roots: Vec<u32>,
-    following: PyReadonlyArray2<'py, u32>,
-    levels: Option<PyReadonlyArray2<'py, u8>>,
-    tables: Option<LaneTables<'py>>,
-    lanes: u8,
-    packets: PyReadonlyArray2<'py, u64>,
-    buffer: u32,
-    latency: u32,
-    limit: u64,
-) -> PyResult<Bound<'py, PyDict>> {
-    let graph = graph(py, hosts, &cables)?;
-    let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
-    let rule = lane_rule(tables, lanes);
-    let next: Vec<u32> = entries(&following);
-    let packets: Vec<HostPacket> = packets
-        .as_array()
-        .rows()
-        .into_iter()
-        .map(|row| HostPacket {
-            source: row[0] as u32,
-            destination: row[1] as u32,
-            flits: row[2] as u32,
-            start: row[3],
-        })
-        .collect();
-    let motion = py.detach(|| {
-        let table = Forwarding::new(graph.switches(), roots, next);
-        let links = Links { buffer, latency };
-        forwarding::send(&graph, &table, levels.as_deref(), &rule, &packets, links, limit)
-    });
-    let (outcome, waits) = match &motion.end {
-        MotionEnd::Delivered => ("delivered", &[][..]),
-        MotionEnd::Deadlock(waits) => ("deadlock", &waits[..]),
-        MotionEnd::Limit => ("limit", &[][..]),
-    };
-    let facts = PyDict::new(py);
-    facts.set_item("outcome", outcome)?;
-    facts.set_item("waits", waits.iter().map(|hop| (hop.channel, hop.lane)).collect::<Vec<_>>())?;
-    facts.set_item("cycles", motion.cycles)?;
-    facts.set_item("delivered", motion.delivered)?;
-    facts.set_item("unreachable", motion.unreachable)?;
-    facts.set_item("latency_sum", motion.latency_sum)?;
-    facts.set_item("latency_max", motion.latency_max)?;
-    facts.set_item("flits", PyArray1::from_vec(py, motion.flits))?;
-    Ok(facts)
+/// Where the table of every switch begins, and all entries.
+pub fn lane_entries((start, entries): &LaneTables<'_>) -> (Vec<usize>, Vec<[u8; SERVICE_LEVELS]>) {
+    let rows = entries.as_array();
+    let rows = rows.rows().into_iter();
+    (
+        start.as_array().iter().map(|&start| start as usize).collect(),
+        rows.map(|row| std::array::from_fn::<u8, SERVICE_LEVELS, _>(|level| row[level])).collect(),
+    )
 }
 
 /// Hands the pieces of a text on, one after the other.

@@ -15,6 +15,7 @@ mod message_graph;
 mod network;
 mod operation;
 mod pipelined;
+mod pipelined_simulation;
 mod place;
 mod ranks;
 mod route;
@@ -35,7 +36,7 @@ mod _core {
         collective::plan_collective,
         fabric::{
             check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise,
-            repair_forwarding, send_packets,
+            repair_forwarding,
         },
         film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
@@ -46,6 +47,7 @@ mod _core {
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},
         pipelined::{Pipelined, pipelined_options},
+        pipelined_simulation::PipelinedSimulation,
         place::{JobFloor, PlacementProblem},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},

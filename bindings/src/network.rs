@@ -3,7 +3,7 @@ use flitloom_core::{
     engine,
     fabric::{Direction, Fabric, Shape},
     router::{Arbitration, FlowControl, North, ProcessorQueues, RouterConfig, Variant},
-    routing::{Datelines, RoutingFunction},
+    routing::{ChannelRule, Datelines, Place, RoutingFunction},
 };
 use pyo3::prelude::*;
 
@@ -94,6 +94,15 @@ impl Router {
     }
 }
 
+impl Network {
+    /// Classes of channels that the routing function needs.
+    pub fn classes(&self) -> u8 {
+        let (shape, router) = (self.inner.fabric().shape(), self.inner.router());
+        let place = Place { shape, rule: ChannelRule::new(router.channels, router.datelines) };
+        router.routing.claims(place, false).channels.max(1)
+    }
+}
+
 #[pymethods]
 impl Network {
     #[new]
@@ -108,6 +117,12 @@ impl Network {
     #[getter]
     fn channels(&self) -> u8 {
         self.inner.router().channels
+    }
+
+    /// Classes of channels that the routing function needs to be free of deadlock.
+    #[getter]
+    fn channel_classes(&self) -> u8 {
+        self.classes()
     }
 
     /// Bytes that a run of packets of at most so many flits takes per router, packets not counted, and

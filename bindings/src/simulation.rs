@@ -305,7 +305,7 @@ pub fn simulate<'py>(
     simulation.totals(py, None, false)
 }
 
-fn link_table<'py>(py: Python<'py>, links: &LinkOccupation) -> PyResult<Bound<'py, PyDict>> {
+pub fn link_table<'py>(py: Python<'py>, links: &LinkOccupation) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     let used = |cycle: u64, flits: u64| if flits == 0 { -1 } else { cycle as i64 };
     let cycles = |cycles: &[u64]| {
@@ -359,7 +359,7 @@ pub fn totals<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, Py
     Ok(totals)
 }
 
-fn window_table<'py>(py: Python<'py>, windows: &Windows) -> PyResult<Bound<'py, PyDict>> {
+pub fn window_table<'py>(py: Python<'py>, windows: &Windows) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     let add = |name: &str, get: fn(&Window) -> u64| {
         table.set_item(name, column(py, windows.closed().iter().map(|window| get(window) as i64)))

@@ -1,7 +1,9 @@
 //! Balance and lanes of tables by destination.
 
+use flitloom_core::engine::pipelined::{Lanes, Options, Place, Setup, Simulation, Spot, Stop, Switched};
 use flitloom_core::fabric::{Direction, Graph, Grid, NodeId, Shape};
 use flitloom_core::forwarding::*;
+use flitloom_core::traffic::{Packet, PacketList, Workload};
 use proptest::prelude::*;
 
 fn draw(state: &mut u64, limit: usize) -> usize {
@@ -446,17 +448,37 @@ proptest! {
     }
 }
 
-fn all_to_all(hosts: u32, flits: u32) -> Vec<HostPacket> {
-    (0..hosts)
-        .flat_map(|source| {
-            (1..hosts).map(move |step| HostPacket {
-                source,
-                destination: (source + step) % hosts,
-                flits,
-                start: 0,
-            })
-        })
-        .collect()
+/// Sends packets (source, destination, flits) over tables until all have arrived, through pipelined routers with a
+/// channel per lane.
+fn sent(
+    graph: &Graph,
+    table: &Forwarding,
+    levels: Option<&[u8]>,
+    rule: &LaneRule,
+    packets: &[(u32, u32, u32)],
+    (buffer, latency): (u32, u32),
+) -> (Stop, Simulation) {
+    let hosts = graph.all_hosts() as usize;
+    let mut lists = vec![Vec::new(); hosts];
+    for &(source, destination, length) in packets {
+        lists[source as usize].push(Packet { destination, length, start: 0, slice: 0 });
+    }
+    let workload = Workload::Packets(PacketList::from_nodes(lists).unwrap());
+    let following: Vec<u32> = (0..hosts).flat_map(|row| table.row(row).to_vec()).collect();
+    let lanes = match rule {
+        LaneRule::Identity(lanes) => Lanes::Levels(*lanes),
+        LaneRule::Tables { start, entries } => Lanes::Tables(start.clone(), entries.clone()),
+    };
+    let switched =
+        Switched::new(graph, &following, (0..hosts as u32).collect(), levels.map(<[u8]>::to_vec), lanes);
+    let mut options = Options::default();
+    for (name, value) in [("num_vcs", switched.lanes()), ("vc_buf_size", buffer)] {
+        assert!(options.set(name, &value.to_string()));
+    }
+    let setup = Setup { latency, seed: 1, ..Setup::default() };
+    let mut run = Simulation::new(&options, &Place::Graph(graph, &switched), &workload, &setup).unwrap();
+    let stop = run.run(None, Some(100_000), &false.into());
+    (stop, run)
 }
 
 #[test]
@@ -467,31 +489,33 @@ fn packets_cross_the_channels_that_the_loads_count() {
         let request = ForwardingRequest { mode: Some(mode), ..ForwardingRequest::default() };
         let made = forward(&graph, Some(&order), roots.clone(), None, None, request);
         let (levels, rule) = (made.lanes.host_levels(&graph), made.lanes.rule(&graph));
-        let packets = all_to_all(19, 3);
-        for (buffer, latency) in [(1, 1), (4, 1), (8, 3)] {
-            let links = Links { buffer, latency };
-            let motion = send(&graph, &made.table, Some(&levels), &rule, &packets, links, 100_000);
-            assert_eq!((&motion.end, motion.delivered), (&MotionEnd::Delivered, packets.len() as u64));
-            let flits: Vec<u64> = made.table.loads(&graph).iter().map(|load| 3 * load).collect();
-            assert_eq!(motion.flits, flits);
-            assert!(motion.cycles >= flits.into_iter().max().unwrap());
+        let pairs = (0..19).flat_map(|from| (1..19).map(move |step| (from, (from + step) % 19, 3)));
+        let packets: Vec<_> = pairs.collect();
+        for links in [(1, 1), (4, 1), (8, 3)] {
+            let (stop, run) = sent(&graph, &made.table, Some(&levels), &rule, &packets, links);
+            assert_eq!((stop, run.totals().packets_delivered), (Stop::Done, packets.len() as u64));
+            let seen = run.links().unwrap();
+            for (channel, load) in made.table.loads(&graph).into_iter().enumerate() {
+                let channel = channel as u32;
+                let at = run.first_output(graph.ends(channel).0) + graph.place(channel);
+                assert_eq!(seen.flits[at], 3 * load);
+            }
         }
     }
 }
 
 #[test]
-fn a_packet_alone_takes_its_hops_and_its_flits() {
+fn a_packet_alone_takes_its_stages_its_links_and_its_flits() {
     let (graph, order) = torus(&[6, 5], &[], &[]);
     let table = order.start(&graph, (0..30).collect());
     for latency in 1..4 {
         for destination in 1..30 {
-            let packet = HostPacket { source: 0, destination, flits: 6, start: 11 };
+            let packet = (0, destination, 6);
             // With buffers for a round trip nothing stops.
-            let links = Links { buffer: latency + 1, latency };
-            let motion = send(&graph, &table, None, &LaneRule::Identity(1), &[packet], links, 1000);
+            let links = (2 * latency + 8, latency);
+            let (_, run) = sent(&graph, &table, None, &LaneRule::Identity(1), &[packet], links);
             let hops = u64::from(graph.distances_to(destination)[0]);
-            assert_eq!(motion.latency_max, u64::from(latency) * hops + 6);
-            assert_eq!(motion.cycles, 11 + motion.latency_max);
+            assert_eq!(run.totals().duration, 3 * (hops + 1) + hops * u64::from(latency + 1) + 4 + 5);
         }
     }
 }
@@ -500,26 +524,26 @@ fn a_packet_alone_takes_its_hops_and_its_flits() {
 fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
     let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]).unwrap();
     let table = Forwarding::shortest(&ring, (0..5).collect());
-    let packets: Vec<HostPacket> = (0..5)
-        .map(|source| HostPacket { source, destination: (source + 2) % 5, flits: 9, start: 0 })
-        .collect();
-    let links = Links { buffer: 2, latency: 1 };
+    let packets: Vec<_> = (0..5).map(|source| (source, (source + 2) % 5, 30)).collect();
     let verdict = check(&ring, &table, None, &LaneRule::Identity(1));
-    let motion = send(&ring, &table, None, &LaneRule::Identity(1), &packets, links, 1000);
-    let MotionEnd::Deadlock(waits) = motion.end else { panic!("{motion:?}") };
-    let sorted = |hops: &[Hop]| {
-        let mut channels: Vec<u32> = hops.iter().map(|hop| hop.channel).collect();
-        channels.sort_unstable();
-        channels
-    };
+    let (stop, run) = sent(&ring, &table, None, &LaneRule::Identity(1), &packets, (2, 1));
+    let Stop::Deadlock(circle) = stop else { panic!("{stop:?}") };
+    let mut waits = Vec::new();
+    for spot in circle {
+        let Spot::Link(switch, port, channel) = spot else { panic!("{spot:?}") };
+        assert_eq!(channel, 0);
+        waits.push(ring.outgoing(switch)[usize::from(port)]);
+    }
+    waits.sort_unstable();
+    let mut seen: Vec<u32> = verdict.cycle.iter().map(|hop| hop.channel).collect();
+    seen.sort_unstable();
     // The check's shortest cycle may be the one of the other sense.
-    let other: Vec<u32> = sorted(&verdict.cycle).iter().map(|channel| channel ^ 1).collect();
-    assert!([sorted(&verdict.cycle), other].contains(&sorted(&waits)));
+    let other: Vec<u32> = seen.iter().map(|channel| channel ^ 1).collect();
+    assert!([seen, other].contains(&waits), "{waits:?}");
+    assert_eq!(run.totals().packets_delivered, 0);
     // The same packets with lanes.
     let made = forward(&ring, None, (0..5).collect(), None, None, ForwardingRequest::default());
     let (levels, rule) = (made.lanes.host_levels(&ring), made.lanes.rule(&ring));
-    let motion = send(&ring, &made.table, Some(&levels), &rule, &packets, links, 1000);
-    assert_eq!((motion.end, motion.delivered), (MotionEnd::Delivered, 5));
-    // A limit is kept.
-    assert_eq!(send(&ring, &made.table, Some(&levels), &rule, &packets, links, 7).end, MotionEnd::Limit);
+    let (stop, run) = sent(&ring, &made.table, Some(&levels), &rule, &packets, (2, 1));
+    assert_eq!((stop, run.totals().packets_delivered), (Stop::Done, 5));
 }

@@ -15,7 +15,6 @@ mod forwarding;
 mod genetic;
 mod late_schedules;
 mod message_graphs;
-mod motion;
 mod output_registers;
 mod parts;
 mod placements;

@@ -60,7 +60,9 @@ class Network(Fixed):
         if routing is not None:
             router = Router(**{**router.model_dump(), "routing": routing})
         self.router = router
-        self._core = _core.Network(topology, router)
+        # What the core's routers of one cycle have no room for is told to the pipelined ones.
+        plain = router.model_copy(update={"channels": None}) if router.model == "pipelined" else router
+        self._core = _core.Network(topology, plain)
         self._fix()
 
     @property
@@ -71,6 +73,10 @@ class Network(Fixed):
     @property
     def channels(self) -> int:
         """Virtual channels per link."""
+        if self.router.model == "pipelined":
+            from flitloom.pipelined import channels_of
+
+            return channels_of(self)
         return self._core.channels
 
     @property

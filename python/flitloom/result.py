@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flitloom import provenance
+from flitloom.errors import SpecError
 from flitloom.fixed import Fixed
 from flitloom.lazy import xr
 from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load
+from flitloom.spec.switched import Switched
 from flitloom.workload import Bound, describe
 
 if TYPE_CHECKING:
@@ -200,6 +202,8 @@ class Result(Fixed):
         Variables: ``first`` and ``last`` cycle in which flits cross it (-1 for none), ``flits``,
         ``occupation`` (last - first + 1, in cycles), and whether it ``works``.
         """
+        if isinstance(self.network.topology, Switched):
+            raise SpecError.at("links", "have no coordinates in a network of switches", "see link_rows()")
         record = self._record("links")
         sizes = self.network.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
@@ -219,14 +223,12 @@ class Result(Fixed):
     def link_rows(self) -> list[dict[str, Any]]:
         """Every used link as a row: ``link`` (as ``(0,3)+x``), first, last, flits and occupation."""
         record = self._record("links")
-        directions = self.network.directions
         rows = []
         for index in np.flatnonzero(record["flits"]).tolist():
-            node, direction = divmod(index, len(directions))
             first, last = int(record["first"][index]), int(record["last"][index])
             rows.append(
                 {
-                    "link": f"({','.join(map(str, self.network.coordinates(node)))}){directions[direction]}",
+                    "link": self._link_name(index),
                     "first": first,
                     "last": last,
                     "flits": int(record["flits"][index]),
@@ -234,6 +236,22 @@ class Result(Fixed):
                 }
             )
         return rows
+
+    def _link_name(self, index: int) -> str:
+        """The name of a link by its number in the records."""
+        topology, directions = self.network.topology, self.network.directions
+        if isinstance(topology, Switched):
+            return topology.subnet.channel_name(index)
+        node, direction = divmod(index, len(directions))
+        return f"({','.join(map(str, self.network.coordinates(node)))}){directions[direction]}"
+
+    @property
+    def working_links(self) -> int:
+        """How many links work, each direction counted."""
+        topology = self.network.topology
+        if isinstance(topology, Switched):
+            return 2 * len(topology.subnet.cables)
+        return sum(self.network._core.working_links())
 
     @cached_property
     def packets(self) -> xr.Dataset:
@@ -279,6 +297,13 @@ class Result(Fixed):
         }
         if isinstance(self.spec.traffic, Load) and self.cycles:
             summary["throughput"] = self.throughput
+        if "network_latency_sum" in self._raw:
+            delivered = self.packets_delivered or 1
+            summary["network_latency"] = self._raw["network_latency_sum"] / delivered
+            summary["hops"] = self._raw["hop_sum"] / delivered
+        if "replies" in self._raw:
+            count, latency = self._raw["replies"]
+            summary |= {"replies_delivered": count, "reply_latency": latency / count if count else None}
         return summary
 
     def to_dict(self, *, records: bool = False) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from flitloom.result import Result
 from flitloom.series import make_series
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import require_whole, show
+from flitloom.spec.switched import Switched
 from flitloom.workload import Bound, make_workload
 
 if TYPE_CHECKING:
@@ -180,7 +181,8 @@ class Simulation:
         workload = make_workload(network, traffic, spec.seed)
         if tables is not None:
             workload = tables.routed(network, workload)
-        self._bound = _core.lower_bound(network._core, workload)
+        is_pipelined = network.router.model == "pipelined"
+        self._bound = None if is_pipelined else _core.lower_bound(network._core, workload)
         if records["link_time"]:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
         if records["packets"] and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
@@ -191,6 +193,15 @@ class Simulation:
             require_whole("windows", records["windows"], 1, LIMITS["start"], "cycles")
             if records["packets"] or records["link_time"]:
                 raise SpecError.at("windows", "are not kept together with records of packets or link_time")
+        self._core: _core.Simulation | _core.PipelinedSimulation
+        if is_pipelined:
+            from flitloom import pipelined
+
+            beside = {"ranks": ranks, "tables": tables}
+            self._core = pipelined.begin(network, workload, spec, records, beside)
+            return
+        if isinstance(network.topology, Switched):
+            raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
         settings = {**records, "threads": threads, "state": state, "ranks": ranks}
         self._core = _core.Simulation(network._core, workload, spec, settings)
         if state is not None:
@@ -213,7 +224,7 @@ class Simulation:
 
     @property
     def engine(self) -> str:
-        """The engine it runs on, ``planes`` or ``general``; results do not depend on it."""
+        """The engine: ``pipelined`` for that model, else ``planes`` or ``general``, with equal results."""
         return str(self._core.engine)
 
     def step(self, cycles: int = 1) -> None:
@@ -334,7 +345,7 @@ class Simulation:
         True
         """
         routes = None if self._tables is None else self._tables.checksum()
-        state = self._core.save()
+        state = self._state()
         if self._ranks is None or self._ranks.rank == 0:
             checkpoint.write(path, self._spec, self.now, self._records, state, routes)
 
@@ -364,7 +375,13 @@ class Simulation:
     def __reduce__(
         self,
     ) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, Any], bytes, Tables | None, int]]:
-        return _restored, (self._spec, self._records, self._core.save(), self._tables, self._threads)
+        return _restored, (self._spec, self._records, self._state(), self._tables, self._threads)
+
+    def _state(self) -> bytes:
+        """The core's state in bytes."""
+        if isinstance(self._core, _core.PipelinedSimulation):
+            raise SpecError.at("checkpoint", "is not known with pipelined routers", "run it in one go")
+        return self._core.save()
 
     @property
     def totals(self) -> Result:
@@ -445,6 +462,8 @@ class Simulation:
 
     def occupancy(self) -> xr.DataArray:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
+        if isinstance(self._core, _core.PipelinedSimulation):
+            raise SpecError.at("occupancy", "is not known with pipelined routers")
         sizes = self.network.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
         flits = self._core.occupancy().reshape(*reversed(sizes), 2 * len(sizes), self.network.channels)

@@ -1,5 +1,5 @@
 //! Forwarding by destination on any fabric of switches and cables: balanced tables, virtual lanes that
-//! keep them free of deadlock, lower bounds, the check of anybody's tables, and packets in motion on them.
+//! keep them free of deadlock, lower bounds, and the check of anybody's tables.
 
 mod bounds;
 mod check;
@@ -11,7 +11,6 @@ mod fallback;
 mod lanes;
 mod levels;
 mod lines;
-mod motion;
 mod order;
 mod prices;
 mod repair;
@@ -29,7 +28,6 @@ pub use extend::extend;
 pub use lanes::{PairLanes, lane};
 pub use levels::{LevelReader, LevelTable};
 pub use lines::DumpError;
-pub use motion::{HostPacket, Links, Motion, MotionEnd, send};
 pub use order::Dependencies;
 pub use prices::tightened;
 pub use repair::{Before, Repaired, repair};

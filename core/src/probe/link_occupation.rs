@@ -24,6 +24,13 @@ impl LinkOccupation {
         Self { first: vec![u64::MAX; links], last: vec![0; links], flits: vec![0; links] }
     }
 
+    /// A flit crosses a link.
+    pub(crate) fn add(&mut self, link: usize, cycle: u64) {
+        self.first[link] = self.first[link].min(cycle);
+        self.last[link] = cycle;
+        self.flits[link] += 1;
+    }
+
     /// Occupation `O_k` of a link: cycles from the first to the last flit, both included
     /// (cup-stacking-2022, 4.3); 0 for a link never used.
     pub fn occupation(&self, link: usize) -> u64 {

@@ -39,6 +39,8 @@ pub enum Purpose {
     Thinning = 21,
     /// Class of traffic that a packet belongs to.
     Class = 22,
+    /// Turns of allocators that draw.
+    Arbiter = 23,
 }
 
 /// How many values a draw has, 2^64, for probabilities as shares of all draws.

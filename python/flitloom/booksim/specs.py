@@ -17,6 +17,9 @@ WHOLE = re.compile(r"[+-]?\d+")
 FRACTION = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)")
 #: The model of a router that says whose options they are.
 MODEL = "pipelined"
+#: Fields of networks and traffic of flitloom's own, which no option is called.
+_OWN_NETWORKS = frozenset({"kind", "sizes", "wrap", "twist", "network", "graph"})
+_OWN_TRAFFIC = frozenset({"kind", "pattern", "rate", "length", "payload", "table", "matrix"})
 #: Where the options stand; those that are not named here describe routers.
 TABLES = {
     "topology": "topology k n c x y xr yr network_file subnets use_noc_latency link_failures",
@@ -40,11 +43,17 @@ _TABLE = {name: table for table, names in TABLES.items() for name in names.split
 def is_spec(fields: Mapping[str, Any]) -> bool:
     """Whether a spec is one of this router.
 
+    Specs of flitloom's own networks and traffic, which the same router runs, are none.
+
     >>> is_spec({"router": {"model": "pipelined"}}), is_spec({"router": {"buffer": 4}})
     (True, False)
+    >>> is_spec({"router": {"model": "pipelined"}, "topology": {"sizes": "8x8"}})
+    False
     """
-    router = fields.get("router")
-    return isinstance(router, dict) and router.get("model") == MODEL
+    router, topology, traffic = (fields.get(name) for name in ("router", "topology", "traffic"))
+    own = isinstance(topology, dict) and not _OWN_NETWORKS.isdisjoint(topology)
+    own = own or (isinstance(traffic, dict) and not _OWN_TRAFFIC.isdisjoint(traffic))
+    return isinstance(router, dict) and router.get("model") == MODEL and not own
 
 
 def spec_text(values: Mapping[str, str]) -> str:

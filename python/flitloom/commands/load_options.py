@@ -26,6 +26,12 @@ Torus = Annotated[
     str | None, typer.Option(help="Sizes of a torus, or of several: 8x8,16x16.", metavar="SIZES")
 ]
 Mesh = Annotated[str | None, typer.Option(help="Sizes of a mesh, or of several: 8x8,16x16.", metavar="SIZES")]
+Graph = Annotated[
+    Path | None,
+    typer.Option(
+        "--graph", help="Switches with hosts from a file (ibnetdiscover, GraphML, CSV), pipelined routers."
+    ),
+]
 Pattern = Annotated[
     str | None,
     typer.Option(help=f"{options.one_of('patterns')}, or several: shfl,torn, or all.", metavar="NAMES"),
@@ -143,6 +149,8 @@ class Compared:
     mesh: Mesh = None
     wrap: options.Wrap = None
     twist: options.Twist = False
+    network: options.Switches = None
+    graph: Graph = None
     fail: options.Fail = None
     pattern: Pattern = None
 
@@ -164,6 +172,7 @@ class Router:
 
     routing: Routing = None
     throttle: Throttle = None
+    model: options.Model = None
     preset: options.Preset = None
     channels: Channels = None
     buffer: Buffer = None
@@ -304,10 +313,19 @@ def cases(compared: Compared, packets: Packets, router: Router, tables: str | No
     if router.preset == "s07":
         # As that paper generates its packets (Eq. 1).
         traffic.setdefault("process", "gap")
-    of_router = _some(given, "preset", "latency")
+    of_router = _some(given, "model", "preset", "latency")
+    has_switches = compared.graph is not None or compared.network is not None
+    if has_switches:
+        of_router.setdefault("model", "pipelined")
     options.merge(fields, {"router": of_router} if of_router else {})
     options.merge(fields, _some(given, "seed"))
-    topology = options.topology_fields(None, None, compared.wrap, compared.fail, compared.twist)
+    if has_switches:
+        topology = options.switches_fields(
+            compared.graph, compared.network, compared.fail, None if tables is None else Path(tables)
+        )
+        tables = None
+    else:
+        topology = options.topology_fields(None, None, compared.wrap, compared.fail, compared.twist)
     options.merge(fields, {"topology": topology} if topology else {})
     for setting in router.settings or []:
         change(fields, setting)

@@ -66,6 +66,8 @@ def command(
       flitloom simulate --torus 256x256 --pattern rand --rate 0.3 --cycles 2000 --threads 4
       flitloom simulate --torus 4x4x8 --twist --pattern bcmp
       flitloom simulate --graph cluster.topo --tables out/
+      flitloom simulate --network "dragonfly(4,2,2)" --pattern rand --rate 0.2 --cycles 2000
+      flitloom simulate --model pipelined --torus 8x8 --pattern torn --rate 0.1 --cycles 2000
       flitloom simulate mesh.cfg injection_rate=0.3 --booksim
     """
     from flitloom.commands import inputs

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import CycleLimitError, DeadlockError, SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.routing import SubnetTables
-from flitloom.fabric.tables import ForwardingTables, read_tables
-
-#: Cycles without a limit of one's own.
-NO_LIMIT = 2**40
+from flitloom.fabric.tables import ForwardingTables, read_folder
+from flitloom.network import Network
+from flitloom.pipelined import begun, far_ends, host_rows, lanes_of, table_fields
+from flitloom.spec import Router, Topology
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,14 @@ def send_packets(
     *,
     buffer: int = 8,
     latency: int = 1,
+    channels: int | None = None,
     cycle_limit: int | None = None,
 ) -> MotionReport:
-    """Send packets over tables that `route_subnet` made.
+    """Send packets over tables that `route_subnet` made, through pipelined routers.
 
-    Wormhole switching: a channel carries a flit per cycle, its lanes take turns; a header asks for the lane
-    that tables and service levels name, and who asked first keeps it until the tail has passed. Hosts send
-    and receive a flit per cycle.
+    A header asks for a channel of the lane that tables and service levels name, and its packet keeps it
+    until the tail has passed. Channels carry, and hosts send and receive, a flit per cycle
+    (docs/pipelined.md).
 
     Parameters
     ----------
@@ -116,6 +117,8 @@ def send_packets(
         Flits that a switch holds per port and lane.
     latency : int
         Cycles from one switch to the next.
+    channels : int, optional
+        Virtual channels of a link, divided evenly among the lanes; two per lane without.
     cycle_limit : int, optional
         Cycles after which to stop.
 
@@ -128,7 +131,7 @@ def send_packets(
     >>> report.outcome, report.bound
     ('delivered', 120)
     """
-    return _send(tables.forwarding(), packets, buffer, latency, cycle_limit)
+    return _send(tables.forwarding(), packets, buffer, latency, channels, cycle_limit)
 
 
 def send_by_files(
@@ -138,20 +141,12 @@ def send_by_files(
     *,
     buffer: int = 8,
     latency: int = 1,
+    channels: int | None = None,
     cycle_limit: int | None = None,
 ) -> MotionReport:
     """The same on tables in files: a folder that ``route --fabric`` wrote, or a dump on one lane."""
-    folder = Path(tables)
-    if folder.is_dir():
-        read = read_tables(
-            subnet,
-            folder / "opensm-lfts.dump",
-            path_levels=folder / "path-sl.txt",
-            lane_tables=folder / "sl2vl.dump",
-        )
-    else:
-        read = read_tables(subnet, folder)
-    return _send(read, packets, buffer, latency, cycle_limit)
+    read = read_folder(subnet, Path(tables))
+    return _send(read, packets, buffer, latency, channels, cycle_limit)
 
 
 def _send(
@@ -159,49 +154,88 @@ def _send(
     packets: NDArray[np.uint64],
     buffer: int,
     latency: int,
+    channels: int | None,
     cycle_limit: int | None,
 ) -> MotionReport:
-    subnet, owners = tables.subnet, tables.owners
-    for name, value in (("buffer", buffer), ("latency", latency)):
-        if not 1 <= value <= 1 << 16:
-            raise SpecError(f"{name}: {value} is out of range; it must be from 1 to {1 << 16}")
-    hosts = len(subnet.hosts)
+    hosts = len(tables.subnet.hosts)
     if packets.ndim != 2 or packets.shape[1] != 4 or (packets[:, :2] >= hosts).any():
         raise SpecError.at(
             "packets", f"rows of source, destination, flits and start, for hosts 0 to {hosts - 1}"
         )
     if (packets[:, 2] < 1).any():
         raise SpecError.at("packets", "every packet has at least one flit")
-    # A host is meant by its first LID.
-    row = np.zeros(hosts, dtype=np.uint64)
-    row[owners[::-1]] = np.arange(len(owners))[::-1]
-    sent = packets.copy()
-    sent[:, 1] = row[packets[:, 1]]
-    facts = _core.send_packets(
-        subnet.hosts_per_switch(),
-        subnet.cable_ends(),
-        tables.roots,
-        tables.following,
-        tables.levels,
-        tables.rows,
-        tables.lanes,
-        np.ascontiguousarray(sent),
-        buffer,
-        latency,
-        NO_LIMIT if cycle_limit is None else cycle_limit,
-    )
-    flits, delivered = facts["flits"], facts["delivered"]
-    out = np.bincount(packets[:, 0].astype(np.int64), weights=packets[:, 2], minlength=1)
-    into = np.bincount(packets[:, 1].astype(np.int64), weights=packets[:, 2], minlength=1)
+    router = Router(model="pipelined", channels=channels, buffer=buffer, latency=latency)
+    rows = packets.astype(np.int64)
+    joined = are_joined(tables, rows[:, 0], rows[:, 1])
+    sent = rows[joined]
+    waits: list[str] = []
+    outcome, facts = "delivered", None
+    if len(sent):
+        simulation = tables_run(tables, sent, router)
+        try:
+            simulation.run(None, cycle_limit, None)
+        except DeadlockError as error:
+            outcome, waits = "deadlock", [str(channel["queue"]) for channel in error.channels]
+        except CycleLimitError:
+            outcome = "limit"
+        facts = simulation.totals(None, True)
+    flits = np.zeros(2 * len(tables.subnet.cables), dtype=np.uint64)
+    if facts is not None:
+        flits = facts["links"]["flits"].astype(np.uint64)
+    out = np.bincount(rows[:, 0], weights=rows[:, 2], minlength=1)
+    into = np.bincount(rows[:, 1], weights=rows[:, 2], minlength=1)
+    delivered = facts["packets_delivered"] if facts else 0
     return MotionReport(
-        outcome=facts["outcome"],
-        cycles=facts["cycles"],
+        outcome=outcome,
+        cycles=facts["duration"] if facts else 0,
         bound=int(max(flits.max(initial=0), out.max(), into.max())),
         packets=len(packets),
         delivered=delivered,
-        unreachable=facts["unreachable"],
-        mean_latency=facts["latency_sum"] / max(1, delivered),
-        max_latency=facts["latency_max"],
-        waits=[f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["waits"]],
+        unreachable=int((~joined).sum()),
+        mean_latency=facts["latency_sum"] / delivered + 2 if facts and delivered else 0.0,
+        max_latency=facts["latency_max"] if facts else 0,
+        waits=waits,
         flits=flits,
     )
+
+
+def tables_run(
+    tables: ForwardingTables, packets: NDArray[np.int64], router: Router
+) -> _core.PipelinedSimulation:
+    """A run of packets over tables at its beginning; rows are source, destination, flits and start."""
+    # Hosts are a line to what makes packets.
+    line = Network(Topology(kind="mesh", sizes=(max(2, len(tables.subnet.hosts)),)), router)
+    slices = np.zeros((len(packets), 1), dtype=np.int64)
+    workload = _core.Workload.packets(line._core, np.hstack([packets, slices]))
+    hosts, outgoing = tables.subnet.hosts, tables.subnet.outgoing()
+    lanes = lanes_of(tables)
+    per_lane = max(1, router.channels // lanes) if router.channels else 2
+
+    def name(kind: str, place: int, port: int, channel: int) -> str:
+        channel = min(channel // per_lane, lanes - 1)
+        if kind == "link":
+            return f"{tables.subnet.channel_name(outgoing[place][port][0])}, lane {channel}"
+        return f"{'from' if kind == 'entry' else 'to'} {hosts[place].name}, lane {channel}"
+
+    return begun(line, workload, table_fields(tables), name, {"seed": 1, "windows": None, "replies": None})
+
+
+def are_joined(
+    tables: ForwardingTables, sources: NDArray[np.int64], destinations: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether tables lead from hosts to others."""
+    switch = np.array([host.switch for host in tables.subnet.hosts])
+    towards = far_ends(tables)
+    rows = host_rows(tables)
+    at, joined = switch[sources], np.zeros(len(sources), dtype=bool)
+    left = np.arange(len(sources))
+    for _ in range(len(tables.subnet.switches) + 1):
+        arrived = at == switch[destinations[left]]
+        joined[left[arrived]] = True
+        left, at = left[~arrived], at[~arrived]
+        channels = tables.following[rows[destinations[left]], at]
+        known = channels < len(towards)
+        left, at = left[known], towards[channels[known]]
+        if not len(left):
+            break
+    return joined

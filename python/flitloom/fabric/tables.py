@@ -372,3 +372,15 @@ def with_lanes(
         total += degree * (degree + hosts[index])
     tables = np.array(starts, dtype=np.uint64), np.ascontiguousarray(np.concatenate(rows))
     return ForwardingTables(subnet, owners, following, by_host, tables, 8, "lanes by sl2vl.dump")
+
+
+def read_folder(subnet: Subnet, tables: Path) -> ForwardingTables:
+    """Tables in a folder that ``route --fabric`` wrote, or in a dump on one lane."""
+    if not tables.is_dir():
+        return read_tables(subnet, tables)
+    return read_tables(
+        subnet,
+        tables / "opensm-lfts.dump",
+        path_levels=tables / "path-sl.txt",
+        lane_tables=tables / "sl2vl.dump",
+    )

@@ -206,7 +206,7 @@ def room_needed(
     >>> room_needed({"buffer": 24}, {"routing": ["do"], "throttle": ["none", "spth:8"]}, 8)
     {}
     """
-    if router.get("preset") is not None:
+    if router.get("preset") is not None or router.get("model") == "pipelined":
         return {}
     needed: dict[str, Any] = {}
     routings = [*values.get("routing", ()), router.get("routing", "do")]

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
+from pydantic import BeforeValidator, SerializeAsAny
 
 from flitloom import limits
 from flitloom.errors import SpecError, require_file, show
 from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.base import SpecModel, refusal, whole
 from flitloom.spec.router import Router
+from flitloom.spec.switched import choose_topology
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.topology import Topology
 from flitloom.spec.traffic import Collective, Cycle, Load, Packets, Traffic, TrafficMatrix
@@ -39,7 +41,7 @@ class Experiment(SpecModel):
         Injection throttle, e.g. ``spth:margin=8`` (docs/throttles.md).
     """
 
-    topology: Topology
+    topology: Annotated[SerializeAsAny[Topology], BeforeValidator(choose_topology)]
     router: Router = Router()
     traffic: Traffic
     seed: Annotated[int, whole(0, 2**64 - 1)] = 1

@@ -9,6 +9,7 @@ from pydantic import GetJsonSchemaHandler, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError, core_schema
 
 from flitloom._core import LIMITS, LISTS, routing_functions
+from flitloom.spec import pipeline
 from flitloom.spec.base import (
     Checked,
     Problems,
@@ -18,6 +19,8 @@ from flitloom.spec.base import (
     listed,
     name_of,
     one_of,
+    real,
+    text,
     whole,
     whole_number,
 )
@@ -147,6 +150,43 @@ class Router(SpecModel):
         Flits wait in input queues, or in input queues one flit shorter and an output register of one flit
         per output channel: where flits wait in the router of the cup-stacking papers (docs/router.md), with
         datelines ``passing`` unless others are given.
+    model : {"one-cycle", "pipelined"}
+        Routers that pass a flit on in one cycle, or the pipelined router of the field (docs/pipelined.md)
+        with 1 to 64 channels and 8 flits per queue unless others are given. The fields below are those of a
+        pipelined one; it has no flow_control, arbitration and so on.
+    routing_delay, crossbar_delay : int
+        Cycles of the stages of route computation (1; 0: in the router before) and of the crossbar (1).
+    credit_delay : int
+        Cycles that a credit takes beyond its link (0).
+    vc_allocator, switch_allocator : str
+        What assigns channels and the crossbar: ``islip``, ``islip(2)``, ``pim``, ``select``, ``loa``,
+        ``max_size``, ``wavefront``, ``rr_wavefront``, ``separable_input_first``, ``separable_output_first``
+        (``islip``).
+    speculative : bool
+        Whether headers ask for the crossbar before they have a channel.
+    speculative_allocator : str
+        What assigns the crossbar to these: an allocator of their own, or ``prio``: the same, after others.
+    input_speedup, output_speedup : int
+        Connections of a port of the crossbar (1).
+    internal_speedup : float
+        Steps of a router per cycle (1).
+    output_buffer : int
+        Flits that may wait behind the crossbar per port; -1 for any number.
+    buffer_policy : str
+        How the channels of a port share its places: ``private``, ``shared``, ``limited``, ``dynamic``,
+        ``shifting``.
+    priority : str
+        Who goes first: ``none``, ``class``, ``age``, ``network_age``, ``local_age``, ``queue_length``,
+        ``hop_count``, ``sequence``.
+    wait_for_tail_credit : bool
+        Whether a channel has no new owner before all flits of its last one have left the queue behind it.
+    reply_length : int, optional
+        Every packet is answered by its destination with one of so many flits.
+    reply_places : int, optional
+        Requests that a node holds whose reply has not left it; while it has so many it takes no further
+        request from the network. Any number without.
+    message_classes : {1, 2}
+        Whether requests and replies share the channels of links, or have half of them each.
     preset : {"t15", "s07", "cup-stacking"}, optional
         Start from the router of a paper: state-propagation-throttling-2015, scaling-effects-2007, or
         cup-stacking-2022 and cup-stacking-extended-2023, whose deterministic values it gives exactly. Fields
@@ -169,7 +209,8 @@ class Router(SpecModel):
 
     place: ClassVar[str] = "router"
 
-    channels: Annotated[int, whole(1, LIMITS["channels"])] | None = None
+    model: Annotated[str, one_of(*pipeline.MODELS)] = "one-cycle"
+    channels: Annotated[int, whole(1, pipeline.CHANNELS)] | None = None
     buffer: Annotated[int, whole(1, LIMITS["buffer"], "flits")] = 4
     latency: Annotated[int, whole(1, LIMITS["latency"], "cycles")] = 1
     flow_control: Annotated[str, one_of(*LISTS["flow_controls"])] = "wormhole"
@@ -187,12 +228,30 @@ class Router(SpecModel):
     routing: Annotated[str, Checked(parse_routing, {"enum": [*ROUTING_NAMES]})] = "do"
     variant: Annotated[str, one_of(*LISTS["variants"])] = "queues"
     north: Annotated[str, one_of(*LISTS["norths"])] = "+y"
+    routing_delay: Annotated[int, whole(0, 1000, "cycles")] | None = None
+    crossbar_delay: Annotated[int, whole(1, 1000, "cycles")] | None = None
+    credit_delay: Annotated[int, whole(0, 1000, "cycles")] | None = None
+    vc_allocator: Annotated[str, Checked(text, {"type": "string"})] | None = None
+    switch_allocator: Annotated[str, Checked(text, {"type": "string"})] | None = None
+    speculative: Annotated[bool, Checked(boolean, {"type": "boolean"})] | None = None
+    speculative_allocator: Annotated[str, Checked(text, {"type": "string"})] | None = None
+    input_speedup: Annotated[int, whole(1, 64)] | None = None
+    output_speedup: Annotated[int, whole(1, 64)] | None = None
+    internal_speedup: Annotated[float, real(1, 64)] | None = None
+    output_buffer: Annotated[int, whole(-1, 1 << 20, "flits")] | None = None
+    buffer_policy: Annotated[str, one_of(*pipeline.POLICIES)] | None = None
+    priority: Annotated[str, one_of(*pipeline.PRIORITIES)] | None = None
+    wait_for_tail_credit: Annotated[bool, Checked(boolean, {"type": "boolean"})] | None = None
+    reply_length: Annotated[int, whole(1, 1 << 16, "flits")] | None = None
+    reply_places: Annotated[int, whole(1, 1 << 20, "requests")] | None = None
+    message_classes: Annotated[int, whole(1, 2)] | None = None
 
     if TYPE_CHECKING:
 
         def __init__(
             self,
             *,
+            model: Literal["one-cycle", "pipelined"] | str = "one-cycle",
             channels: int | None = None,
             buffer: int = 4,
             latency: int = 1,
@@ -205,6 +264,23 @@ class Router(SpecModel):
             routing: RoutingName | str = "do",
             variant: Literal["queues", "registers"] | str = "queues",
             north: Literal["+y", "-y"] | str = "+y",
+            routing_delay: int | None = None,
+            crossbar_delay: int | None = None,
+            credit_delay: int | None = None,
+            vc_allocator: str | None = None,
+            switch_allocator: str | None = None,
+            speculative: bool | None = None,
+            speculative_allocator: str | None = None,
+            input_speedup: int | None = None,
+            output_speedup: int | None = None,
+            internal_speedup: float | None = None,
+            output_buffer: int | None = None,
+            buffer_policy: str | None = None,
+            priority: str | None = None,
+            wait_for_tail_credit: bool | None = None,
+            reply_length: int | None = None,
+            reply_places: int | None = None,
+            message_classes: int | None = None,
             preset: Literal["t15", "s07", "cup-stacking"] | str | None = None,
         ) -> None: ...
 
@@ -221,6 +297,8 @@ class Router(SpecModel):
     @classmethod
     def _start_from_preset(cls, data: Any) -> Any:
         """Replace the name of a preset by its fields, so that a spec says what it is."""
+        if isinstance(data, dict):
+            data = pipeline.check_model(data)
         if isinstance(data, dict) and data.get("preset", "") is None:
             data = {name: value for name, value in data.items() if name != "preset"}
         elif isinstance(data, dict) and "preset" in data:

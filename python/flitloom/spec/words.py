@@ -118,6 +118,12 @@ FIELDS: dict[str, dict[str, Option]] = {
         ),
     },
     "router": {
+        "model": Option(
+            str,
+            "Routers: one-cycle, or pipelined with fields like --set router.vc_allocator=islip.",
+            "one-cycle; pipelined for switches",
+            "NAME",
+        ),
         "preset": Option(
             str,
             "Router of a paper, t15, s07 or cup-stacking; other options override its fields.",

@@ -18,6 +18,7 @@ use super::{
     run::Run,
     shape::Shape,
     waiting::Waiting,
+    wiring::Wiring,
 };
 use std::collections::VecDeque;
 
@@ -150,9 +151,37 @@ fn ranges(options: &Options, channels: usize, reads: bool) -> Result<[(u32, u32)
     Ok(ranges)
 }
 
+/// Routers, links and which way packets go.
+pub(super) struct Ground {
+    pub shape: Shape,
+    pub routing: Routing,
+    /// What is no grid of BookSim2.
+    pub network: Option<Network>,
+    pub wiring: Wiring,
+}
+
+impl Ground {
+    /// That of a network that has a routing function of its own.
+    pub(super) fn of(network: Network, wiring: Wiring) -> Self {
+        Self { shape: Shape::new(1, 1, false), routing: Routing::OfNetwork, network: Some(network), wiring }
+    }
+
+    /// What a file of BookSim2 says.
+    fn from_options(options: &Options) -> Result<Self, OptionError> {
+        let shape = shape(options)?;
+        if matches!(options.text("topology"), "mesh" | "torus") {
+            let latency = if shape.wraps && options.flag("use_noc_latency")? { 2 } else { 1 };
+            let (routing, wiring) = (routing(options, &shape)?, shape.wiring(latency));
+            return Ok(Self { shape, routing, network: None, wiring });
+        }
+        let (network, wiring) = Network::new(options)?;
+        Ok(Self::of(network, wiring))
+    }
+}
+
 /// The rules of all routers.
-pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
-    let shape = shape(options)?;
+fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
+    let Ground { shape, routing, network, wiring } = ground;
     if options.text("router") != "iq" {
         return refuse("router", format!("{:?} is not known here; there is iq", options.text("router")));
     }
@@ -193,10 +222,9 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
             "BookSim2 does not survive it with internal_speedup > 1; give -1",
         );
     }
-    let is_grid = matches!(options.text("topology"), "mesh" | "torus");
     let input_speedup = options.within("input_speedup", 1, 64)?;
     let output_speedup = options.within("output_speedup", 1, 64)?;
-    if is_grid && output_speedup > shape.ports() {
+    if network.is_none() && output_speedup > shape.ports() {
         return refuse("output_speedup", "more than the ports of a router");
     }
     let holds_switch = options.flag("hold_switch_for_packet")?;
@@ -233,13 +261,6 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
         return refuse("priority", format!("{text:?} is not known here; there are {}", names.join(", ")));
     };
     let reads = options.numbers_per_class("use_read_write", classes)?.iter().any(|&value| value > 0.0);
-    let (routing, network, wiring) = if is_grid {
-        let latency = if shape.wraps && options.flag("use_noc_latency")? { 2 } else { 1 };
-        (routing(options, &shape)?, None, shape.wiring(latency))
-    } else {
-        let (network, wiring) = Network::new(options)?;
-        (Routing::OfNetwork, Some(network), wiring)
-    };
     let ranges = ranges(options, channels, reads)?;
     if reads && routing == Routing::MinimalAdaptive && ranges.iter().any(|&(a, _)| a > 0) {
         let text = "min_adapt with channels of messages that do not begin at 0: BookSim2's escape channels \
@@ -338,9 +359,14 @@ pub(super) fn rules(options: &Options) -> Result<Rules, OptionError> {
     })
 }
 
-/// A run at its beginning.
+/// A run of a file of BookSim2 at its beginning.
 pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError> {
-    let rules = rules(options)?;
+    run_on(options, Ground::from_options(options)?, keeps_log)
+}
+
+/// A run on a network at its beginning.
+pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Result<Run, OptionError> {
+    let rules = rules(options, ground)?;
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", 1, 16)?;
     let mut numbers = Numbers::new();
@@ -396,6 +422,8 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
         breach: None,
         batch: Batch::from_options(options, nodes)?,
         last_retired: None,
+        feed: None,
+        exits: Vec::new(),
         classes,
         rules,
     })

@@ -1,6 +1,6 @@
 //! The router of BookSim2 (Jiang et al., A detailed and flexible cycle-accurate network-on-chip simulator, ISPASS
-//! 2013) with its pipeline, credits and allocators, on meshes, tori and other networks of it, for the same packets
-//! flit for flit.
+//! 2013) with its pipeline, credits and allocators: for files of BookSim2 the same packets flit for flit
+//! ([`Phases`]), and with flitloom's own networks, packets and numbers ([`Simulation`]).
 
 mod allocators;
 mod batch;
@@ -9,6 +9,7 @@ mod bound;
 mod buffers;
 mod build;
 mod classes;
+mod feed;
 mod flit;
 mod measures;
 mod network;
@@ -25,14 +26,20 @@ mod routing;
 mod rules;
 mod run;
 mod shape;
+mod simulation;
 mod sources;
 mod step;
+mod stuck;
 mod switch;
 mod waiting;
 mod wiring;
 
 pub use bound::Demand;
+pub use feed::Replies;
 pub use measures::{ClassFacts, Delays, Rates};
+pub use networks::{Lanes, Switched};
 pub use options::{OPTIONS, OptionError, Options};
 pub use phases::{ClassSample, Event, Left, Phases};
 pub use run::{Breach, PacketRecord};
+pub use simulation::{Place, Setup, Simulation, Stop};
+pub use stuck::Spot;

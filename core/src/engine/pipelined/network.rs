@@ -9,6 +9,7 @@ use super::{
     rules::Rules,
     wiring::End,
 };
+use crate::probe::LinkOccupation;
 
 /// What is on its way and arrives in some cycle.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +27,7 @@ struct Slot {
 pub(super) struct Subnet {
     /// All routers, if they are plain, else none.
     plain: Option<Box<Plain>>,
-    routers: Vec<Router>,
+    pub routers: Vec<Router>,
     /// A bit per router that has something to do.
     at_work: Vec<u64>,
     /// Per output port of all routers the flits known behind it.
@@ -36,6 +37,8 @@ pub(super) struct Subnet {
     wheel: Vec<Slot>,
     credits_under_way: usize,
     steps: f64,
+    /// When flits left by every output port of all routers, if that is kept.
+    pub links: Option<LinkOccupation>,
 }
 
 impl Subnet {
@@ -61,6 +64,7 @@ impl Subnet {
             wheel: vec![Slot::default(); slots as usize],
             credits_under_way: 0,
             steps: 0.0,
+            links: None,
         }
     }
 
@@ -182,8 +186,9 @@ impl Subnet {
     }
 
     fn send_from(&mut self, number: usize, now: u32, rules: &Rules) {
-        let Self { routers, wheel, credits_under_way, .. } = self;
+        let Self { routers, wheel, credits_under_way, links, .. } = self;
         let router = &mut routers[number];
+        let first_output = router.first_output as usize;
         let slots = wheel.len() as u32;
         let (inputs, outputs) = (rules.wiring.inputs(number as u32), rules.wiring.outputs(number as u32));
         let Router { busy_outputs, busy_credits, output, credits, .. } = router;
@@ -191,6 +196,9 @@ impl Subnet {
             let queue = &mut output[usize::from(port)];
             let Some(flit) = queue.pop_front() else { return false };
             let link = &outputs[usize::from(port)];
+            if let Some(links) = links {
+                links.add(first_output + usize::from(port), now.into());
+            }
             let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
             match link.end {
                 End::Router(there, port) => slot.flits.push((there, port, flit)),

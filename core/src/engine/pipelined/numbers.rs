@@ -1,6 +1,8 @@
 //! The two subtractive generators of Knuth, The Art of Computer Programming, volume 2, section 3.6 (2002),
 //! as integers: x[n] = x[n-100] - x[n-37] mod 2^30 and u[n] = u[n-100] + u[n-37] mod 2^52.
 
+use crate::traffic::{Purpose, draw};
+
 /// The long lag.
 const LONG: usize = 100;
 /// The short lag.
@@ -143,12 +145,20 @@ pub(super) struct Numbers {
     /// the largest that it may be, and how many of these were asked for.
     all: Option<Vec<(u32, u32)>>,
     asked: usize,
+    /// Instead of the generators: a seed, and how many numbers were drawn from its counter.
+    counter: Option<(u64, u64)>,
 }
 
 impl Numbers {
     /// Generators that were not seeded yet.
     pub(super) fn new() -> Self {
-        Self { whole: Lagged::new(30, false), fractions: Lagged::new(52, true), all: None, asked: 0 }
+        let (whole, fractions) = (Lagged::new(30, false), Lagged::new(52, true));
+        Self { whole, fractions, all: None, asked: 0, counter: None }
+    }
+
+    /// Numbers from a counter, as everywhere else in flitloom.
+    pub(super) fn counted(seed: u64) -> Self {
+        Self { counter: Some((seed, 0)), ..Self::new() }
     }
 
     /// Seeds both.
@@ -175,6 +185,11 @@ impl Numbers {
                 given.push((0, most));
             }
             return given[self.asked - 1].0;
+        }
+        if let Some((seed, drawn)) = &mut self.counter {
+            *drawn += 1;
+            let drawn = u128::from(draw(*seed, 0, Purpose::Arbiter, *drawn));
+            return ((drawn * (u128::from(most) + 1)) >> 64) as u32;
         }
         (self.whole.next() % (u64::from(most) + 1)) as u32
     }

@@ -3,6 +3,7 @@
 use super::{
     batch::Batch,
     classes::Class,
+    feed::{Feed, wait_at_source},
     flit::{Flit, Kind, Packets},
     measures::ClassFacts,
     network::Subnet,
@@ -102,6 +103,10 @@ pub(super) struct Run {
     pub batch: Option<Batch>,
     /// The packet and the flit that arrived last.
     pub last_retired: Option<(u32, u32)>,
+    /// Where packets come from that no process makes.
+    pub feed: Option<Box<Feed>>,
+    /// By node and channel the flits that a node has not taken yet.
+    pub exits: Vec<VecDeque<Flit>>,
 }
 
 impl Run {
@@ -158,7 +163,9 @@ impl Run {
             subnet.receive(now, &self.rules, &self.packets, &mut arrived);
             ends.push(arrived.len());
         }
-        if self.sources_work {
+        if self.feed.is_some() {
+            self.take_from_feed();
+        } else if self.sources_work {
             self.generate();
         }
         for subnet in 0..self.subnets.len() {
@@ -166,6 +173,11 @@ impl Run {
         }
         let mut from = 0;
         for (subnet, end) in ends.drain(..).enumerate() {
+            let mut end = end;
+            if !self.exits.is_empty() {
+                self.take_from_exits(&mut arrived);
+                end = arrived.len();
+            }
             for &(node, flit) in &arrived[from..end] {
                 self.retire(node, flit);
                 self.subnets[subnet].give_back(node, flit.channel, now, &self.rules);
@@ -185,6 +197,60 @@ impl Run {
         self.now += 1;
     }
 
+    /// Nodes whose last packet has left take the next one of the workload, or a reply that they owe.
+    fn take_from_feed(&mut self) {
+        let Self { feed: Some(feed), waiting, packets, replies, facts, created_in_flight, .. } = self else {
+            return;
+        };
+        let classes = self.classes.len();
+        for node in 0..self.nodes {
+            for class in 0..classes {
+                let waiting = &mut waiting[node * classes + class];
+                if waiting.size > 0 {
+                    continue;
+                }
+                let taken = if class == 0 {
+                    feed.take(node, self.now)
+                } else {
+                    feed.has_replied(node);
+                    replies[node].pop_front().and_then(|reply| feed.reply(node, reply.to, reply.time))
+                };
+                let Some(packet) = taken else { continue };
+                facts[class].in_flight += u64::from(packet.size);
+                created_in_flight[class] += u64::from(packet.size) * u64::from(packet.created);
+                let sequence = self.sequence[node];
+                self.sequence[node] += 1;
+                let priority = self.classes[class].priority;
+                let priority = self.rules.priority.at_creation(priority, packet.created, sequence);
+                wait_at_source(packets, waiting, packet, priority);
+                self.at_work[node / 64] |= 1 << (node % 64);
+            }
+        }
+    }
+
+    /// Of the flits that reach nodes each node takes one; in place of those that arrived come those that are taken.
+    fn take_from_exits(&mut self, arrived: &mut Vec<(u32, Flit)>) {
+        let Self { feed: Some(feed), exits, packets, .. } = self else { return };
+        let channels = self.rules.channels;
+        for (node, flit) in arrived.drain(..) {
+            exits[node as usize * channels + usize::from(flit.channel)].push_back(flit);
+        }
+        for node in 0..self.nodes {
+            let first = self.now as usize % channels;
+            for turn in 0..channels {
+                let queue = &mut exits[node * channels + (first + turn) % channels];
+                let Some(flit) = queue.front() else { continue };
+                let kind = packets[flit.packet].kind;
+                if flit.is_head() && !feed.accepts(node, kind) {
+                    continue;
+                }
+                feed.owed[node] += u32::from(flit.is_head() && kind == Kind::ReadRequest);
+                arrived.extend(queue.pop_front().map(|flit| (node as u32, flit)));
+                break;
+            }
+        }
+    }
+
     /// A flit has arrived.
     fn retire(&mut self, node: u32, flit: Flit) {
         self.quiet = 0;
@@ -197,6 +263,9 @@ impl Run {
             packet.head_arrival = now;
         }
         let packet = *packet;
+        if let Some(feed) = &mut self.feed {
+            feed.arrived(now, node, &packet, flit.is_tail());
+        }
         let class = usize::from(packet.class);
         let counts = self.counts();
         let facts = &mut self.facts[class];

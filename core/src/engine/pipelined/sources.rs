@@ -330,6 +330,9 @@ impl Run {
             sources.take(&self.rules.policy, node, usize::from(channel));
             let packet = &mut self.packets[flit.packet];
             packet.injected = self.now;
+            if let Some(feed) = &mut self.feed {
+                feed.injected += u64::from(class == 0);
+            }
             if self.rules.routing_delay == 0 && !self.rules.cuts_by_next_port {
                 let (router, port) = self.rules.wiring.entries[node];
                 let place = Place {

@@ -21,7 +21,7 @@ from flitloom.spec.experiment import build_experiment, read_fields
 from flitloom.workload import among_working
 
 #: Options that describe an experiment, and what is done with one.
-TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "tables", "json")
+TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "tables", "json")
 
 
 def simulate(asked: Simulated) -> None:
@@ -36,7 +36,8 @@ def simulate_fields(
 ) -> None:
     """Simulate the experiment of fields; `sitting` is where its ranks are."""
     check(asked)
-    tables, on_ranks = asked.brought.tables, ranks.started() > 1
+    # Tables of switches are part of their network.
+    tables, on_ranks = None if asked.has_switches else asked.brought.tables, ranks.started() > 1
     if tables is not None and "sizes" not in fields.get("topology", {}):
         _take_network(fields, tables)
     experiment = _among_working(build_experiment(fields, folder))

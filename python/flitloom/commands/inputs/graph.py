@@ -17,19 +17,26 @@ from flitloom.errors import SpecError
 from flitloom.fabric import motion, recognise, route_subnet
 
 
+#: What makes an experiment of a graph.
+TRAFFIC = {"pattern", "destinations", "rate", "packet_table", "payload", "packets", "settings", "model"}
+
+
 def asked(given: Mapping[str, Any]) -> bool:
-    """Whether a graph is named, or a twisted torus with a folder or a dump of tables."""
+    """Whether a graph is named without traffic, or a twisted torus with a folder or a dump of tables."""
     tables: Path | None = given.get("tables")
-    if "graph" in given or tables is None:
-        return "graph" in given
+    named = bool({"graph", "network"} & set(given))
+    if named or tables is None:
+        return named and not TRAFFIC & set(given)
     return "twist" in given and (tables.is_dir() or tables.suffix == ".dump")
 
 
 def simulate(asked: Simulated) -> None:
     """Send an all-to-all, or the packets of a matrix, over the tables of a graph."""
-    grid, router, graph = asked.grid, asked.router, asked.brought.graph
+    grid, router = asked.grid, asked.router
+    graph: Path | str | None = asked.brought.graph
+    graph = asked.brought.network if graph is None else graph
     if (graph is None) == (grid.torus is None) or grid.twist != (grid.torus is not None):
-        raise SpecError("name a network with --graph FILE, or with --torus 4x4x8 --twist")
+        raise SpecError("name a network with --graph FILE, --network NAME, or with --torus 4x4x8 --twist")
     flits = 8 if asked.traffic.length is None else asked.traffic.length
     if flits < 1:
         raise SpecError.at("--length", f"{flits} is out of range", "it must be at least 1")
@@ -43,6 +50,7 @@ def simulate(asked: Simulated) -> None:
     routers: dict[str, Any] = {
         "buffer": 8 if router.buffer is None else router.buffer,
         "latency": 1 if router.latency is None else router.latency,
+        "channels": router.channels,
         "cycle_limit": asked.run.cycle_limit,
     }
     with screen.progress("tables and packets"):
@@ -81,8 +89,8 @@ INPUT = Input(
         "simulate": Use(
             simulate,
             names_of(
-                "graph", "torus", "twist", "fail", "matrix", "length", "buffer", "latency", "cycle_limit",
-                "tables", "json",
+                "graph", "network", "torus", "twist", "fail", "matrix", "length", "buffer", "latency",
+                "channels", "cycle_limit", "tables", "json",
             ),
         ),
     },

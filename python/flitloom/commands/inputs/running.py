@@ -98,7 +98,7 @@ def _print(result: Result, json: bool) -> None:
         screen.echo()
         screen.print_fields(
             {
-                "links used": f"{len(used)} of {sum(result.network._core.working_links())}",
+                "links used": f"{len(used)} of {result.working_links}",
                 "occupation": f"mean {sum(occupation) / len(used):.1f}, longest {max(occupation)} cycles",
                 "flits per link": f"mean {sum(flits) / len(used):.1f}, most {max(flits)}",
             }

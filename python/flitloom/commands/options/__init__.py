@@ -3,7 +3,7 @@
 from flitloom.commands.options.grouped import grouped
 from flitloom.commands.options.groups import Grid, Router, Run, Traffic
 from flitloom.commands.options.made import Group, shown
-from flitloom.commands.options.network import sizes_of_fabric, topology_fields
+from flitloom.commands.options.network import sizes_of_fabric, switches_fields, topology_fields
 from flitloom.commands.options.parts import given, merge, part, read_time, whole_numbers
 from flitloom.commands.options.refusing import refuse, typed
 from flitloom.commands.options.shared import (
@@ -23,11 +23,13 @@ from flitloom.commands.options.shared import (
     Json,
     Latency,
     Mesh,
+    Model,
     Network,
     PacketsPerNode,
     Pattern,
     Preset,
     Seed,
+    Switches,
     Threads,
     Torus,
     Twist,
@@ -55,6 +57,7 @@ __all__ = [
     "Json",
     "Latency",
     "Mesh",
+    "Model",
     "Network",
     "PacketsPerNode",
     "Pattern",
@@ -62,6 +65,7 @@ __all__ = [
     "Router",
     "Run",
     "Seed",
+    "Switches",
     "Threads",
     "Torus",
     "Traffic",
@@ -77,6 +81,7 @@ __all__ = [
     "refuse",
     "shown",
     "sizes_of_fabric",
+    "switches_fields",
     "topology_fields",
     "typed",
     "whole_numbers",

@@ -85,7 +85,7 @@ class Group:
 
         >>> from flitloom.commands.options import Router
         >>> Router.names()[:3]
-        ('preset', 'channels', 'buffer')
+        ('model', 'preset', 'channels')
         """
         return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
 

@@ -53,6 +53,24 @@ def topology_fields(
     return fields | read_failed(fail or [])
 
 
+def switches_fields(
+    graph: Path | None, network: str | None, fail: Sequence[str] | None, tables: Path | None
+) -> dict[str, Any]:
+    """The fields of a network of switches with hosts.
+
+    >>> switches_fields(None, "full4 x ring3", None, None)
+    {'network': 'full4 x ring3'}
+    """
+    if graph is not None and network is not None:
+        raise SpecError.at("topology", "give either --graph or --network")
+    values = {"network": network, "graph": graph, "tables": tables, "failed": fail}
+    return {
+        name: str(value.absolute()) if isinstance(value, Path) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
 def sizes_of_fabric(text: str | None, place: str = "--sizes") -> tuple[int, ...] | None:
     """What ``--sizes`` says of a fabric, or another option of a grid, e.g. 4x4x8.
 

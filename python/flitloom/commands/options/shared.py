@@ -43,12 +43,21 @@ GraphFile = Annotated[
         "--graph", help="File of switches and cables: ibnetdiscover, GraphML, anynet, CSV.", metavar="FILE"
     ),
 ]
+Switches = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        help='Switches with hosts by name, e.g. "dragonfly(4,2,2)" or "full8 x full8", pipelined routers.',
+        metavar="NAME",
+    ),
+]
 Pattern = Annotated[str | None, shown("pattern")]
 Destinations = Annotated[Path | None, shown("destinations")]
 Delays = Annotated[Path | None, shown("delays")]
 HotspotFraction = Annotated[float | None, shown("hotspot_fraction")]
 HotspotTarget = Annotated[int | None, shown("hotspot_target")]
 PacketsPerNode = Annotated[int | None, shown("packets")]
+Model = Annotated[str | None, shown("model")]
 Preset = Annotated[str | None, shown("preset")]
 Channels = Annotated[int | None, shown("channels")]
 Buffer = Annotated[int | None, shown("buffer")]

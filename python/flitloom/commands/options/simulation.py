@@ -10,8 +10,9 @@ import typer
 
 from flitloom.commands.options.groups import Grid, Router, Run, Traffic
 from flitloom.commands.options.made import Group
+from flitloom.commands.options.network import switches_fields
 from flitloom.commands.options.parts import merge
-from flitloom.commands.options.shared import Html, Json
+from flitloom.commands.options.shared import Html, Json, Switches
 from flitloom.errors import SpecError, show
 from flitloom.extras import check_picture
 from flitloom.outputs import check_output
@@ -23,9 +24,12 @@ class Brought(Group):
     graph: Annotated[
         Path | None,
         typer.Option(
-            "--graph", "--fabric", help="Any graph of switches (ibnetdiscover, GraphML, CSV): all-to-all."
+            "--graph",
+            "--fabric",
+            help="Any graph of switches (ibnetdiscover, GraphML, CSV): --pattern, --rate or else all-to-all.",
         ),
     ] = None
+    network: Switches = None
     tables: Annotated[
         Path | None,
         typer.Option(help="Routes of all packets: tables (.json) made by flitloom route for this network."),
@@ -191,6 +195,11 @@ class Simulated:
             file is not None for file in (outputs.out, outputs.chart, outputs.space_time, outputs.html)
         )
 
+    @property
+    def has_switches(self) -> bool:
+        """Whether the network is one of switches with hosts."""
+        return self.brought.graph is not None or self.brought.network is not None
+
     def check_outputs(self) -> None:
         """Refuse what cannot be written before anything is done."""
         self.outputs.check()
@@ -203,7 +212,12 @@ class Simulated:
         traffic = self.traffic.given()
         if kind:
             traffic["kind"] = self.traffic.kind()
-        changes = {"topology": self.grid.fields(), "router": self.router.given(), "traffic": traffic}
+        topology, router = self.grid.fields(), self.router.given()
+        if self.has_switches:
+            brought = self.brought
+            topology = switches_fields(brought.graph, brought.network, self.grid.fail, brought.tables)
+            router.setdefault("model", "pipelined")
+        changes = {"topology": topology, "router": router, "traffic": traffic}
         merge(fields, {name: part for name, part in changes.items() if part})
         self.run.apply(fields)
         return fields

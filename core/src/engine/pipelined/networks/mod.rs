@@ -1,10 +1,16 @@
-//! Networks beside meshes and tori, as BookSim2 numbers their routers and ports, with their routing functions. What
-//! they draw and when, their thresholds and the order of their ports were found by comparing with the binary.
+//! Networks with routing functions of their own. Those beside meshes and tori that BookSim2 knows have its numbers
+//! of routers and ports; what they draw and when, their thresholds and the order of their ports were found by
+//! comparing with the binary. Tori and meshes of any sizes, and graphs with tables, are flitloom's own.
 
 mod any;
 mod dragonfly;
 mod flat;
+mod grid;
 mod staged;
+mod switched;
+
+pub(super) use grid::Grid;
+pub use switched::{Lanes, Switched};
 
 use super::{
     flit::{Packet, Ways},
@@ -24,6 +30,10 @@ pub(super) enum Network {
     Dragonfly(dragonfly::Dragonfly),
     /// Any graph with a table.
     Any(any::Any),
+    /// A torus or a mesh with a routing function of flitloom's own.
+    Grid(Grid),
+    /// Any graph with tables by destination and lanes.
+    Switched(Switched),
 }
 
 impl Network {
@@ -64,6 +74,8 @@ impl Network {
             Self::Flat(one) => one.ways(wiring, place, packet, numbers),
             Self::Dragonfly(one) => one.ways(wiring, place, packet, numbers),
             Self::Any(one) => one.ways(place, packet),
+            Self::Grid(one) => one.ways(place, packet),
+            Self::Switched(one) => one.ways(place, packet),
         }
     }
 
@@ -100,6 +112,8 @@ impl Network {
     pub(super) fn least_channels(&self) -> u32 {
         match self {
             Self::Flat(one) => one.least_channels(),
+            Self::Grid(one) => one.classes(),
+            Self::Switched(one) => one.lanes(),
             _ => 1,
         }
     }

@@ -1,0 +1,319 @@
+//! Runs of the pipelined router on flitloom's own networks.
+
+use crate::{
+    errors::{exception, spec_error},
+    fabric::{LaneTables, entries, graph, lane_entries},
+    network::Network,
+    running::{deadline, watched},
+    simulation::{link_table, totals, window_table},
+    traffic::Workload,
+};
+use flitloom_core::{
+    engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Spot, Stop, Switched},
+    fabric::Graph,
+    probe::LinkOccupation,
+    routing::ChannelRule,
+    traffic::{self, PacketSource},
+};
+use numpy::PyReadonlyArray2;
+use pyo3::{
+    exceptions::{PyStopIteration, PyValueError},
+    prelude::*,
+    types::PyDict,
+};
+use std::time::Instant;
+
+/// Tables by destination of a graph.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Tables<'py> {
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'py, u32>,
+    following: PyReadonlyArray2<'py, u32>,
+    rows: Vec<u32>,
+    levels: Option<PyReadonlyArray2<'py, u8>>,
+    tables: Option<LaneTables<'py>>,
+    lanes: u8,
+}
+
+/// How a run is set up.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Settings {
+    latency: u32,
+    seed: u64,
+    windows: Option<u64>,
+    /// Flits of a reply, and requests that a node holds.
+    replies: Option<(u32, Option<u32>)>,
+    /// Parts that the channels of a link are cut into for kinds of messages.
+    parts: u32,
+}
+
+/// A run of the pipelined router that Python holds; `names` tells the name of a queue in a deadlock.
+#[pyclass(module = "flitloom._core")]
+pub struct PipelinedSimulation {
+    simulation: Simulation,
+    graph: Option<Graph>,
+    grid: Option<(usize, usize)>,
+    packets: Option<usize>,
+    names: Py<PyAny>,
+}
+
+#[pymethods]
+impl PipelinedSimulation {
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "the parts of a run")]
+    fn new(
+        py: Python<'_>,
+        network: &Network,
+        workload: &Workload,
+        channels: Option<u32>,
+        options: Vec<(String, String)>,
+        settings: Settings,
+        tables: Option<Tables<'_>>,
+        names: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let workload = &workload.inner;
+        let nodes = network.inner.fabric().shape().nodes();
+        if let Err(given) = workload.check_nodes(nodes) {
+            return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
+        }
+        let switched = tables.map(|tables| switched(py, tables)).transpose()?;
+        let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
+        let Settings { latency, seed, windows, replies, parts } = settings;
+        let channels = channels.unwrap_or(2 * classes * parts);
+        let mut all = Options::default();
+        for (name, value) in &options {
+            let last = (channels.max(1) - 1).to_string();
+            let value = if name.ends_with("_end_vc") && value.is_empty() { &last } else { value };
+            if !all.set(name, value) {
+                return Err(PyValueError::new_err((name.clone(), "is no option".to_owned())));
+            }
+        }
+        _ = all.set("num_vcs", &channels.to_string());
+        let replies = replies.map(|(length, places)| Replies { length, places });
+        let setup = Setup { latency, seed, windows, replies };
+        let (shape, router) = (network.inner.fabric().shape(), network.inner.router());
+        let place = match &switched {
+            Some((graph, switched)) => {
+                let lost = unreachable(graph, switched, workload, nodes);
+                if let Some((from, to)) = lost {
+                    let text = format!("the tables do not lead from host {from} to host {to}");
+                    return Err(exception(py, "UnreachableError", (text, vec![(from, to)])));
+                }
+                Place::Graph(graph, switched)
+            }
+            None => Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines)),
+        };
+        let simulation = py.detach(|| Simulation::new(&all, &place, workload, &setup));
+        let simulation = simulation.map_err(|error| PyValueError::new_err((error.option, error.text)))?;
+        let packets = match workload {
+            traffic::Workload::Packets(list) => Some(list.len()),
+            _ => None,
+        };
+        let grid = switched.is_none().then(|| (nodes, shape.directions()));
+        Ok(Self { simulation, graph: switched.map(|(graph, _)| graph), grid, packets, names })
+    }
+
+    /// As `Simulation.run`.
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        stop_at: Option<u64>,
+        cycle_limit: Option<u64>,
+        seconds: Option<f64>,
+    ) -> PyResult<bool> {
+        let simulation = &mut self.simulation;
+        let deadline = deadline(seconds);
+        let (stop, failure) = watched(
+            py,
+            |interrupt| simulation.run(stop_at, cycle_limit, interrupt),
+            |_| match deadline {
+                Some(deadline) if Instant::now() >= deadline => Err(PyStopIteration::new_err(())),
+                _ => Ok(()),
+            },
+        );
+        match (stop, failure) {
+            (_, Some(failure)) if !failure.is_instance_of::<PyStopIteration>(py) => Err(failure),
+            (Stop::Interrupted, _) => Ok(false),
+            (Stop::Done, _) => Ok(true),
+            (Stop::Limit, _) => {
+                let (now, delivered) = (self.now(), self.delivered());
+                let text = format!("not finished after {now} cycles; {delivered} packets are delivered");
+                Err(exception(py, "CycleLimitError", (text, now, delivered)))
+            }
+            (Stop::Overflow, _) => {
+                let text = "two flits took the last shared place of a queue; give output_speedup 1, or \
+                            buffer_policy private";
+                Err(spec_error(py, "router.output_speedup", text))
+            }
+            (Stop::Deadlock(circle), _) => Err(self.deadlock(py, &circle)?),
+        }
+    }
+
+    /// Packets in all, if they are known in advance.
+    #[getter]
+    fn packets(&self) -> Option<usize> {
+        self.packets
+    }
+
+    /// Packets delivered so far.
+    #[getter]
+    fn delivered(&self) -> u64 {
+        self.simulation.totals().packets_delivered
+    }
+
+    /// The cycle that comes next.
+    #[getter]
+    fn now(&self) -> u64 {
+        self.simulation.now()
+    }
+
+    /// Whether everything is delivered.
+    #[getter]
+    fn finished(&self) -> bool {
+        self.simulation.is_finished()
+    }
+
+    /// Channels of a link.
+    #[getter]
+    fn channels(&self) -> usize {
+        self.simulation.channels()
+    }
+
+    /// The engine it runs on.
+    #[getter]
+    fn engine(&self) -> &'static str {
+        "pipelined"
+    }
+
+    /// The totals so far; with records also links.
+    fn totals<'py>(
+        &self,
+        py: Python<'py>,
+        stop_at: Option<u64>,
+        records: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let mut outcome = self.simulation.totals();
+        if let Some(stop) = stop_at {
+            outcome.cycles = stop;
+        }
+        let result = totals(py, &outcome)?;
+        result.set_item("engine", self.engine())?;
+        result.set_item("parts", 1)?;
+        let facts = self.simulation.facts();
+        result.set_item("network_latency_sum", facts[0].network.sum)?;
+        result.set_item("latency_max", facts[0].packet.most)?;
+        result.set_item("hop_sum", facts[0].hops.sum)?;
+        if let Some(replies) = facts.get(1) {
+            result.set_item("replies", (replies.packet.count, replies.packet.sum))?;
+        }
+        if records {
+            result.set_item("links", link_table(py, &self.links())?)?;
+        }
+        Ok(result)
+    }
+
+    /// As `Simulation.windows`.
+    fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.simulation.windows().map(|windows| window_table(py, windows)).transpose()
+    }
+
+    /// As `Simulation.measure`.
+    fn measure(&mut self, first: u64, end: u64) {
+        if let Some(windows) = self.simulation.windows() {
+            windows.measure(first, end);
+        }
+    }
+
+    /// The same simulation once more, to be run on by itself.
+    fn copy(&self, py: Python<'_>) -> Self {
+        Self {
+            simulation: self.simulation.clone(),
+            graph: self.graph.clone(),
+            grid: self.grid,
+            packets: self.packets,
+            names: self.names.clone_ref(py),
+        }
+    }
+}
+
+impl PipelinedSimulation {
+    /// Links by `node * directions + direction`, or by channel of the graph.
+    fn links(&self) -> LinkOccupation {
+        let Some(all) = self.simulation.links() else { return LinkOccupation::default() };
+        let of = |router, port| self.simulation.first_output(router) + port;
+        let places: Vec<usize> = match (&self.graph, self.grid) {
+            (Some(graph), _) => {
+                let channels = 0..graph.channels() as u32;
+                channels.map(|channel| of(graph.ends(channel).0, graph.place(channel))).collect()
+            }
+            (None, Some((nodes, directions))) => (0..nodes as u32)
+                .flat_map(|node| (0..directions).map(move |direction| (node, direction)))
+                .map(|(node, direction)| of(node, direction))
+                .collect(),
+            (None, None) => Vec::new(),
+        };
+        LinkOccupation {
+            first: places.iter().map(|&at| all.first[at]).collect(),
+            last: places.iter().map(|&at| all.last[at]).collect(),
+            flits: places.iter().map(|&at| all.flits[at]).collect(),
+        }
+    }
+
+    fn deadlock(&self, py: Python<'_>, circle: &[Spot]) -> PyResult<PyErr> {
+        let mut names = Vec::new();
+        for &spot in circle {
+            let (kind, place, port, channel) = match spot {
+                Spot::Link(router, port, channel) => ("link", router, port, channel),
+                Spot::Entry(node, channel) => ("entry", node, 0, channel),
+                Spot::Exit(node, channel) => ("exit", node, 0, channel),
+                Spot::Replies(node) => ("replies", node, 0, 0),
+            };
+            names.push(self.names.call1(py, (kind, place, port, channel))?.extract::<String>(py)?);
+        }
+        let now = self.now();
+        let circle = match names.first() {
+            Some(first) => format!("{} -> {first}", names.join(" -> ")),
+            None => "no flit has arrived for 100,000 cycles".to_owned(),
+        };
+        let text = format!("deadlock in cycle {now}: {circle}");
+        let channels: PyResult<Vec<_>> = names
+            .iter()
+            .map(|name| {
+                let entry = PyDict::new(py);
+                entry.set_item("queue", name)?;
+                Ok(entry)
+            })
+            .collect();
+        let stuck: u64 = self.simulation.facts().iter().map(|facts| facts.in_flight).sum();
+        Ok(exception(py, "DeadlockError", (text, now, channels?, stuck)))
+    }
+}
+
+fn switched(py: Python<'_>, tables: Tables<'_>) -> PyResult<(Graph, Switched)> {
+    let Tables { hosts, cables, following, rows, levels, tables, lanes } = tables;
+    let graph = graph(py, hosts, &cables)?;
+    let lanes = match tables {
+        None => Lanes::Levels(lanes),
+        Some(tables) => {
+            let (start, entries) = lane_entries(&tables);
+            Lanes::Tables(start, entries)
+        }
+    };
+    let following: Vec<u32> = entries(&following);
+    let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
+    let made = Switched::new(&graph, &following, rows, levels, lanes);
+    Ok((graph, made))
+}
+
+/// A pair of hosts that the tables do not join, of those that the workload may send between.
+fn unreachable(
+    graph: &Graph,
+    switched: &Switched,
+    workload: &traffic::Workload,
+    hosts: usize,
+) -> Option<(u32, u32)> {
+    let mut ways = workload.ways(hosts).map(|way| (way.from, way.to));
+    ways.find(|&(from, to)| !switched.reaches(graph, from, to))
+}

@@ -1,0 +1,172 @@
+//! Packets from a workload of flitloom, in place of BookSim2's processes, and what came of them.
+
+use super::{
+    flit::{Kind, Packet, Packets, Ways},
+    waiting::Waiting,
+};
+use crate::{
+    engine::{Outcome, fingerprint, lateness},
+    probe::{Counted, Delivery, Windows},
+    traffic::{PacketSource, Workload},
+};
+
+/// Every packet of a workload is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replies {
+    /// Flits of a reply.
+    pub length: u32,
+    /// Requests that a node may hold whose reply has not left it. While it holds so many it takes no further one
+    /// from the network. `None`: any number.
+    pub places: Option<u32>,
+}
+
+/// What a workload still has, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Feed {
+    workload: Workload,
+    /// By node: the start of its next packet, `u64::MAX` for none, and that packet's number.
+    next: Vec<u64>,
+    number: Vec<u64>,
+    pub replies: Option<Replies>,
+    /// By node: requests that it holds, and whether it is sending a reply.
+    pub owed: Vec<u32>,
+    is_replying: Vec<bool>,
+    pub injected: u64,
+    pub totals: Outcome,
+    pub windows: Option<Windows>,
+}
+
+impl Feed {
+    /// All packets of a workload, whose nodes were checked.
+    pub(super) fn new(
+        workload: &Workload,
+        nodes: usize,
+        windows: Option<u64>,
+        replies: Option<Replies>,
+    ) -> Self {
+        let first = |node| workload.next_start(node as u32, 0, 0).unwrap_or(u64::MAX);
+        Self {
+            next: (0..nodes).map(first).collect(),
+            number: vec![0; nodes],
+            replies,
+            owed: vec![0; nodes],
+            is_replying: vec![false; nodes],
+            injected: 0,
+            totals: Outcome::default(),
+            windows: windows.map(|cycles| Windows::new(workload, nodes, cycles)),
+            workload: workload.clone(),
+        }
+    }
+
+    /// The start of the next packet of any node; `None` if there is none.
+    pub(super) fn next_start(&self) -> Option<u64> {
+        self.next.iter().copied().min().filter(|&start| start < u64::MAX)
+    }
+
+    /// The next packet of a node, if it has started by now.
+    pub(super) fn take(&mut self, node: usize, now: u32) -> Option<Packet> {
+        let start = self.next[node];
+        if start > u64::from(now) {
+            return None;
+        }
+        let number = self.number[node];
+        let given = self.workload.packet_at(node as u32, number, start)?;
+        self.number[node] = number + 1;
+        let next = self.workload.next_start(node as u32, number + 1, start + 1);
+        self.next[node] = next.unwrap_or(u64::MAX);
+        let kind = if self.replies.is_some() { Kind::ReadRequest } else { Kind::Any };
+        Some(packet((number as u32, node as u32, given.destination), (0, kind), given.length, start as u32))
+    }
+
+    /// A reply of a node.
+    pub(super) fn reply(&mut self, node: usize, to: u32, created: u32) -> Option<Packet> {
+        let length = self.replies?.length;
+        self.is_replying[node] = true;
+        Some(packet((0, node as u32, to), (1, Kind::ReadReply), length, created))
+    }
+
+    /// A node sends no reply any more.
+    pub(super) fn has_replied(&mut self, node: usize) {
+        if std::mem::take(&mut self.is_replying[node]) {
+            self.owed[node] = self.owed[node].saturating_sub(1);
+        }
+    }
+
+    /// Whether a node takes a header from the network; if it does and is a request, a reply is owed.
+    pub(super) fn accepts(&self, node: usize, kind: Kind) -> bool {
+        let places = self.replies.and_then(|replies| replies.places);
+        kind != Kind::ReadRequest || places.is_none_or(|places| self.owed[node] < places)
+    }
+
+    /// A flit arrives; what is known of its packet if it is a tail.
+    pub(super) fn arrived(&mut self, now: u32, node: u32, packet: &Packet, is_tail: bool) {
+        if packet.kind.is_reply() {
+            return;
+        }
+        let cycle = u64::from(now).saturating_sub(2);
+        let totals = &mut self.totals;
+        totals.flits_delivered += 1;
+        totals.duration = now.into();
+        if !is_tail {
+            return;
+        }
+        totals.packets_delivered += 1;
+        totals.latency_sum += cycle - u64::from(packet.created);
+        totals.fingerprint = totals.fingerprint.wrapping_add(fingerprint(cycle, node));
+        totals.lateness += lateness(cycle);
+        if let Some(windows) = &mut self.windows {
+            let (source, start) = (packet.source, packet.created.into());
+            windows.deliver(Delivery { cycle, source, start, injected: packet.injected.into() });
+        }
+    }
+
+    /// Closes all windows that end at a cycle or before.
+    pub(super) fn close(&mut self, cycle: u64) {
+        if let Some(windows) = &mut self.windows
+            && windows.end() <= cycle
+        {
+            windows.close(
+                cycle,
+                Counted {
+                    injected_packets: self.injected,
+                    ejected_flits: self.totals.flits_delivered,
+                    delivered_packets: self.totals.packets_delivered,
+                },
+            );
+        }
+    }
+}
+
+/// A packet that was made for a cycle, of a class and kind.
+fn packet(
+    (number, source, destination): (u32, u32, u32),
+    (class, kind): (u16, Kind),
+    size: u32,
+    created: u32,
+) -> Packet {
+    Packet {
+        number,
+        first_flit: 0,
+        source,
+        destination,
+        class,
+        priority: 0,
+        kind,
+        size,
+        created,
+        injected: 0,
+        head_arrival: 0,
+        delivered: 0,
+        is_measured: false,
+        middle: 0,
+        phase: 0,
+        hops: 0,
+        ahead: Ways::default(),
+    }
+}
+
+/// Puts a packet in front of its source.
+pub(super) fn wait_at_source(packets: &mut Packets, waiting: &mut Waiting, packet: Packet, priority: i32) {
+    (waiting.next, waiting.size, waiting.subnet, waiting.priority) = (0, packet.size, 0, priority);
+    waiting.packet = packets.add(Packet { priority, ..packet });
+}

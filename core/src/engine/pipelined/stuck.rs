@@ -1,0 +1,241 @@
+//! Packets that wait for each other for good: proven from the state, with the circle of channels.
+
+use super::{
+    flit::Kind,
+    router::{Input, State},
+    run::Run,
+    wiring::End,
+};
+use std::collections::HashMap;
+
+/// A queue that takes part in a deadlock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// Behind the link that leaves an output port of a router, in a channel.
+    Link(u32, u16, u16),
+    /// In a router, of flits that come from a node, in a channel.
+    Entry(u32, u16),
+    /// Of flits that a node does not take, in a channel.
+    Exit(u32, u16),
+    /// Of replies that a node cannot send.
+    Replies(u32),
+}
+
+/// What may hold flits: a queue of a router by its number among all, one of a node, or a node's replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Queue {
+    Input(u32, u32),
+    Exit(u32, u32),
+    Replies(u32),
+}
+
+/// What a queue waits for: it goes on as soon as one of these does; `None` if it goes on by itself.
+type Waits = Option<Vec<Queue>>;
+
+impl Run {
+    /// A circle of queues each of which waits for the next, if some flits can never move again; nothing that happens
+    /// elsewhere can free them.
+    pub(super) fn find_stuck(&self) -> Option<Vec<Spot>> {
+        let mut waits: HashMap<Queue, Vec<Queue>> = HashMap::new();
+        for queue in self.queues() {
+            if let Some(others) = self.waits(queue) {
+                waits.insert(queue, others);
+            }
+        }
+        // Who waits for somebody who goes on goes on, too.
+        loop {
+            let before = waits.len();
+            let free: Vec<_> = waits
+                .iter()
+                .filter(|(_, others)| others.iter().any(|other| !waits.contains_key(other)))
+                .map(|(&queue, _)| queue)
+                .collect();
+            for queue in free {
+                waits.remove(&queue);
+            }
+            if waits.len() == before {
+                break;
+            }
+        }
+        // Any of them leads into a circle; the first one, so that it is always the same.
+        let mut at = self.queues().find(|queue| waits.contains_key(queue))?;
+        let mut way = Vec::new();
+        while !way.contains(&at) {
+            way.push(at);
+            at = *waits.get(&at)?.first()?;
+        }
+        let start = way.iter().position(|&queue| queue == at)?;
+        let spots: Vec<_> = way[start..].iter().map(|&queue| self.spot(queue)).collect();
+        // Who comes from a node and has a channel stands for the queue behind it.
+        let far: Vec<_> = spots.iter().copied().filter(|spot| !matches!(spot, Spot::Entry(..))).collect();
+        Some(if far.is_empty() { spots } else { far })
+    }
+
+    fn queues(&self) -> impl Iterator<Item = Queue> {
+        let routers = &self.subnets[0].routers;
+        let inputs = routers.iter().flat_map(|router| {
+            (0..router.inputs.len()).map(|index| Queue::Input(router.number, index as u32))
+        });
+        let channels = self.rules.channels as u32;
+        let exits = (0..self.exits.len() as u32).map(move |at| Queue::Exit(at / channels, at % channels));
+        let replies = self.feed.iter().filter(|feed| feed.replies.is_some());
+        let replies = replies.flat_map(|_| (0..self.nodes as u32).map(Queue::Replies));
+        inputs.chain(exits).chain(replies)
+    }
+
+    fn spot(&self, queue: Queue) -> Spot {
+        match queue {
+            Queue::Exit(node, channel) => Spot::Exit(node, channel as u16),
+            Queue::Replies(node) => Spot::Replies(node),
+            Queue::Input(router, index) => {
+                let (port, channel) = self.input(router, index).at;
+                match self.rules.wiring.inputs(router)[usize::from(port)].end {
+                    End::Router(from, out) => Spot::Link(from, out, channel),
+                    End::Node(node) => Spot::Entry(node, channel),
+                    End::Nothing => Spot::Entry(0, channel),
+                }
+            }
+        }
+    }
+
+    fn input(&self, router: u32, index: u32) -> &Input {
+        &self.subnets[0].routers[router as usize].inputs[index as usize]
+    }
+
+    fn waits(&self, queue: Queue) -> Waits {
+        match queue {
+            Queue::Exit(node, channel) => self.exit_waits(node, channel),
+            Queue::Replies(node) => self.replies_wait(node),
+            Queue::Input(router, index) => {
+                let input = self.input(router, index);
+                match input.state {
+                    State::Idle | State::Routing => None,
+                    State::Active if input.queue.is_empty() => self.feeder_waits(router, input),
+                    State::Active => self.full_queue(router, input.port, input.channel),
+                    State::Waiting => {
+                        let mut others = Vec::new();
+                        for way in input.ways.iter() {
+                            for channel in way.first..=way.last {
+                                others.extend(self.channel_waits(router, way.port, channel)?);
+                            }
+                        }
+                        Some(others)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Who an empty queue gets the rest of its packet from.
+    fn feeder_waits(&self, router: u32, input: &Input) -> Waits {
+        let (port, channel) = input.at;
+        let End::Router(from, out) = self.rules.wiring.inputs(router)[usize::from(port)].end else {
+            return None;
+        };
+        self.owner(from, out, channel).map(|owner| vec![owner])
+    }
+
+    /// Who has an output channel and has not sent its tail.
+    fn owner(&self, router: u32, port: u16, channel: u16) -> Option<Queue> {
+        let inputs = &self.subnets[0].routers[router as usize].inputs;
+        let has =
+            |input: &Input| input.state == State::Active && (input.port, input.channel) == (port, channel);
+        inputs.iter().position(has).map(|index| Queue::Input(router, index as u32))
+    }
+
+    /// What keeps a header from an output channel.
+    fn channel_waits(&self, router: u32, port: u16, channel: u16) -> Waits {
+        let behind = &self.subnets[0].routers[router as usize].behind;
+        if !behind.channel(usize::from(port), usize::from(channel)).is_owned {
+            return self.full_queue(router, port, channel);
+        }
+        match self.owner(router, port, channel) {
+            Some(owner) => Some(vec![owner]),
+            // Its tail is on its way out of the queue behind.
+            None => self.filled(router, port, channel),
+        }
+    }
+
+    /// What keeps a flit that has an output channel.
+    fn full_queue(&self, router: u32, port: u16, channel: u16) -> Waits {
+        let behind = &self.subnets[0].routers[router as usize].behind;
+        if !behind.is_full(&self.rules.policy, usize::from(port), usize::from(channel)) {
+            return None;
+        }
+        self.filled(router, port, channel)
+    }
+
+    /// The queues whose flits are in the way behind an output channel; `None` if they are on their way.
+    fn filled(&self, router: u32, port: u16, channel: u16) -> Waits {
+        match self.rules.wiring.outputs(router)[usize::from(port)].end {
+            End::Router(there, entry) => {
+                let first = usize::from(entry) * self.rules.channels;
+                let mut filled = self.sharers(channel).map(|channel| (first + channel) as u32);
+                let filled = filled.try_fold(Vec::new(), |mut filled, index| {
+                    let has_flits = !self.input(there, index).queue.is_empty();
+                    (has_flits || !self.policy_is_private()).then(|| {
+                        filled.extend(has_flits.then_some(Queue::Input(there, index)));
+                        filled
+                    })
+                })?;
+                (!filled.is_empty()).then_some(filled)
+            }
+            End::Node(node) => {
+                let at = node as usize * self.rules.channels + usize::from(channel);
+                let waits = self.exits.get(at).is_some_and(|queue| !queue.is_empty());
+                waits.then(|| vec![Queue::Exit(node, u32::from(channel))])
+            }
+            End::Nothing => None,
+        }
+    }
+
+    fn policy_is_private(&self) -> bool {
+        matches!(self.rules.policy, super::buffers::Policy::Private(_))
+    }
+
+    /// The channels whose flits take the places of one.
+    fn sharers(&self, channel: u16) -> std::ops::Range<usize> {
+        let one = usize::from(channel);
+        if self.policy_is_private() { one..one + 1 } else { 0..self.rules.channels }
+    }
+
+    fn exit_waits(&self, node: u32, channel: u32) -> Waits {
+        let at = node as usize * self.rules.channels + channel as usize;
+        let flit = self.exits[at].front()?;
+        let feed = self.feed.as_ref()?;
+        let kind = self.packets[flit.packet].kind;
+        (flit.is_head() && !feed.accepts(node as usize, kind)).then(|| vec![Queue::Replies(node)])
+    }
+
+    fn replies_wait(&self, node: u32) -> Waits {
+        let waiting = &self.waiting[node as usize * self.classes.len() + 1];
+        if waiting.size == 0 {
+            return None;
+        }
+        let (router, port) = self.rules.wiring.entries[node as usize];
+        let (first, last) = self.rules.range(Kind::ReadReply);
+        let sources = &self.subnets[0].sources;
+        let range = if waiting.next > 0 {
+            waiting.channel..=waiting.channel
+        } else if let Some(chosen) = waiting.chosen {
+            chosen..=chosen
+        } else {
+            first as u16..=last as u16
+        };
+        let mut others = Vec::new();
+        for channel in range {
+            let known = sources.channel(node as usize, usize::from(channel));
+            let is_full = sources.is_full(&self.rules.policy, node as usize, usize::from(channel));
+            let has_no_owner = !known.is_owned || waiting.next > 0;
+            if !is_full && has_no_owner {
+                return None;
+            }
+            let index = u32::from(port) * self.rules.channels as u32 + u32::from(channel);
+            if self.input(router, index).queue.is_empty() {
+                return None;
+            }
+            others.push(Queue::Input(router, index));
+        }
+        Some(others)
+    }
+}

@@ -1,0 +1,232 @@
+"""Runs of the pipelined router on flitloom's own networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.fabric.tables import ForwardingTables
+from flitloom.network import Network
+from flitloom.spec import Experiment, Load
+from flitloom.spec.pipeline import FIELDS, OBLIVIOUS, options
+from flitloom.spec.switched import Switched
+
+#: What does not go with pipelined routers, and how to do without.
+_WITHOUT = {
+    "packets": "records of single packets",
+    "link_time": "link-time records",
+    "ranks": "several ranks (mpiexec)",
+    "tables": "routes that packets carry",
+}
+
+
+def is_pipelined(network: Network) -> bool:
+    """Whether a network has pipelined routers."""
+    return network.router.model == "pipelined"
+
+
+def begin(
+    network: Network,
+    workload: _core.Workload,
+    spec: Experiment,
+    records: Mapping[str, Any],
+    beside: Mapping[str, object],
+) -> _core.PipelinedSimulation:
+    """A run at its beginning.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    workload : Workload
+        Who sends what.
+    spec : Experiment
+        The seed, and what else is said of the run.
+    records : mapping
+        What is recorded.
+    beside : mapping
+        What else was asked for, by its name.
+
+    Raises
+    ------
+    SpecError
+        Something does not go with pipelined routers.
+    """
+    for name, what in _WITHOUT.items():
+        if records.get(name) or beside.get(name) is not None:
+            raise SpecError.at(name, f"{what} are not known with pipelined routers", "leave it out")
+    if spec.throttle != "none":
+        raise SpecError.at("throttle", "is for routers of one cycle", "leave it out")
+    if isinstance(spec.traffic, Load) and spec.traffic.outstanding is not None:
+        raise SpecError.at("traffic.outstanding", "is for routers of one cycle", "leave it out")
+    topology, router = network.topology, network.router
+    given = None
+    if isinstance(topology, Switched):
+        given = table_fields(topology.forwarding())
+    else:
+        check_grid(network)
+    replies = None if router.reply_length is None else (router.reply_length, router.reply_places)
+    return begun(
+        network,
+        workload,
+        given,
+        namer(network),
+        {"seed": spec.seed, "windows": records.get("windows"), "replies": replies},
+    )
+
+
+def begun(
+    network: Network,
+    workload: _core.Workload,
+    tables: dict[str, Any] | None,
+    names: Callable[[str, int, int, int], str],
+    settings: Mapping[str, Any],
+) -> _core.PipelinedSimulation:
+    """The core's run of a workload, over tables if there are any."""
+    router = network.router
+    parts = (router.message_classes or 1) if router.reply_length is not None else 1
+    try:
+        return _core.PipelinedSimulation(
+            network._core,
+            workload,
+            router.channels,
+            list(options(router).items()),
+            {"latency": router.latency, "parts": parts, **settings},
+            tables,
+            names,
+        )
+    except ValueError as error:
+        if len(error.args) != 2:
+            raise
+        option, text = error.args
+        raise SpecError.at(f"router.{FIELDS.get(option, option)}", text) from None
+
+
+def check_grid(network: Network) -> None:
+    """Refuse what tori and meshes do not know with pipelined routers."""
+    topology, router = network.topology, network.router
+    if router.routing not in OBLIVIOUS:
+        raise SpecError.at(
+            "router.routing",
+            f"{router.routing} is not known with pipelined routers",
+            f"there are {', '.join(OBLIVIOUS)}",
+        )
+    if topology.failed_nodes or topology.failed_links:
+        raise SpecError.at(
+            "topology",
+            "failed parts are not known with pipelined routers on tori and meshes",
+            "describe the network as a graph (topology.graph)",
+        )
+
+
+def channels_of(network: Network) -> int:
+    """Virtual channels per link: those given, or two for every class or lane.
+
+    >>> import flitloom as fl
+    >>> channels_of(fl.Network(fl.Torus(8, 8), fl.Router(model="pipelined")))
+    6
+    """
+    router = network.router
+    if router.channels is not None:
+        return router.channels
+    parts = (router.message_classes or 1) if router.reply_length is not None else 1
+    if isinstance(network.topology, Switched):
+        return 2 * parts * lanes_of(network.topology.forwarding())
+    return 2 * parts * network._core.channel_classes
+
+
+def lanes_of(tables: ForwardingTables) -> int:
+    """Lanes that tables use."""
+    if tables.rows is not None:
+        lanes = tables.rows[1]
+        return int(lanes[lanes < 15].max(initial=0)) + 1
+    highest = 0 if tables.levels is None else int(tables.levels.max(initial=0))
+    return min(tables.lanes, highest + 1)
+
+
+def table_fields(tables: ForwardingTables) -> dict[str, Any]:
+    """Tables by destination as the core takes them."""
+    subnet = tables.subnet
+    return {
+        "hosts": subnet.hosts_per_switch(),
+        "cables": subnet.cable_ends(),
+        "following": tables.following,
+        "rows": host_rows(tables).tolist(),
+        "levels": tables.levels,
+        "tables": tables.rows,
+        "lanes": tables.lanes,
+    }
+
+
+def host_rows(tables: ForwardingTables) -> NDArray[np.int64]:
+    """The row of every host in tables, that of its first LID."""
+    rows = np.zeros(len(tables.subnet.hosts), dtype=np.int64)
+    rows[tables.owners[::-1]] = np.arange(len(tables.owners))[::-1]
+    return rows
+
+
+def far_ends(tables: ForwardingTables) -> NDArray[np.int64]:
+    """The switch that every channel leads to."""
+    ends = tables.subnet.cable_ends().astype(np.int64)
+    return np.stack([ends[:, 1], ends[:, 0]], axis=1).reshape(-1)
+
+
+def namer(network: Network) -> Callable[[str, int, int, int], str]:
+    """What tells the name of a queue from its kind, place, port and channel."""
+    topology = network.topology
+    channels: list[list[tuple[int, int, int]]] = []
+    if isinstance(topology, Switched):
+        channels = topology.subnet.outgoing()
+
+    def node(number: int) -> str:
+        if isinstance(topology, Switched):
+            return topology.subnet.hosts[number].name
+        return f"({','.join(map(str, network.coordinates(number)))})"
+
+    def name(kind: str, place: int, port: int, channel: int) -> str:
+        match kind:
+            case "link" if isinstance(topology, Switched):
+                return f"{topology.subnet.channel_name(channels[place][port][0])} vc{channel}"
+            case "link":
+                return f"{node(place)}{network.directions[port]} vc{channel}"
+            case "entry":
+                return f"from node {node(place)} vc{channel}"
+            case "exit":
+                return f"to node {node(place)} vc{channel}"
+        return f"replies of node {node(place)}"
+
+    return name
+
+
+def channel_loads(tables: ForwardingTables, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What every channel carries of weights by source and destination host, over tables by destination.
+
+    >>> from flitloom.fabric import parse_fabric, route_subnet
+    >>> tables = route_subnet(parse_fabric("a,b\\nb,c\\n")).forwarding()
+    >>> channel_loads(tables, np.ones((3, 3))).tolist()
+    [2.0, 2.0, 2.0, 2.0]
+    """
+    subnet = tables.subnet
+    towards, rows = far_ends(tables), host_rows(tables)
+    loads = np.zeros(len(towards))
+    switch = np.array([host.switch for host in subnet.hosts])
+    sources, destinations = np.nonzero(weights)
+    at, amounts = switch[sources], weights[sources, destinations]
+    for _ in range(len(subnet.switches)):
+        on = at != switch[destinations]
+        at, destinations, amounts = at[on], destinations[on], amounts[on]
+        if not len(at):
+            break
+        channels = tables.following[rows[destinations], at]
+        known = channels < len(towards)
+        at, destinations, amounts, channels = (
+            column[known] for column in (at, destinations, amounts, channels)
+        )
+        loads += np.bincount(channels, weights=amounts, minlength=len(loads))
+        at = towards[channels]
+    return loads

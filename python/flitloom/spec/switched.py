@@ -1,0 +1,140 @@
+"""Networks of switches with hosts, by name or from a file, with tables by destination."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pydantic
+from pydantic import ValidationInfo, model_validator
+
+from flitloom.errors import SpecError
+from flitloom.spec.base import Problems, problem
+from flitloom.spec.topology import Topology
+
+if TYPE_CHECKING:
+    from flitloom.fabric.model import Subnet
+    from flitloom.fabric.tables import ForwardingTables
+
+
+class Switched(Topology):
+    """A network of switches with hosts; packets go by tables by destination.
+
+    Patterns take the hosts by their numbers, as a line: `sizes` is how many there are.
+
+    Parameters
+    ----------
+    network : str, optional
+        A family with its numbers, as ``dragonfly(4,2,2)``, or a product, as ``full8 x full8``.
+    graph : path, optional
+        Instead of that a file that describes switches, cables and hosts (ibnetdiscover, GraphML, CSV).
+    tables : path, optional
+        Tables by destination, made by ``flitloom route --fabric``: a folder, or a dump on one lane. They are
+        searched for without.
+    failed : sequence of str
+        Parts that do not work, as ``--fail`` names them.
+
+    Examples
+    --------
+    >>> from flitloom.spec.switched import Switched
+    >>> dragonfly = Switched(network="dragonfly(3,1,2)")
+    >>> print(dragonfly, dragonfly.nodes)
+    dragonfly(3,1,2) with 24 hosts 24
+    """
+
+    network: str | None = None
+    graph: str | None = None
+    tables: str | None = None
+    failed: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            network: str | None = None,
+            graph: str | None = None,
+            tables: str | None = None,
+            failed: tuple[str, ...] = (),
+        ) -> None: ...
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_hosts(cls, data: Any, info: ValidationInfo) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        fields = dict(data)
+        if (fields.get("network") is None) == (fields.get("graph") is None):
+            raise problem("network, graph: give one of them")
+        folder = (info.context or {}).get("folder", Path())
+        for name in ("graph", "tables"):
+            if fields.get(name) is not None:
+                fields[name] = str((folder / fields[name]).absolute())
+        try:
+            hosts = len(
+                subnet_of(*(fields.get(name) for name in ("network", "graph")), _failed(fields)).hosts
+            )
+        except SpecError as error:
+            raise problem(str(error)) from None
+        if hosts < 2:
+            raise problem(f"{fields.get('network') or fields.get('graph')}: has fewer than two hosts")
+        return {**fields, "kind": "mesh", "sizes": (hosts,), "failed": _failed(fields)}
+
+    @property
+    def subnet(self) -> Subnet:
+        """Its switches, cables and hosts."""
+        return subnet_of(self.network, self.graph, self.failed)
+
+    def forwarding(self) -> ForwardingTables:
+        """Its tables by destination."""
+        return forwarding_of(self.network, self.graph, self.failed, self.tables)
+
+    def __str__(self) -> str:
+        name = self.network or Path(self.graph or "").name
+        return f"{name} with {self.nodes} hosts" + (
+            f", without {', '.join(self.failed)}" if self.failed else ""
+        )
+
+
+def _failed(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(part) for part in fields.get("failed") or ())
+
+
+@lru_cache(maxsize=16)
+def subnet_of(network: str | None, graph: str | None, failed: tuple[str, ...]) -> Subnet:
+    """The switches, cables and hosts of a name or a file."""
+    from flitloom.fabric import read_fabric
+    from flitloom.fabric.failures import fail_parts
+    from flitloom.fabric.networks import named_subnet
+
+    subnet = named_subnet(network) if network is not None else read_fabric(Path(graph or ""))
+    return fail_parts(subnet, list(failed)) if failed else subnet
+
+
+@lru_cache(maxsize=16)
+def forwarding_of(
+    network: str | None, graph: str | None, failed: tuple[str, ...], tables: str | None
+) -> ForwardingTables:
+    """The tables of a network: those of a file, or the best that are found."""
+    from flitloom.fabric import route_subnet
+    from flitloom.fabric.tables import read_folder
+
+    subnet = subnet_of(network, graph, failed)
+    return route_subnet(subnet).forwarding() if tables is None else read_folder(subnet, Path(tables))
+
+
+def choose_topology(data: Any, info: ValidationInfo) -> Any:
+    """A network of switches where fields say one; anything else is left alone."""
+    if not isinstance(data, Mapping) or not {"network", "graph"} & set(data):
+        return data
+    try:
+        return Switched.model_validate(dict(data), context=info.context)
+    except pydantic.ValidationError as error:
+        problems = Problems()
+        from flitloom.spec.base import problems_of
+
+        problems.first, problems.more = problems_of(error)
+        problems.end()
+        raise

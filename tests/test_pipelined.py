@@ -1,0 +1,217 @@
+"""Pipelined routers on flitloom's own networks, held against formulas, other engines and BookSim2."""
+
+import json
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom import _core
+from flitloom.errors import DeadlockError, SpecError
+from flitloom.load import make_cases, run_curve
+from flitloom.pipelined import channel_loads
+from flitloom.spec import Experiment
+from flitloom.spec.experiment import build_experiment
+from flitloom.spec.switched import Switched
+from test_fabric import command
+
+
+def pipelined(**fields):
+    return fl.Router(model="pipelined", **fields)
+
+
+def switched(name, traffic, seed=1, tables=None, **router):
+    topology = Switched(network=name) if tables is None else Switched(graph=name, tables=tables)
+    experiment = Experiment(topology=topology, router=pipelined(**router), traffic=traffic, seed=seed)
+    simulation = fl.Simulation(fl.Network(topology, experiment.router), traffic, seed=seed)
+    simulation.run()
+    return simulation.result()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"routing_delay": 0},
+        {"routing_delay": 3, "crossbar_delay": 2, "latency": 4},
+        {"speculative": True},
+        {"credit_delay": 5, "vc_allocator": "separable_input_first", "switch_allocator": "wavefront"},
+    ],
+)
+@pytest.mark.parametrize("length", [1, 4])
+def test_a_packet_alone_takes_what_the_page_says(fields, length):
+    if length > 1 and fields.get("crossbar_delay", 1) > 1:
+        pytest.skip("flits wait for a crossbar of several cycles in groups")
+    router = pipelined(**fields)
+    for network, ends in ((fl.Mesh(5, 4), (0, 13)), (fl.Torus(7, 3, 2), (0, 41))):
+        one_cycle = fl.simulate(fl.Network(network), fl.Packets([(*ends, length, 3)]))
+        hops = one_cycle.flit_hops // length
+        result = fl.simulate(fl.Network(network, router), fl.Packets([(*ends, length, 3)]))
+        stages = fields.get("routing_delay", 1) + fields.get("crossbar_delay", 1) + 1
+        stages -= fields.get("speculative", False)
+        latency = (hops + 1) * stages + hops * (fields.get("latency", 1) + 1) + 4
+        latency += length - 1
+        assert (result.mean_latency, result.flit_hops) == (latency, hops * length)
+
+
+@pytest.mark.parametrize("routing", ["do", "o1turn", "valiant"])
+@pytest.mark.parametrize(
+    "network", [fl.Torus(4, 6), fl.Mesh(5, 3), fl.Torus(3, 3, 4, wrap=[True, False, True])]
+)
+def test_packets_and_links_are_those_of_the_other_engines(network, routing):
+    load = fl.Load("rand", rate=0.15, length=3, cycles=400)
+    results = [
+        fl.simulate(fl.Network(network, router), load, seed=5)
+        for router in (pipelined(routing=routing), fl.Router(routing=routing))
+    ]
+    ours, others = results
+    assert ours.packets_delivered == others.packets_delivered > 100
+    assert np.array_equal(ours.links.flits, others.links.flits)
+    assert ours.engine == "pipelined"
+
+
+def test_what_is_offered_is_accepted_below_saturation_and_not_above():
+    cases = make_cases({"router": {"model": "pipelined"}}, {"torus": ["8x8"], "pattern": ["torn"]})
+    points, _ = run_curve(cases, [0.1, 0.2, 0.9], measure=2000, workers=1)
+    rows = [point.row for _, point in points]
+    assert [row["saturated"] for row in rows] == [False, False, True]
+    one_cycle = fl.simulate(fl.Network(fl.Torus(8, 8)), fl.Collective("torn", payload=7))
+    hops = one_cycle.flit_hops / one_cycle.flits_delivered
+    for row in rows[:2]:
+        assert row["accepted"] == pytest.approx(row["generated"], rel=0.02)
+        assert row["latency"] > (hops + 1) * 3 + hops * 2 + 4 + 7
+    assert rows[0]["bound"] == 0.25
+
+
+@pytest.mark.parametrize("name", ["dragonfly(3,1,2)", "full4 x ring3"])
+def test_tables_are_followed_hop_by_hop(name):
+    topology = Switched(network=name)
+    hosts = topology.nodes
+    rows = [(a, b, 3, 0) for a in range(hosts) for b in range(hosts) if a != b]
+    result = switched(name, fl.Packets(rows))
+    weights = 3 * (np.ones((hosts, hosts)) - np.eye(hosts))
+    loads = channel_loads(topology.forwarding(), weights)
+    flits = np.zeros(len(loads))
+    names = [topology.subnet.channel_name(channel) for channel in range(len(loads))]
+    for row in result.link_rows():
+        flits[names.index(row["link"])] += row["flits"]
+    assert result.packets_delivered == len(rows)
+    assert sorted(flits) == sorted(loads)
+    assert result.flit_hops == loads.sum()
+
+
+def test_a_network_of_booksim2_and_the_same_as_a_graph_take_the_same_cycles(tmp_path):
+    """A path of routers with two nodes each: one way between any two."""
+    routers, per_router, packets, flits = 5, 2, 6, 3
+    nodes = routers * per_router
+    lines = [
+        f"router {r} "
+        + " ".join(f"node {per_router * r + n}" for n in range(per_router))
+        + (f" router {r + 1}" if r + 1 < routers else "")
+        for r in range(routers)
+    ]
+    graph = tmp_path / "graph.csv"
+    graph.write_text("".join(f"s{r},s{r + 1}\n" for r in range(routers - 1)))
+    options = {
+        "topology": "anynet", "network_file": "\n".join(lines), "routing_function": "min", "num_vcs": "2",
+        "vc_buf_size": "4", "sim_type": "batch", "batch_size": str(packets), "packet_size": str(flits),
+        "traffic": "neighbor", "k": str(nodes), "n": "1", "routing_delay": "1", "credit_delay": "1",
+    }  # fmt: skip
+    theirs = _core.Pipelined(list(options.items()), True)
+    while theirs.advance() is not None:
+        pass
+    log = theirs.packets()
+    from flitloom.fabric import examples, route_subnet
+    from flitloom.fabric.motion import tables_run
+
+    subnet = examples.subnet(((f"s{r}", f"s{r + 1}") for r in range(routers - 1)), per_router, "path")
+    rows = np.array([(n, (n + 1) % nodes, flits, 0) for n in range(nodes) for _ in range(packets)])
+    ours = tables_run(
+        route_subnet(subnet).forwarding(), rows, pipelined(channels=2, buffer=4, credit_delay=1)
+    )
+    ours.run(None, None, None)
+    totals = ours.totals(None, False)
+    assert totals["packets_delivered"] == len(log["tail"]) == nodes * packets
+    assert totals["duration"] == log["tail"].max()
+    assert totals["network_latency_sum"] == (log["tail"] - log["injected"]).sum()
+    assert totals["hop_sum"] == log["hops"].sum()
+
+
+def test_a_deadlock_is_named_with_its_circle(tmp_path, capsys):
+    file = tmp_path / "ring.csv"
+    file.write_text("".join(f"s{n},s{(n + 1) % 5}\n" for n in range(5)))
+    assert command(capsys, "route", "--fabric", file, "-o", tmp_path / "out")[0] == 0
+    dump = tmp_path / "out" / "opensm-lfts.dump"
+    packets = fl.Packets([(n, (n + 2) % 5, 40, 0) for n in range(5)])
+    with pytest.raises(DeadlockError) as told:
+        switched(str(file), packets, tables=str(dump), buffer=2, channels=1)
+    assert len(told.value.channels) == 5
+    assert "s0" in str(told.value)
+    result = switched(str(file), packets, tables=str(tmp_path / "out"), buffer=2)
+    assert result.packets_delivered == 5
+
+
+def test_replies_behind_requests_deadlock_unless_they_have_channels_of_their_own():
+    load = fl.Load("rand", rate=0.9, length=4, cycles=3000)
+    fields = {"channels": 8, "buffer": 4, "reply_length": 4, "reply_places": 1}
+    mesh = fl.Mesh(4, 4)
+    with pytest.raises(DeadlockError, match="replies of node"):
+        fl.simulate(fl.Network(mesh, pipelined(**fields)), load)
+    apart = fl.simulate(fl.Network(mesh, pipelined(**fields, message_classes=2)), load)
+    summary = apart.summary()
+    assert summary["replies_delivered"] == apart.packets_delivered > 1000
+    free = fl.simulate(fl.Network(mesh, pipelined(channels=8, reply_length=4)), load)
+    assert free.packets_delivered == apart.packets_delivered
+
+
+def test_the_command_line_runs_tori_and_switches(capsys):
+    asked = ("--pattern", "rand", "--rate", "0.1", "--cycles", "300", "--json")
+    for network in (("--torus", "4x4", "--model", "pipelined"), ("--network", "dragonfly(3,1,2)")):
+        code, text, _ = command(capsys, "simulate", *network, *asked)
+        facts = json.loads(text)
+        assert (code, facts["engine"]) == (0, "pipelined")
+        assert sum(row["flits"] for row in facts["links"]) == facts["flit_hops"]
+    code, text, _ = command(
+        capsys, "load", "curve", "--network", "dragonfly(3,1,2)", "--pattern", "rand", "--rates", "0.05,0.1",
+        "--measure", "1000", "--json",
+    )  # fmt: skip
+    rows = json.loads(text)
+    assert code == 0
+    assert [row["saturated"] for row in rows] == [False, False]
+    assert 0 < rows[0]["bound"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("router", "words"),
+    [
+        (
+            {"model": "one-cycle", "vc_allocator": "islip"},
+            "router.vc_allocator: belongs to pipelined routers",
+        ),
+        ({"model": "pipelined", "arbitration": "C05"}, "router.arbitration: belongs to routers of one cycle"),
+        ({"model": "pipelined", "vc_allocator": "best"}, "router.vc_allocator: "),
+        ({"model": "pipelined", "channels": 2}, "router.channels: "),
+        ({"model": "pipelined", "routing": "ugal"}, "router.routing: ugal"),
+        ({"channels": 9}, "router.channels: 9"),
+    ],
+)
+def test_what_does_not_go_together_is_named(router, words):
+    fields = {
+        "topology": {"sizes": "4x4"},
+        "router": router,
+        "traffic": {"kind": "collective", "pattern": "torn"},
+    }
+    with pytest.raises(SpecError, match=words):
+        fl.simulation.run_experiment(build_experiment(fields))
+
+
+def test_a_spec_names_a_network_of_switches(tmp_path, capsys):
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        '[topology]\nnetwork = "dragonfly(3,1,2)"\n[router]\nmodel = "pipelined"\nvc_allocator = "islip(2)"\n'
+        '[traffic]\nkind = "load"\npattern = "rand"\nrate = 0.1\ncycles = 200\n'
+    )
+    code, text, _ = command(capsys, "simulate", spec, "--json")
+    facts = json.loads(text)
+    assert (code, facts["spec"]["router"]["vc_allocator"]) == (0, "islip(2)")
+    assert build_experiment(facts["spec"]).topology.nodes == 24
