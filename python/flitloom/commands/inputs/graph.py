@@ -16,7 +16,6 @@ from flitloom.commands.subnets import failing, twisted
 from flitloom.errors import SpecError
 from flitloom.fabric import motion, recognise, route_subnet
 
-
 #: What makes an experiment of a graph.
 TRAFFIC = {"pattern", "destinations", "rate", "packet_table", "payload", "packets", "settings", "model"}
 
