@@ -192,7 +192,7 @@ ANSWERS = {
         False,
         "placement fullest_channel channels_at_fullest fullest_port hop_bytes bound bound_proof optimal "
         "seconds minimised certificate hop_bytes_bound hop_bytes_certificate row_major network seed "
-        "effort more_may_help",
+        "effort spent more_may_help",
     ),
     "place-shape": Answer(
         "flitloom place --shape",

@@ -208,6 +208,7 @@ source_p10: integer?: 10th percentile over the nodes
 spare_lanes: integer: lanes that are left free
 spec: object: the experiment, complete
 stacked: integer?: duration with the best interval, in cycles
+spent: integer?: moves that the search tried
 starved: integer?: nodes that sent less than a tenth of the mean
 status: string: equal, near, or by how much they differ
 step_cycles: integer?: cycles a step takes at least
