@@ -14,6 +14,7 @@ import pytest
 
 import flitloom as fl
 import fuzz
+import fuzz_formats
 from flitloom import limits
 from flitloom.errors import show
 from flitloom.reading import opened
@@ -209,20 +210,29 @@ def test_the_page_of_limits_is_what_the_module_prints():
 
 #: A good file of every kind, read in pieces or as a whole.
 CHANGING = [
-    *("plan", "tables-json", "tables-csv", "tables-lft", "tables-npz", "spec", "campaign", "goal", "matrix"),
-    *("delays", "packets", "nodes", "collective", "msccl", "checkpoint", "rows", "fabric-discovered"),
+    *("plan", "tables-json", "tables-csv", "tables-lft", "tables-npz", "spec", "campaign", "matrix"),
+    *("delays", "packets", "nodes", "checkpoint", "rows", "fabric-discovered"),
     *("fabric-cables", "subnet-lft", "result"),
 ]
+#: The same of formats of plans of collective operations and message graphs.
+CHANGING_FORMATS = ["goal", "plan", "msccl"]
 
 
 @pytest.fixture(scope="module")
 def good_files(tmp_path_factory):
-    return fuzz._seeds(tmp_path_factory.mktemp("good"))
+    """Good files by the fuzzers that know them and their kinds."""
+    return {module: module._seeds(tmp_path_factory.mktemp("good")) for module in (fuzz, fuzz_formats)}
 
 
-@pytest.mark.parametrize("kind", CHANGING)
-def test_a_file_that_is_written_to_while_it_is_read_is_refused(kind, good_files, tmp_path, monkeypatch):
-    reader, content, file = fuzz.READERS[kind], good_files[kind], tmp_path / "file"
+@pytest.mark.parametrize(
+    ("module", "kind"),
+    [(fuzz, kind) for kind in CHANGING] + [(fuzz_formats, kind) for kind in CHANGING_FORMATS],
+    ids=[*CHANGING, *(f"format {kind}" for kind in CHANGING_FORMATS)],
+)
+def test_a_file_that_is_written_to_while_it_is_read_is_refused(
+    module, kind, good_files, tmp_path, monkeypatch
+):
+    reader, content, file = module.READERS[kind], good_files[module][kind], tmp_path / "file"
     file = file.with_suffix(f".{reader.ending}")
     file.write_bytes(content)
     reader.read(file)

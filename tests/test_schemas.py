@@ -23,7 +23,7 @@ from flitloom.spec.schema import FILES, schema
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODELS = {
     one.__name__: one
-    for one in (*map(vars(spec).get, spec.__all__), GeneticSettings)
+    for one in (*(getattr(spec, name) for name in spec.__all__), GeneticSettings)
     if isinstance(one, type)
 }
 

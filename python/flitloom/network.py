@@ -72,12 +72,19 @@ class Network(Fixed):
 
     @property
     def channels(self) -> int:
-        """Virtual channels per link."""
-        if self.router.model == "pipelined":
-            from flitloom.pipelined import channels_of
+        """Virtual channels per link; in pipelined routers those given, or two for every class or lane.
 
-            return channels_of(self)
-        return self._core.channels
+        >>> import flitloom as fl
+        >>> fl.Network(fl.Torus(8, 8), fl.Router(model="pipelined")).channels
+        6
+        """
+        router = self.router
+        if router.model != "pipelined":
+            return self._core.channels
+        if router.channels is not None:
+            return router.channels
+        parts = (router.message_classes or 1) if router.reply_length is not None else 1
+        return 2 * parts * (self.topology.lanes or self._core.channel_classes)
 
     @property
     def directions(self) -> tuple[str, ...]:

@@ -124,31 +124,6 @@ def check_grid(network: Network) -> None:
         )
 
 
-def channels_of(network: Network) -> int:
-    """Virtual channels per link: those given, or two for every class or lane.
-
-    >>> import flitloom as fl
-    >>> channels_of(fl.Network(fl.Torus(8, 8), fl.Router(model="pipelined")))
-    6
-    """
-    router = network.router
-    if router.channels is not None:
-        return router.channels
-    parts = (router.message_classes or 1) if router.reply_length is not None else 1
-    if isinstance(network.topology, Switched):
-        return 2 * parts * lanes_of(network.topology.forwarding())
-    return 2 * parts * network._core.channel_classes
-
-
-def lanes_of(tables: ForwardingTables) -> int:
-    """Lanes that tables use."""
-    if tables.rows is not None:
-        lanes = tables.rows[1]
-        return int(lanes[lanes < 15].max(initial=0)) + 1
-    highest = 0 if tables.levels is None else int(tables.levels.max(initial=0))
-    return min(tables.lanes, highest + 1)
-
-
 def table_fields(tables: ForwardingTables) -> dict[str, Any]:
     """Tables by destination as the core takes them."""
     subnet = tables.subnet

@@ -15,7 +15,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.routing import SubnetTables
 from flitloom.fabric.tables import ForwardingTables, read_folder
 from flitloom.network import Network
-from flitloom.pipelined import begun, far_ends, host_rows, lanes_of, table_fields
+from flitloom.pipelined import begun, far_ends, host_rows, table_fields
 from flitloom.spec import Router, Topology
 
 
@@ -208,7 +208,7 @@ def tables_run(
     slices = np.zeros((len(packets), 1), dtype=np.int64)
     workload = _core.Workload.packets(line._core, np.hstack([packets, slices]))
     hosts, outgoing = tables.subnet.hosts, tables.subnet.outgoing()
-    lanes = lanes_of(tables)
+    lanes = tables.used_lanes
     per_lane = max(1, router.channels // lanes) if router.channels else 2
 
     def name(kind: str, place: int, port: int, channel: int) -> str:

@@ -69,6 +69,15 @@ class ForwardingTables:
         """The switch every destination hangs off."""
         return [self.subnet.hosts[owner].switch for owner in self.owners]
 
+    @property
+    def used_lanes(self) -> int:
+        """Lanes that the tables use."""
+        if self.rows is not None:
+            lanes = self.rows[1]
+            return int(lanes[lanes < 15].max(initial=0)) + 1
+        highest = 0 if self.levels is None else int(self.levels.max(initial=0))
+        return min(self.lanes, highest + 1)
+
 
 def read_tables(
     subnet: Subnet,

@@ -165,7 +165,8 @@ def named(name: str) -> Format:
     for one in known.FORMATS:
         if one.name == name:
             return one
-    raise SpecError(f"format: {name[:40]!r} is unknown; it is {', '.join(one.name for one in known.FORMATS)}")
+    names = ", ".join(one.name for one in known.FORMATS)
+    raise SpecError.at("format", f"{name[:40]!r} is unknown", f"it is {names}")
 
 
 def convert(source: Path, target: Path, ground: Ground | None, how: Writing | None = None) -> list[str]:

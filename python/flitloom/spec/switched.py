@@ -91,6 +91,11 @@ class Switched(Topology):
         """Its tables by destination."""
         return forwarding_of(self.network, self.graph, self.failed, self.tables)
 
+    @property
+    def lanes(self) -> int:
+        """Lanes that its tables use."""
+        return self.forwarding().used_lanes
+
     def __str__(self) -> str:
         name = self.network or Path(self.graph or "").name
         return f"{name} with {self.nodes} hosts" + (

@@ -274,6 +274,11 @@ class Topology(SpecModel):
             product *= size
         return product
 
+    @property
+    def lanes(self) -> int | None:
+        """Lanes of tables by destination, where packets go by such tables."""
+        return None
+
     def is_as(self, other: Topology) -> bool:
         """Whether the same nodes are connected in the same way, however that is written.
 
