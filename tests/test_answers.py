@@ -16,6 +16,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 COMMANDS = """
 simulate: simulate --torus 4x4 --pattern shfl --payload 6
 simulate: simulate --torus 4x4 --pattern rand --rate 0.1 --cycles 500
+simulate: simulate --model pipelined --torus 4x4 --pattern shfl --set router.reply_length=2
 load-curve: load curve --torus 4x4 --pattern rand --rates 0.1,0.2 --refine 0
 load-steady: load steady --torus 4x4 --pattern rand --rate 0.1 --buffer 4,8
 load-saturation: load saturation --torus 4x4 --pattern rand

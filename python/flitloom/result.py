@@ -300,7 +300,7 @@ class Result(Fixed):
         if "network_latency_sum" in self._raw:
             delivered = self.packets_delivered or 1
             summary["network_latency"] = self._raw["network_latency_sum"] / delivered
-            summary["hops"] = self._raw["hop_sum"] / delivered
+            summary["routers_passed"] = self._raw["hop_sum"] / delivered
         if "replies" in self._raw:
             count, latency = self._raw["replies"]
             summary |= {"replies_delivered": count, "reply_latency": latency / count if count else None}

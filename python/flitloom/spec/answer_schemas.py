@@ -56,7 +56,12 @@ _TABLES = (
 
 #: Schemas by name, without `PREFIX`.
 ANSWERS = {
-    "simulate": Answer("flitloom simulate", False, _RUN, "throughput"),
+    "simulate": Answer(
+        "flitloom simulate",
+        False,
+        _RUN,
+        "throughput network_latency routers_passed replies_delivered reply_latency",
+    ),
     "simulate-collective": Answer(
         "flitloom simulate with a plan of a collective operation",
         False,

@@ -167,10 +167,13 @@ rate: number: offered flits per node and cycle
 receive_bound: number?: what the most wanted node can receive, in flits/node/cycle
 remarks: array: what was odd
 repair: string?: safe (beside traffic) or stop; null where not tried
+replies_delivered: integer: replies of pipelined routers that arrived
+reply_latency: number?: mean cycles from the arrival of a request to the delivery of its reply
 reproducible: boolean: whether the same command finds the same
 resolution: number?: step of the load, in flits/node/cycle
 rounds: integer?: rounds
 router: string: the router, in words
+routers_passed: number: routers that a packet passes, a mean
 routes: any: routes: their kind, or how many
 routings: object: throughput and largest load of every routing
 row: string: row of the published table
