@@ -181,6 +181,14 @@ def test_what_knows_no_twist_says_so(written, monkeypatch, capsys, command, said
     assert set(written.iterdir()) == before
 
 
+@pytest.mark.parametrize("file", ["spec.toml", "result.nc", "plan.json"])
+def test_pages_show_twisted_tori(written, tmp_path, capsys, file):
+    out = tmp_path / "page.html"
+    assert run(["view", str(written / file), "-o", str(out)]) == 0
+    assert "a step over the edge of x also moves 4 along y" in capsys.readouterr().out
+    assert '"twist":true' in out.read_text()
+
+
 def test_functions_that_know_no_twist_say_so():
     from flitloom.analysis.demands import make_demands
     from flitloom.analysis.load_bound import load_bound, uniform_rule
