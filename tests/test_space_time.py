@@ -55,6 +55,39 @@ def test_noting_changes_nothing_and_stops_where_it_should():
         record_space_time(simulation)
 
 
+def test_lines_pass_where_they_are_asked_to():
+    network = fl.Network(fl.Mesh(6, 6))
+    packets = fl.Packets([(3, 4, 40, 0), (0, 4, 40, 0)])
+    busy = record_space_time(fl.Simulation(network, packets), at={"y": 0})
+    # The same as in row 2 where that is the line.
+    assert busy["+x"].any()
+    assert busy.attrs["lines"] == "x: y=0, y: x=2"
+    for places, message in (
+        ({"z": 0}, "z is no dimension"),
+        ({"x": 6}, "x=6 is outside; x goes from 0 to 5"),
+    ):
+        with pytest.raises(SpecError, match=message):
+            record_space_time(fl.Simulation(network, packets), at=places)
+
+
+def test_the_title_names_the_lines(tmp_path, monkeypatch):
+    from flitloom.plots import space_time
+
+    drawn = []
+    draw = space_time.compare_space_time
+    monkeypatch.setattr(
+        space_time, "compare_space_time", lambda *all, **more: drawn.append(draw(*all, **more)) or drawn[-1]
+    )
+    for options, lines in (([], "row y=2, column x=2"), (["--space-time-at", "x=5"], "row y=2, column x=5")):
+        assert run([*CASE, "--space-time", str(tmp_path / "chart.png"), *options]) == 0
+        assert drawn[-1][0].get_title().splitlines()[1] == lines
+    assert (
+        run(["simulate", "--torus", "4x4x2", "--pattern", "bcmp", "--space-time", str(tmp_path / "c.png")])
+        == 0
+    )
+    assert drawn[-1][0].get_title().endswith("\nlines along x: y=1, z=0, y: x=1, z=0, z: x=1, y=1")
+
+
 def test_the_picture_has_the_colours_of_the_busy_channels(tmp_path):
     file = tmp_path / "chart.png"
     assert run([*CASE, "--space-time", str(file)]) == 0
@@ -73,6 +106,9 @@ def test_the_picture_has_the_colours_of_the_busy_channels(tmp_path):
         (["--space-time", "OUT.png", "--space-time-cycles", "9-12"], "write the first and the last cycle"),
         (["--space-time", "OUT.png", "--space-time-cycles", "9000:9001"], "the run ends with cycle"),
         (["--space-time-cycles", "1:2"], "give that, too"),
+        (["--space-time-at", "y=1"], "--space-time-at: says what --space-time FILE draws"),
+        (["--space-time", "OUT.png", "--space-time-at", "y"], "--space-time-at: 'y' is no place"),
+        (["--space-time", "OUT.png", "--space-time-at", "y=8"], "--space-time-at: y=8 is outside"),
     ],
 )
 def test_requests_that_cannot_be_met(options, message, tmp_path, capsys):

@@ -12,15 +12,22 @@ from flitloom.limits import LINK_TIME_CELLS
 from flitloom.spec import DIMENSION_NAMES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from flitloom.simulation import Simulation
 
 
-def record_space_time(simulation: Simulation, cycles: int | None = None, *, margin: int = 0) -> xr.Dataset:
+def record_space_time(
+    simulation: Simulation,
+    cycles: int | None = None,
+    *,
+    margin: int = 0,
+    at: Mapping[str, int] | None = None,
+) -> xr.Dataset:
     """Step a simulation, and note the busy input buffers along lines of routers.
 
-    The line of a dimension passes at one third of all others: in a torus of N x N routers those of +x and -x
-    lie in the row y = floor(N/3), those of +y and -y in the column x = floor(N/3) (state-propagation-
-    throttling-2015, 3.3).
+    Unless `at` says otherwise, the line of a dimension passes at one third of all others: in an N x N torus
+    at the row y = floor(N/3) and the column x = floor(N/3) (state-propagation-throttling-2015, 3.3).
 
     Parameters
     ----------
@@ -30,6 +37,8 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
         Cycles to note, from the next one on; by default all.
     margin : int
         A buffer is busy while at most so many flits of it are free; 0 means that it is full.
+    at : mapping, optional
+        Where lines pass, by dimension: with ``{"y": 0}`` those of x lie in the row y = 0.
 
     Returns
     -------
@@ -56,7 +65,7 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
     names = DIMENSION_NAMES[: len(sizes)]
     most = LINK_TIME_CELLS // (2 * sum(sizes) * network.channels)
     _check(simulation, cycles, margin, most)
-    thirds = {name: size // 3 for name, size in zip(names, sizes, strict=True)}
+    passed = _where_lines_pass(dict(zip(names, sizes, strict=True)), at or {})
     first = simulation.now
     rows: dict[str, list[np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]] = {
         direction: [] for direction in network.directions
@@ -64,7 +73,7 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
     # Where the buffers of a direction lie: coordinates with the last dimension first, then the direction.
     places = {
         direction: (
-            *(slice(None) if name == direction[1:] else thirds[name] for name in reversed(names)),
+            *(slice(None) if name == direction[1:] else passed[name] for name in reversed(names)),
             number,
         )
         for number, direction in enumerate(network.directions)
@@ -79,7 +88,7 @@ def record_space_time(simulation: Simulation, cycles: int | None = None, *, marg
             noted.append(flits[places[direction]] >= buffer - margin)
         simulation.step()
     lines = [
-        f"{name}: " + ", ".join(f"{other}={at}" for other, at in thirds.items() if other != name)
+        f"{name}: " + ", ".join(f"{other}={at}" for other, at in passed.items() if other != name)
         for name in names
     ]
     taken = len(rows[network.directions[0]])
@@ -102,3 +111,15 @@ def _check(simulation: Simulation, cycles: int | None, margin: int, most: int) -
     if cycles is not None and cycles > most:
         kept = f"at most {most} are kept for {simulation.network.topology}"
         raise SpecError.at("space_time", f"{cycles} cycles", kept)
+
+
+def _where_lines_pass(sizes: Mapping[str, int], at: Mapping[str, int]) -> dict[str, int]:
+    """Coordinates at which lines pass: a third of each dimension where `at` does not say another."""
+    passed = {name: size // 3 for name, size in sizes.items()}
+    for name, place in at.items():
+        if name not in sizes:
+            raise SpecError.at("at", f"{name} is no dimension", f"they are {', '.join(sizes)}")
+        if not 0 <= place < sizes[name]:
+            raise SpecError.at("at", f"{name}={place} is outside", f"{name} goes from 0 to {sizes[name] - 1}")
+        passed[name] = place
+    return passed

@@ -67,14 +67,26 @@ def compare_space_time(
     with panels(path, ax, 8, 1 + (0.5 + height) * count, rows=count) as drawn:
         for axes, (title, busy) in zip(drawn, charts, strict=True):
             _draw(axes, busy, longest)
-            if title:
-                axes.set_title(title)
+            axes.set_title("\n".join(part for part in (title, _line_names(busy)) if part))
             axes.set_ylabel("time (cycles, downwards)")
         legend = [Patch(color=colour(number), label=f"channel {number}") for number in range(channels)]
         margin = charts[0][1].attrs["margin"]
         state = "full" if margin == 0 else f"at most {margin} flits free"
         legend_below(drawn, path, legend, f"buffer {state}")
     return drawn
+
+
+def _line_names(busy: xr.Dataset) -> str:
+    """Which lines of routers are shown.
+
+    >>> import xarray as xr
+    >>> _line_names(xr.Dataset(attrs={"lines": "x: y=5, y: x=2"}))
+    'row y=5, column x=2'
+    """
+    lines: str = busy.attrs.get("lines", "")
+    if lines.startswith("x: y=") and ", y: x=" in lines and lines.count("=") == 2:
+        return "row " + lines.removeprefix("x: ").replace(", y: ", ", column ")
+    return f"lines along {lines}" if "=" in lines else ""
 
 
 def _coloured(busy: NDArray[np.bool_]) -> NDArray[np.uint8]:
@@ -118,9 +130,7 @@ def _draw(axes: Axes, busy: xr.Dataset, longest: int) -> None:
     axes.imshow(image, aspect="auto", interpolation="nearest", extent=extent)
     axes.set_ylim(first + longest, first)
     axes.set_xticks(places, labels)
-    lines = busy.attrs.get("lines")
-    where = f" ({lines})" if lines else ""
-    axes.set_xlabel(f"routers along the lines{where}, by direction of travel")
+    axes.set_xlabel("routers along the lines, by direction of travel")
     axes.ticklabel_format(axis="y", style="plain", useOffset=False)
     step = next((step for step in STEPS if longest / step <= 60), STEPS[-1])
     axes.yaxis.set_major_locator(MultipleLocator(4 * step))

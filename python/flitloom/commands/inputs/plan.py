@@ -150,7 +150,7 @@ def _once(asked: Simulated, plan: Plan, network: Network, experiment: Experiment
 _REFUSALS = (
     Refusal(names_of("tables"), "{option}", "a plan brings its own routes", "leave one of them out"),
     Refusal(
-        names_of("space_time", "space_time_cycles"),
+        names_of("space_time", "space_time_cycles", "space_time_at"),
         "{option}",
         "is drawn of simulations, not of plans",
         "leave --plan out",

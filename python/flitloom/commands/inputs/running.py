@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flitloom import ranks
 from flitloom.commands import options, screen
-from flitloom.commands.options.simulation import Simulated
+from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.result import Result
@@ -60,7 +60,8 @@ def run(simulation: Simulation, asked: Simulated) -> None:
     stop_at = simulation.spec.stop_at
     with screen.progress("simulating", simulation.unit(stop_at)) as show:
         if outputs.space_time is not None:
-            draw_space_time(simulation, outputs.space_time, outputs.span, show)
+            places = read_places(outputs.space_time_at)
+            draw_space_time(simulation, outputs.space_time, outputs.span, show, places)
         simulation.run(stop_at, checkpoint=asked.kept.checkpoint, every=every, progress=show)
     result = simulation.result()
     if outputs.chart is not None:
@@ -106,7 +107,11 @@ def _print(result: Result, json: bool) -> None:
 
 
 def draw_space_time(
-    simulation: Simulation, file: Path, span: tuple[int, int | None], progress: Callable[[int, int], None]
+    simulation: Simulation,
+    file: Path,
+    span: tuple[int, int | None],
+    progress: Callable[[int, int], None],
+    places: dict[str, int],
 ) -> None:
     """Run a simulation through a span of cycles and draw its space-time chart."""
     first, end = span
@@ -121,7 +126,12 @@ def draw_space_time(
         raise SpecError.at(
             "--space-time-cycles", f"the run ends with cycle {simulation.now}", "give earlier ones"
         )
-    busy = record_space_time(simulation, None if end is None else end - simulation.now)
+    try:
+        busy = record_space_time(simulation, None if end is None else end - simulation.now, at=places)
+    except SpecError as error:
+        if error.field != "at":
+            raise
+        raise SpecError.at("--space-time-at", error.problem, error.advice) from None
     if ranks.speaks():
         from flitloom.plots.space_time import plot_space_time
 

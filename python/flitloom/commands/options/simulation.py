@@ -129,6 +129,13 @@ class Outputs(Group):
         str | None,
         typer.Option(help="First and last cycle of the space-time chart. [default: all]", metavar="FROM:TO"),
     ] = None
+    space_time_at: Annotated[
+        str | None,
+        typer.Option(
+            help="Where the lines of the space-time chart pass, e.g. y=0,x=3: row y=0 and column x=3. "
+            "[default: at a third]"
+        ),
+    ] = None
     html: Html = None
 
     def check(self) -> None:
@@ -139,9 +146,13 @@ class Outputs(Group):
             check_picture(self.chart, "--picture")
         if self.space_time is not None:
             read_span(self.space_time_cycles)
+            read_places(self.space_time_at)
             check_picture(self.space_time, "--space-time")
-        elif self.space_time_cycles is not None:
-            raise SpecError.at("--space-time-cycles", "says what --space-time FILE draws", "give that, too")
+        for name, value in (("cycles", self.space_time_cycles), ("at", self.space_time_at)):
+            if value is not None and self.space_time is None:
+                raise SpecError.at(
+                    f"--space-time-{name}", "says what --space-time FILE draws", "give that, too"
+                )
         if self.html is not None:
             check_output(self.html, (".html",), "--html")
 
@@ -168,6 +179,25 @@ def read_span(text: str | None) -> tuple[int, int | None]:
     if last < first:
         raise SpecError(f"--space-time-cycles {text}: the last cycle is before the first")
     return first, last + 1
+
+
+def read_places(text: str | None) -> dict[str, int]:
+    """Where lines pass, by dimension.
+
+    >>> read_places("y=0,x=3"), read_places(None)
+    ({'y': 0, 'x': 3}, {})
+    """
+    places: dict[str, int] = {}
+    for part in text.split(",") if text is not None else ():
+        name, _, number = part.strip().partition("=")
+        if (
+            len(name) != 1
+            or not (number.isascii() and number.isdigit() and len(number) <= 9)
+            or name in places
+        ):
+            raise SpecError.at("--space-time-at", f"{show(part)} is no place", "write e.g. y=0,x=3")
+        places[name] = int(number)
+    return places
 
 
 @dataclass(frozen=True)
