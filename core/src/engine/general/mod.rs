@@ -16,7 +16,7 @@
 //!
 //! # A cycle
 //!
-//! The [`phases`]. *Decide*, from the state at its beginning: packets enter processor queues (`inject`);
+//! In `phases`. *Decide*, from the state at its beginning: packets enter processor queues (`inject`);
 //! headers at the front of queues ask for outputs (`route_computation`, `adaptive_requests`); throttles hold
 //! some of them (`injection_control`); outputs get owners (`vc_allocation`); ports choose flits, counters and
 //! tails, all in words (`switch_allocation`). *Arrive*: headers find the queue they enter and tails free outputs
