@@ -27,7 +27,6 @@ LONG: dict[str, int] = {
     "commands/fabric.py:show": 68,
     "commands/jitter.py:command": 72,
     "commands/load_bound.py:command": 71,
-    "commands/load_curve.py:curve": 62,
     "commands/papers.py:run": 64,
     "commands/place.py:command": 203,
     "commands/route.py:command": 309,

@@ -1,6 +1,5 @@
 """Where outputs go, and what they never touch; what a spec may name and never shows."""
 
-import json
 import resource
 import signal
 import sqlite3
@@ -133,14 +132,21 @@ def test_folders_are_not_replaced(tmp_path):
         check_output(tmp_path / "x.json")
 
 
-def test_a_store_does_not_choose_the_names_of_files(folder, capsys):
+@pytest.mark.parametrize("column", ["spec", "result"])
+def test_a_store_does_not_choose_the_names_of_files(column, folder, capsys):
     assert run(["campaign", "run", "campaign.toml", "--threads", "1"]) == 0
     with sqlite3.connect("campaign.sqlite") as store:
-        store.execute("update runs set pattern = '../../X', arbitration = '/tmp/Y'")
+        changed = f"replace(replace({column}, '\"next\"', '\"../../X\"'), '\"C00\"', '\"/tmp/Y\"')"
+        assert (
+            store.execute(f"update jobs set {column} = {changed} where {column} <> {changed}").rowcount == 1
+        )
     store.close()
-    assert run(["campaign", "best", "campaign.toml", "--out", "best", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["pattern"] == "next"
-    assert [file.name for file in (folder / "best").iterdir()] == ["next-C00.json"]
+    # What the campaign does not say is not looked for, and a damaged result ends in a message.
+    assert run(["campaign", "best", "campaign.toml", "--out", "best", "--json"]) == (
+        2 if column == "result" else 0
+    )
+    assert {file.name for file in folder.glob("best/*")} <= {"next-C00.json"}
+    assert "../X" not in capsys.readouterr().out
     assert not list(folder.parent.glob("X*"))
 
 

@@ -21,7 +21,7 @@ from flitloom.placing import (
     stencil_traffic,
 )
 from flitloom.placing.cosine import cosine_bound
-from flitloom.placing.search import LATE
+from flitloom.placing.placement import LATE
 
 
 def test_all_with_all_on_all_nodes_is_as_full_everywhere(tmp_path: Path) -> None:

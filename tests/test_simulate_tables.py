@@ -107,7 +107,7 @@ def test_the_command_line_takes_tables(tmp_path: Path) -> None:
         (
             "angara",
             [],
-            "free of deadlock with bubble flow control; with wormhole flow control packets may get stuck",
+            "deadlock-free with bubble flow control; with wormhole flow control packets may get stuck",
         ),
         ("angara", ["--flow-control", "cut-through", "--buffer", "16"], "with cut-through flow control"),
         ("angara", ["--flow-control", "bubble", "--buffer", "16"], None),

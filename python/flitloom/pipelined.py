@@ -182,9 +182,9 @@ def channel_loads(tables: ForwardingTables, weights: NDArray[np.float64]) -> NDA
     """What every channel carries of weights by source and destination host, over tables by destination.
 
     >>> from flitloom.fabric import parse_fabric, route_subnet
-    >>> tables = route_subnet(parse_fabric("a,b\\nb,c\\n")).forwarding()
+    >>> tables = route_subnet(parse_fabric("a,b\\nb,c\\nc,a\\n")).forwarding()
     >>> channel_loads(tables, np.ones((3, 3))).tolist()
-    [2.0, 2.0, 2.0, 2.0]
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
     """
     subnet = tables.subnet
     towards, rows = far_ends(tables), host_rows(tables)

@@ -14,7 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import flitloom as fl
-from flitloom.routing.files import write_json
+from flitloom.routing.writing import write_json
 from flitloom.spec.experiment import build_experiment
 from stored import running, stored_cases
 from stored.toml_text import dump

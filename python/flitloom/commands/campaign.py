@@ -113,8 +113,8 @@ def best(
     Example: flitloom campaign best examples/campaigns/small.toml
     """
     from flitloom.campaign import search_rows
-    from flitloom.genetic import Chromosome
     from flitloom.genetic.chromosome import chromosome_text
+    from flitloom.genetic.reading import chromosome_of
 
     jobs, results = _open(file, store, preset)
     winners: dict[tuple[str, str], dict[str, Any]] = {}
@@ -137,7 +137,7 @@ def best(
         check_folder(out)
         files = {
             within(out, f"{pattern}-{scheme}.json"): chromosome_text(
-                Chromosome.model_validate(results.result(row["id"])["chromosome"])
+                chromosome_of(results.result(row["id"]).get("chromosome"), f"the result of {row['id'][:12]}")
             )
             for (pattern, scheme), row in winners.items()
         }

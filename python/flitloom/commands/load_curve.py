@@ -23,12 +23,7 @@ def curve(
     context: typer.Context,
     *,
     compared: shared.Compared,
-    overrules: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Options that override a file of BookSim2, e.g. num_vcs=4.", metavar="NAME=VALUE"
-        ),
-    ] = None,
+    overrules: shared.Overrules = None,
     rates: shared.Rates = "0.02:0.4:0.02",
     packets: shared.Packets,
     router: shared.Router,

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Spec = Annotated[
     Path | None, typer.Argument(help="An experiment in TOML that options override; its rate is not used.")
 ]
+Overrules = Annotated[
+    list[str] | None,
+    typer.Argument(help="Options that override a file of BookSim2, e.g. num_vcs=4.", metavar="NAME=VALUE"),
+]
 Torus = Annotated[
     str | None, typer.Option(help="Sizes of a torus, or of several: 8x8,16x16.", metavar="SIZES")
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pydantic
 
@@ -37,10 +38,7 @@ def load_chromosome(
     data = read_json(file)
     if data.get("format") != "flitloom-chromosome-1":
         raise SpecError(f"{show_file(file)}: is no chromosome; its format must be flitloom-chromosome-1")
-    try:
-        chromosome = Chromosome.model_validate(data)
-    except pydantic.ValidationError as error:
-        raise SpecError(f"{show_file(file)}: {explain(error, 'chromosome')}") from None
+    chromosome = chromosome_of(data, show_file(file))
     if network is not None and network.topology.model_dump() != chromosome.topology.model_dump():
         raise SpecError(f"{file}: is for the {chromosome.topology}, not the {network.topology}")
     if pattern is not None and pattern != chromosome.collective.pattern:
@@ -57,3 +55,17 @@ def load_chromosome(
             f"{file}: says a duration of {chromosome.duration} cycles, but replays in {shown['duration']}"
         )
     return chromosome
+
+
+def chromosome_of(data: Any, place: str) -> Chromosome:
+    """The chromosome of fields that somebody wrote down.
+
+    Raises
+    ------
+    SpecError
+        They are damaged; the message begins with `place` and names the fields.
+    """
+    try:
+        return Chromosome.model_validate(data)
+    except pydantic.ValidationError as error:
+        raise SpecError(f"{place}: {explain(error, 'chromosome')}") from None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic_core import PydanticCustomError
-
 from flitloom._core import LIMITS
 from flitloom.spec.base import Problems, problem, whole_number
 
@@ -14,7 +12,8 @@ from flitloom.spec.base import Problems, problem, whole_number
 MODELS = ("one-cycle", "pipelined")
 #: Most channels of a link.
 CHANNELS = 64
-_few_channels = whole_number(1, LIMITS["channels"])
+#: What routers of one cycle have.
+few_channels = whole_number(1, LIMITS["channels"])
 #: How the channels of a port share its places, and who goes first.
 POLICIES = ("private", "shared", "limited", "dynamic", "shifting")
 PRIORITIES = (
@@ -76,11 +75,6 @@ def check_model(data: Mapping[str, Any]) -> dict[str, Any]:
         for name in PIPELINED:
             if data.get(name) is not None:
                 problems.add(name, problem("belongs to pipelined routers", "give router.model = pipelined"))
-        if data.get("channels") is not None:
-            try:
-                _few_channels(data["channels"], None)
-            except PydanticCustomError as error:
-                problems.add("channels", error)
     problems.end()
     return {"buffer": BUFFER, **data} if model == "pipelined" else dict(data)
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import GetJsonSchemaHandler, ValidationInfo, model_validator
+from pydantic import (
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError, core_schema
 
 from flitloom._core import LIMITS, LISTS, routing_functions
@@ -292,6 +299,22 @@ class Router(SpecModel):
         found = handler.resolve_ref_schema(handler(schema))
         found["properties"]["preset"] = {"enum": [*PRESETS]}
         return found
+
+    @model_serializer(mode="wrap")
+    def _without_the_other_model(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write no fields of pipelined routers for others, so that what names a spec by them stays."""
+        written: dict[str, Any] = handler(self)
+        if self.model == pipeline.MODELS[0]:
+            return {
+                name: value for name, value in written.items() if name not in {"model", *pipeline.PIPELINED}
+            }
+        return written
+
+    @field_validator("channels", mode="before")
+    @classmethod
+    def _as_many_as_the_model_has(cls, value: Any, info: ValidationInfo) -> Any:
+        is_pipelined = info.data.get("model") == "pipelined"
+        return value if value is None or is_pipelined else pipeline.few_channels(value, info)
 
     @model_validator(mode="before")
     @classmethod

@@ -22,10 +22,19 @@ class Entry:
         How names of such files end.
     options : tuple of str
         Names of options that may ask for it, instead of a file.
+    others : bool
+        Whether names of such files may also end as those of no input do.
     """
 
     endings: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    others: bool = False
+
+    def may_be(self, file: Path) -> bool:
+        """Whether a file may be one, by its name."""
+        if file.suffix in self.endings:
+            return True
+        return self.others and not any(file.suffix in entry.endings for entry in INPUTS.values())
 
 
 #: All inputs by the names of their modules. Of several that take a file, the first is meant, and of several
@@ -34,7 +43,7 @@ INPUTS: dict[str, Entry] = {
     "booksim": Entry((".cfg", ".toml", "")),
     "messages": Entry((".goal", ".bin", ".et")),
     "collective": Entry((".json",)),
-    "foreign": Entry((".json", ".xml")),
+    "foreign": Entry((".json", ".xml"), others=True),
     "graph": Entry(options=("graph", "tables")),
     "plan": Entry((".json",), ("plan",)),
     "checkpoint": Entry((".flit",), ("resume",)),
@@ -64,7 +73,7 @@ def choose(verb: str, file: Path | None, given: Mapping[str, Any]) -> Input:
         Options of the command line, names and values.
     """
     for name, entry in INPUTS.items():
-        if file is not None and file.suffix in entry.endings:
+        if file is not None and entry.may_be(file):
             found = load(name)
             if verb in found.uses and found.sniff(file):
                 return found
