@@ -31,8 +31,10 @@ def walked(subnet, folder):
             here = int(head[1], 16)
         elif row := re.match(r"0x([0-9a-f]{4}) (\d{3}) :", line):
             ports[here, int(row[1], 16)] = int(row[2])
-    rows = (line.split() for line in (folder / "path-sl.txt").read_text().splitlines())
-    levels = {(int(guid, 16), int(lid)): int(level) for guid, lid, level in rows}
+    file, levels = folder / "path-sl.txt", Counter()
+    if file.exists():
+        rows = (line.split() for line in file.read_text().splitlines())
+        levels |= {(int(guid, 16), int(lid)): int(level) for guid, lid, level in rows}
     ends = {}
     for cable in subnet.cables:
         ends[cable.a, cable.a_port], ends[cable.b, cable.b_port] = cable.b, cable.a
@@ -451,6 +453,32 @@ def test_repairs_come_near_the_bound_or_tell_their_price(tmp_path, capsys, sizes
         assert f"the {scratch} from scratch" in (out / "README.txt").read_text()
     # Pairs without a cable less keep their levels, and most entries stay.
     assert facts["changed_entries"] < 0.2 * facts["entries"]
+
+
+def test_service_levels_are_written_only_where_some_are_not_0(tmp_path, capsys):
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(discovered(*failed((5, 5), 0, 0, 1), seed=1))
+    made = ("route", "--fabric", file, "-o", out)
+    assert command(capsys, *made)[0] == 0
+    assert {"path-sl.txt", "qos-policy.conf"} < {path.name for path in out.iterdir()}
+    # Those of other tables would be wrong.
+    assert command(capsys, *made, "--lanes", 1)[0] == 0
+    assert not {"path-sl.txt", "qos-policy.conf"} & {path.name for path in out.iterdir()}
+    check = ("check", "--fabric", file, "--json", "--lft")
+    verdict = json.loads(command(capsys, *check, out)[1])
+    assert (verdict["passed"], verdict["service_levels"]) == (True, 1)
+    # A missing file says so only where a report says that it is no loss.
+    levels = ("--path-sl", out / "path-sl.txt")
+    assert json.loads(command(capsys, *check, out / "opensm-lfts.dump", *levels)[1])["passed"]
+    repaired = ("route", "--fabric", file, "--fail", "node:(0,0)", "--lanes", 1, "--json", "--from", out)
+    facts = json.loads(command(capsys, *repaired)[1])
+    assert facts["update_safe"]
+    report = json.loads((out / "report.json").read_text())
+    (out / "report.json").write_text(json.dumps(report | {"service_levels": 2}))
+    code, _, err = command(capsys, *check, out / "opensm-lfts.dump", *levels)
+    assert code == 2
+    assert "path-sl.txt" in err
+    assert not json.loads(command(capsys, *repaired)[1])["update_safe"]
 
 
 def test_what_stands_beside_old_tables_is_read_as_any_other_file(tmp_path, capsys):

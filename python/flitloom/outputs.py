@@ -287,8 +287,8 @@ def write_lines(file: str | Path, parts: Iterable[str]) -> None:
             out.write(part.encode())
 
 
-def write_files(files: Mapping[Path, str | bytes]) -> None:
-    """Write files that belong together: all of them or none.
+def write_files(files: Mapping[Path, str | bytes | Iterable[str]]) -> None:
+    """Write files that belong together: all of them or none; pieces of text are written as they come.
 
     Raises
     ------
@@ -299,16 +299,17 @@ def write_files(files: Mapping[Path, str | bytes]) -> None:
     --------
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
-    >>> write_files({folder / "a": "1", folder / "b": b"2"})
-    >>> sorted(file.name for file in folder.iterdir())
-    ['a', 'b']
+    >>> write_files({folder / "a": "1", folder / "b": b"2", folder / "c": ("3", "4")})
+    >>> [file.read_text() for file in sorted(folder.iterdir())]
+    ['1', '2', '34']
     """
     new: list[_NewFile] = []
     file = Path()
     try:
         for file, data in files.items():
             new.append(_NewFile(check_output(file)))
-            new[-1].out.write(data.encode() if isinstance(data, str) else data)
+            for piece in (data,) if isinstance(data, str | bytes) else data:
+                new[-1].out.write(piece.encode() if isinstance(piece, str) else piece)
             new[-1].finish()
         for one in new:
             file = one.file

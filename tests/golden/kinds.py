@@ -22,6 +22,7 @@ from flitloom.fabric import examples, route_subnet
 from flitloom.fabric.checking import judge
 from flitloom.fabric.failures import without
 from flitloom.fabric.recognition import recognise
+from flitloom.fabric.writing import levels_text
 from flitloom.limits import LISTED_NODES
 from flitloom.routing import check, route
 from flitloom.routing.resilience import survive
@@ -141,7 +142,11 @@ def _by_destination(tables: Any) -> Facts:
         with TemporaryDirectory() as folder:
             place = tables.write(Path(folder) / "out")
             names = ("opensm-lfts.dump", "path-sl.txt", "slvl.txt", "sl2vl.dump", "torus-2QoS.conf")
-            facts["files"] = digest(*[(place / n).read_bytes() for n in names if (place / n).exists()])
+            texts = {n: (place / n).read_bytes() for n in names if (place / n).exists()}
+            # Service levels are not written where all are 0.
+            texts.setdefault("path-sl.txt", "".join(levels_text(tables)).encode())
+            assert bool(tables.levels.any()) == (place / "path-sl.txt").exists()
+            facts["files"] = digest(*[texts[n] for n in names if n in texts])
     return facts | _on_one_lane(tables)
 
 

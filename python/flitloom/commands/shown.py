@@ -11,8 +11,6 @@ from flitloom.errors import SpecError
 
 if TYPE_CHECKING:
     from flitloom.collectives.ground import Ground
-    from flitloom.fabric import Subnet
-    from flitloom.fabric.tables import ForwardingTables
     from flitloom.view.page import Shown
 
 
@@ -22,6 +20,7 @@ def shown_fabric(
     """A fabric, or a named network, with the loads of tables if they are given."""
     from flitloom.commands.subnets import failing
     from flitloom.fabric.checking import judge
+    from flitloom.fabric.tables import read_folder
     from flitloom.view import Cables
 
     if stop_at is not None:
@@ -29,7 +28,7 @@ def shown_fabric(
     subnet = failing(named, parts)
     if tables is None:
         return [Cables(subnet, title=named if isinstance(named, str) else "")]
-    forwarding = _read(subnet, tables)
+    forwarding = read_folder(subnet, tables)
     return [Cables(forwarding.subnet, judge(forwarding))]
 
 
@@ -37,24 +36,11 @@ def shown_twisted(sizes: str, tables: Path, parts: list[str]) -> list[Shown]:
     """A twisted torus with the loads of its tables by destination."""
     from flitloom.commands.subnets import twisted
     from flitloom.fabric.checking import judge
+    from flitloom.fabric.tables import read_folder
     from flitloom.view import Cables
 
-    forwarding = _read(twisted(sizes, parts), tables)
+    forwarding = read_folder(twisted(sizes, parts), tables)
     return [Cables(forwarding.subnet, judge(forwarding))]
-
-
-def _read(subnet: Subnet, tables: Path) -> ForwardingTables:
-    """Tables by destination: a dump, or with their lanes what ``flitloom route -o out/`` wrote."""
-    from flitloom.fabric.tables import read_tables
-
-    if not tables.is_dir():
-        return read_tables(subnet, tables)
-    return read_tables(
-        subnet,
-        tables / "opensm-lfts.dump",
-        path_levels=tables / "path-sl.txt",
-        lane_tables=tables / "sl2vl.dump",
-    )
 
 
 def shown_file(

@@ -12,7 +12,7 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import recognise
-from flitloom.fabric.tables import ForwardingTables, read_tables
+from flitloom.fabric.tables import ForwardingTables, read_folder, read_tables
 from flitloom.notebook import fields_html
 
 #: Pairs that a report names.
@@ -91,7 +91,8 @@ def check_subnet(
     subnet : Subnet
         The fabric.
     tables : path
-        ``opensm-lfts.dump`` or ``opensm.fdbs``.
+        ``opensm-lfts.dump`` or ``opensm.fdbs``, or a folder that ``route --fabric`` wrote, with all that
+        belongs to it.
     path_levels : path, optional
         Service levels, ``0x<source guid> <dlid> <sl>`` per line. Without them every packet has level 0.
     lane_tables : path, optional
@@ -99,6 +100,8 @@ def check_subnet(
     lanes : int, optional
         Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
     """
+    if Path(tables).is_dir() and path_levels is None and lane_tables is None and lanes is None:
+        return judge(read_folder(subnet, Path(tables)))
     return judge(read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes))
 
 

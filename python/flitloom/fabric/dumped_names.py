@@ -31,7 +31,7 @@ def with_dumped_lids(subnet: Subnet, file: str | Path) -> Subnet:
         return subnet
     by_guid: dict[int, int] = {}
     by_name: dict[str, set[int]] = {}
-    for lid, guid, name in _destinations(file):
+    for lid, guid, name in dumped_hosts(file):
         by_guid.setdefault(guid, lid)
         by_name.setdefault(name, set()).add(lid)
     names = [host.name for host in subnet.hosts]
@@ -67,7 +67,7 @@ def as_it_was(subnet: Subnet, file: str | Path) -> Subnet:
         else switch
         for switch in subnet.switches
     )
-    there = {lid: (guid, name) for lid, guid, name in _destinations(file)}
+    there = {lid: (guid, name) for lid, guid, name in dumped_hosts(file)}
     known = {host.port_guid for host in subnet.hosts}
     gone: dict[str, list[int]] = {}
     for lid, (guid, name) in there.items():
@@ -94,8 +94,8 @@ def _switches(file: str | Path) -> Iterator[tuple[str, int]]:
             yield match[2].decode("utf-8", "replace"), int(match[1], 16)
 
 
-def _destinations(file: str | Path) -> Iterator[tuple[int, int, str]]:
-    """What a dump says about its destinations, each once."""
+def dumped_hosts(file: str | Path) -> Iterator[tuple[int, int, str]]:
+    """LID, port GUID and name of every host that a dump has entries for."""
     seen: set[bytes] = set()
     for line in _lines(file):
         match = _ROW.match(line)

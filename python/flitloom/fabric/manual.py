@@ -20,7 +20,7 @@ _LOAD = """Load the forwarding tables{levels}:
 Look at what was loaded. OpenSM takes a file that it cannot use without a word, and ends with exit code 0:
 
     ibnetdiscover > now.topo
-    flitloom check --fabric now.topo --lft /var/log/opensm-lfts.dump --path-sl path-sl.txt
+    flitloom check --fabric now.topo --lft /var/log/opensm-lfts.dump{levels_file}
 """
 
 _LEVELS = """Every packet keeps the lane of its service level; -Q writes the identity SL2VL that this needs.
@@ -42,6 +42,7 @@ itself but always takes the same of two equally long ways round a ring:
     opensm -R torus-2QoS,no_fallback --torus_config torus-2QoS.conf -Q
 """
 
+_PATHS = "path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c)"
 _POLICY = "\nqos-policy.conf   the same levels as a QoS policy of OpenSM (-Y)"
 
 
@@ -61,20 +62,20 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
         load = _LOAD.format(
             levels=" and the service levels of paths" if policy else "",
             policy=" -Y qos-policy.conf" if policy else "",
+            levels_file=" --path-sl path-sl.txt" if tables.levels.any() else "",
             lanes=_LEVELS if policy else _ONE,
         ) + (_question(tables) if policy else "")
         load += _TORUS_2QOS if configured else ""
     update = f"From the tables before: {tables.update.describe()}.\n\n" if tables.update else ""
     price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
-    policies = _POLICY if policy else ""
+    levels = (_PATHS + (_POLICY if policy else "") + "\n") if tables.levels.any() else ""
     return f"""{first}{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
 {tables.lanes} lanes, mode {tables.mode}
 
 {price}{update}{load}
 opensm-lfts.dump  out port by switch and destination LID
-path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c){policies}
-slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)
+{levels}slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)
 sl2vl.dump        the same in the form of opensm-sl2vl.dump
 report.json       load, bound, lanes
 """

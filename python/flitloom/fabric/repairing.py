@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.fabric.demand import Demand
-from flitloom.fabric.dumped_names import as_it_was
+from flitloom.fabric.dumped_names import as_it_was, dumped_hosts
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.fabric.tables import (
     NONE,
+    all_are_zero,
     channels,
     destinations,
     read_bytes,
@@ -175,9 +176,10 @@ def read_old(
     by_switch = _by_switch(subnet, levels)
     known = {*lids.tolist(), *(switch.lid for switch in subnet.switches)}
     gone = [lid for lid in np.flatnonzero((ports != 255).any(axis=0)).tolist() if lid and lid not in known]
-    gone = _with_levels(subnet, file, gone) if by_switch is not None else []
+    gone = _with_levels(subnet, file, dump, gone) if by_switch is not None else []
     if gone and by_switch is not None:
-        lost_levels, _, _ = read_path_levels(subnet, file, np.array(gone, dtype=np.int64))
+        lost_levels, _ = _levels(subnet, file, np.array(gone, dtype=np.int64))
+        assert lost_levels is not None
         lost_by_switch = _by_switch(subnet, lost_levels)
         table = subnet.channels_by_port()
         lost_following = table[np.arange(len(subnet.switches))[None, :], ports[:, gone].T]
@@ -188,9 +190,14 @@ def read_old(
     return OldTables(following, by_switch, none, programmed, levels)
 
 
-def _with_levels(subnet: Subnet, file: Path, lids: list[int]) -> list[int]:
+def _with_levels(subnet: Subnet, file: Path, dump: Path, lids: list[int]) -> list[int]:
     """Those of some LIDs to which hosts send: no file tells service levels to the LID of a switch."""
-    if not lids or read_path_levels(subnet, file, np.array(lids, dtype=np.int64))[1] == 0:
+    if not lids:
+        return lids
+    if not file.is_file():
+        hosts = {lid for lid, _, _ in dumped_hosts(dump)}
+        return [lid for lid in lids if lid in hosts]
+    if read_path_levels(subnet, file, np.array(lids, dtype=np.int64))[1] == 0:
         return lids
     untold = {lid: read_path_levels(subnet, file, np.array([lid], dtype=np.int64))[1] for lid in lids}
     return [lid for lid in lids if untold[lid] < len(subnet.hosts)]
@@ -205,7 +212,8 @@ def _have_entries(ports: NDArray[np.uint8], lids: NDArray[np.int64]) -> bool:
 def _levels(subnet: Subnet, file: Path, lids: NDArray[np.int64]) -> tuple[NDArray[np.uint8] | None, int]:
     """Service levels by destination and host if a file tells them, and how many of its lines are missing."""
     if not file.is_file():
-        return None, 0
+        none = np.zeros((len(lids), len(subnet.hosts)), dtype=np.uint8)
+        return (none if all_are_zero(file) else None), 0
     levels, missing, _ = read_path_levels(subnet, file, lids)
     return levels, missing
 

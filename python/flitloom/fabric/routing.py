@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,16 +16,13 @@ from flitloom.fabric.checking import SubnetReport, judge, proof
 from flitloom.fabric.comparing import of_one_width
 from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.identifiers import with_identifiers
-from flitloom.fabric.manual import manual
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.qos_policy import qos_policy
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.fabric.searching import TRIES, searched
-from flitloom.fabric.tables import LEVELS, NONE, ForwardingTables, destinations, host_levels, with_lanes
-from flitloom.fabric.torus_2qos import torus_2qos
+from flitloom.fabric.tables import NONE, ForwardingTables, destinations, host_levels, with_lanes
+from flitloom.fabric.writing import write_tables
 from flitloom.notebook import fields_html
-from flitloom.outputs import folder_for, write_files
 from flitloom.spec.base import require_whole
 
 #: Loads up to so many times the best are not told as a price.
@@ -228,95 +224,7 @@ class SubnetTables:
 
     def write(self, folder: str | Path) -> Path:
         """Write all files into a folder; see the page `docs/fabric.md`."""
-        slvl, dump = self._lane_texts()
-        configuration, policy = torus_2qos(self.recognition), qos_policy(self)
-        texts = {
-            "opensm-lfts.dump": self._forwarding_text(),
-            "path-sl.txt": self._levels_text(),
-            "slvl.txt": slvl,
-            "sl2vl.dump": dump,
-            "report.json": json.dumps(self.facts(), indent=2) + "\n",
-            **({"qos-policy.conf": policy} if policy else {}),
-            **({"torus-2QoS.conf": configuration} if configuration else {}),
-            "README.txt": manual(self, bool(configuration), bool(policy)),
-        }
-        with folder_for(folder) as place:
-            write_files({place / name: text for name, text in texts.items()})
-        return place
-
-    def _forwarding_text(self) -> str:
-        subnet, ports = self.subnet, self.ports()
-        names = {}
-        for lid, owner in zip(self.lids, self.owners, strict=True):
-            host = subnet.hosts[owner]
-            names[int(lid)] = f"Channel Adapter portguid 0x{host.port_guid or 0:016x}: '{host.name}'"
-        for switch in subnet.switches:
-            if switch.lid:
-                names[switch.lid] = f"Switch portguid 0x{switch.guid or 0:016x}: '{switch.name}'"
-        order = sorted(names)
-        tails = [f" : ({names[lid]})\n" for lid in order]
-        heads = [f"0x{lid:04x} " for lid in order]
-        texts = [f"{port:03d}" for port in range(256)]
-        blocks = []
-        for index, switch in enumerate(subnet.switches):
-            row = ports[index, order]
-            blocks.append(
-                f"Unicast lids [0x0-0x{order[-1]:x}] of switch Lid {switch.lid or 0} guid "
-                f"0x{switch.guid or 0:016x} ('{switch.name}'):\n"
-                "  Lid  Out   Destination\n       Port     Info\n"
-            )
-            blocks.extend(
-                head + texts[port] + tail
-                for head, port, tail in zip(heads, row, tails, strict=True)
-                if port != 255
-            )
-            blocks.append(f"{int((row != 255).sum())} valid lids dumped\n")
-        return "".join(blocks)
-
-    def _levels_text(self) -> str:
-        subnet = self.subnet
-        lines: list[str] = []
-        for index, source in enumerate(subnet.hosts):
-            levels = self.levels[:, source.switch]
-            guid = source.guid or 0
-            lines.extend(
-                f"0x{guid:016x} {lid} {level}\n"
-                for lid, owner, level in zip(self.lids, self.owners, levels, strict=True)
-                if owner != index
-            )
-        return "".join(lines)
-
-    def _lane_texts(self) -> tuple[str, str]:
-        """Lanes in the form of ibdmchk, and as OpenSM dumps them."""
-        subnet, outgoing = self.subnet, self.subnet.outgoing()
-        hosts: list[list[int]] = [[] for _ in subnet.switches]
-        for host in subnet.hosts:
-            hosts[host.switch].append(host.switch_port)
-        slvl, dump = [], []
-        identity = np.arange(LEVELS, dtype=np.uint8) % 8
-        for index, switch in enumerate(subnet.switches):
-            guid, lists = switch.guid or 0, outgoing[index]
-            dump.append(f'Switch 0x{guid:016x}, base LID {switch.lid or 0}, "{switch.name}"\n')
-            dump.append("#in out : " + " ".join(f"{level:<2d}" for level in range(LEVELS)).rstrip() + "\n")
-            arriving = [(port, row) for row, (_, port, _) in enumerate(lists)]
-            arriving += [(port, len(lists)) for port in hosts[index]]
-            for port_in, row in arriving:
-                for column, (_, port_out, _) in enumerate(lists):
-                    lanes = identity
-                    if self.mode == "sl2vl":
-                        lanes = self.lane_rows[int(self.lane_start[index]) + row * len(lists) + column]
-                    digits = [f"0x{lanes[n]:x}{lanes[n + 1]:x}" for n in range(0, LEVELS, 2)]
-                    slvl.append(f"0x{guid:016x} {port_in} {port_out} {' '.join(digits)}\n")
-                    dump.append(
-                        f"{port_in:<3d} {port_out:<3d} : "
-                        + " ".join(f"{lane:<2d}" for lane in lanes).rstrip()
-                        + "\n"
-                    )
-                # Packets to a host keep the lane of their level; nothing waits behind them.
-                for port_out in hosts[index]:
-                    digits = [f"0x{identity[n]:x}{identity[n + 1]:x}" for n in range(0, LEVELS, 2)]
-                    slvl.append(f"0x{guid:016x} {port_in} {port_out} {' '.join(digits)}\n")
-        return "".join(slvl), "".join(dump)
+        return write_tables(self, folder)
 
 
 def entry_names(subnet: Subnet, lids: NDArray[np.int64], places: list[int]) -> list[str]:

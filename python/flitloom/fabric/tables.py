@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.dumped_names import with_dumped_lids
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
-from flitloom.reading import opened, text_lines
+from flitloom.reading import opened, read_text, text_lines
 
 #: No channel.
 NONE = 0xFFFFFFFF
@@ -104,7 +105,7 @@ def read_tables(
     handed = handed_over(subnet, ports, lids, owners)
     following = channels(subnet, ports, lids, owners)
     levels, rows = None, None
-    if path_levels is not None:
+    if path_levels is not None and not all_are_zero(path_levels):
         levels, _, more = read_path_levels(subnet, path_levels, lids)
         remarks += more
     if lane_tables is not None:
@@ -121,6 +122,18 @@ def read_tables(
     return ForwardingTables(
         subnet, owners, following, levels, rows, lanes or 8, rule, remarks, demand, np.flatnonzero(~handed)
     )
+
+
+def all_are_zero(file: str | Path) -> bool:
+    """Whether a file of levels is not there because all are 0, as the report beside it says."""
+    file = Path(file)
+    if file.exists():
+        return False
+    try:
+        report = json.loads(read_text(file.parent / "report.json", limits.FABRIC_BYTES))
+    except (SpecError, ValueError):
+        return False
+    return isinstance(report, dict) and report.get("service_levels") == 1
 
 
 def read_bytes(file: str | Path) -> bytes:
@@ -356,7 +369,9 @@ def _set_lanes(
 
 def host_levels(subnet: Subnet, levels: NDArray[Any]) -> NDArray[np.uint8]:
     """Levels by destination and host from levels by destination and switch."""
-    return np.ascontiguousarray(levels[:, [host.switch for host in subnet.hosts]], dtype=np.uint8)
+    if not levels.any():
+        return np.zeros((len(levels), len(subnet.hosts)), dtype=np.uint8)
+    return np.take(levels, [host.switch for host in subnet.hosts], axis=1).astype(np.uint8, copy=False)
 
 
 def with_lanes(

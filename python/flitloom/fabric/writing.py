@@ -1,0 +1,156 @@
+"""The files that load tables by destination, written piece by piece."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flitloom.fabric.manual import manual
+from flitloom.fabric.qos_policy import qos_policy
+from flitloom.fabric.tables import LEVELS
+from flitloom.fabric.torus_2qos import torus_2qos
+from flitloom.outputs import folder_for, write_files
+
+if TYPE_CHECKING:
+    from flitloom.fabric.model import Switch
+    from flitloom.fabric.routing import SubnetTables
+
+#: Files that some tables have and others have not.
+_OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf")
+#: Lanes that a switch takes by itself.
+_IDENTITY = bytes(level % 8 for level in range(LEVELS))
+
+
+def write_tables(tables: SubnetTables, folder: str | Path) -> Path:
+    """Write all files of tables into a folder; optional ones that these tables lack are removed from it.
+
+    Service levels are written only where some are not 0.
+    """
+    configuration, policy = torus_2qos(tables.recognition), qos_policy(tables)
+    levels = {"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}
+    texts: dict[str, str | Iterable[str]] = {
+        "opensm-lfts.dump": _forwarding(tables),
+        **levels,
+        "slvl.txt": _slvl(tables),
+        "sl2vl.dump": _sl2vl(tables),
+        "report.json": json.dumps(tables.facts(), indent=2) + "\n",
+        **({"qos-policy.conf": policy} if policy else {}),
+        **({"torus-2QoS.conf": configuration} if configuration else {}),
+        "README.txt": manual(tables, bool(configuration), bool(policy)),
+    }
+    with folder_for(folder) as place:
+        write_files({place / name: text for name, text in texts.items()})
+        for name in _OPTIONAL:
+            if name not in texts:
+                with suppress(FileNotFoundError):
+                    (place / name).unlink()
+    return place
+
+
+def _forwarding(tables: SubnetTables) -> Iterator[str]:
+    """Out ports, switch by switch."""
+    subnet, ports = tables.subnet, tables.ports()
+    names = {}
+    for lid, owner in zip(tables.lids.tolist(), tables.owners.tolist(), strict=True):
+        host = subnet.hosts[owner]
+        names[lid] = f"Channel Adapter portguid 0x{host.port_guid or 0:016x}: '{host.name}'"
+    for switch in subnet.switches:
+        if switch.lid:
+            names[switch.lid] = f"Switch portguid 0x{switch.guid or 0:016x}: '{switch.name}'"
+    order = sorted(names)
+    tails = [f" : ({names[lid]})\n" for lid in order]
+    heads = [f"0x{lid:04x} " for lid in order]
+    texts = [f"{port:03d}" for port in range(256)]
+    for index, switch in enumerate(subnet.switches):
+        row = ports[index, order].tolist()
+        yield (
+            f"Unicast lids [0x0-0x{order[-1]:x}] of switch Lid {switch.lid or 0} guid "
+            f"0x{switch.guid or 0:016x} ('{switch.name}'):\n"
+            "  Lid  Out   Destination\n       Port     Info\n"
+        )
+        yield "".join(
+            [
+                head + texts[port] + tail
+                for head, port, tail in zip(heads, row, tails, strict=True)
+                if port != 255
+            ]
+        )
+        yield f"{len(row) - row.count(255)} valid lids dumped\n"
+
+
+def levels_text(tables: SubnetTables) -> Iterator[str]:
+    """Service levels, source by source; written only where some are not 0."""
+    heads = [f" {lid} " for lid in tables.lids.tolist()]
+    texts = [f"{level}\n" for level in range(LEVELS)]
+    owners = tables.owners.tolist()
+    for index, source in enumerate(tables.subnet.hosts):
+        guid, levels = f"0x{source.guid or 0:016x}", tables.levels[:, source.switch].tolist()
+        yield "".join(
+            [
+                guid + head + texts[level]
+                for head, owner, level in zip(heads, owners, levels, strict=True)
+                if owner != index
+            ]
+        )
+
+
+def _slvl(tables: SubnetTables) -> Iterator[str]:
+    """Lanes in the form of ibdmchk: a hexadecimal digit per service level."""
+    for switch, hosts, arriving in _switches(tables):
+        guid = f"0x{switch.guid or 0:016x}"
+        # Packets to a host keep the lane of their level; nothing waits behind them.
+        to_hosts = [f" {port} {_digits(_IDENTITY)}" for port in hosts]
+        for port_in, rows in arriving:
+            lines = [f" {port} {_digits(lanes)}" for port, lanes in rows] + to_hosts
+            yield "".join([f"{guid} {port_in}{line}" for line in lines])
+
+
+def _sl2vl(tables: SubnetTables) -> Iterator[str]:
+    """The same as OpenSM dumps them."""
+    levels = "#in out : " + " ".join(f"{level:<2d}" for level in range(LEVELS)).rstrip() + "\n"
+    for switch, _, arriving in _switches(tables):
+        yield f'Switch 0x{switch.guid or 0:016x}, base LID {switch.lid or 0}, "{switch.name}"\n{levels}'
+        for port_in, rows in arriving:
+            yield "".join([f"{port_in:<3d} {port:<3d} : {_numbers(lanes)}" for port, lanes in rows])
+
+
+def _switches(
+    tables: SubnetTables,
+) -> Iterator[tuple[Switch, list[int], Iterator[tuple[int, list[tuple[int, bytes]]]]]]:
+    """Every switch, the ports of its hosts, and per port where packets arrive the lanes at other ports."""
+    hosts: list[list[int]] = [[] for _ in tables.subnet.switches]
+    for host in tables.subnet.hosts:
+        hosts[host.switch].append(host.switch_port)
+    for index, lists in enumerate(tables.subnet.outgoing()):
+        outgoing = [port for _, port, _ in lists]
+        yield tables.subnet.switches[index], hosts[index], _arriving(tables, index, outgoing, hosts[index])
+
+
+def _arriving(
+    tables: SubnetTables, index: int, outgoing: list[int], hosts: list[int]
+) -> Iterator[tuple[int, list[tuple[int, bytes]]]]:
+    degree = len(outgoing)
+    arriving = [(port, row) for row, port in enumerate(outgoing)] + [(port, degree) for port in hosts]
+    for port_in, row in arriving:
+        if tables.mode == "sl2vl":
+            first = int(tables.lane_start[index]) + row * degree
+            lanes = [entry.tobytes() for entry in tables.lane_rows[first : first + degree]]
+        else:
+            lanes = [_IDENTITY] * degree
+        yield port_in, list(zip(outgoing, lanes, strict=True))
+
+
+@cache
+def _digits(lanes: bytes) -> str:
+    """Lanes by service level, two digits a byte, and the end of the line."""
+    return " ".join(f"0x{lanes[n]:x}{lanes[n + 1]:x}" for n in range(0, LEVELS, 2)) + "\n"
+
+
+@cache
+def _numbers(lanes: bytes) -> str:
+    """Lanes by service level as OpenSM writes them, and the end of the line."""
+    return " ".join(f"{lane:<2d}" for lane in lanes).rstrip() + "\n"
