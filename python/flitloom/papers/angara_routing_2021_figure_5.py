@@ -181,9 +181,9 @@ def _picture(context: Context, rows: list[dict[str, Any]]) -> Path:
 
     file = context.file(IDENTIFIER, ".png")
     assert file is not None
-    with figure(file, 12, 7) as drawing:
-        axes = drawing.subplots(2, 3)
-        for column, name in enumerate(("2D", "3D", "4D")):
+    with figure(file, 9, 10) as drawing:
+        panels = drawing.subplots(3, 2)
+        for (loads, times), name in zip(panels, ("2D", "3D", "4D"), strict=True):
             chosen = [row for row in rows if row["population"] == name]
             nodes = [_product(tuple(row["sizes"])) for row in chosen]
             for method in ("bfs", "sssp", "genetic", "balanced"):
@@ -191,22 +191,22 @@ def _picture(context: Context, rows: list[dict[str, Any]]) -> Path:
                     (size, row) for size, row in zip(nodes, chosen, strict=True) if method in row["max_load"]
                 ]
                 sizes = [size for size, _ in known]
-                axes[0][column].scatter(
+                loads.scatter(
                     sizes,
                     [row["max_load"][method] / row["max_load"]["bfs"] for _, row in known],
                     s=8,
                     label=method,
                 )
-                axes[1][column].scatter(
+                times.scatter(
                     # Times are kept to 10 microseconds.
                     sizes,
                     [max(row["seconds"][method], 1e-5) for _, row in known],
                     s=8,
                     label=method,
                 )
-            axes[0][column].set(title=f"{name} systems", xlabel="nodes", ylabel="largest load / BFS")
-            axes[1][column].set(xlabel="nodes", ylabel="time (s)", yscale="log")
-            axes[0][column].legend()
+            loads.set(title=f"{name} systems", xlabel="nodes", ylabel="largest load / BFS")
+            times.set(xlabel="nodes", ylabel="time (s)", yscale="log")
+            loads.legend()
     return file
 
 

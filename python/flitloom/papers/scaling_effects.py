@@ -181,8 +181,9 @@ def draw_ramps(
         return []
     from flitloom.plots.canvas import figure
 
-    with figure(picture, 12, 4.5) as drawing:
-        for axes, (title, curves) in zip(drawing.subplots(1, len(panels)), panels.items(), strict=True):
+    with figure(picture, 8, 4 * len(panels)) as drawing:
+        rows = drawing.subplots(len(panels), 1, squeeze=False).ravel()
+        for axes, (title, curves) in zip(rows, panels.items(), strict=True):
             right = axes.twinx()
             for label, (colour, curve) in curves.items():
                 axes.plot(curve.throughput.offered, curve.throughput, color=colour, lw=1, label=label)
@@ -204,10 +205,9 @@ def draw_steps(
         return []
     from flitloom.plots.canvas import figure
 
-    with figure(picture, 12, 4.5) as drawing:
-        for axes, (title, (side, responses)) in zip(
-            drawing.subplots(1, len(panels)), panels.items(), strict=True
-        ):
+    with figure(picture, 8, 4 * len(panels)) as drawing:
+        rows = drawing.subplots(len(panels), 1, squeeze=False).ravel()
+        for axes, (title, (side, responses)) in zip(rows, panels.items(), strict=True):
             for (label, counted), colour in zip(responses.items(), style.COLOURS, strict=False):
                 curve = analysis.throughput(counted, 2 * (side // 16) + 1)
                 axes.plot(curve.window, curve, color=colour, lw=0.8, label=label)

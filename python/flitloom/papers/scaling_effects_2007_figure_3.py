@@ -64,8 +64,8 @@ def reproduce(context: Context) -> Report:
     if picture := context.file(IDENTIFIER, ".png"):
         from flitloom.plots.canvas import figure
 
-        with figure(picture, 12, 4.5) as drawing:
-            for axes, size in zip(drawing.subplots(1, 2), sizes, strict=True):
+        with figure(picture, 8, 8) as drawing:
+            for axes, size in zip(drawing.subplots(2, 1), sizes, strict=True):
                 for routing in ROUTINGS:
                     curve = found[size, routing].throughput
                     axes.plot(curve.offered, curve, color=COLOURS[routing], lw=0.9, label=routing)

@@ -37,7 +37,7 @@ def reproduce(context: Context) -> Report:
     if picture := context.file(IDENTIFIER, ".png"):
         from flitloom.plots.canvas import figure
 
-        with figure(picture, 13, 11) as drawing:
+        with figure(picture, 9.5, 12) as drawing:
             panels = drawing.subplots(4, 2).ravel()
             for axes, pattern in zip(panels, PATTERNS, strict=True):
                 for name in THROTTLES:

@@ -74,8 +74,8 @@ def reproduce(context: Context) -> Report:
     if picture := context.file(IDENTIFIER, ".png"):
         from flitloom.plots.canvas import figure
 
-        with figure(picture, 12, 5) as drawing:
-            for axes, margin in zip(drawing.subplots(1, 2), MARGINS, strict=True):
+        with figure(picture, 8, 9) as drawing:
+            for axes, margin in zip(drawing.subplots(2, 1), MARGINS, strict=True):
                 for number, pattern in enumerate(PATTERNS):
                     values = [mean[margin, pattern, length] for length in LENGTHS]
                     again, place = divmod(number, len(COLOURS))
@@ -84,9 +84,9 @@ def reproduce(context: Context) -> Report:
                         color=COLOURS[place], label=pattern,
                     )  # fmt: skip
                 axes.set(title=f"th({margin})", xlabel="length (bits; 0: no throttling)")
+                axes.set_ylabel("duration (cycles)")
                 axes.set_ylim(bottom=0)
                 axes.grid(alpha=0.3)
-            drawing.axes[0].set_ylabel("duration (cycles)")
             drawing.axes[1].legend(frameon=False, fontsize="small", ncols=2)
         report.files.append(picture)
     return report

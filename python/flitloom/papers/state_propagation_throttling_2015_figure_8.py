@@ -113,8 +113,8 @@ def _draw(picture: Path, found: Mapping[tuple[str, str], Any], patterns: Sequenc
     """Throughput and network age over the load, a panel per pattern."""
     from flitloom.plots.canvas import figure
 
-    with figure(picture, 13, 10) as drawing:
-        panels = drawing.subplots(3, 3).ravel()
+    with figure(picture, 9.5, 13) as drawing:
+        panels = drawing.subplots(4, 2).ravel()
         for axes, pattern in zip(panels, patterns, strict=False):
             right = axes.twinx()
             for name in THROTTLES:

@@ -60,8 +60,8 @@ def reproduce(context: Context) -> Report:
     if picture := context.file(IDENTIFIER, ".png"):
         from flitloom.plots.canvas import figure
 
-        with figure(picture, 12, 9) as drawing:
-            panels = drawing.subplots(3, 3, sharex=True).ravel()
+        with figure(picture, 9, 12) as drawing:
+            panels = drawing.subplots(4, 2, sharex=True).ravel()
             for axes, pattern in zip(panels, patterns, strict=False):
                 loads = np.linspace(0.01, 0.27, 200)
                 base_curve = found[pattern, "no-th"]
@@ -77,7 +77,7 @@ def reproduce(context: Context) -> Report:
                 axes.set(title=pattern, ylabel="with / without")
             for axes in panels[len(patterns) :]:
                 axes.set_axis_off()
-            for axes in panels[len(patterns) - 3 : len(patterns)]:
+            for axes in panels[len(patterns) - 2 : len(patterns)]:
                 # The lowest of their columns.
                 axes.tick_params(labelbottom=True)
                 axes.set_xlabel("load (flits/node/cycle)")

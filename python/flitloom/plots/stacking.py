@@ -16,7 +16,7 @@ def plot_stackings(
     charts: Mapping[str, Sequence[tuple[str, Stacking]]],
     path: str | Path | None = None,
     *,
-    columns: int = 3,
+    columns: int = 2,
     ax: Axes | Sequence[Axes] | None = None,
 ) -> list[Axes]:
     """Draw curves of simple stacking, a panel per entry (cup-stacking-2022, Fig. 1).
@@ -40,7 +40,7 @@ def plot_stackings(
     count = len(charts)
     columns = min(columns, count) if ax is None else count
     rows = -(-count // columns)
-    with panels(path, ax, 1 + 5 * columns, 3.8 * rows + 0.5, rows, columns) as grid:
+    with panels(path, ax, 1 + 4.5 * columns, 3.8 * rows + 0.5, rows, columns) as grid:
         for axes, (title, curves) in zip(grid, charts.items(), strict=False):
             _draw(axes, title, curves)
         for axes in grid[count:]:
