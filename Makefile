@@ -8,6 +8,7 @@
 # make dist   wheel, source archive, and the crates to build it without a network
 # make dist-aarch64  a wheel for 64-bit ARM, built here with Zig as its linker
 # make installed  the wheel in a fresh environment: size, start, the walks of the site
+# make model  how threads wait for each other, in every order of their steps
 # make wasm   the engine of live pages (flitloom view --live)
 # make docs   the site, as static files in target/site
 # make lock   refresh the pinned requirements (needs uv)
@@ -27,7 +28,7 @@ CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lo
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm docs pictures installed
+.PHONY: build demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed
 
 build: $(VENV)/extension.stamp
 
@@ -51,12 +52,16 @@ $(ENGINE): $(CORE_SOURCES) $(shell find wasm -name '*.rs' -o -name '*.toml')
 	cargo build --locked --quiet --manifest-path wasm/Cargo.toml --target-dir target --target $(WASM) --profile wasm
 	cp target/$(WASM)/wasm/flitloom_wasm.wasm $@
 
+model:
+	cargo test --locked --quiet --manifest-path model/Cargo.toml --target-dir target
+
 demo: build
 	$(BIN)/flitloom demo --out demo-output
 
 lint: build
 	cargo fmt --all --check
 	cargo fmt --manifest-path wasm/Cargo.toml --check
+	cargo fmt --manifest-path model/Cargo.toml --check
 	cargo clippy --locked --workspace --all-targets --no-default-features --quiet -- -D warnings
 	$(BIN)/ruff format --check --quiet python tests
 	$(BIN)/ruff check --quiet python tests
@@ -104,6 +109,7 @@ test-all: lint
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	cargo test --locked --workspace --quiet
+	$(MAKE) --no-print-directory model
 	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
 	$(BIN)/pytest -n auto
 
@@ -158,6 +164,7 @@ lock:
 		--no-annotate --no-header --quiet --upgrade -o requirements/wheels.lock
 	cargo update
 	cargo update --manifest-path wasm/Cargo.toml
+	cargo update --manifest-path model/Cargo.toml
 
 # Which sample: part K of N of all places, as SHARD=3/400.
 SHARD ?= 0/400

@@ -2,6 +2,7 @@
 
 #![warn(unreachable_pub)]
 
+mod bell;
 pub mod general;
 mod lower_bound;
 mod memory;
@@ -14,7 +15,9 @@ mod protocol;
 mod regions;
 mod simulation;
 mod sweep;
+mod sync;
 
+pub use bell::Lost;
 pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
 pub use memory::bytes_per_router;
 pub use network::{Network, NetworkError};
@@ -22,7 +25,7 @@ pub use options::Options;
 pub use outcome::{
     DeadlockReport, FailedEnds, Obstacle, Outcome, SimulationError, WaitingChannel, fingerprint, lateness,
 };
-pub use regions::{Lost, Messages, Rank, Transport, exchange_messages};
+pub use regions::{Messages, Rank, Transport, exchange_messages};
 pub use simulation::{EngineKind, Setup, Simulation, simulate_in_planes};
 pub use sweep::stack;
 

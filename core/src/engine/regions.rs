@@ -7,25 +7,17 @@
 //! anything left to do, when does it go on) is agreed upon at stated cycles: cycles in which nothing
 //! happens change nothing, so it does not matter if a few of them are run.
 
-use super::protocol::Quiescence;
-use std::{
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
+use super::{
+    bell::{Bell, Lost, held},
+    protocol::Quiescence,
+};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
 };
 
 /// Cycles between two agreements of all parts.
 const AGREE_EVERY: u64 = 32;
-/// How long to spin for a neighbour before offering the core to others.
-const SPIN: Duration = Duration::from_micros(50);
-/// How long to wait for a neighbour before sleeping. Whoever sleeps is late for the next cycles, so that
-/// its neighbours sleep too.
-const PATIENCE: Duration = Duration::from_millis(5);
-/// How often a sleeper looks whether the others still run.
-const NAP: Duration = Duration::from_millis(20);
 
 /// What goes to the part before (0) and behind (1), and what comes from them. The buffers go round, so
 /// that nothing is allocated in a cycle.
@@ -36,10 +28,6 @@ pub struct Messages {
     /// From them.
     pub come: [Vec<u64>; 2],
 }
-
-/// Another part has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost;
 
 /// How a part meets the others.
 pub trait Transport: Send {
@@ -169,57 +157,6 @@ pub(crate) fn advance<A: Region>(
         }
     }
     Ok(None)
-}
-
-/// Counts up, and wakes whoever waits for it.
-#[derive(Debug, Default)]
-struct Bell {
-    count: AtomicU64,
-    sleepers: AtomicU64,
-    lock: Mutex<()>,
-    rung: Condvar,
-}
-
-impl Bell {
-    fn ring(&self) {
-        self.count.fetch_add(1, Ordering::SeqCst);
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            // A sleeper has not seen the count yet, or it sleeps when the lock is had.
-            drop(held(&self.lock));
-            self.rung.notify_all();
-        }
-    }
-
-    fn wait(&self, count: u64, failed: &AtomicBool) -> Result<(), Lost> {
-        let mut begun = None;
-        loop {
-            for _ in 0..64 {
-                if self.count.load(Ordering::Acquire) >= count {
-                    return Ok(());
-                }
-                std::hint::spin_loop();
-            }
-            let waited = begun.get_or_insert_with(Instant::now).elapsed();
-            if waited > PATIENCE {
-                break;
-            }
-            if waited > SPIN {
-                thread::yield_now();
-            }
-        }
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let mut guard = held(&self.lock);
-        while self.count.load(Ordering::SeqCst) < count && !failed.load(Ordering::Relaxed) {
-            guard = self.rung.wait_timeout(guard, NAP).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
-        if self.count.load(Ordering::SeqCst) < count { Err(Lost) } else { Ok(()) }
-    }
-}
-
-/// What is behind a lock; whoever panics ends the run, so nothing is left half-done.
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What goes from a part to one of its neighbours: a neighbour is one cycle ahead at most.

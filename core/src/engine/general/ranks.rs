@@ -13,8 +13,9 @@ use crate::{
     bits::{Available, Vector},
     engine::{
         Options, Outcome, Rank, SimulationError,
+        bell::Lost,
         protocol::{Clock, Engine, Quiescence},
-        regions::{self, Lost, Messages, Transport},
+        regions::{self, Messages, Transport},
     },
     probe::{LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},

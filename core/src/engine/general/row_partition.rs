@@ -11,8 +11,9 @@ use crate::{
     bits::{Available, Task, Vector},
     engine::{
         Network, Options, Outcome, SimulationError,
+        bell::Lost,
         protocol::{Clock, Engine, Quiescence},
-        regions::{self, Lost, Messages, Region, Thread},
+        regions::{self, Messages, Region, Thread},
     },
     probe::{Counted, LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
