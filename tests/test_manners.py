@@ -280,7 +280,7 @@ def test_every_paper_runs_whole_into_one_page(paper, tmp_path, monkeypatch, caps
         cells = [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5), Cell("a", "grows", True, True)]
         return Report(identifier, "made up", cells)
 
-    monkeypatch.setattr("flitloom.commands.papers.reproduce", made_up)
+    monkeypatch.setattr("flitloom.commands.actions.papers.reproduce", made_up)
     count = sum(name.startswith(f"{paper}/") for name in identifiers())
     words = f"In all: {count} of {2 * count} published values reproduced, "
     words += f"{count} of {count} published statements hold."

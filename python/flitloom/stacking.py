@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from flitloom.network import Network, require_network
 from flitloom.notebook import fields_html
 from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
-from flitloom.spec import Collective, Router
+from flitloom.spec import Collective, Experiment, Router
 from flitloom.spec.base import require_whole
 from flitloom.workload import describe, make_destinations
 
@@ -181,6 +181,52 @@ def stack(
     )
     in_one_piece = simulate(network, whole, seed=seed, links=False).duration
     return Stacking(network, collective, seed, tuple(intervals), tuple(durations), in_one_piece)
+
+
+def stack_each(
+    experiments: Sequence[Experiment],
+    intervals: Sequence[int] | None = None,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[Stacking]:
+    """Sweep the intervals of several experiments, one after the other.
+
+    Parameters
+    ----------
+    experiments : sequence of Experiment
+        Their traffic is a collective each.
+    intervals : sequence of int, optional
+        As for `stack`.
+    threads : int, optional
+        As for `stack`.
+    progress : callable, optional
+        Called with the hundredths of sweeps done and of all.
+
+    Yields
+    ------
+    Stacking
+        The curve of each experiment.
+
+    Raises
+    ------
+    SpecError
+        The traffic of an experiment is no collective.
+    """
+    for number, experiment in enumerate(experiments):
+        traffic = experiment.traffic
+        require_kind("traffic", traffic, Collective, "collective", "fl.Collective(...)")
+        assert isinstance(traffic, Collective)
+
+        def part(finished: int, every: int, number: int = number) -> None:
+            if progress is not None:
+                progress(100 * number + 100 * finished // every, 100 * len(experiments))
+
+        network = Network(experiment.topology, experiment.router)
+        yield stack(
+            network, traffic, intervals=intervals, seed=experiment.seed, threads=threads, progress=part
+        )
+        part(1, 1)
 
 
 def save_curves(stackings: Sequence[Stacking], path: str | Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm, algorithms
 from flitloom.collectives.ground import Ground
@@ -112,6 +113,31 @@ class Advice:
             if not found or found[-1][1] != name:
                 found.append((size, name))
         return found
+
+    def facts(self, network: str) -> dict[str, Any]:
+        """All of it as plain values, by name; `network` is what the network is called."""
+        names = [one.name for one in self.algorithms]
+        return {
+            "operation": self.operation,
+            "network": network,
+            "members": self.members,
+            "rounds": self.rounds,
+            "algorithms": [
+                {"name": one.name, "rounds": one.rounds, "factor": one.factor, "source": one.source}
+                for one in self.algorithms
+            ],
+            "cases": [
+                {
+                    "bytes": size,
+                    "bound": self.bounds[row],
+                    "best": names[self.best(row)],
+                    **dict(zip(("algbw", "busbw"), self.bandwidths(row), strict=True)),
+                    "seconds": dict(zip(names, self.seconds[row], strict=True)),
+                }
+                for row, size in enumerate(self.sizes)
+            ],
+            "crossovers": [{"bytes": size, "best": name} for size, name in self.crossovers()],
+        }
 
     def bandwidths(self, row: int) -> tuple[float, float]:
         """Bytes per second of the fastest algorithm for a size, as NCCL's tests print them.

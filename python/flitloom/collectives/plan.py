@@ -253,6 +253,33 @@ class CollectivePlan(Frozen):
         write_text(file, plan_text(self))
 
 
+def facts_of(plan: CollectivePlan, chunks: int) -> dict[str, Any]:
+    """What there is to say of a plan that was made for so many chunks, by name.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> facts_of(fl.collective(fl.Torus(4, 4), "all-gather"), 1)["steps"]
+    4
+    """
+    busy = plan.busy()
+    facts: dict[str, Any] = {
+        "operation": plan.operation,
+        "network": str(plan.ground),
+        "steps": plan.steps,
+        "bound": plan.bound,
+        "optimal": plan.optimal,
+        "bound_proof": plan.proof_text,
+        "seconds": round(plan.seconds, 6),
+        "chunks": chunks,
+        "rows": sum(len(rows) for rows in (plan.adds, plan.sends, plan.paths, plan.sums, plan.moves)),
+        "busy": round(float(busy.mean()), 4) if len(busy) else 0.0,
+    }
+    if plan.proof["kind"] == "cut":
+        facts["cut"] = plan.proof
+    return facts
+
+
 def plan_text(plan: CollectivePlan) -> str:
     """A plan as JSON, a row a line."""
     lists = ("adds", "sends", "paths", "sums", "moves")

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from flitloom.commands.options import Network, sizes_of_fabric
-from flitloom.commands.screen import echo, print_json, print_table, say
-from flitloom.errors import SpecError
-from flitloom.extras import check_picture
-
-if TYPE_CHECKING:
-    from flitloom.fabric import Recognition
+from flitloom.commands.actions import perform
+from flitloom.commands.options import Network
 
 app = typer.Typer(
     help="Recognise a fabric described by ibnetdiscover, OpenSM, ibsim or Slurm.", no_args_is_help=True
@@ -47,86 +42,4 @@ def show(
 
     Example: flitloom fabric show --network "dragonfly(6,3)" --picture dragonfly.png
     """
-    from flitloom.commands.subnets import failing
-    from flitloom.fabric import recognise
-
-    named = file if network is None else network
-    if named is None or (file is not None and network is not None):
-        raise SpecError("name a file, or a network with --network")
-
-    if picture is not None:
-        check_picture(picture, "--picture")
-    subnet = failing(named, [])
-    found = recognise(subnet, sizes_of_fabric(sizes))
-    for remark in subnet.remarks:
-        say(f"note: {remark}")
-    if picture is not None:
-        from flitloom.fabric.pictures import draw_fabric, draw_network
-
-        if network is None:
-            draw_fabric(found, picture)
-        else:
-            draw_network(network, picture)
-    if as_json:
-        print_json(facts(found))
-        return
-    echo(found.describe())
-    counts = f"{len(subnet.switches)} switches, {len(subnet.hosts)} hosts"
-    echo(f"{counts}, {len(subnet.cables)} cables between switches")
-    for line in found.swap_lines():
-        echo(f"swapped: {line}")
-    for index in found.misfits:
-        if not any(index in swap for swap in found.swaps):
-            echo(f"misfit: {subnet.channel_name(2 * index).replace(' -> ', ' - ')}")
-    for place in found.missing_switches:
-        echo(f"missing switch: ({','.join(map(str, place))})")
-    for a, b in found.missing_cables:
-        echo(f"missing cable: {found.place(a)} - {found.place(b)}")
-    if found.coordinates:
-        hosts: list[list[str]] = [[] for _ in subnet.switches]
-        for host in subnet.hosts:
-            hosts[host.switch].append(host.name)
-        echo()
-        print_table(
-            ("switch", "coordinates", "hosts"),
-            [
-                (switch.name, f"({','.join(map(str, place))})", " ".join(names))
-                for switch, place, names in zip(subnet.switches, found.coordinates, hosts, strict=True)
-            ],
-        )
-
-
-def facts(found: Recognition) -> dict[str, Any]:
-    """Everything about a fabric as plain values."""
-    subnet = found.subnet
-    return {
-        "kind": found.kind,
-        "sizes": list(found.sizes),
-        "wraps": list(found.wraps),
-        "switches": len(subnet.switches),
-        "hosts": len(subnet.hosts),
-        "cables": len(subnet.cables),
-        "missing_switches": len(found.missing_switches),
-        "missing_cables": len(found.missing_cables),
-        "misfits": len(found.misfits),
-        "description": found.describe(),
-        "missing_switch_coordinates": [list(place) for place in found.missing_switches],
-        "missing_cable_ends": [
-            [subnet.switches[a].name, subnet.switches[b].name] for a, b in found.missing_cables
-        ],
-        "misfit_cables": [subnet.channel_name(2 * index).replace(" -> ", " - ") for index in found.misfits],
-        "swapped": found.swap_lines(),
-        "coordinates": {
-            name(switch.name, switch.guid): list(place)
-            for switch, place in zip(
-                subnet.switches, found.coordinates or [()] * len(subnet.switches), strict=True
-            )
-        },
-        "host_names": [host.name for host in subnet.hosts],
-        "remarks": list(subnet.remarks),
-    }
-
-
-def name(text: str, guid: int | None) -> str:
-    """A switch by its GUID, which is unique, or by its name."""
-    return text if guid is None else f"0x{guid:016x}"
+    perform("fabric", file, network, sizes, picture, as_json)

@@ -78,6 +78,14 @@ def print_table(
         echo(line(cells))
 
 
+def print_rows(rows: Sequence[Mapping[str, object]], as_json: bool = False) -> None:
+    """Print rows of equal names as a table, or as JSON."""
+    if as_json:
+        print_json(list(rows))
+    elif rows:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+
+
 def print_fields(fields: dict[str, object]) -> None:
     """Print names and values, one pair a line."""
     width = max(map(len, fields))

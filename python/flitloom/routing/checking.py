@@ -75,6 +75,26 @@ class CheckReport:
         wrong = {"cycle": self.cycle or None, "first problem": next(iter(self.problems), None)}
         return fields_html(f"check of routing tables of a {self.tables.topology}", fields | wrong)
 
+    def facts(self) -> dict[str, Any]:
+        """All of it as plain values, by name."""
+        tables = self.tables
+        return {
+            "passed": self.passed,
+            "deadlock": not self.deadlock_free,
+            "cycle": self.cycle,
+            "routes": self.routes,
+            "problem_count": self.problem_count,
+            "problems": self.problems,
+            "max_load": self.max_load,
+            "topology": tables.topology.model_dump(mode="json"),
+            "rules": tables.rules.model_dump(mode="json"),
+            "rules_in_words": tables.rules.describe(),
+            "rules_from": self.rules_from,
+            "bound": tables.bound if "bound" in self.claims.verified else None,
+            "verified": self.claims.verified,
+            "not_verified": self.claims.not_verified,
+        }
+
     def certificate(self) -> dict[str, Any]:
         """A rank for every channel, such that every dependency of the routes goes to a higher rank.
 

@@ -15,6 +15,7 @@ from flitloom.booksim.printing import lines
 from flitloom.commands import load_options as shared
 from flitloom.commands import options as given
 from flitloom.commands import screen
+from flitloom.commands.convert import Asked as Converted
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError
@@ -82,8 +83,9 @@ def _read(file: Path, changes: Sequence[str]) -> Options:
     return options
 
 
-def convert_booksim(source: Path, target: Path) -> None:
+def convert(asked: Converted) -> None:
     """Write a file of BookSim2 as a spec, or a spec as such a file."""
+    source, target = asked.source, asked.target
     check_output(target, (".toml", ".cfg"), "TARGET")
     options = _read(source, [])
     write_text(target, options.spec() if target.suffix == ".toml" else options.text())
@@ -175,5 +177,6 @@ INPUT = Input(
             names_of("json", "as_booksim", "overrules"),
             otherwise="write NAME=VALUE behind the file",
         ),
+        "convert": Use(convert),
     },
 )

@@ -5,15 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom.collectives import CollectivePlan, read_collective, simulate_collective
+from flitloom.collectives import CollectivePlan, check_collective, read_collective, simulate_collective
 from flitloom.commands import options, screen
+from flitloom.commands.actions.grids import ground_of_options
+from flitloom.commands.check import Asked
+from flitloom.commands.inputs.checked import OF_FABRICS, OF_PACKETS, TAKES, print_report
+from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
+from flitloom.commands.inputs.showing import show
 from flitloom.commands.options import Grid, Router, Traffic
 from flitloom.commands.options.simulation import Outputs, Simulated
+from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
-from flitloom.formats import format_of
+from flitloom.formats import format_of, read_plan
 from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
+from flitloom.view import Steps
 
 _TITLE = "a plan of a collective operation"
 _ITS_OWN = "brings its own traffic; give the network and its routers only"
@@ -52,6 +59,27 @@ def simulate(asked: Simulated) -> None:
         screen.print_json(facts)
     else:
         _print(facts)
+
+
+def check(asked: Asked) -> None:
+    """Check the plan; exit code 1 if it is not what it claims."""
+    judged = asked.judged
+    assert asked.file is not None
+    found = read_collective(asked.file, checked=False)
+    fields = options.topology_fields(judged.torus, judged.mesh, None, judged.fail, judged.twist)
+    if fields:
+        require_network(found, Topology(**fields))
+    print_report(check_collective(found), judged.as_json)
+
+
+def view(asked: Viewed) -> None:
+    """Show the steps of the plan."""
+    file, page = asked.file, asked.page
+    assert file is not None
+    plan = read_plan(file, ground_of_options(page.torus, page.mesh, None, page.twist))
+    if page.stop_at is not None and page.stop_at < 1:
+        raise SpecError.at("--stop-at", f"{page.stop_at} steps", "it must be at least 1")
+    show(asked, [Steps(plan, page.stop_at)])
 
 
 def require_network(plan: CollectivePlan, given: Topology) -> None:
@@ -95,5 +123,8 @@ INPUT = Input(
         "simulate": Use(
             simulate, names_of(Grid, Router, "settings", "chunk_flits", "ports", "json"), _REFUSALS
         ),
+        "check": Use(check, TAKES - OF_PACKETS.names, (*OF_FABRICS, OF_PACKETS)),
+        "view": Use(view),
+        "convert": Use(convert),
     },
 )

@@ -10,13 +10,15 @@ from flitloom.commands import screen
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
 from flitloom.commands.inputs.seating import Sitting
+from flitloom.commands.inputs.showing import film_of_experiment, show
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
+from flitloom.commands.view import Asked as Viewed
 from flitloom.network import Network
 from flitloom.routing import read_tables
 from flitloom.routing.given import network_fields, router_fields
 from flitloom.simulation import begin_experiment, experiment_memory
-from flitloom.spec import Collective, Experiment
+from flitloom.spec import Collective, Experiment, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
 from flitloom.workload import among_working
 
@@ -96,9 +98,23 @@ def _take_network(fields: dict[str, Any], tables: Path) -> None:
         screen.say(f"{read.topology}, as the tables say, with {named}")
 
 
+def view(asked: Viewed) -> None:
+    """Simulate the experiment and show it."""
+    file, page = asked.file, asked.page
+    assert file is not None
+    changes = [] if page.preset is None else [f'router.preset="{page.preset}"']
+    show(asked, [film_of_experiment(read_experiment(file, changes), page.stop_at)])
+
+
+def sniff(file: Path) -> bool:
+    """Whether a file is an experiment, by its name."""
+    return file.suffix == ".toml"
+
+
 INPUT = Input(
     title="an experiment",
     given="give one that ends in .toml, or --torus and --pattern",
-    uses={"simulate": Use(simulate, TAKES)},
+    sniff=sniff,
+    uses={"simulate": Use(simulate, TAKES), "view": Use(view)},
     several_ranks=True,
 )

@@ -9,10 +9,10 @@ from typing import Any
 import typer
 
 from flitloom.commands import screen
+from flitloom.commands.actions.matrices import read_matrix
+from flitloom.commands.actions.subnets import failing, twisted
 from flitloom.commands.inputs.input import Input, Use, names_of
-from flitloom.commands.matrices import read_matrix
 from flitloom.commands.options.simulation import Simulated
-from flitloom.commands.subnets import failing, twisted
 from flitloom.errors import SpecError
 from flitloom.fabric import motion, recognise, route_subnet
 

@@ -45,8 +45,15 @@ class Refusal:
     problem: str
     advice: str = ""
 
+    @classmethod
+    def plain(cls, names: frozenset[str], text: str) -> Refusal:
+        """A refusal in one sentence, which names no field."""
+        return cls(names, "", text)
+
     def error(self, option: str) -> SpecError:
         """The message."""
+        if not self.place:
+            return SpecError(self.problem.replace("{option}", option))
         return SpecError.at(
             *(text.replace("{option}", option) for text in (self.place, self.problem, self.advice))
         )

@@ -24,11 +24,14 @@ class Entry:
         Names of options that may ask for it, instead of a file.
     others : bool
         Whether names of such files may also end as those of no input do.
+    first : bool
+        Whether options ask for it whatever the file is, which then is its tables.
     """
 
     endings: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     others: bool = False
+    first: bool = False
 
     def may_be(self, file: Path) -> bool:
         """Whether a file may be one, by its name."""
@@ -38,8 +41,11 @@ class Entry:
 
 
 #: All inputs by the names of their modules. Of several that take a file, the first is meant, and of several
-#: that options ask for; files go before options.
+#: that options ask for; files go before options, but for those marked
+#: so; what is meant otherwise is last.
 INPUTS: dict[str, Entry] = {
+    "fabric": Entry(options=("fabric", "network"), first=True),
+    "twisted": Entry(options=("twist",), first=True),
     "booksim": Entry((".cfg", ".toml", "")),
     "messages": Entry((".goal", ".bin", ".et")),
     "collective": Entry((".json",)),
@@ -48,10 +54,12 @@ INPUTS: dict[str, Entry] = {
     "plan": Entry((".json",), ("plan",)),
     "checkpoint": Entry((".flit",), ("resume",)),
     "placement": Entry((".json",), ("placement",)),
-    "experiment": Entry(),
+    "result": Entry((".nc",)),
+    "experiment": Entry((".toml",)),
+    "tables": Entry(),
 }
 #: What it is where nothing else is meant.
-DEFAULTS = {"simulate": "experiment"}
+DEFAULTS = {"simulate": "experiment", "check": "tables", "view": "tables", "convert": "collective"}
 
 
 def load(name: str) -> Input:
@@ -72,17 +80,28 @@ def choose(verb: str, file: Path | None, given: Mapping[str, Any]) -> Input:
     given : mapping
         Options of the command line, names and values.
     """
-    for name, entry in INPUTS.items():
+    others = {name: entry for name, entry in INPUTS.items() if name != DEFAULTS[verb]}
+    said = given if file is None else {**given, "file": file}
+    for name, entry in others.items():
+        if entry.first and _is_asked(verb, name, entry, said):
+            return load(name)
+    for name, entry in others.items():
         if file is not None and entry.may_be(file):
             found = load(name)
             if verb in found.uses and found.sniff(file):
                 return found
-    for name, entry in INPUTS.items():
-        if any(option in given for option in entry.options):
-            found = load(name)
-            if verb in found.uses and found.asked(given):
-                return found
+    for name, entry in others.items():
+        if _is_asked(verb, name, entry, said):
+            return load(name)
     return load(DEFAULTS[verb])
+
+
+def _is_asked(verb: str, name: str, entry: Entry, given: Mapping[str, Any]) -> bool:
+    """Whether options ask for an input that a verb takes."""
+    if not any(option in given for option in entry.options):
+        return False
+    found = load(name)
+    return verb in found.uses and found.asked(given)
 
 
 def refuse_others(verb: str, chosen: Input, written: Mapping[str, str]) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 from flitloom import ranks
 from flitloom._core import LIMITS
 from flitloom.commands import options, screen
+from flitloom.commands.check import Asked
+from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.running import check_threads, say_of_rules
 from flitloom.commands.inputs.seating import Sitting, put_on_nodes
@@ -95,6 +97,19 @@ def _run(
     )
 
 
+def check(asked: Asked) -> None:
+    """Say that there is nothing to check.
+
+    Raises
+    ------
+    SpecError
+        Always.
+    """
+    assert asked.file is not None
+    problem = "a message graph promises nothing to check"
+    raise SpecError.at(show_file(asked.file), problem, "flitloom simulate runs it")
+
+
 INPUT = Input(
     title=_TITLE,
     given="give one that ends in .goal, .bin or .et",
@@ -108,6 +123,8 @@ INPUT = Input(
             ),
             _REFUSALS,
         ),
+        "check": Use(check),
+        "convert": Use(convert),
     },
     several_ranks=True,
 )  # fmt: skip

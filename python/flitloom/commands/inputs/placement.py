@@ -7,14 +7,20 @@ from pathlib import Path
 import typer
 
 from flitloom.commands import screen
+from flitloom.commands.check import Asked
 from flitloom.commands.inputs import experiment
-from flitloom.commands.inputs.input import Input, Use, names_of
+from flitloom.commands.inputs.checked import OF_FABRICS
+from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.seating import put_on_nodes
+from flitloom.commands.inputs.showing import show
 from flitloom.commands.options.simulation import Simulated
+from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
 from flitloom.limits import TABLE_BYTES
 from flitloom.placing import check_placement
+from flitloom.placing.placement import read_placement
 from flitloom.reading import opened
+from flitloom.view import seats_of
 
 #: Bytes that hold the beginning of any placement.
 HEAD = 4096
@@ -28,9 +34,11 @@ def is_placement(file: Path) -> bool:
         return b'"flitloom placement' in source.start()[:HEAD]
 
 
-def check_placement_file(file: Path, as_json: bool) -> None:
+def check(asked: Asked) -> None:
     """Check a placement, and end with exit code 1 if something does not hold."""
-    report = check_placement(file)
+    as_json = asked.judged.as_json
+    assert asked.file is not None
+    report = check_placement(asked.file)
     if as_json:
         problems = [] if report.problem is None else [report.problem]
         screen.print_json({"passed": report.passed, "problems": problems, **report.facts})
@@ -58,11 +66,36 @@ def simulate(asked: Simulated) -> None:
     experiment.simulate_fields(asked, fields, Path(), sitting)
 
 
+def view(asked: Viewed) -> None:
+    """Show the node of every rank."""
+    assert asked.file is not None
+    if asked.page.stop_at is not None:
+        raise SpecError.at("--stop-at", "a placement does not move", "leave it out")
+    document = read_placement(asked.file)
+    title = f"{document.get('network', 'placement')}: ranks on nodes"
+    show(asked, list(seats_of(document)), title)
+
+
+_CHECK = Use(
+    check,
+    names_of("_threads", "as_json"),
+    (
+        *OF_FABRICS,
+        Refusal.plain(
+            names_of("torus", "mesh", "twist", "fail", "rules", "certificate"),
+            "{option} does not go with a placement",
+        ),
+    ),
+)
 INPUT = Input(
     title="a placement",
     given="name one with --placement",
     sniff=is_placement,
     asked=lambda given: "placement" in given,
-    uses={"simulate": Use(simulate, experiment.TAKES | names_of("placement", "flit_bytes"))},
+    uses={
+        "simulate": Use(simulate, experiment.TAKES | names_of("placement", "flit_bytes")),
+        "check": _CHECK,
+        "view": Use(view),
+    },
     several_ranks=True,
 )

@@ -9,10 +9,13 @@ import typer
 
 from flitloom.claims import Claims
 from flitloom.commands import screen
+from flitloom.commands.check import Asked
+from flitloom.commands.inputs.checked import OF_FABRICS, TAKES
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import plan_films, plan_title
-from flitloom.commands.options import Grid, Router, Run, Traffic
+from flitloom.commands.inputs.showing import plan_films, plan_title, show
+from flitloom.commands.options import Grid, Router, Run, Traffic, topology_fields
 from flitloom.commands.options.simulation import Late, Simulated
+from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
 from flitloom.limits import TABLE_BYTES
 from flitloom.network import Network
@@ -40,39 +43,52 @@ def is_plan(file: Path) -> bool:
     return b'"flitloom plan' in start or b'"packets"' in start
 
 
-def check_plan_file(file: Path, topology: dict[str, Any], certificate: Path | None, as_json: bool) -> None:
+def check(asked: Asked) -> None:
     """Check a plan and, if its channels can not deadlock, write the certificate."""
-    plan = read_plan(file)
+    judged = asked.judged
+    assert asked.file is not None
+    topology = topology_fields(judged.torus, judged.mesh, None, judged.fail, judged.twist)
+    plan = read_plan(asked.file)
     if topology:
         mine, given = plan.network().topology, Network(Topology(**topology)).topology
         if not mine.is_as(given):
             raise SpecError.at("plan.topology", f"the plan is for {mine}, the network is {given}")
     report = check_plan(plan)
     with screen.report():
-        if as_json:
+        if judged.as_json:
             screen.print_json(report)
         else:
-            for scheme, duration in report["simulated"].items():
-                screen.echo(f"simulated  {duration} cycles with {scheme}")
-            screen.echo(f"duration   {report['duration']}")
-            screen.echo(f"bound      {report['bound']}")
-            screen.echo(f"optimal    {report['optimal']}")
-            if report["cycle"] is not None:
-                danger = (
-                    f"deadlock possible: {report['cycle']}" if report["cycle"] else "no deadlock possible"
-                )
-                screen.echo(f"late       {danger}")
-                rules = f"{report['channels']} virtual channels, datelines, no bubble rule"
-                screen.echo(f"rules      {rules} ({report['rules_from']})")
-            for heading, text in Claims([*report["verified"]], report["not_verified"]).lines():
-                screen.echo(f"{heading}  {text}")
-            for line in report["problems"]:
-                screen.echo(f"  {line}")
-            screen.echo("passed" if report["passed"] else "FAILED")
-    if certificate is not None and report["cycle"] is not None:
-        write_certificate(plan, certificate)
+            _print(report)
+    if judged.certificate is not None and report["cycle"] is not None:
+        write_certificate(plan, judged.certificate)
     if not report["passed"]:
         raise typer.Exit(1)
+
+
+def _print(report: dict[str, Any]) -> None:
+    for scheme, duration in report["simulated"].items():
+        screen.echo(f"simulated  {duration} cycles with {scheme}")
+    screen.echo(f"duration   {report['duration']}")
+    screen.echo(f"bound      {report['bound']}")
+    screen.echo(f"optimal    {report['optimal']}")
+    if report["cycle"] is not None:
+        danger = f"deadlock possible: {report['cycle']}" if report["cycle"] else "no deadlock possible"
+        screen.echo(f"late       {danger}")
+        rules = f"{report['channels']} virtual channels, datelines, no bubble rule"
+        screen.echo(f"rules      {rules} ({report['rules_from']})")
+    for heading, text in Claims([*report["verified"]], report["not_verified"]).lines():
+        screen.echo(f"{heading}  {text}")
+    for line in report["problems"]:
+        screen.echo(f"  {line}")
+    screen.echo("passed" if report["passed"] else "FAILED")
+
+
+def view(asked: Viewed) -> None:
+    """Show the plan beside sending in unison."""
+    assert asked.file is not None
+    plan, stop_at = read_plan(asked.file), asked.page.stop_at
+    films = plan_films(plan.network(), plan)
+    show(asked, films if stop_at is None else [one.cut(stop_at) for one in films], plan_title(plan))
 
 
 def simulate(asked: Simulated) -> None:
@@ -179,5 +195,17 @@ INPUT = Input(
             names_of(Grid, Traffic, Router, Run, Late, "plan", "out", "chart", "html", "json"),
             _REFUSALS,
         ),
+        "check": Use(
+            check,
+            TAKES - {"rules"},
+            (
+                *OF_FABRICS,
+                Refusal.plain(
+                    names_of("rules"),
+                    "{option} belongs to routing tables; a plan brings its virtual channels",
+                ),
+            ),
+        ),
+        "view": Use(view),
     },
 )

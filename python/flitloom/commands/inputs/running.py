@@ -6,16 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flitloom import ranks
-from flitloom.commands import options, screen
+from flitloom.commands import options, pictures, screen
+from flitloom.commands.inputs.showing import film_of_experiment
 from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import SpecError
-from flitloom.network import Network
 from flitloom.result import Result
 from flitloom.routing import Tables
 from flitloom.simulation import Simulation
 from flitloom.space_time import record_space_time
 from flitloom.spec import Experiment, Router
-from flitloom.view import film, write_page
+from flitloom.view import write_page
 from flitloom.workload import describe
 
 
@@ -133,22 +133,12 @@ def draw_space_time(
             raise
         raise SpecError.at("--space-time-at", error.problem, error.advice) from None
     if ranks.speaks():
-        from flitloom.plots.space_time import plot_space_time
-
-        plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
+        pictures.plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
 
 
 def write_html(experiment: Experiment, html: Path) -> None:
     """Write the page of an experiment."""
-    made = film(
-        Network(experiment.topology, experiment.router),
-        experiment.traffic,
-        seed=experiment.seed,
-        stop_at=experiment.stop_at,
-        cycle_limit=experiment.cycle_limit,
-        throttle=experiment.throttle,
-    )
-    write_page([made], html)
+    write_page([film_of_experiment(experiment)], html)
 
 
 def _with_unit(value: object, unit: str) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, get_type_hints
@@ -37,7 +37,12 @@ def grouped(verb: Callable[..., None]) -> Callable[..., None]:
             continue
         kinds = get_type_hints(groups[name], include_extras=True)
         shown.extend(
-            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=kinds[field.name])
+            Parameter(
+                field.name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if field.default is MISSING else field.default,
+                annotation=kinds[field.name],
+            )
             for field in fields(groups[name])
         )
 

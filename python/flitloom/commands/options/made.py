@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -55,6 +55,8 @@ class Group:
     {'buffer': 8}
     """
 
+    _part: ClassVar[str] = ""
+
     if TYPE_CHECKING:
 
         def __init__(self, **values: Any) -> None: ...
@@ -69,6 +71,7 @@ class Group:
         changes: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         own = inspect.get_annotations(cls)
+        cls._part = part or cls._part
         made: dict[str, Any] = {}
         for name in (FIELDS[part] if part else ()) if only is None else only:
             about = OPTIONS[name]
@@ -91,7 +94,8 @@ class Group:
 
     def given(self) -> dict[str, Any]:
         """Fields of the part that were given, files as absolute paths."""
-        values = {name: getattr(self, name) for name in self.names() if name in OPTIONS}
+        known = FIELDS.get(self._part, OPTIONS)
+        values = {name: getattr(self, name) for name in self.names() if name in known}
         return {
             name: value.absolute() if isinstance(value, Path) else value
             for name, value in spoken(values).items()

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flitloom.commands.screen import progress
 from flitloom.errors import SpecError, show_file
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from flitloom.spec.tables import weights
 
 
 def read_matrix(file: Path, nodes: int) -> NDArray[np.int64]:
     """Read a CSV matrix of whole numbers, one row per source."""
-    import numpy as np
-
-    from flitloom.spec.tables import weights
-
     with progress(f"bytes of {show_file(file)}") as step:
         rows = weights(file, nodes, step)
     if len(rows) != nodes:

@@ -1,57 +1,42 @@
-"""The part of ``place`` that deals with grids that must fit exactly."""
+"""What ``flitloom place --shape`` does: grids that must fit cable by cable."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from flitloom.commands import options, screen
+from flitloom.commands.actions.hosts import read_hosts
+from flitloom.commands.place import Asked
 from flitloom.errors import SpecError
 from flitloom.outputs import write_text
+from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
+from flitloom.placing.fitting import EFFORT, as_placement
+from flitloom.spec import Topology
 
-if TYPE_CHECKING:
-    from flitloom.placing import Fit, Grid, Ground
 
-
-def fit_shape(
-    sizes: str,
-    wrap: str | None,
-    network: tuple[str | None, str | None, Path | None],
-    fail: Sequence[str],
-    effort: int | None,
-    out: Sequence[Path],
-    hosts: Path | None,
-    as_json: bool,
-) -> None:
+def run(asked: Asked) -> None:
     """Place a grid cable by cable, or say why it does not fit and end with exit code 1."""
-    from flitloom.commands.place import read_hosts
-    from flitloom.placing import fit
-    from flitloom.placing.fitting import EFFORT, as_placement
-
-    grid = _grid(sizes, wrap)
-    ground = _ground(*network, fail)
+    where, effort, reported = asked.where, asked.sought.effort, asked.reported
+    grid = _grid(str(asked.ranks.shape), where.wrap)
+    ground = _ground(where.torus, where.mesh, where.graph, where.fail or [])
     steps = EFFORT if effort is None else 1000 * effort
     if steps < 1:
         raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
-    names = list(ground.names) if network[2] is not None else None
-    if hosts is not None:
-        names = read_hosts(hosts, len(ground.names))
+    names = list(ground.names) if where.graph is not None else None
+    if reported.hosts is not None:
+        names = read_hosts(reported.hosts, len(ground.names))
     begin = time.perf_counter()
     found = fit(grid, ground, steps)
     seconds = time.perf_counter() - begin
     if found.nodes is not None:
-        for file in out:
-            if ground.topology is None and file.suffix == ".hosts":
-                called = ground.names if names is None else names
-                write_text(file, "".join(f"{called[node]}\n" for node in found.nodes))
-            else:
-                as_placement(found, seconds).save(file, names)
+        _write(found, seconds, reported.out or [], names)
     facts = _facts(found, seconds)
-    if as_json:
+    if reported.json:
         screen.print_json(facts)
     else:
         _print(found, facts)
@@ -59,9 +44,18 @@ def fit_shape(
         raise typer.Exit(1)
 
 
-def _grid(sizes: str, wrap: str | None) -> Grid:
-    from flitloom.placing import Grid
+def _write(found: Fit, seconds: float, out: Sequence[Path], names: list[str] | None) -> None:
+    """Write the nodes of ranks."""
+    ground, nodes = found.ground, found.nodes or []
+    for file in out:
+        if ground.topology is None and file.suffix == ".hosts":
+            called = ground.names if names is None else names
+            write_text(file, "".join(f"{called[node]}\n" for node in nodes))
+        else:
+            as_placement(found, seconds).save(file, names)
 
+
+def _grid(sizes: str, wrap: str | None) -> Grid:
     parsed = options.sizes_of_fabric(sizes, "--shape")
     if parsed is None:
         raise SpecError.at("--shape", "write the sizes of the grid, e.g. 8x4")
@@ -70,9 +64,6 @@ def _grid(sizes: str, wrap: str | None) -> Grid:
 
 
 def _ground(torus: str | None, mesh: str | None, graph: Path | None, fail: Sequence[str]) -> Ground:
-    from flitloom.placing import ground_of, ground_of_fabric
-    from flitloom.spec import Topology
-
     if sum(one is not None for one in (torus, mesh, graph)) != 1:
         raise SpecError.at("topology", "give one of --torus, --mesh and --graph")
     if graph is not None:

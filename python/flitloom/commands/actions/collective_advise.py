@@ -1,0 +1,74 @@
+"""What ``flitloom collective advise`` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flitloom.collectives.advice import (
+    Advice,
+    compare,
+    in_words,
+    powers,
+    read_bandwidth,
+    read_seconds,
+    read_size,
+    show_size,
+    weigh,
+)
+from flitloom.commands import pictures, screen
+from flitloom.commands.collective import Weighed, Where
+from flitloom.extras import check_picture
+from flitloom.spec.product import network_of
+
+
+def run(where: Where, weighed: Weighed) -> None:
+    """Compare the algorithms, and print the best for every size."""
+    if weighed.chart is not None:
+        check_picture(weighed.chart, "--picture")
+    topology = network_of(where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph"))
+    low, _, high = weighed.size.partition(":")
+    sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
+    times = read_seconds(weighed.alpha, "--alpha"), read_bandwidth(weighed.bandwidth, "--bandwidth")
+    advice = weigh(topology, sizes, *times, operation=weighed.operation, twist=where.twist)
+    if weighed.chart is not None:
+        title = f"{weighed.operation}, {topology}{', twisted' if where.twist else ''}"
+        pictures.draw_advice(advice, title, weighed.chart)
+    compared = compare(topology, where.twist)
+    if weighed.json:
+        screen.print_json({**advice.facts(str(topology)), "compared": compared})
+    else:
+        _print(advice, compared)
+
+
+def _print(advice: Advice, compared: list[dict[str, Any]]) -> None:
+    screen.print_table(
+        ["algorithm", "rounds", "bytes on a link", "source"],
+        [[one.name, one.rounds, round(one.factor, 4), one.source] for one in advice.algorithms],
+    )
+    screen.echo()
+    columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"]
+    screen.print_table(columns, [_row(advice, row) for row in range(len(advice.sizes))])
+    screen.echo(f"bound: {advice.rounds} rounds at least, and the bytes that some link must carry")
+    if compared:
+        screen.echo()
+        screen.print_table(
+            ["operation", "steps", "bound", "without", "ratio"],
+            [[row[name] for name in ("operation", "steps", "bound", "without", "ratio")] for row in compared],
+        )
+        screen.echo()
+        for change in compared:
+            screen.echo(in_words(change))
+
+
+def _row(advice: Advice, row: int) -> list[object]:
+    """What is printed of a size."""
+    best = advice.best(row)
+    taken, bound = advice.seconds[row][best], advice.bounds[row]
+    return [
+        show_size(advice.sizes[row]),
+        advice.algorithms[best].name,
+        round(1e6 * taken, 2),
+        round(1e6 * bound, 2),
+        round(100 * bound / taken, 1),
+        *(round(rate / 1e9, 1) for rate in advice.bandwidths(row)),
+    ]

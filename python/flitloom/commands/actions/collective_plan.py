@@ -1,0 +1,83 @@
+"""What ``flitloom collective all-gather`` and the other operations do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flitloom import limits
+from flitloom.collectives import CollectivePlan, collective
+from flitloom.collectives.plan import facts_of
+from flitloom.commands import options, pictures, screen
+from flitloom.commands.actions.grids import read_node_list
+from flitloom.commands.collective import Planned, Where
+from flitloom.errors import SpecError
+from flitloom.extras import check_picture
+from flitloom.outputs import check_output
+from flitloom.reading import read_text
+from flitloom.spec.product import network_of
+
+ADVICE = "give --torus 8x8x8, --mesh 6x6, --network 'full8 x ring16' or --graph cluster.topo"
+
+
+def run(operation: str, where: Where, planned: Planned) -> None:
+    """Plan an operation, print its steps, and write what is asked for."""
+    if planned.out is not None:
+        check_output(planned.out, (".json",), "--out")
+    if planned.chart is not None:
+        check_picture(planned.chart, "--picture")
+    topology = network_of(where.fields(ADVICE))
+    if where.graph is not None:
+        name = where.graph.name
+        screen.say(f"note: the nodes are the {topology.nodes} switches of {name}, for any hosts")
+    width, nodes, matrix = planned.width, planned.nodes, planned.matrix
+    found = collective(
+        topology,
+        operation,
+        chunks=planned.chunks,
+        twist=where.twist,
+        root=planned.root,
+        latency=planned.latency,
+        width=None if width is None else options.whole_numbers(width, "--width"),
+        nodes=None if nodes is None else read_node_list(nodes, topology.nodes),
+        matrix=None if matrix is None else _read_matrix(matrix),
+        seed=1 if planned.seed is None else planned.seed,
+    )
+    if planned.out is not None:
+        found.save(planned.out)
+    if planned.chart is not None:
+        pictures.draw_busy(found, planned.chart)
+    facts = facts_of(found, planned.chunks)
+    if planned.json:
+        screen.print_json(facts)
+    else:
+        _print(found, facts)
+
+
+def _print(found: CollectivePlan, facts: dict[str, Any]) -> None:
+    verdict = "proven optimal" if found.optimal else _gap(found.steps, found.bound)
+    screen.print_fields(
+        {
+            "network": facts["network"],
+            "steps": f"{found.steps}, {verdict}",
+            "bound": found.proof_text,
+            "links busy": f"{100 * facts['busy']:.1f} % of all link steps",
+            "found in": f"{1000 * found.seconds:.1f} ms",
+        }
+    )
+
+
+def _gap(steps: int, bound: int) -> str:
+    return f"at most {100 * (steps / max(bound, 1) - 1):.1f} % above the optimum"
+
+
+def _read_matrix(file: Path) -> list[list[int]]:
+    """Whole numbers of a CSV file, a row a line."""
+    lines = read_text(file, limits.MATRIX_BYTES).split()
+    rows = [
+        options.whole_numbers(line, f"--matrix {file}: line {number}:")
+        for number, line in enumerate(lines, 1)
+    ]
+    if len({len(row) for row in rows}) != 1:
+        raise SpecError(f"--matrix {file}: all lines need equally many numbers")
+    return rows

@@ -1,0 +1,102 @@
+"""What ``flitloom fabric show`` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from flitloom.commands import pictures
+from flitloom.commands.actions.subnets import failing
+from flitloom.commands.options import sizes_of_fabric
+from flitloom.commands.screen import echo, print_json, print_table, say
+from flitloom.errors import SpecError
+from flitloom.extras import check_picture
+from flitloom.fabric import Recognition, recognise
+
+
+def run(
+    file: Path | None, network: str | None, sizes: str | None, picture: Path | None, as_json: bool
+) -> None:
+    """Recognise a fabric and print what it is."""
+    named = file if network is None else network
+    if named is None or (file is not None and network is not None):
+        raise SpecError("name a file, or a network with --network")
+    if picture is not None:
+        check_picture(picture, "--picture")
+    subnet = failing(named, [])
+    found = recognise(subnet, sizes_of_fabric(sizes))
+    for remark in subnet.remarks:
+        say(f"note: {remark}")
+    if picture is not None and network is None:
+        pictures.draw_fabric(found, picture)
+    elif picture is not None and network is not None:
+        pictures.draw_network(network, picture)
+    if as_json:
+        print_json(facts(found))
+    else:
+        _print(found)
+
+
+def _print(found: Recognition) -> None:
+    subnet = found.subnet
+    echo(found.describe())
+    counts = f"{len(subnet.switches)} switches, {len(subnet.hosts)} hosts"
+    echo(f"{counts}, {len(subnet.cables)} cables between switches")
+    for line in found.swap_lines():
+        echo(f"swapped: {line}")
+    for index in found.misfits:
+        if not any(index in swap for swap in found.swaps):
+            echo(f"misfit: {subnet.channel_name(2 * index).replace(' -> ', ' - ')}")
+    for place in found.missing_switches:
+        echo(f"missing switch: ({','.join(map(str, place))})")
+    for a, b in found.missing_cables:
+        echo(f"missing cable: {found.place(a)} - {found.place(b)}")
+    if not found.coordinates:
+        return
+    hosts: list[list[str]] = [[] for _ in subnet.switches]
+    for host in subnet.hosts:
+        hosts[host.switch].append(host.name)
+    echo()
+    print_table(
+        ("switch", "coordinates", "hosts"),
+        [
+            (switch.name, f"({','.join(map(str, place))})", " ".join(names))
+            for switch, place, names in zip(subnet.switches, found.coordinates, hosts, strict=True)
+        ],
+    )
+
+
+def facts(found: Recognition) -> dict[str, Any]:
+    """Everything about a fabric as plain values."""
+    subnet = found.subnet
+    return {
+        "kind": found.kind,
+        "sizes": list(found.sizes),
+        "wraps": list(found.wraps),
+        "switches": len(subnet.switches),
+        "hosts": len(subnet.hosts),
+        "cables": len(subnet.cables),
+        "missing_switches": len(found.missing_switches),
+        "missing_cables": len(found.missing_cables),
+        "misfits": len(found.misfits),
+        "description": found.describe(),
+        "missing_switch_coordinates": [list(place) for place in found.missing_switches],
+        "missing_cable_ends": [
+            [subnet.switches[a].name, subnet.switches[b].name] for a, b in found.missing_cables
+        ],
+        "misfit_cables": [subnet.channel_name(2 * index).replace(" -> ", " - ") for index in found.misfits],
+        "swapped": found.swap_lines(),
+        "coordinates": {
+            name(switch.name, switch.guid): list(place)
+            for switch, place in zip(
+                subnet.switches, found.coordinates or [()] * len(subnet.switches), strict=True
+            )
+        },
+        "host_names": [host.name for host in subnet.hosts],
+        "remarks": list(subnet.remarks),
+    }
+
+
+def name(text: str, guid: int | None) -> str:
+    """A switch by its GUID, which is unique, or by its name."""
+    return text if guid is None else f"0x{guid:016x}"

@@ -1,0 +1,59 @@
+"""Tori and meshes that the command line names, and nodes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from flitloom.collectives.ground import Ground
+from flitloom.commands import options
+from flitloom.errors import SpecError
+from flitloom.routing.nodes import parse_nodes, read_nodes
+from flitloom.spec import Mesh, Topology, Torus
+from flitloom.spec.failed import read_failed
+
+
+def grid_topology(torus: str | None, mesh: str | None, fail: Sequence[str]) -> Topology:
+    """The network of ``--torus``, ``--mesh`` and ``--fail``.
+
+    >>> str(grid_topology("4x4", None, ["node:3"]))
+    '4x4 torus with 1 failed parts'
+    """
+    if (torus is None) == (mesh is None):
+        raise SpecError("name the network with --torus 4x2x2x2 or --mesh 8x8")
+    failed = read_failed(fail)
+    return Torus(torus, **failed) if torus is not None else Mesh(str(mesh), **failed)
+
+
+def named_topology(torus: str | None, mesh: str | None, fail: Sequence[str] = ()) -> Topology | None:
+    """The same for files that may say it themselves; none where no option names it."""
+    return None if torus is None and mesh is None else grid_topology(torus, mesh, fail)
+
+
+def sized(fields: dict[str, Any]) -> Topology:
+    """The network of fields that options gave."""
+    if "sizes" not in fields:
+        raise SpecError.at("topology", "is missing", "give --torus 16x16x16 or --mesh 8x8")
+    return Topology(**fields)
+
+
+def ground_of_options(
+    torus: str | None, mesh: str | None, fail: Sequence[str] | None, twist: bool
+) -> Ground | None:
+    """The network of a plan of a collective operation, if options name it."""
+    fields = options.topology_fields(torus, mesh, None, fail)
+    return Ground(Topology(**fields), twist) if "sizes" in fields else None
+
+
+def read_node_list(text: str, nodes: int) -> list[int]:
+    """Nodes in Slurm notation, or a file of them; bare numbers and ranges may stand without brackets.
+
+    >>> read_node_list("0-2,7", 16)
+    [0, 1, 2, 7]
+    """
+    bare = text and set(text) <= set("0123456789,-")
+    # No file has a name as long as a list may be.
+    if len(text) < 4096 and Path(text).is_file():
+        return read_nodes(Path(text), nodes)
+    return parse_nodes(f"node[{text}]" if bare else text, nodes, "--nodes")

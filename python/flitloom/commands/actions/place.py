@@ -1,0 +1,200 @@
+"""What ``flitloom place`` does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from flitloom import interrupts
+from flitloom.commands import options, pictures, screen
+from flitloom.commands.actions import place_jobs, place_shape
+from flitloom.commands.actions.grids import read_node_list
+from flitloom.commands.actions.hosts import read_hosts
+from flitloom.commands.options import refuse
+from flitloom.commands.place import Asked, Ranks
+from flitloom.errors import SpecError
+from flitloom.extras import check_picture
+from flitloom.outputs import check_output
+from flitloom.placing import (
+    Placement,
+    Traffic,
+    axes_traffic,
+    parse_axes,
+    place,
+    read_traffic,
+    stencil_traffic,
+)
+from flitloom.placing.formats import ending_of
+from flitloom.placing.running import FLIT_BYTES
+from flitloom.placing.ways import ROUTINGS
+from flitloom.routing import Tables, read_tables
+from flitloom.spec import Topology
+
+#: Options that do not go with --jobs.
+NOT_OF_JOBS = (
+    *("graph", "shape", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
+    *("minimise", "routing", "twist", "hosts", "out", "chart"),
+)
+#: Options that say what is placed, or how well, otherwise than --shape.
+NOT_OF_SHAPES = (
+    *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node", "minimise"),
+    *("routing", "flit_bytes", "seed", "chart", "jobs", "fit"),
+)
+
+
+def run(context: typer.Context, asked: Asked) -> None:
+    """Place ranks, jobs or a grid that must fit."""
+    for file in asked.reported.out or []:
+        ending_of(file)
+        check_output(file, (), "--out")
+    if asked.ranks.shape is not None:
+        refuse(context, NOT_OF_SHAPES, "does not go with --shape")
+        place_shape.run(asked)
+    elif asked.ranks.jobs is not None:
+        refuse(context, NOT_OF_JOBS, "does not go with --jobs")
+        place_jobs.run(asked)
+    else:
+        refuse(context, ["graph"], "goes with --shape")
+        refuse(context, ["fit"], "goes with --jobs")
+        _place(asked)
+
+
+def _place(asked: Asked) -> None:
+    """Search for a placement of ranks, print how good it is, and write what is asked for."""
+    where, sought, reported = asked.where, asked.sought, asked.reported
+    fields = options.topology_fields(where.torus, where.mesh, where.wrap, where.fail, where.twist)
+    if "sizes" not in fields:
+        raise SpecError.at("topology", "is missing", "give --torus 4x4x8 or --mesh 8x8")
+    topology = Topology(**fields)
+    if reported.chart is not None:
+        check_picture(reported.chart, "--picture")
+    names = None if reported.hosts is None else read_hosts(reported.hosts, topology.nodes)
+    nodes = None if sought.nodes is None else read_node_list(sought.nodes, topology.nodes)
+    traffic = traffic_of(asked.ranks)
+    if sought.flit_bytes is not None and sought.minimise != "time":
+        raise SpecError.at("--flit-bytes", "belongs to --minimise time")
+    routing: str | Tables | None = sought.routing
+    if sought.routing is not None and sought.routing not in ROUTINGS:
+        routing = read_tables(Path(sought.routing), topology)
+    with screen.progress("search for a placement") as progress, interrupts.keeping():
+        found = place(
+            topology,
+            traffic,
+            minimise=sought.minimise,
+            nodes=nodes,
+            per_node=sought.per_node,
+            seed=1 if sought.seed is None else sought.seed,
+            effort=sought.effort,
+            routing=routing,
+            flit_bytes=FLIT_BYTES if sought.flit_bytes is None else sought.flit_bytes,
+            progress=progress,
+        )
+    _report(found, asked, names)
+
+
+def _report(found: Placement, asked: Asked, names: list[str] | None) -> None:
+    reported = asked.reported
+    for file in reported.out or []:
+        found.save(file, names)
+    if reported.chart is not None:
+        pictures.draw_placement(found, reported.chart)
+    if reported.json:
+        screen.print_json(found.facts())
+    else:
+        _print(found)
+    if found.interrupted:
+        screen.say("note: stopped by Ctrl-C; this is the best placement so far")
+        raise typer.Exit(interrupts.INTERRUPTED)
+
+
+def traffic_of(ranks: Ranks) -> Traffic:
+    """What the options say that ranks send.
+
+    Raises
+    ------
+    SpecError
+        Nothing, or twice.
+    """
+    named = (("--axes", ranks.axes), ("--traffic", ranks.traffic), ("--stencil", ranks.stencil))
+    given = [name for name, value in named if value]
+    if len(given) != 1:
+        problem = "is missing" if not given else f"is given by {' and '.join(given)}"
+        raise SpecError.at("traffic", problem, "give one of --axes, --traffic and --stencil")
+    if ranks.stencil is None and (ranks.neighbours is not None or ranks.closed):
+        raise SpecError("--neighbours and --closed belong to --stencil")
+    if ranks.axes is not None:
+        return axes_traffic(parse_axes(ranks.axes))
+    if ranks.traffic is not None:
+        return read_traffic(ranks.traffic)
+    sizes = options.sizes_of_fabric(ranks.stencil, "--stencil")
+    if sizes is None:
+        raise SpecError.at("--stencil", "write the sizes of the grid, e.g. 16x16")
+    return stencil_traffic(sizes, ranks.neighbours, ranks.closed)
+
+
+def _print(found: Placement) -> None:
+    plain = found.row_major
+    rows: list[list[Any]] = [
+        ["fullest channel", plain["fullest_channel"], found.fullest_channel],
+        ["hop-bytes", plain["hop_bytes"], found.hop_bytes],
+    ]
+    bounds: list[Any] = [found.bound, found.hop_bytes_bound]
+    if found.minimised != "channel":
+        bounds = [None, found.hop_bytes_bound]
+    screen.print_table(
+        ["bytes", "row-major", "placed", "no less than"],
+        [[*row, bound] for row, bound in zip(rows, bounds, strict=True)],
+    )
+    screen.echo()
+    gap = 100 * (found.reached - found.bound) / found.bound if found.bound else math.inf
+    verdict = "proven optimal" if found.optimal else f"at most {gap:.1f} % above the bound"
+    screen.print_fields(
+        {
+            "network": str(found.topology),
+            "ranks": str(found.traffic.ranks),
+            "verdict": f"{verdict} ({in_words(found.bound_proof)})",
+            "fullest port": f"{found.fullest_port} bytes sent or received by one node",
+            **({"simulated": _simulated(found)} if found.runs else {}),
+            "found in": f"{found.seconds:.2f} s" + _advice(found),
+        }
+    )
+
+
+def _advice(found: Placement) -> str:
+    if not found.more_may_help:
+        return ""
+    return f"; it still became better near the end, so more effort may help (--effort {4 * found.effort})"
+
+
+def _simulated(found: Placement) -> str:
+    others = sorted(run["duration"] for run in found.runs)[1:]
+    told = f"{found.duration} cycles, no less than {found.bound}"
+    return told + (f" (the others {', '.join(map(str, others))})" if others else "")
+
+
+def in_words(proof: dict[str, Any]) -> str:
+    """What a certificate says, in a clause."""
+    kind = proof["kind"]
+    if kind == "uniform":
+        return "all ranks send as much to all others, so every placement is as full"
+    if kind == "message":
+        return f"rank {proof['source']} sends so much to rank {proof['destination']} on one way"
+    if kind == "degree":
+        verb = "sends" if proof["sends"] else "receives"
+        return f"rank {proof['rank']} {verb} it over {proof['channels']} channels"
+    if kind == "port":
+        verb = "sends" if proof["sends"] else "receives"
+        return f"rank {proof['rank']} {verb} its flits through one port"
+    if kind == "cut":
+        letter = "xyzuvw"[proof["dimension"]]
+        return (
+            f"{proof['channels']} channels leave {proof['nodes']} nodes on one side of a cut across {letter}"
+        )
+    if kind == "cosine":
+        return "matrices of cosines are positive semidefinite"
+    if kind == "sorted":
+        return "largest messages at least distances"
+    return "there is no traffic"

@@ -1,0 +1,61 @@
+"""What ``flitloom place --jobs`` does."""
+
+from __future__ import annotations
+
+import typer
+
+from flitloom.commands import options, screen
+from flitloom.commands.actions.grids import sized
+from flitloom.commands.place import Asked
+from flitloom.placing import Seating
+from flitloom.placing.jobs import EFFORT, read_jobs, seat
+from flitloom.placing.running import FLIT_BYTES
+
+
+def run(asked: Asked) -> None:
+    """Give the jobs of a file their nodes, and print what they cost each other; exit code 1 if one waits."""
+    where, sought = asked.where, asked.sought
+    assert asked.ranks.jobs is not None
+    topology = sized(options.topology_fields(where.torus, where.mesh, where.wrap, where.fail, False))
+    with screen.progress("jobs on their nodes") as progress:
+        found = seat(
+            topology,
+            read_jobs(asked.ranks.jobs, topology),
+            fit=asked.ranks.fit or "first",
+            seed=1 if sought.seed is None else sought.seed,
+            effort=EFFORT if sought.effort is None else sought.effort,
+            flit_bytes=FLIT_BYTES if sought.flit_bytes is None else sought.flit_bytes,
+            progress=progress,
+        )
+    if asked.reported.json:
+        screen.print_json(found.facts())
+    else:
+        _print(found)
+    if found.waiting:
+        raise typer.Exit(1)
+
+
+def _print(found: Seating) -> None:
+    heading = ["job", "box", "closed", "fullest", "shared channels", "alone", "shared"]
+    screen.print_table(
+        heading,
+        [
+            [
+                one.job.name,
+                "x".join(map(str, one.box)) or "given",
+                "yes" if one.closed else "no",
+                one.fullest_channel,
+                one.shared_channels,
+                one.alone,
+                one.shared,
+            ]
+            for one in found.jobs
+        ],
+    )
+    screen.echo()
+    if found.apart:
+        screen.echo("no channel carries bytes of two jobs: none slows another one down")
+    else:
+        screen.echo("jobs meet on channels; alone and shared are cycles of the simulator")
+    for name in found.waiting:
+        screen.echo(f"job {name} waits: no box for it is free")

@@ -1,0 +1,162 @@
+"""What ``flitloom route`` does with a fabric, a named network or a twisted torus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from flitloom.commands.actions.matrices import read_matrix
+from flitloom.commands.actions.subnets import failing, job_hosts, twisted
+from flitloom.commands.options import refuse, sizes_of_fabric
+from flitloom.commands.route import Asked
+from flitloom.commands.screen import echo, print_json, print_table, progress, say
+from flitloom.errors import SpecError, show
+from flitloom.fabric import Subnet, SubnetTables, route_subnet
+from flitloom.fabric.comparing import compare_tables, critical_parts
+from flitloom.fabric.risk import repair_risk
+from flitloom.outputs import check_folder
+
+#: Options of tables of source routes alone.
+NOT_OF_FABRICS = (
+    "method", "rules", "turns", "loads", "compare", "picture", "resilience", "html", "placement",
+)  # fmt: skip
+
+
+def run(context: typer.Context, asked: Asked) -> None:
+    """Make tables by destination, compare two, or say which failures would hurt most."""
+    named, of_fabric, sought = asked.named, asked.of_fabric, asked.sought
+    _refuse(context, asked)
+    described = named.fabric if named.network is None else named.network
+    fail = sought.fail or []
+    subnet = twisted(named.torus or "", fail) if described is None else failing(described, fail)
+    if named.words:
+        if len(named.words) != 3 or named.words[0] != "diff":
+            raise SpecError(f"{show(' '.join(named.words))}: write diff OLD NEW, or nothing")
+        _show_changes(subnet, Path(named.words[1]), Path(named.words[2]), asked.written.as_json)
+    elif of_fabric.critical:
+        _show_critical(subnet, asked)
+    else:
+        if sought.nodes is not None and sought.traffic is not None:
+            raise SpecError("--nodes and --traffic both say which pairs count; give one")
+        _make(subnet, asked)
+
+
+def _refuse(context: typer.Context, asked: Asked) -> None:
+    """Refuse options that would be ignored."""
+    named, of_fabric, sought = asked.named, asked.of_fabric, asked.sought
+    critical = of_fabric.critical
+    aside, risk = bool(named.words) or critical, critical and of_fabric.old is not None
+    others = ["mesh" if named.twist else "torus", "mesh", *NOT_OF_FABRICS]
+    others += [] if risk else ["sample"]
+    twisted_alone = named.twist and named.fabric is None and named.network is None
+    if aside or twisted_alone:
+        others += ["nodes", "through", "traffic"]
+    elif sought.through and sought.nodes is None:
+        raise SpecError("--through goes with --nodes")
+    if aside:
+        others += ["out", "mode", "spare_lanes", "sizes", "effort", "reversible"]
+        others += [] if risk else ["lanes", "seed", "old"]
+    what = "diff" if named.words else "--critical" if critical else "--fabric"
+    refuse(context, others, f"does not go with {what}")
+
+
+def _make(subnet: Subnet, asked: Asked) -> None:
+    """Make tables and write them to a folder."""
+    of_fabric, sought, out = asked.of_fabric, asked.sought, asked.written.out
+    if of_fabric.mode not in (None, "portable", "sl2vl"):
+        raise SpecError.at("--mode", f"{of_fabric.mode!r} is unknown", "write portable or sl2vl")
+    if out is not None:
+        check_folder(out, "--out")
+    others = "they are served, but count neither in the load nor in the bound"
+    job = None if sought.nodes is None else job_hosts(subnet, sought.nodes, others)
+    weights = None if sought.traffic is None else read_matrix(sought.traffic, len(subnet.hosts))
+    with progress("tables of the fabric"):
+        tables = route_subnet(
+            subnet,
+            mode=of_fabric.mode,
+            lanes=of_fabric.lanes,
+            spare_lanes=of_fabric.spare_lanes,
+            sizes=sizes_of_fabric(of_fabric.sizes),
+            effort=asked.written.effort,
+            seed=asked.written.seed,
+            old=of_fabric.old,
+            reversible=of_fabric.reversible,
+            job=job,
+            traffic=weights,
+        )
+    for remark in tables.report.remarks:
+        say(f"note: {remark}")
+    facts = tables.facts()
+    if out is not None:
+        tables.write(out)
+    if asked.written.as_json:
+        print_json(facts)
+    else:
+        _print(tables, facts, asked, None if job is None else len(job))
+    for note in tables.notes():
+        say(f"note: {note}")
+    if facts["unreachable"]:
+        say(f"warning: {facts['unreachable']} pairs of hosts have no way in this fabric")
+
+
+def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int | None) -> None:
+    proven = "optimal" if facts["optimal"] else f"gap {facts['gap']}"
+    counted = "" if job is None else f", {job} of the job"
+    others = "".join(f"; {m} {n}" for m, n in facts["mode_loads"].items() if m != facts["mode"])
+    modes = f", {facts['mode']} tables carry {facts['max_load']}{others}" if others else ""
+    echo(f"{facts['fabric']}, {facts['hosts']} hosts{counted}{modes}")
+    echo(f"load         at most {facts['max_load']} {tables.unit} on a channel")
+    echo(f"lower bound  {facts['bound']} ({facts['bound_proof']}): {proven}")
+    spare = f"{facts['lanes']} of {asked.of_fabric.lanes}"
+    echo(f"lanes        {spare}, mode {facts['mode']}, {facts['service_levels']} service levels")
+    echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")
+    if asked.of_fabric.old is not None:
+        echo(f"changed      {facts['changed_entries']} of {facts['entries']} entries")
+        echo(f"update       {facts['update']}")
+    echo(f"time         {facts['seconds']} s")
+    if asked.written.out is not None:
+        echo(f"written      {asked.written.out}/")
+
+
+def _show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:
+    """Say which switches and entries differ between two dumps."""
+    changes, changed, entries = compare_tables(subnet, old, new)
+    if as_json:
+        rows = [{"switch": row.switch, "entries": row.entries, "first": row.first} for row in changes]
+        print_json({"changed_entries": changed, "entries": entries, "switches": rows})
+        return
+    echo(f"{changed} of {entries} entries differ, on {len(changes)} of {len(subnet.switches)} switches")
+    if changes:
+        print_table(("switch", "entries", "first"), [(row.switch, row.entries, row.first) for row in changes])
+
+
+def _show_critical(subnet: Subnet, asked: Asked) -> None:
+    """Say which single failures would hurt most, and what the repair of given tables would ask for."""
+    old, written = asked.of_fabric.old, asked.written
+    verdict = ""
+    with progress("single failures") as step:
+        if old is None:
+            parts = critical_parts(subnet, step)
+        else:
+            lanes = asked.of_fabric.lanes
+            risk = repair_risk(
+                subnet, old, lanes=lanes, sample=written.sample, seed=written.seed, progress=step
+            )
+            parts, verdict = risk.parts, risk.describe()
+    if written.as_json:
+        told = ("part", "bound", "cut_off", *(("repair", "rounds") if old else ()))
+        print_json([{name: getattr(row, name) for name in told} for row in parts])
+        return
+    if verdict:
+        echo(verdict)
+    columns: tuple[str, ...] = ("without", "lower bound", "pairs cut off")
+    rows: list[tuple[object, ...]] = [(row.part, row.bound, row.cut_off) for row in parts[:20]]
+    if old is not None:
+        columns += ("repair", "rounds")
+        tried = ((row.repair or "not tried", row.rounds or "") for row in parts)
+        rows = [(*row, *repair) for row, repair in zip(rows, tried, strict=False)]
+    print_table(columns, rows)
+    if len(parts) > 20:
+        echo(f"and {len(parts) - 20} more; --json prints all")

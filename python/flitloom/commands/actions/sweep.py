@@ -1,0 +1,90 @@
+"""What ``flitloom sweep`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from importlib import import_module
+from typing import Any
+
+import typer
+
+from flitloom import interrupts
+from flitloom.commands import options, screen
+from flitloom.commands.actions.rows import check_rows, write_rows
+from flitloom.commands.sweep import Asked
+from flitloom.errors import SpecError
+from flitloom.extras import need
+from flitloom.jobs import Store
+from flitloom.outputs import check_output
+from flitloom.simulation import experiment_memory
+from flitloom.spec.experiment import change, read_fields
+from flitloom.sweep import Point, Sweep, read_values, run_sweep, sweep_causes, sweep_rows
+
+
+def run(asked: Asked) -> None:
+    """Run what is not finished yet, and write the rows of all simulations."""
+    out = asked.out
+    check_rows(out)
+    points = Sweep(_fields(asked), read_grid(asked.grid), asked.seeds, asked.spec.parent).points()
+    _foretell_memory(points, asked.workers)
+    results = Store(check_output(asked.store or out.with_suffix(".sqlite"), place="--store").absolute())
+    executor = _ranks() if asked.mpi else None
+    try:
+        with interrupts.keeping(), screen.progress("simulations") as show:
+            count = run_sweep(points, results, executor=executor, workers=asked.workers, progress=show)
+        rows = list(sweep_rows(points, results))
+        causes = sweep_causes(points, results)
+    except KeyboardInterrupt:
+        interrupts.kept()
+        finished = results.finished()
+        kept = sum(point.id in finished for point in points)
+        interrupts.tell(f"interrupted: {kept} of {len(points)} simulations are finished and kept")
+        raise typer.Exit(interrupts.INTERRUPTED) from None
+    finally:
+        if executor is not None:
+            executor.shutdown()
+        results.close()
+    write_rows(rows, out)
+    if asked.json:
+        screen.print_json(rows)
+    for outcome, (times, first, cause) in causes.items():
+        screen.say(f"note: outcome {outcome} {times} times, first of {first}: {cause}")
+    screen.say(f"wrote {out}: {len(rows)} simulations, {count} of them run now")
+
+
+def _fields(asked: Asked) -> dict[str, Any]:
+    """Fields of the experiment with what options change."""
+    fields = read_fields(asked.spec)
+    options.merge(fields, {"router": {"preset": asked.preset}} if asked.preset is not None else {})
+    for setting in asked.settings or []:
+        change(fields, setting)
+    return fields
+
+
+def read_grid(entries: Sequence[str]) -> dict[str, list[Any]]:
+    """Values of fields, by their paths.
+
+    >>> read_grid(["router.buffer=4,8"])
+    {'router.buffer': [4, 8]}
+    """
+    values = {}
+    for entry in entries:
+        name, equals, text = entry.partition("=")
+        if not equals or not text or name in values:
+            raise SpecError(f"--grid {entry}: write each field once, with its values, as router.buffer=4,8")
+        values[name.strip()] = read_values(text)
+    return values
+
+
+def _foretell_memory(points: Sequence[Point], workers: int | None) -> None:
+    by_topology = {str(point.spec["experiment"]["topology"]): point for point in points}
+    needs = {name: experiment_memory(point.experiment) for name, point in by_topology.items()}
+    screen.foretell_memory((needs[str(point.spec["experiment"]["topology"])] for point in points), workers)
+
+
+def _ranks() -> Executor:
+    """The ranks of MPI as an executor."""
+    need("mpi", "--mpi")
+    executor: Executor = import_module("mpi4py.futures").MPIPoolExecutor()
+    return executor

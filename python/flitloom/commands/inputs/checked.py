@@ -1,0 +1,44 @@
+"""What checks of several inputs have in common: options that do not apply, and reports of plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from flitloom.claims import Claims
+from flitloom.commands import screen
+from flitloom.commands.check import Judged
+from flitloom.commands.inputs.input import Refusal, names_of
+
+#: Options of checks but those of a fabric.
+TAKES = names_of(Judged)
+#: What is said of these.
+OF_FABRICS = (
+    Refusal.plain(names_of("nodes"), "{option} belongs to --fabric"),
+    Refusal.plain(
+        names_of("lft", "fdbs", "path_sl", "slvl", "lanes"), "{option} belongs to --fabric or --torus --twist"
+    ),
+)
+#: What plans of collective operations have none of.
+OF_PACKETS = Refusal.plain(
+    names_of("rules", "certificate"), "{option} belongs to plans of packets and to routing tables"
+)
+
+
+def print_report(report: dict[str, Any], as_json: bool) -> None:
+    """Print what a check of a plan of a collective operation found; exit code 1 if anything is wrong."""
+    with screen.report():
+        if as_json:
+            screen.print_json(report)
+        else:
+            rows = {
+                name: report[name] for name in report if name not in ("problems", "passed", "not_verified")
+            }
+            left = Claims(not_verified=report.get("not_verified", {}))
+            screen.print_fields({**rows, **dict(left.lines())})
+            for line in report["problems"]:
+                screen.echo(f"  {line}")
+            screen.echo("valid" if report["passed"] else "NOT VALID")
+    if not report["passed"]:
+        raise typer.Exit(1)

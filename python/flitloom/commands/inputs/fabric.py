@@ -1,0 +1,80 @@
+"""A fabric in a file or a named network, with tables by destination."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flitloom.commands.actions.subnets import allocated, failing
+from flitloom.commands.check import Asked, OfFabric
+from flitloom.commands.inputs.forwarding import print_verdict
+from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
+from flitloom.commands.inputs.showing import show
+from flitloom.commands.view import Asked as Viewed
+from flitloom.errors import SpecError, show_file
+from flitloom.fabric import Subnet, SubnetReport
+from flitloom.fabric.checking import check_subnet, judge
+from flitloom.fabric.tables import read_folder
+from flitloom.view import Cables
+
+
+def check(asked: Asked) -> None:
+    """Judge the tables; exit code 1 for danger."""
+    given = asked.of_fabric
+    named = given.fabric if given.network is None else given.network
+    assert named is not None
+    if asked.file is not None and (given.lft is not None or given.fdbs is not None):
+        raise SpecError(f"{show_file(asked.file)} and --lft or --fdbs: name one file of tables")
+    tables = dump_of(given) or asked.file
+    subnet = failing(named, asked.judged.fail or [])
+    if given.nodes is not None:
+        subnet = allocated(subnet, given.nodes, "what they send is not judged")
+    print_verdict(judged(subnet, tables, given), asked.judged.as_json)
+
+
+def dump_of(given: OfFabric) -> Path | None:
+    """The dump of tables that an option names."""
+    if given.lft is not None and given.fdbs is not None:
+        raise SpecError("--lft and --fdbs are two forms of the same tables; give one")
+    return given.lft or given.fdbs
+
+
+def judged(subnet: Subnet, tables: Path | None, given: OfFabric) -> SubnetReport:
+    """The verdict on tables in a file, with the lanes that options name."""
+    if tables is None:
+        raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
+    return check_subnet(subnet, tables, path_levels=given.path_sl, lane_tables=given.slvl, lanes=given.lanes)
+
+
+def view(asked: Viewed) -> None:
+    """Show the fabric, with the loads of tables if they are given."""
+    page, tables = asked.page, asked.file
+    named = page.fabric if page.network is None else page.network
+    assert named is not None
+    if page.stop_at is not None:
+        raise SpecError.at("--stop-at", "belongs to what moves", "leave it out")
+    subnet = failing(named, page.fail or [])
+    if tables is None:
+        show(asked, [Cables(subnet, title=named if isinstance(named, str) else "")])
+        return
+    forwarding = read_folder(subnet, tables)
+    show(asked, [Cables(forwarding.subnet, judge(forwarding))])
+
+
+INPUT = Input(
+    title="a fabric",
+    given="name one with --fabric",
+    asked=lambda given: bool({"fabric", "network"} & set(given)),
+    uses={
+        "check": Use(
+            check,
+            names_of(OfFabric, "fail", "_threads", "as_json"),
+            (
+                Refusal.plain(
+                    names_of("torus", "mesh", "rules", "certificate", "twist"),
+                    "{option} does not go with --fabric",
+                ),
+            ),
+        ),
+        "view": Use(view),
+    },
+)

@@ -1,0 +1,50 @@
+"""What a check of tables by destination says."""
+
+from __future__ import annotations
+
+import typer
+
+from flitloom.commands.screen import echo, print_json, report, say
+from flitloom.fabric import SubnetReport
+
+
+def print_verdict(found: SubnetReport, as_json: bool) -> None:
+    """Print the verdict; exit code 1 for danger."""
+    for remark in found.remarks:
+        say(f"note: {remark}")
+    with report():
+        if as_json:
+            print_json(
+                {
+                    "passed": found.passed,
+                    "deadlock": found.deadlock,
+                    "cycle": found.cycle,
+                    "unreachable": found.unreachable,
+                    "unreachable_pairs": found.unreachable_pairs,
+                    "max_load": found.max_load,
+                    "bound": found.bound,
+                    "bound_proof": found.bound_proof,
+                    "lanes": found.lanes,
+                    "service_levels": found.levels,
+                    "rule": found.rule,
+                    "remarks": list(found.remarks),
+                }
+            )
+        else:
+            _print(found)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _print(found: SubnetReport) -> None:
+    echo(f"rule         {found.rule}")
+    echo("deadlock     " + ("possible:" if found.deadlock else "none possible"))
+    for line in found.cycle:
+        echo(f"  {line}")
+    echo(f"unreachable  {found.unreachable} pairs of hosts")
+    for line in found.unreachable_pairs[:10]:
+        echo(f"  {line}")
+    echo(f"load         at most {found.max_load} host pairs on a channel")
+    echo(f"lower bound  {found.bound} ({found.bound_proof})")
+    echo(f"lanes        {found.lanes} used, {found.levels} service levels")
+    echo("passed" if found.passed else "FAILED")

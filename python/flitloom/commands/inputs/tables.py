@@ -1,0 +1,99 @@
+"""Tables of source routes, in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from flitloom.commands import screen
+from flitloom.commands.actions.grids import named_topology
+from flitloom.commands.check import Asked
+from flitloom.commands.inputs import foreign
+from flitloom.commands.inputs.checked import OF_FABRICS, TAKES
+from flitloom.commands.inputs.input import Input, Use
+from flitloom.commands.inputs.showing import print_totals, write_tables_page
+from flitloom.commands.view import Asked as Viewed
+from flitloom.errors import SpecError, show_file
+from flitloom.routing import CheckReport, read_tables
+from flitloom.routing import check as check_tables
+from flitloom.spec.topology import BY_DESTINATION
+from flitloom.view import Loads
+
+
+def check(asked: Asked) -> None:
+    """Check the tables and, if they cannot deadlock, write the certificate."""
+    file, judged = asked.file, asked.judged
+    if file is None:
+        raise SpecError(
+            "name the file to check, or a subnet with --fabric cluster.topo --lft opensm-lfts.dump"
+        )
+    if file.suffix == ".xml":
+        # No tables are: what it lacks of a plan is said.
+        foreign.check(asked)
+        return
+    if judged.fail and judged.torus is None and judged.mesh is None:
+        raise SpecError("--fail belongs to a network named with --torus or --mesh")
+    if judged.twist:
+        raise SpecError.at(
+            "--twist",
+            f"{show_file(file)}: tables of source routes know no twist",
+            f"give --lft: {BY_DESTINATION}",
+        )
+    topology = named_topology(judged.torus, judged.mesh, judged.fail or [])
+    with screen.progress(f"check of {show_file(file)}") as step:
+        report = check_tables(file, topology, judged.rules, step)
+    with screen.report():
+        if judged.as_json:
+            screen.print_json(report.facts())
+        else:
+            _print(report)
+    if judged.certificate is not None:
+        _certify(report, judged.certificate)
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def _print(report: CheckReport) -> None:
+    screen.echo(f"network   {report.tables.topology}")
+    screen.echo(f"rules     {report.tables.rules.describe()} ({report.rules_from})")
+    screen.echo(f"routes    {report.routes}")
+    screen.echo(f"problems  {report.problem_count}")
+    for line in report.problems[:10]:
+        screen.echo(f"  {line}")
+    if report.problem_count > 10:
+        screen.echo(f"  and {report.problem_count - 10} more")
+    screen.echo("deadlock  " + ("none possible" if report.deadlock_free else f"possible: {report.cycle}"))
+    for heading, text in report.claims.lines():
+        screen.echo(f"{heading}  {text}")
+    screen.echo("passed" if report.passed else "FAILED")
+
+
+def _certify(report: CheckReport, certificate: Path) -> None:
+    """Write the certificate if there is one."""
+    if not report.deadlock_free:
+        return
+    if report.problem_count > len(report.claims.problems):
+        screen.say(f"note: {show_file(certificate)} is not written: wrong routes are not certified")
+    else:
+        report.write_certificate(certificate)
+
+
+def view(asked: Viewed) -> None:
+    """Show the loads of the tables."""
+    file, page = asked.file, asked.page
+    assert file is not None
+    tables = read_tables(file, named_topology(page.torus, page.mesh))
+    verdict = tables.verdict()
+    if not verdict["passed"]:
+        wrong = f"{verdict['problem_count']} problems" if verdict["problem_count"] else "a possible deadlock"
+        screen.say(f"note: {show_file(file)} has {wrong}; flitloom check says more")
+    print_totals([Loads(tables, tables.bound)], page.as_json)
+    write_tables_page([tables], page.out)
+
+
+INPUT = Input(
+    title="routing tables",
+    given="give a file of tables",
+    uses={"check": Use(check, TAKES, OF_FABRICS), "view": Use(view)},
+)

@@ -1,0 +1,52 @@
+"""Pictures that verbs draw: Matplotlib is imported with the first one of them.
+
+Used as ``pictures.draw_busy(...)`` after ``from flitloom.commands import pictures``.
+"""
+
+from __future__ import annotations
+
+from flitloom.lazy import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flitloom.fabric.pictures import draw_fabric, draw_network
+    from flitloom.plots.collective import draw_advice, draw_busy
+    from flitloom.plots.link_time import compare_link_time
+    from flitloom.plots.load import plot_load_curves, plot_responses, plot_series
+    from flitloom.plots.placing import draw_placement
+    from flitloom.plots.space_time import plot_space_time
+    from flitloom.plots.stacking import plot_stackings
+    from flitloom.routing.pictures import draw_comparison
+else:
+    __getattr__ = names_of(
+        "flitloom",
+        {
+            "compare_link_time": "plots.link_time",
+            "draw_advice": "plots.collective",
+            "draw_busy": "plots.collective",
+            "draw_comparison": "routing.pictures",
+            "draw_fabric": "fabric.pictures",
+            "draw_network": "fabric.pictures",
+            "draw_placement": "plots.placing",
+            "plot_load_curves": "plots.load",
+            "plot_responses": "plots.load",
+            "plot_series": "plots.load",
+            "plot_space_time": "plots.space_time",
+            "plot_stackings": "plots.stacking",
+        },
+    )
+
+__all__ = [
+    "compare_link_time",
+    "draw_advice",
+    "draw_busy",
+    "draw_comparison",
+    "draw_fabric",
+    "draw_network",
+    "draw_placement",
+    "plot_load_curves",
+    "plot_responses",
+    "plot_series",
+    "plot_space_time",
+    "plot_stackings",
+]
