@@ -9,7 +9,7 @@ import xarray as xr
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.commands.load_options import shared_out
+from flitloom.commands.actions.load_cases import shared_out
 from flitloom.messages import MessageGraph, simulate_messages
 
 # Small buffers of cut-through are for the general engine.

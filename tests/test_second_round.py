@@ -43,16 +43,16 @@ def test_a_ramp_reads_no_critical_load_above_the_bound() -> None:
 def test_a_curve_that_was_stopped_has_no_verdict(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from flitloom.commands import load_curve
+    from flitloom.commands.actions import load_curve
 
-    real = load_curve._run
+    real = load_curve.run_points
 
     def stopped(cases: Any, loads: Any, measured: Any, what: str, _refine: float) -> Any:
         points, _ = real(cases, loads, measured, what)
         # The highest loads begin, and are there first.
         return points[-1:], True
 
-    monkeypatch.setattr(load_curve, "_run", stopped)
+    monkeypatch.setattr(load_curve, "run_points", stopped)
     options = ["--torus", "4x4", "--pattern", "rand", "--rates", "0.1:0.3:0.1", "--measure", "500"]
     assert run(["load", "curve", *options]) == 130
     out = capsys.readouterr().out
@@ -211,16 +211,17 @@ def test_rows_of_what_was_stopped_say_so(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from flitloom.commands import load_curve
+    from flitloom.commands.actions import load_curve, load_steady
 
-    real = load_curve._run
+    real = load_curve.run_points
     stop = True
 
     def stopped(*given: Any) -> Any:
         points, _ = real(*given)
         return (points[-1:], True) if stop else (points, False)
 
-    monkeypatch.setattr(load_curve, "_run", stopped)
+    for action in (load_curve, load_steady):
+        monkeypatch.setattr(action, "run_points", stopped)
     arguments = ["load", verb, "--torus", "4x4", "--pattern", "rand", *options]
     if verb == "curve":
         arguments += ["-o", str(tmp_path / "rows.csv")]

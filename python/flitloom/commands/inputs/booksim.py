@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from flitloom.booksim import Options, Outcome, is_booksim, read_options, run
 from flitloom.booksim.curves import run_curve
 from flitloom.booksim.printing import lines
-from flitloom.commands import load_options as shared
-from flitloom.commands import options as given
-from flitloom.commands import screen
+from flitloom.commands import load_options, pictures, screen
+from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.convert import Asked as Converted
-from flitloom.commands.inputs.input import Input, Use, names_of
+from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
+from flitloom.commands.load_curve import Asked as Curve
+from flitloom.commands.load_curve import Points
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError
 from flitloom.load import verdict
@@ -95,32 +94,21 @@ def convert(asked: Converted) -> None:
 _POINTS = {"rate": "injection_rate", "offered": "offered [flits/node/cycle]", **_COLUMNS}
 
 
-def curve_booksim(
-    context: typer.Context,
-    file: Path,
-    changes: Sequence[str],
-    rates: str,
-    refine: float,
-    json: bool,
-    out: Path | None,
-    plot: Path | None,
-) -> None:
+def curve(asked: Curve) -> None:
     """Run a file of BookSim2 at several rates, and print the curve."""
-    taken = {"rates", "refine", "json", "out", "plot", "threads"}
-    ignored = [name for name in given.typed(context) if name not in taken]
-    given.refuse(context, ignored, "does not go with a file of BookSim2; write NAME=VALUE behind the file")
-    out, plot = shared.check_outputs(out, plot, (".csv",))
-    loads = shared.read_rates(rates, "--rates")
-    options = _read(file, changes)
-    threads = context.params["threads"]
+    file, ending = asked.measured.compared.spec, asked.points
+    assert file is not None
+    out, plot = shared.check_outputs(ending.out, ending.plot, (".csv",))
+    loads = shared.read_rates(asked.rates, "--rates")
+    options, threads = _read(file, asked.overrules), asked.measured.how.threads
     with shared.progress("run", len(loads), "runs") as show:
-        rows, interrupted = run_curve(options, loads, refine=refine, workers=threads, progress=show)
+        rows, interrupted = run_curve(options, loads, refine=ending.refine, workers=threads, progress=show)
     written = shared.marked(rows, interrupted, len(loads))
     if out is not None and rows:
         write_csv(list(written[0]), (row.values() for row in written), out)
     if plot is not None and rows and not interrupted:
         _plot(rows, plot, file.name)
-    if json:
+    if ending.json:
         screen.print_json(written)
     elif rows:
         table = [
@@ -137,8 +125,6 @@ def curve_booksim(
 
 def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
     """Draw a curve per class over the offered load."""
-    from flitloom.plots.load import plot_load_curves
-
     curves: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         bound = row["bound"] and row["bound"] * row["offered"] / row["rate"]
@@ -152,7 +138,7 @@ def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
                 "bound_of": "the fullest link",
             }
         )
-    plot_load_curves(curves if len(curves) > 1 else {"": next(iter(curves.values()))}, plot, name)
+    pictures.plot_load_curves(curves if len(curves) > 1 else {"": next(iter(curves.values()))}, plot, name)
 
 
 def _verdict(found: Mapping[str, Any]) -> str:
@@ -167,6 +153,12 @@ def _verdict(found: Mapping[str, Any]) -> str:
     return "not all rates were run: no verdict"
 
 
+_CURVED = names_of(Points, "rates", "threads")
+_WRITTEN_BEHIND = Refusal.plain(
+    names_of(load_options.Compared, load_options.Packets, load_options.Router, load_options.Measured)
+    - _CURVED,
+    "{option} does not go with a file of BookSim2; write NAME=VALUE behind the file",
+)
 INPUT = Input(
     title="a file of BookSim2",
     given="give one that ends in .cfg",
@@ -178,5 +170,6 @@ INPUT = Input(
             otherwise="write NAME=VALUE behind the file",
         ),
         "convert": Use(convert),
+        "load curve": Use(curve, _CURVED | {"overrules"}, (_WRITTEN_BEHIND,)),
     },
 )

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import ranks
-from flitloom.commands import screen
+from flitloom.commands import load_options, screen
+from flitloom.commands.actions import perform
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
 from flitloom.commands.inputs.seating import Sitting
 from flitloom.commands.inputs.showing import film_of_experiment, show
+from flitloom.commands.load_curve import Asked as Curve
+from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
@@ -24,6 +27,10 @@ from flitloom.workload import among_working
 
 #: Options that describe an experiment, and what is done with one.
 TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "tables", "json")
+#: The same of a curve.
+CURVED = names_of(
+    load_options.Compared, load_options.Packets, load_options.Router, load_options.Measured, Points, "rates"
+)
 
 
 def simulate(asked: Simulated) -> None:
@@ -106,6 +113,11 @@ def view(asked: Viewed) -> None:
     show(asked, [film_of_experiment(read_experiment(file, changes), page.stop_at)])
 
 
+def curve(asked: Curve) -> None:
+    """Measure the load-latency curve."""
+    perform("load_curve", asked)
+
+
 def sniff(file: Path) -> bool:
     """Whether a file is an experiment, by its name."""
     return file.suffix == ".toml"
@@ -115,6 +127,6 @@ INPUT = Input(
     title="an experiment",
     given="give one that ends in .toml, or --torus and --pattern",
     sniff=sniff,
-    uses={"simulate": Use(simulate, TAKES), "view": Use(view)},
+    uses={"simulate": Use(simulate, TAKES), "view": Use(view), "load curve": Use(curve, CURVED)},
     several_ranks=True,
 )

@@ -59,7 +59,13 @@ INPUTS: dict[str, Entry] = {
     "tables": Entry(),
 }
 #: What it is where nothing else is meant.
-DEFAULTS = {"simulate": "experiment", "check": "tables", "view": "tables", "convert": "collective"}
+DEFAULTS = {
+    "simulate": "experiment",
+    "load curve": "experiment",
+    "check": "tables",
+    "view": "tables",
+    "convert": "collective",
+}
 
 
 def load(name: str) -> Input:

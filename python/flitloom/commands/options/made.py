@@ -16,10 +16,10 @@ from flitloom.spec.words import FIELDS, OPTIONS, Option, flags, spoken
 _PLURALS = {"NAME": "NAMES", "RULE": "RULES", "": "NUMBERS"}
 
 
-def shown(name: str, *, several: bool = False, default: bool = True, **changes: Any) -> Any:
+def shown(name: str, *, several: bool = False, default: bool = True, note: str = "", **changes: Any) -> Any:
     """What Typer is told of the option of a field, with changes by the names of `typer.Option`'s arguments.
 
-    Without `default` the help says none, for verbs that have one of their own.
+    Without `default` the help says none, for verbs that have one of their own. A `note` is added to it.
 
     Examples
     --------
@@ -30,7 +30,10 @@ def shown(name: str, *, several: bool = False, default: bool = True, **changes: 
     metavar = about.metavar or None
     if several and about.several:
         metavar = _PLURALS.get(about.metavar, about.metavar)
-    return typer.Option(*flags(name), **{"help": about.text(several, default), "metavar": metavar, **changes})
+    text = about.text(several, default)
+    if note:
+        text = f"{text.removesuffix(']')}; {note}]"
+    return typer.Option(*flags(name), **{"help": text, "metavar": metavar, **changes})
 
 
 def kind_of(about: Option, several: bool = False) -> Any:

@@ -1,0 +1,230 @@
+"""The cases that verbs of ``flitloom load`` compare, and what these verbs do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from flitloom import interrupts, ranks, settings
+from flitloom._core import LISTS
+from flitloom.booksim import is_booksim
+from flitloom.commands import options, screen
+from flitloom.commands.load_options import Compared, Packets, Router
+from flitloom.errors import SpecError, show_file
+from flitloom.extras import check_picture
+from flitloom.load import Case, Response, Steady, make_cases, room_needed, unsteady
+from flitloom.outputs import check_output, write_netcdf
+from flitloom.simulation import experiment_memory
+from flitloom.spec.experiment import change, read_fields
+from flitloom.spec.traffic import Load
+from flitloom.spec.words import OPTIONS
+from flitloom.sweep import read_values
+
+#: Options that may name several values, all combinations of which are compared.
+SEVERAL = (
+    "torus", "mesh", "pattern", "routing", "throttle", "buffer", "channels", "flow_control", "length",
+)  # fmt: skip
+#: Those of which one alone tells no cases apart, and the parts of a spec that they are in.
+PARTS = {"buffer": "router", "channels": "router", "flow_control": "router", "length": "traffic"}
+#: Those that may be all of a list of the core.
+WHOLE = {name: OPTIONS[name].among for name in ("pattern", "routing", "throttle")}
+#: Fields of a spec's traffic that the verbs themselves set.
+RUN = ("kind", "rate", "profile", "cycles", "changes", "impulse", "payload", "packets")
+
+
+def check_outputs(
+    out: Path | None, plot: Path | None, endings: tuple[str, ...] = (".csv", ".nc")
+) -> tuple[Path | None, Path | None]:
+    """Refuse files that cannot be written before any work is done; those that this process is to write."""
+    if out is not None:
+        check_output(out, endings, "--out")
+    if plot is not None:
+        check_picture(plot, "--picture")
+    return (out, plot) if ranks.speaks() else (None, None)
+
+
+def shared_out(threads: int | None, simulations: int) -> tuple[int | None, int]:
+    """Processes, and threads of each.
+
+    Raises
+    ------
+    SpecError
+        There are ranks, and each is one thread.
+
+    Examples
+    --------
+    >>> shared_out(8, 3)
+    (3, 2)
+    """
+    if threads is None:
+        return settings.get("threads"), 1
+    if ranks.started() > 1 and threads != 1:
+        raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
+    workers = max(1, min(threads, simulations))
+    return workers, threads // workers
+
+
+def progress(what: str, runs: int, unit: str = "cycles") -> AbstractContextManager[screen.Progress]:
+    """How many of so many ramps, steps and so on are done; of a single one, how much of it in its unit.
+
+    Ranks do one after the other, and tell of each.
+
+    Examples
+    --------
+    >>> with progress("ramp", 1) as show:
+    ...     show(100, 200)
+    """
+    if runs == 1 or ranks.started() > 1:
+        return screen.progress(f"{what} ({unit})", unit)
+    return screen.progress(f"{what}s")
+
+
+def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: int | None) -> None:
+    """Say how much memory simulations of cases need, each with these fields of its traffic."""
+
+    def needs() -> Iterator[int]:
+        known: dict[int, int] = {}
+        for case, traffic in tasks:
+            # How much is sent changes little: what moves is bounded by the buffers.
+            if id(case) not in known:
+                known[id(case)] = experiment_memory(case.experiment(**traffic), links=False)
+            yield known[id(case)]
+
+    screen.foretell_memory(needs(), workers)
+
+
+def cases(compared: Compared, packets: Packets, router: Router, tables: str | None = None) -> list[Case]:
+    """What the options compare: all combinations of their lists."""
+    spec = compared.spec
+    if spec is not None and is_booksim(spec):
+        raise SpecError.at(
+            show_file(spec), "is a file of BookSim2", "flitloom load curve runs it at several rates"
+        )
+    given = {**vars(compared), **vars(packets), **vars(router)}
+    fields: dict[str, Any] = {} if spec is None else read_fields(spec)
+    traffic = fields.setdefault("traffic", {})
+    if not isinstance(traffic, dict):
+        raise SpecError.at("traffic", "is no table of fields")
+    for name in RUN:
+        traffic.pop(name, None)
+    traffic.update(_some(given, "process", "outstanding", "hotspot_fraction", "hotspot_target"))
+    if router.preset == "s07":
+        # As that paper generates its packets (Eq. 1).
+        traffic.setdefault("process", "gap")
+    of_router = _some(given, "model", "preset", "latency")
+    has_switches = compared.graph is not None or compared.network is not None
+    if has_switches:
+        of_router.setdefault("model", "pipelined")
+    options.merge(fields, {"router": of_router} if of_router else {})
+    options.merge(fields, _some(given, "seed"))
+    if has_switches:
+        topology = options.switches_fields(
+            compared.graph, compared.network, compared.fail, None if tables is None else Path(tables)
+        )
+        tables = None
+    else:
+        topology = options.topology_fields(None, None, compared.wrap, compared.fail, compared.twist)
+    options.merge(fields, {"topology": topology} if topology else {})
+    for setting in router.settings or []:
+        change(fields, setting)
+    if compared.torus is not None and compared.mesh is not None:
+        raise SpecError.at("topology", "give either --torus or --mesh")
+    values = {name: _named(name, given[name]) for name in SEVERAL if given.get(name) is not None}
+    for name, part in PARTS.items():
+        if len(values.get(name, ())) == 1:
+            [only] = values.pop(name)
+            options.merge(fields, {part: {name: _number(only)}})
+    lengths = [_number(text) for text in values.get("length", ())]
+    lengths = lengths or [traffic.get("length", Load.model_fields["length"].default)]
+    known = fields.get("router", {})
+    if isinstance(known, dict) and all(isinstance(length, int) for length in lengths):
+        needed = room_needed(known, values, max(lengths))
+        options.merge(fields, {"router": needed} if needed else {})
+        if needed:
+            named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
+            screen.say(f"all with {named}: the default router is too small for some of what is compared")
+    files = [Path(name) for name in _entries(tables or "") if name]
+    made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
+    if any(unsteady.never_steady(case.experiment(kind="load", rate=1.0, cycles=1)) for case in made):
+        screen.say(unsteady.TEXT)
+    return made
+
+
+def are_closed(cases: Sequence[Case]) -> bool:
+    """Whether sources of the cases are closed; what is compared does not differ in that."""
+    load = cases[0].experiment(kind="load", rate=1.0, cycles=1).traffic
+    return getattr(load, "outstanding", None) is not None
+
+
+def _named(name: str, text: str) -> list[str]:
+    """The values of an option that takes several, or all of a list of the core."""
+    return [*LISTS[WHOLE[name]]] if text == "all" and name in WHOLE else _entries(text)
+
+
+def _number(text: str) -> Any:
+    """A whole number where it is written so; what else there is, the field refuses."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else text
+
+
+def _some(given: dict[str, Any], *names: str) -> dict[str, Any]:
+    return options.given(**{name: given[name] for name in names})
+
+
+def _entries(text: str) -> list[str]:
+    """The entries of a list: those of ``none,spth:margin=8,length=4`` are two."""
+    entries: list[str] = []
+    for part in text.split(","):
+        # A further parameter of the entry before it.
+        if entries and "=" in part and ":" not in part:
+            entries[-1] += f",{part}"
+        else:
+            entries.append(part.strip())
+    return entries
+
+
+def read_rates(text: str, place: str) -> list[float]:
+    """Offered loads from a list or a range."""
+    rates = []
+    for value in read_values(text, place):
+        if isinstance(value, bool | str) or not 0 < value <= 1:
+            raise SpecError(f"{place}: {value} is no load; it must be above 0 and at most 1 flits/node/cycle")
+        rates.append(float(value))
+    return rates
+
+
+def write_series(out: Path, made: Sequence[tuple[Case, Steady | Response]]) -> None:
+    """Write what happened in all windows, a group per case and load."""
+    groups: dict[str, Any] = {}
+    for case, found in made:
+        plain = {key: value for key, value in found.row.items() if isinstance(value, int | float | str)}
+        about = {key: int(value) if isinstance(value, bool) else value for key, value in plain.items()}
+        parts = [
+            *case.labels.values(),
+            *(f"{found.row[key]:g}" for key in ("rate", "packets") if key in plain),
+        ]
+        groups["/" + "_".join(parts).replace("/", "-")] = found.series.assign_attrs({**case.labels, **about})
+    write_netcdf(out, groups)
+
+
+def marked(rows: list[dict[str, Any]], interrupted: bool, count: int) -> list[dict[str, Any]]:
+    """The rows for files and JSON; after Ctrl-C each says how much of what was asked for there is."""
+    stopped = {"stopped": f"{len(rows)} of {count} simulations are finished"} if interrupted else {}
+    return [{**row, **stopped} for row in rows]
+
+
+def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
+    """Say after Ctrl-C what is finished, and end with its exit code."""
+    if interrupted:
+        interrupts.tell(f"interrupted: {finished} of {count} simulations are finished")
+        raise typer.Exit(interrupts.INTERRUPTED)
+
+
+def common(kind: str, cases: Sequence[Case]) -> str:
+    """A title: what all cases have in common."""
+    first = cases[0].labels
+    shared = [value for name, value in first.items() if len({case.labels[name] for case in cases}) == 1]
+    return f"{kind}: {', '.join(shared)}" if shared else kind

@@ -1,0 +1,39 @@
+"""What ``flitloom load steady`` does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flitloom.commands import pictures, screen
+from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions.load_points import run_points
+from flitloom.commands.load_curve import Measured, Windows
+from flitloom.load import curve_rows
+
+
+def run(measured: Measured, rate: str, ending: Windows) -> None:
+    """Measure the steady states, print them, and write what is asked for."""
+    cases = shared.cases(measured.compared, measured.packets, measured.router, measured.how.tables)
+    out, plot = shared.check_outputs(ending.out, ending.plot, (".nc",))
+    loads = shared.read_rates(rate, "--rate")
+    points, interrupted = run_points(cases, loads, measured.how, "load")
+    rows = curve_rows(points)
+    if out is not None and rows:
+        shared.write_series(out, points)
+    # Nobody who presses Ctrl-C waits for a picture.
+    if plot is not None and rows and not interrupted:
+        named = {f"{case.name} {point.row['rate']:g}": point.series for case, point in points}
+        pictures.plot_series(named, plot, title=shared.common("Steady state", cases))
+    if ending.json:
+        screen.print_json(shared.marked(rows, interrupted, len(cases) * len(loads)))
+    else:
+        for row in rows:
+            screen.print_fields({name: _told(name, value) for name, value in row.items()})
+            screen.echo()
+    shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
+
+
+def _told(name: str, value: Any) -> object:
+    if name == "saturated":
+        return "yes: latencies grow for good" if value else "no"
+    return value
