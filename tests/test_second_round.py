@@ -239,22 +239,23 @@ def test_rows_of_what_was_stopped_say_so(
 def test_rows_of_stopped_responses_bursts_and_saturations_say_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import flitloom.load as load
+    from flitloom.commands.actions import load_burst, load_responses, load_saturation
 
-    for verb, name, options in (
-        ("burst", "run_bursts", []),
-        ("ramp", "run_responses", ["--rates", "0.1:0.3"]),
-        ("saturation", "run_saturation", ["--within", "0.3", "--measure", "300"]),
+    action: Any
+    for verb, action, name, options in (
+        ("burst", load_burst, "run_bursts", []),
+        ("ramp", load_responses, "run_responses", ["--rates", "0.1:0.3"]),
+        ("saturation", load_saturation, "run_saturation", ["--within", "0.3", "--measure", "300"]),
     ):
-        real = getattr(load, name)
+        real = getattr(action, name)
 
         def stopped(*given: Any, real: Any = real, **settings: Any) -> Any:
             rows, _ = real(*given, **settings)
             return rows[:1], True
 
-        monkeypatch.setattr(load, name, stopped)
+        monkeypatch.setattr(action, name, stopped)
         command = ["load", verb, "--torus", "4x4", "--pattern", "rand,trns", *options]
         assert run([*command, "--json"]) == 130, verb
         found = json.loads(capsys.readouterr().out)
         assert found[0]["stopped"] == "1 of 2 simulations are finished", verb
-        monkeypatch.setattr(load, name, real)
+        monkeypatch.setattr(action, name, real)

@@ -48,6 +48,11 @@ def test_importing_flitloom_does_not_import_numpy():
     assert imported("from flitloom.commands import run; run(['--help'])") & {"numpy", "pydantic"} == set()
 
 
+def test_the_help_of_a_verb_imports_nothing_that_takes_time():
+    verbs = "[run([verb, '--help']) for verb in VERBS if verb != 'papers']"
+    assert imported(f"from flitloom.commands import VERBS, run; {verbs}") & (HEAVY | {"numpy"}) == set()
+
+
 def test_every_public_name_is_there():
     namespace = {}
     exec("from flitloom import *", namespace)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from flitloom import settings
-from flitloom.commands import VERBS
+from flitloom.commands.verbs import VERBS
 from flitloom.errors import SpecError
 from flitloom.numerals import real, whole
 

@@ -1,0 +1,122 @@
+"""What the verbs of ``flitloom campaign`` do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from flitloom import interrupts
+from flitloom.campaign import Store, read_campaign, run_campaign, search_rows
+from flitloom.commands import screen
+from flitloom.commands.actions.rows import check_rows, write_rows
+from flitloom.commands.campaign import Asked
+from flitloom.errors import SpecError, show_file
+from flitloom.genetic.chromosome import chromosome_text
+from flitloom.genetic.reading import chromosome_of
+from flitloom.jobs import Job
+from flitloom.outputs import check_folder, check_output, folder_for, within, write_files
+
+
+def run(asked: Asked) -> None:
+    """Do what the verb says."""
+    actions = {"run": _run, "status": _status, "best": _best, "export": _export}
+    actions[asked.verb](asked)
+
+
+def _open(asked: Asked, *, read_only: bool = True) -> tuple[list[Job], Store]:
+    """The searches of a campaign and the store of those that are finished."""
+    file, store = asked.file, asked.store
+    campaign = read_campaign(file, preset=asked.preset)
+    # SQLite has names of its own for what is no file, as ":memory:".
+    place = (store or file.with_suffix(".sqlite")).absolute()
+    if not read_only:
+        check_output(place, place="--store")
+    elif not place.exists():
+        screen.say(f"there is no store {show_file(store or place.name)} yet")
+    return list(campaign.jobs()), Store(place, read_only=read_only)
+
+
+def _run(asked: Asked) -> None:
+    jobs, results = _open(asked, read_only=False)
+    jobs = jobs[: asked.first]
+    try:
+        with interrupts.keeping(), screen.progress("searches") as show:
+            count = run_campaign(jobs, results, workers=asked.workers, progress=show)
+        screen.say(f"{count} searches run, {len(jobs)} of {len(jobs)} finished")
+    except KeyboardInterrupt:
+        interrupts.kept()
+        finished = results.finished()
+        kept = sum(job.id in finished for job in jobs)
+        interrupts.tell(f"interrupted: {kept} of {len(jobs)} searches are finished and kept")
+        raise typer.Exit(interrupts.INTERRUPTED) from None
+    finally:
+        results.close()
+
+
+def _status(asked: Asked) -> None:
+    jobs, results = _open(asked)
+    finished = results.finished()
+    rows: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        pattern = job.spec["collective"]["pattern"]
+        row = rows.setdefault(pattern, {"pattern": pattern, "finished": 0, "searches": 0})
+        row["searches"] += 1
+        row["finished"] += job.id in finished
+    _print(list(rows.values()), asked.json)
+
+
+def _best(asked: Asked) -> None:
+    jobs, results = _open(asked)
+    winners: dict[tuple[str, str], dict[str, Any]] = {}
+    counts: dict[tuple[str, str], int] = {}
+    specs = {job.id: job.spec for job in jobs}
+    for row in search_rows(results, jobs):
+        # What the campaign says, whatever is written beside the result.
+        spec = specs[row["id"]]
+        key = (spec["collective"]["pattern"], spec["router"]["arbitration"])
+        row |= dict(zip(("pattern", "arbitration"), key, strict=True))
+        counts[key] = counts.get(key, 0) + 1
+        if key not in winners or row["duration"] < winners[key]["duration"]:
+            winners[key] = row
+    names = ("pattern", "arbitration", "genes", "duration", "score", "seed", "id")
+    table = [
+        {**{name: row[name] for name in names}, "searches": counts[key]}
+        for key, row in sorted(winners.items())
+    ]
+    if asked.out is not None:
+        _write(winners, results, asked.out)
+    _print(table, asked.json)
+
+
+def _write(winners: dict[tuple[str, str], dict[str, Any]], results: Store, out: Path) -> None:
+    """Write the best chromosomes to a folder."""
+    check_folder(out)
+    files = {
+        within(out, f"{pattern}-{scheme}.json"): chromosome_text(
+            chromosome_of(results.result(row["id"]).get("chromosome"), f"the result of {row['id'][:12]}")
+        )
+        for (pattern, scheme), row in winners.items()
+    }
+    with folder_for(out):
+        write_files(files)
+
+
+def _export(asked: Asked) -> None:
+    out = asked.out
+    assert out is not None
+    check_rows(out)
+    jobs, results = _open(asked)
+    rows = list(search_rows(results, jobs))
+    if not rows:
+        raise SpecError.at("campaign", "no search is finished yet", "start with: flitloom campaign run")
+    write_rows(rows, out)
+    screen.say(f"wrote {out}: {len(rows)} searches")
+
+
+def _print(rows: list[dict[str, Any]], as_json: bool) -> None:
+    if rows or as_json:
+        screen.print_rows(rows, as_json)
+    else:
+        screen.say("no search is finished yet")
