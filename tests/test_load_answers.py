@@ -237,7 +237,7 @@ def test_latency_means_the_same_everywhere(tmp_path, capsys):
     # One hop, a packet at a time: h + L + 1 in every verb.
     row = run_steady(experiment("next", size=8), measure=4000, warm_up=0).row
     assert run(["simulate", "--torus", "8x8", "--pattern", "next", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["mean_latency"] == 1 + 8 + 1 == row["median"]
+    assert json.loads(capsys.readouterr().out)["latency"] == 1 + 8 + 1 == row["median"]
     spec = tmp_path / "load.toml"
     spec.write_text(
         '[topology]\nsizes = "8x8"\n[traffic]\nkind = "load"\npattern = "rand"\nrate = 0.02\ncycles = 2000\n'
@@ -246,17 +246,17 @@ def test_latency_means_the_same_everywhere(tmp_path, capsys):
     low, high = csv.DictReader((tmp_path / "s.csv").read_text().splitlines())
     result = fl.simulate(fl.Network(fl.Torus(8, 8)), fl.Load("rand", rate=0.02, cycles=2000), packets=True)
     ages = result.packets.tail_arrival + 2 - result.packets.generated
-    assert float(low["mean_latency"]) == pytest.approx(float(ages.mean())) == result.mean_latency
+    assert float(low["latency"]) == pytest.approx(float(ages.mean())) == result.mean_latency
     assert (low["saturated"], high["saturated"]) == ("False", "True")
     assert run(["plot", str(tmp_path / "s.csv"), "--x", "rate", "--y", "latency"]) == 0
 
 
 def test_latencies_beyond_saturation_are_not_drawn():
     rows = [
-        {"traffic.rate": rate, "mean_latency": latency, "throughput": rate, "saturated": saturated}
+        {"traffic.rate": rate, "latency": latency, "throughput": rate, "saturated": saturated}
         for rate, latency, saturated in [(0.1, 12, "False"), (0.2, 15, "False"), (0.3, 900, "True")]
     ]
-    axes = plot_curves(rows, "traffic.rate", "mean_latency", ax=Figure().subplots())
+    axes = plot_curves(rows, "traffic.rate", "latency", ax=Figure().subplots())
     assert axes.lines[0].get_xdata().tolist() == [0.1, 0.2]
     assert "arrow: saturated" in [text.get_text() for text in axes.texts]
     assert axes.get_xlim()[1] >= 0.3

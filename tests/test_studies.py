@@ -43,7 +43,8 @@ def test_ramps_steps_and_bursts_say_what_they_found():
     assert step.attrs["final"] == pytest.approx(0.5, abs=0.05)
     # Neighbours: eight packets of eight flits leave one port.
     burst = fl.load.burst(NETWORK, "next", 8)
-    assert int(burst.duration) >= int(burst.lower_bound) >= 8 * 8
+    assert int(burst.duration) >= int(burst.bound) >= 8 * 8
+    assert burst.bound.units == "cycles"
     assert int(burst.packets_delivered) == 8 * 16
 
 

@@ -46,7 +46,7 @@ def test_every_row_is_what_a_simulation_says():
         network = fl.Network(fl.Torus(4, 4), fl.Router(buffer=row["router.buffer"]))
         load = fl.Load("rand", rate=row["traffic.rate"], length=4, cycles=200)
         result = fl.simulate(network, load, seed=row["seed"])
-        assert (row["duration"], row["mean_latency"]) == (result.duration, result.mean_latency)
+        assert (row["duration"], row["latency"]) == (result.duration, result.mean_latency)
         assert row["outcome"] == "delivered"
     assert {row["seed"] for row in rows} == {1, 2}
     assert len({row["id"] for row in rows}) == 8
@@ -113,7 +113,7 @@ def test_a_sweep_from_the_command_line_is_resumed_and_plotted(tmp_path, capsys):
     assert "8 simulations, 0 of them run now" in done.err
     assert out.read_bytes() == first
     assert len(json.loads(done.out)) == len(list(csv.DictReader(out.read_text().splitlines()))) == 8
-    plot = ["plot", str(out), "--x", "traffic.rate", "--y", "mean_latency", "--by", "router.buffer"]
+    plot = ["plot", str(out), "--x", "traffic.rate", "--y", "latency", "--by", "router.buffer"]
     assert run([*plot, "-o", str(picture)]) == 0
     assert "<svg" in picture.read_text()
     assert run([*plot[:-1], "router.depth", "-o", str(picture)]) == 2

@@ -282,14 +282,14 @@ class Result(Fixed):
         if "links" in self._raw:
             summary["effective_thickness"] = self.effective_thickness
         summary |= {
-            "lower_bound": self.lower_bound,
+            "bound": self.lower_bound,
             "bottleneck": self.bottleneck,
             "cycles": self.cycles,
             "packets_injected": self.packets_injected,
             "packets_delivered": self.packets_delivered,
             "flits_delivered": self.flits_delivered,
             "flit_hops": self.flit_hops,
-            "mean_latency": self.mean_latency,
+            "latency": self.mean_latency,
             "age_sum": self.age_sum,
             "fingerprint": self.fingerprint,
             "engine": self.engine,

@@ -102,7 +102,7 @@ class Stacking:
             "interval": self.interval,
             "duration": self.duration,
             "gain": self.whole / self.duration,
-            "lower_bound": self.lower_bound,
+            "bound": self.lower_bound,
         }
 
 

@@ -22,7 +22,7 @@ def command(
     ],
     y: Annotated[
         str,
-        typer.Option(help="Column along the vertical axis, e.g. mean_latency or latency.", metavar="COLUMN"),
+        typer.Option(help="Column along the vertical axis, e.g. latency.", metavar="COLUMN"),
     ],
     out: Annotated[
         Path | None,
@@ -45,7 +45,7 @@ def command(
 
     \b
     For example:
-      flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
+      flitloom plot out.csv --x traffic.rate --y latency --by router.buffer -o out.png
     """
     picture = file.with_suffix(".png") if out is None else out
     check_picture(picture, "--out")

@@ -48,6 +48,6 @@ def command(*, asked: Asked) -> None:
     \b
     For example:
       flitloom sweep examples/load.toml --grid router.buffer=4,8 --grid traffic.rate=0.02:0.2:0.02 -o out.csv
-      flitloom plot out.csv --x traffic.rate --y mean_latency --by router.buffer -o out.png
+      flitloom plot out.csv --x traffic.rate --y latency --by router.buffer -o out.png
     """
     perform("sweep", asked)

@@ -61,7 +61,7 @@ class MotionReport:
             "packets": self.packets,
             "packets_delivered": self.delivered,
             "unreachable": self.unreachable,
-            "mean_latency": round(self.mean_latency, 2),
+            "latency": round(self.mean_latency, 2),
             "max_latency": self.max_latency,
             "max_flits": int(self.flits.max(initial=0)),
             "waits": self.waits,

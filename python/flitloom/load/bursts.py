@@ -42,14 +42,14 @@ def run_bursts(
     -------
     list of dict, bool
         What tells a case from others, its ``duration`` (cycles), ``age_sum`` (sum of the ages of all packets,
-        in cycles, each with the 2 of `Result.duration`) and ``lower_bound``; and whether Ctrl-C ended the
+        in cycles, each with the 2 of `Result.duration`) and ``bound``; and whether Ctrl-C ended the
         rest.
 
     Examples
     --------
     >>> from flitloom.load import make_cases, run_bursts
     >>> rows, interrupted = run_bursts(make_cases({}, {"torus": ["8x8"], "pattern": ["trns"]}), 4, workers=1)
-    >>> rows[0]["duration"] >= rows[0]["lower_bound"]
+    >>> rows[0]["duration"] >= rows[0]["bound"]
     True
     """
     traffic = {"kind": "collective", "payload": length - 1, "packets": packets}
@@ -73,6 +73,6 @@ def _burst(
         "duration": result.duration,
         "age_sum": result.age_sum,
         "mean_age": result.age_sum / result.packets_delivered,
-        "lower_bound": result.lower_bound,
+        "bound": result.lower_bound,
         "packets_delivered": result.packets_delivered,
     }

@@ -21,7 +21,7 @@ _LOAD = "flits/node/cycle"
 #: Units of what rows hold.
 _UNITS = {
     **dict.fromkeys(("rate", "generated", "accepted", "saturation", "below", "above", "bound"), _LOAD),
-    **dict.fromkeys(("latency", "confidence", "network_latency", "duration", "lower_bound"), "cycles"),
+    **dict.fromkeys(("latency", "confidence", "network_latency", "duration"), "cycles"),
     **dict.fromkeys(("median", "p95", "p99", "max", "mean_age"), "cycles"),
 }
 
@@ -167,19 +167,22 @@ def burst(
     Returns
     -------
     xarray.Dataset
-        By ``case`` for several networks: ``duration``, ``lower_bound`` and ``mean_age`` in cycles.
+        By ``case`` for several networks: ``duration``, ``bound`` and ``mean_age`` in cycles.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> found = fl.load.burst(fl.Network(fl.Torus(8, 8)), "trns", 4)
-    >>> bool(found.duration >= found.lower_bound)
+    >>> bool(found.duration >= found.bound)
     True
     """
     cases = _cases(networks, pattern, None, throttle, seed)
     rows, interrupted = run_bursts(cases, packets, length=length, workers=workers)
     _go_on(interrupted)
-    return _by_case(networks, rows)
+    found = _by_case(networks, rows)
+    # Here it bounds a duration.
+    found.bound.attrs["units"] = "cycles"
+    return found
 
 
 def ramp(

@@ -17,8 +17,8 @@ from flitloom.plots.style import colour, marker
 #: Units of columns.
 UNITS = {
     "duration": "cycles",
-    "lower_bound": "cycles",
-    "mean_latency": "cycles",
+    "bound": "cycles",
+    "latency": "cycles",
     "cycles": "cycles",
     "throughput": "flits/node/cycle",
     "traffic.rate": "flits/node/cycle",
@@ -53,7 +53,7 @@ def plot_curves(
         The table.
     x, y : str
         Columns of numbers; the last words of a name do where no other column ends so (``latency`` for
-        ``mean_latency``).
+        ``latency``).
     by : sequence of str
         Columns that tell curves apart, named likewise.
     title : str
@@ -86,7 +86,7 @@ def plot_curves(
 def _is_latency(name: str) -> bool:
     """Whether a column holds times that grow for good beyond saturation.
 
-    >>> _is_latency("mean_latency"), _is_latency("router.latency"), _is_latency("throughput")
+    >>> _is_latency("latency"), _is_latency("router.latency"), _is_latency("throughput")
     (True, False, False)
     """
     return "latency" in name and "." not in name

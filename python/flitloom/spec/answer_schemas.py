@@ -37,8 +37,8 @@ class Answer:
 
 
 _RUN = (
-    "duration height effective_thickness lower_bound bottleneck cycles packets_injected packets_delivered "
-    "flits_delivered flit_hops mean_latency age_sum fingerprint engine parts seed version commit spec "
+    "duration height effective_thickness bound bottleneck cycles packets_injected packets_delivered "
+    "flits_delivered flit_hops latency age_sum fingerprint engine parts seed version commit spec "
     "links"
 )
 #: Labels of the cases of ``load``: one for each option that names what differs.
@@ -71,7 +71,7 @@ ANSWERS = {
     "simulate-graph": Answer(
         "flitloom simulate --graph",
         False,
-        "fabric outcome cycles bound packets packets_delivered unreachable mean_latency max_latency "
+        "fabric outcome cycles bound packets packets_delivered unreachable latency max_latency "
         "max_flits waits",
     ),
     "load-curve": Answer("flitloom load curve", True, _STEADY, _LABELS + "stopped", _MORE),
@@ -101,7 +101,7 @@ ANSWERS = {
     "load-burst": Answer(
         "flitloom load burst",
         True,
-        "duration age_sum mean_age lower_bound packets_delivered",
+        "duration age_sum mean_age bound packets_delivered",
         _LABELS + "stopped",
         _MORE,
     ),
@@ -111,7 +111,7 @@ ANSWERS = {
     "stack": Answer(
         "flitloom stack",
         True,
-        "pattern arbitration slices slice_length whole interval duration gain lower_bound",
+        "pattern arbitration slices slice_length whole interval duration gain bound",
     ),
     "schedule": Answer(
         "flitloom schedule",
@@ -163,7 +163,7 @@ ANSWERS = {
     "sweep": Answer(
         "flitloom sweep",
         True,
-        "id seed outcome duration lower_bound mean_latency throughput saturated packets_delivered "
+        "id seed outcome duration bound latency throughput saturated packets_delivered "
         "flit_hops cycles seconds",
         more=r"^[a-z_]+\.",
     ),

@@ -96,20 +96,18 @@ job_hosts: integer?: hosts whose pairs count, if not all do
 jobs: array: the jobs, an object each
 kind: string: torus, mesh or graph
 lanes: integer: virtual lanes that are used
-latency: number?: mean cycles from creation to delivery
+latency: number?: mean cycles from the start of a packet to its ejection, h + L + 1 where nothing hinders
 links: array: every link: first and last use, flits, share of the time
 load: number: offered work over the capacity
 loads: string: largest load beside the bound
 lost_on_the_way: integer: cycles that chunks lost to each other on the way
 mesh: string: sizes of the mesh
-lower_bound: integer?: proven lower bound of the duration, in cycles
 max: integer?: largest latency, in cycles
 max_distance: integer: hops of the longest route
 max_flits: integer: flits on the fullest channel
 max_latency: integer?: cycles of the slowest packet
 max_load: integer: pairs on the fullest channel
 mean_age: number?: mean latency counted from the beginning of the burst, in cycles
-mean_latency: number?: mean cycles from start to ejection, h + L + 1 where nothing hinders
 measured: integer?: cycles that were measured
 median: integer?: median latency, in cycles
 members: integer: nodes that take part

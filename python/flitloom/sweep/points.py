@@ -18,7 +18,7 @@ from flitloom.numerals import REAL, real, whole
 from flitloom.spec.experiment import Experiment, build_experiment, change
 
 #: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.
-COLUMNS = 2
+COLUMNS = 3
 #: Most simulations of a sweep.
 MOST_POINTS = 1_000_000
 

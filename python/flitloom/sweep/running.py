@@ -18,8 +18,8 @@ from flitloom.sweep.points import Point
 ROWS = (
     "outcome",
     "duration",
-    "lower_bound",
-    "mean_latency",
+    "bound",
+    "latency",
     "throughput",
     "saturated",
     "packets_delivered",

@@ -79,12 +79,12 @@ def _print(result: Result, json: bool) -> None:
         screen.print_json({**result.to_dict(), "links": result.link_rows()})
         return
     units = {
-        "mean_latency": "cycles from start to ejection, h + L + 1 unhindered",
+        "latency": "cycles from start to ejection, h + L + 1 unhindered",
         "age_sum": "cycles",
         "duration": "cycles, h + L + 1 for an unhindered packet",
         "throughput": "flits/node/cycle",
     }
-    for name in ("height", "effective_thickness", "lower_bound", "cycles"):
+    for name in ("height", "effective_thickness", "bound", "cycles"):
         units[name] = "cycles"
     screen.print_fields(
         {
