@@ -17,6 +17,7 @@ mod late_schedules;
 mod message_graphs;
 mod output_registers;
 mod parts;
+mod pipelined;
 mod placements;
 mod planes_equal_general;
 mod planes_equal_reference;
