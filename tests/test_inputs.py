@@ -7,13 +7,15 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import typer
 
 import flitloom as fl
 from flitloom.commands import inputs, run
 from flitloom.commands.completion import LISTED
 from flitloom.commands.inputs import known
+from flitloom.commands.options import Group, grouped
 from flitloom.spec import Collective, Experiment, Load, Packets, Router, Topology, TrafficMatrix
-from flitloom.spec.words import FIELDS, OPTIONS, flags
+from flitloom.spec.words import FIELDS, OPTIONS, Option, flags
 
 PACKAGE = Path(fl.__file__).parent
 MODELS = {
@@ -63,6 +65,30 @@ def test_a_new_input_is_one_file_and_one_line(monkeypatch, tmp_path, capsys):
     file.write_text("something else")
     assert run(["simulate", str(file)]) == 2
     assert len(seen) == 1
+
+
+def test_a_new_option_is_one_entry(monkeypatch, capsys):
+    entry = Option(int, "Colour of the routers, a number.", "3", "COLOUR")
+    monkeypatch.setitem(FIELDS, "router", {**FIELDS["router"], "colour": entry})
+    monkeypatch.setitem(OPTIONS, "colour", entry)
+
+    class Routers(Group, part="router"):
+        """The router at every node."""
+
+    seen = []
+
+    @grouped
+    def command(*, routers: Routers) -> None:
+        """Paint."""
+        seen.append(routers.given())
+
+    app = typer.Typer(rich_markup_mode=None)
+    app.command()(command)
+    app(["--colour", "5", "--buffer", "8"], standalone_mode=False)
+    assert seen == [{"buffer": 8, "colour": 5}]
+    app(["--help"], standalone_mode=False)
+    assert "--colour COLOUR" in (out := capsys.readouterr().out)
+    assert "Colour of the routers, a number. [default: 3]" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

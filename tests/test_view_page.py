@@ -181,3 +181,14 @@ def test_routes_of_tables_are_those_of_the_tables(tmp_path):
             walked.append(ends[walked[-1] * 6 + int(direction), walked[-1]])
         assert walked == nodes, (source, destination)
     assert begins[-1] == sum(len(nodes) - 1 for _, _, nodes in tables.routes())
+
+
+def test_a_plan_is_printed_and_kept_where_its_page_is_too_large(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("flitloom.view.page.LARGEST", 1000)
+    plan, out = tmp_path / "plan.json", tmp_path / "page.html"
+    arguments = ["schedule", "--torus", "4x4", "--pattern", "shfl", "--moves", "500", "--json"]
+    assert run([*arguments, "-o", str(plan), "--html", str(out)]) == 2
+    told = capsys.readouterr()
+    assert json.loads(told.out)["duration"] == fl.read_plan(plan).duration
+    assert "the page would have" in told.err
+    assert not out.exists()
