@@ -22,6 +22,7 @@ from flitloom.placing import (
 )
 from flitloom.placing.cosine import cosine_bound
 from flitloom.placing.placement import LATE
+from flitloom.placing.sharing import at_once, sharing_bound
 
 
 def test_all_with_all_on_all_nodes_is_as_full_everywhere(tmp_path: Path) -> None:
@@ -135,3 +136,44 @@ def test_the_benchmark_prints_bounds_and_proofs(
     rows = json.loads(capsys.readouterr().out)
     assert [row["fullest"] for row in rows[:-1]] == [8, 4, 12]
     assert [row["optimal"] for row in rows] == [True, True, True, 3]
+
+
+def test_messages_that_share_a_channel_bound_the_fullest(tmp_path: Path) -> None:
+    traffic = axes_traffic(parse_axes("a=4:a2a:4,b=4:a2a:2,c=4:a2a:1"))
+    found = place(fl.Torus(4, 4, 4), traffic, effort=20)
+    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (8, 8, "clique")
+    file = tmp_path / "p.json"
+    found.save(file)
+    assert check_placement(file).passed
+    document = json.loads(file.read_text())
+    # Ranks 0 and 5 send each other nothing.
+    document["certificate"]["ranks"][1] = 5
+    file.write_text(json.dumps(document))
+    assert not check_placement(file).passed
+    # A hub with seven messages of 3 bytes and six channels.
+    hub = pairs_traffic(27, [(1, 2, 1), *((0, rank, 3) for rank in range(1, 8))])
+    found = place(fl.Torus(3, 3, 3), hub, effort=5)
+    proof = {"kind": "packing", "rank": 0, "sends": True, "channels": 6, "shared": 2}
+    assert (found.bound, found.bound_proof, found.optimal) == (6, proof, True)
+    found.save(file)
+    assert check_placement(file).passed
+    document = json.loads(file.read_text())
+    document["certificate"]["shared"] = 3
+    file.write_text(json.dumps(document))
+    assert not check_placement(file).passed
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (5, 3), (6, 2), (8,)])
+@pytest.mark.parametrize("torus", [fl.Torus, fl.Mesh])
+def test_cliques_drawn_at_random_share_channels_as_bounded(torus: type, sizes: tuple[int, ...]) -> None:
+    dice = np.random.default_rng(2)
+    topology = torus(*sizes)
+    for ranks in range(3, 8):
+        rows = [(a, b, 1) for a in range(ranks) for b in range(ranks) if a != b]
+        traffic = pairs_traffic(ranks, rows)
+        bound, _proof = sharing_bound(topology, traffic, True)
+        assert bound >= at_once(ranks)
+        for _ in range(20):
+            nodes = dice.permutation(topology.nodes)[:ranks]
+            found = place(topology, traffic, nodes=sorted(int(node) for node in nodes), effort=1)
+            assert found.fullest_channel >= bound

@@ -16,6 +16,7 @@ from flitloom.network import Network
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
+from flitloom.placing.sharing import sharing_bound
 from flitloom.placing.traffic import Traffic
 from flitloom.placing.ways import listed_ways, tables_for
 from flitloom.spec import Topology
@@ -196,6 +197,8 @@ def _searched(
     topology, traffic, minimise = asked.topology, asked.traffic, asked.minimise
     axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
     channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
+    if asked.per_node == 1:
+        channel = _better(channel, sharing_bound(topology, traffic, tables is None))
     has_cosines = applies(topology, traffic, asked.per_node)
     if minimise == "hops" and has_cosines:
         hops = _better(hops, cosine_bound(topology, traffic, hops=True, known=hops[0]))

@@ -437,8 +437,39 @@ def cosine_sum(proof, network, ranks, bytes_of):
     return total, 2 * scale * ONE
 
 
-def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0):
-    """The number that a certificate proves; `fullest` is what the placement itself has."""
+def shared(proof, network, bytes_of, ordered):
+    """Bytes of messages that share a channel.
+
+    More messages of a rank than its node has channels: some of them share one. Of g ranks that all send to
+    each other (g - floor(g / 3)) / 2 messages do, under dimension order: in the first dimension in which they
+    differ there are two coordinates, or one that at most g / 3 of them have.
+    """
+    if proof["kind"] == "packing":
+        side = 0 if proof["sends"] else 1
+        amounts = sorted(
+            (each for pair, each in bytes_of.items() if pair[side] == proof["rank"]), reverse=True
+        )
+        channels = sum(
+            2 if wraps or k > 2 else 1 for k, wraps in zip(network.sizes, network.wraps, strict=True)
+        )
+        many = whole(proof["shared"], 2, LARGEST, "shared")
+        last = (many - 1) * channels + 1
+        need(last <= len(amounts), "shared: the rank has too few messages")
+        return sum(amounts[last - many : last])
+    need(ordered and not network.twist, "a clique is about dimension order")
+    ranks = proof["ranks"]
+    need(
+        type(ranks) is list and 2 <= len(ranks) == len(set(ranks)) <= 4096, "ranks: 2 or more, all different"
+    )
+    least = min(bytes_of.get((a, b), 0) for a in ranks for b in ranks if a != b)
+    return ceil(len(ranks) - len(ranks) // 3, 2) * least
+
+
+def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ordered=False):
+    """The number that a certificate proves.
+
+    `fullest` is what the placement itself has; `ordered` says that routes are by dimension order.
+    """
     kind = proof["kind"]
     step = divisor(bytes_of.values())
     if kind == "nothing":
@@ -467,6 +498,8 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0):
         need(len(set(bytes_of.values())) == 1, "all messages must be alike")
         return fullest
     need(not hops and per_node == 1, f"a certificate of the kind {kind} is not about this")
+    if kind in ("clique", "packing"):
+        return ceil(shared(proof, network, bytes_of, ordered), step) * step
     if kind == "port":
         # A message becomes flits, and every 16 of them, or what is left, a packet with a header.
         bytes_of_flit = whole(proof["flit_bytes"], 1, 1 << 40, "flit_bytes")
@@ -570,7 +603,7 @@ def verify(document):
             (certificate["kind"] == "port") <= (document.get("minimised") == "time" and not hops),
             f"{name}: a certificate of ports is about time",
         )
-        value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops, fullest)
+        value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops, fullest, listed is None)
         claimed = whole(document[name], 0, 1 << 62, name)
         need(claimed <= value, f"{name}: the file says {claimed}, its certificate proves {value}")
         facts[name] = claimed

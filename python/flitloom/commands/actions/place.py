@@ -185,6 +185,12 @@ def in_words(proof: dict[str, Any]) -> str:
     if kind == "degree":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} it over {proof['channels']} channels"
+    if kind == "clique":
+        return f"{len(proof['ranks'])} ranks that all send to each other use one channel for several messages"
+    if kind == "packing":
+        verb = "sent" if proof["sends"] else "received"
+        which = f"{proof['shared']} messages {verb} by rank {proof['rank']}"
+        return f"{which} share one of {proof['channels']} channels"
     if kind == "port":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} its flits through one port"
