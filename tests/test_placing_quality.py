@@ -177,3 +177,16 @@ def test_cliques_drawn_at_random_share_channels_as_bounded(torus: type, sizes: t
             nodes = dice.permutation(topology.nodes)[:ranks]
             found = place(topology, traffic, nodes=sorted(int(node) for node in nodes), effort=1)
             assert found.fullest_channel >= bound
+
+
+def test_the_fullest_channel_orders_placements_as_runs_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitloom.benchmarks import place_order
+
+    monkeypatch.setattr(place_order, "cases", lambda: cases()[:24])
+    assert run(["bench", "place_order", "--json"]) == 0
+    rows = {row["measure"]: row for row in json.loads(capsys.readouterr().out)}
+    assert len(rows) == 3
+    assert all(row["pairs"] > 150 for row in rows.values())
+    assert rows["fullest channel"]["agree"] > 90

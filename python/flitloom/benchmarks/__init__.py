@@ -31,6 +31,7 @@ BENCHMARKS = (
     "parallel",
     "throttles",
     "place",
+    "place_order",
     "booksim",
 )
 
