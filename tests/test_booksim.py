@@ -21,6 +21,7 @@ from flitloom.booksim.comparing import EQUAL, REFUSED, compare
 from flitloom.booksim.drawing import draw, draw_concentrated, draw_network, draw_rare, draw_run
 from flitloom.booksim.options import parse
 from flitloom.booksim.printing import lines
+from flitloom.booksim.results import results
 from flitloom.booksim.running import demand
 from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
@@ -280,6 +281,62 @@ def command(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "flitloom", *words], capture_output=True, text=True, check=False, cwd=folder
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "count", "expected"),
+    [
+        pytest.param(
+            "grid",
+            0,
+            3,
+            "asymmetric,0,0.04167,7,22.2457,43,7,22.1314,43,5,21.0627,42,0,0.0371429,3,0.0377778,0.0432099,"
+            "0.0511111,0,0.0432099,0.0677778,0.0755556,0.0864198,0.102222,0,0.0864198,0.135556,2,2,4.52571",
+            id="grid-0",
+        ),
+        pytest.param(
+            "rare",
+            1,
+            1,
+            "shuffle,0,0.0428571,6,17.3017,30,6,17.1466,30,6,16.2952,29,0,0.0258621,3,0.03,0.0483333,"
+            "0.08,0.0333333,0.0489583,0.0733333,0.0433333,0.106667,0.14,0.06,0.112708,0.156667,2.2069,2.30213,2.96552",
+            id="rare-1",
+        ),
+        pytest.param(
+            "rare",
+            4,
+            1,
+            "tornado,1,0.0125,19,23.9429,32,19,23.4143,31,17,20.6207,29,0,0.842857,6,0.0133333,0.0251852,"
+            "0.0433333,0.0166667,0.0262963,0.0433333,0.04,0.0822222,0.13,0.0566667,0.0866667,0.136667,3.26471,3.29577,3.65714",
+            id="rare-4",
+        ),
+        pytest.param(
+            "run",
+            1,
+            3,
+            "asymmetric,0,0.0125,13,37.8591,83.5,13,26.8311,57,6,17.3366,50,0,4.45845,19,0.0350216,0.037465,0.0428344,"
+            "0.0233477,0.037465,0.0466954,0.280173,0.29972,0.342675,0.186782,0.29972,0.373563,8,8,1.95743,75,85.6667,94",
+            id="run-1",
+        ),
+    ],
+)
+def test_results_are_those_of_booksim2(kind: str, number: int, count: int, expected: str) -> None:
+    options = DRAWN[kind](number, 7)
+    # Recorded with BookSim2, too.
+    assert list(results(run(options).events, options)) == [f"results:{at},{expected}" for at in range(count)]
+
+
+def test_results_are_printed_where_the_file_asks_for_them(tmp_path: Path) -> None:
+    (tmp_path / "mesh.cfg").write_text("topology = mesh; k = 4; routing_function = dor; seed = 3;\n")
+    plain = command("simulate", "mesh.cfg", "--booksim", folder=tmp_path)
+    asked = command("simulate", "mesh.cfg", "print_csv_results=1", "--booksim", folder=tmp_path)
+    assert asked.stdout.startswith(plain.stdout)
+    added = asked.stdout.removeprefix(plain.stdout).splitlines()
+    assert len(added) == 1
+    assert added[0].startswith("results:0,uniform,0,0.1,7,")
+    wrong = command("simulate", "mesh.cfg", "print_csv_results=0.5", "--booksim", folder=tmp_path)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "print_csv_results" in wrong.stderr
 
 
 def test_the_command_line(tmp_path: Path) -> None:

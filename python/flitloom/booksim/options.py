@@ -15,13 +15,15 @@ from flitloom.reading import read_text, read_toml
 #: Options that change what is written or drawn, never what happens.
 SILENT = frozenset(
     """
-    channel_file fail_seed in_ports out_ports vct print_activity print_csv_results
+    channel_file fail_seed in_ports out_ports vct print_activity
     viewer_trace watch_file watch_flits watch_packets watch_transactions watch_out stats_out pair_stats
     injected_flits_out received_flits_out stored_flits_out sent_flits_out outstanding_credits_out
     ejected_flits_out active_packets_out used_credits_out free_credits_out max_credits_out sent_packets_out
     sim_power power_output_file tech_file channel_width channel_sweep
     """.split()  # noqa: SIM905 - fifty quotes are harder to read
 )
+#: The option that adds a line of results per class to what BookSim2 prints.
+_RESULTS = "print_csv_results"
 #: Options that BookSim2 takes and nothing in it reads, with what has their effect.
 UNREAD = {
     "alloc_iters": "iterations are given with the allocator, e.g. islip(2)",
@@ -45,6 +47,8 @@ class Options:
         Values by name, as text; what is not given has BookSim2's default.
     warnings : tuple of str
         What the file says and nothing reads, and what surprises.
+    prints_results : bool
+        Whether a line of results per class is printed behind the statistics (``print_csv_results``).
 
     Examples
     --------
@@ -55,27 +59,32 @@ class Options:
 
     values: Mapping[str, str]
     warnings: tuple[str, ...] = field(default=())
+    prints_results: bool = False
 
     @classmethod
     def of(cls, values: Mapping[str, str], place: str = "") -> Options:
         """Check names and kinds of values; `place` is where they stand."""
         defaults = dict(_core.pipelined_options())
         kept: dict[str, str] = {}
-        warnings = []
+        warnings, prints_results = [], False
         for name, value in values.items():
             where = f"{place}: {name}" if place else name
             if name in UNREAD:
                 warnings.append(f"{name}: BookSim2 reads it nowhere; {UNREAD[name]}")
             if name in SILENT:
                 continue
+            if name == _RESULTS:
+                _check_kind(where, value, "0")
+                prints_results = WHOLE.fullmatch(value) is not None and int(value) > 0
+                continue
             if name not in defaults:
-                raise SpecError.at(where, *unknown_parts(name, [*defaults, *sorted(SILENT)]))
+                raise SpecError.at(where, *unknown_parts(name, [*defaults, _RESULTS, *sorted(SILENT)]))
             _check_kind(where, value, defaults[name])
             if name == NETWORK_FILE:
                 value = str(Path(value).absolute())
             kept[name] = value
         options = cls(kept)
-        return cls(kept, (*warnings, *_surprises(options)))
+        return cls(kept, (*warnings, *_surprises(options)), prints_results)
 
     def __getitem__(self, name: str) -> str:
         """The value of an option, or its default."""

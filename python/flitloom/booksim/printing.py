@@ -8,7 +8,10 @@ from typing import Any
 
 #: Delays with their names in a sample.
 _SAMPLED = (("packet", "Packet latency"), ("network", "Network latency"), ("flit", "Flit latency"))
-_RATES = (
+#: Delays with their names in a run.
+DELAYS = (*_SAMPLED, ("fragmentation", "Fragmentation"))
+#: Rates with their names.
+RATES = (
     ("sent_packets", "Injected packet rate"),
     ("delivered_packets", "Accepted packet rate"),
     ("sent_flits", "Injected flit rate"),
@@ -55,11 +58,11 @@ def _of(event: Mapping[str, Any]) -> Iterator[str]:
                 yield f"Class {facts['class']}:"
                 yield from _sample(facts, event["cycles"])
             for facts in event["classes"]:
-                yield f"latency change    = {_number(facts['latency_change'])}"
-                yield f"throughput change = {_number(facts['rate_change'])}"
+                yield f"latency change    = {figure(facts['latency_change'])}"
+                yield f"throughput change = {figure(facts['rate_change'])}"
         case "exceeded":
             yield (
-                f"Average latency for class {event['class']} exceeded {_number(event['limit'])} cycles. "
+                f"Average latency for class {event['class']} exceeded {figure(event['limit'])} cycles. "
                 "Aborting simulation."
             )
         case "warmed_up":
@@ -97,13 +100,13 @@ def _of(event: Mapping[str, Any]) -> Iterator[str]:
                 yield f"Class {facts['class']}:"
                 yield from _sample(facts, event["cycles"])
             for name, value in zip(
-                ("Minimum", "Average", "Maximum"), _spread(event["durations"]), strict=True
+                ("Minimum", "Average", "Maximum"), spread(event["durations"]), strict=True
             ):
-                yield f"{name} batch duration = {_number(value)}"
+                yield f"{name} batch duration = {figure(value)}"
 
 
 def _sample(facts: Mapping[str, Any], cycles: int) -> Iterator[str]:
-    for name, title in (*_SAMPLED, ("fragmentation", "Fragmentation")):
+    for name, title in DELAYS:
         average, least, most = _delays(facts[name])
         yield f"{title} average = {average}"
         yield f"\tminimum = {least}"
@@ -112,7 +115,7 @@ def _sample(facts: Mapping[str, Any], cycles: int) -> Iterator[str]:
             yield f"Slowest packet = {facts['slowest_packet']}"
         if name == "flit":
             yield f"Slowest flit = {facts['slowest_flit']}"
-    for name, title in _RATES:
+    for name, title in RATES:
         average, least, least_node, most, most_node = _rate(facts[name], cycles)
         sign = "= " if name == "delivered_flits" else " = "
         yield f"{title} average{sign}{average}"
@@ -129,20 +132,20 @@ def _overall(ends: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     of_runs = f" ({len(ends)} samples)"
 
     def mean(values: Iterable[float]) -> str:
-        return _number(sum(values) / len(ends)) + of_runs
+        return figure(sum(values) / len(ends)) + of_runs
 
     for place, first in enumerate(ends[0]["classes"]):
         classes = [end["classes"][place] for end in ends]
         yield f"====== Traffic class {first['class']} ======"
-        for name, title in (*_SAMPLED, ("fragmentation", "Fragmentation")):
-            average, least, most = zip(*(_delay_values(facts[name]) for facts in classes), strict=True)
+        for name, title in DELAYS:
+            average, least, most = zip(*(delay_values(facts[name]) for facts in classes), strict=True)
             yield f"{title} average = {mean(average)}"
             yield f"\tminimum = {mean(least)}"
             yield f"\tmaximum = {mean(most)}"
         sums = {}
-        for name, title in _RATES:
+        for name, title in RATES:
             rates = [
-                _rate_values(facts[name], end["cycles"]) for facts, end in zip(classes, ends, strict=True)
+                rate_values(facts[name], end["cycles"]) for facts, end in zip(classes, ends, strict=True)
             ]
             average, least, most = zip(*rates, strict=True)
             sums[name] = sum(average)
@@ -150,16 +153,16 @@ def _overall(ends: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"\tminimum = {mean(least)}"
             yield f"\tmaximum = {mean(most)}"
         for what, title in (("sent", "Injected"), ("delivered", "Accepted")):
-            length = _quotient(sums[f"{what}_flits"], sums[f"{what}_packets"])
-            yield f"{title} packet size average = {_number(length)}{of_runs}"
-        yield f"Hops average = {mean(_delay_values(facts['hops'])[0] for facts in classes)}"
+            length = quotient(sums[f"{what}_flits"], sums[f"{what}_packets"])
+            yield f"{title} packet size average = {figure(length)}{of_runs}"
+        yield f"Hops average = {mean(delay_values(facts['hops'])[0] for facts in classes)}"
     if ends[0]["durations"]:
         # All three lines have the same name in BookSim2.
-        for values in zip(*(_spread(end["durations"]) for end in ends), strict=True):
+        for values in zip(*(spread(end["durations"]) for end in ends), strict=True):
             yield f"Overall min batch duration = {mean(values)}"
 
 
-def _spread(durations: Sequence[int]) -> tuple[float, float, float]:
+def spread(durations: Sequence[int]) -> tuple[float, float, float]:
     """The least, the mean and the largest."""
     return min(durations), sum(durations) / len(durations), max(durations)
 
@@ -168,21 +171,21 @@ def _spread(durations: Sequence[int]) -> tuple[float, float, float]:
 _NEGATIVE_NAN = math.copysign(math.nan, -1.0)
 
 
-def _number(value: float) -> str:
+def figure(value: float) -> str:
     """Six digits, as C++ prints them."""
     if math.isnan(value):
         return "-nan" if math.copysign(1.0, value) < 0 else "nan"
     return f"{value:.6g}"
 
 
-def _quotient(total: float, count: float) -> float:
+def quotient(total: float, count: float) -> float:
     """A mean; 0 by 0 has the sign that processors give it."""
     if count == 0:
         return math.inf if total else _NEGATIVE_NAN
     return total / count
 
 
-def _delay_values(delays: Sequence[int]) -> tuple[float, float, float]:
+def delay_values(delays: Sequence[int]) -> tuple[float, float, float]:
     """Mean, least and largest."""
     count, total, least, most = delays
     if count == 0:
@@ -191,24 +194,24 @@ def _delay_values(delays: Sequence[int]) -> tuple[float, float, float]:
 
 
 def _delays(delays: Sequence[int]) -> tuple[str, str, str]:
-    average, least, most = map(_number, _delay_values(delays))
+    average, least, most = map(figure, delay_values(delays))
     return average, least, most
 
 
-def _rate_values(rate: Sequence[int], cycles: int) -> tuple[float, float, float]:
+def rate_values(rate: Sequence[int], cycles: int) -> tuple[float, float, float]:
     """Mean, least and largest over the nodes, per cycle."""
     total, least, _, most, _, nodes = rate
     average = total / cycles / nodes if cycles else math.nan
-    return average, _quotient(least, cycles), _quotient(most, cycles)
+    return average, quotient(least, cycles), quotient(most, cycles)
 
 
 def _rate(rate: Sequence[int], cycles: int) -> tuple[str, str, int, str, int]:
-    average, least, most = map(_number, _rate_values(rate, cycles))
+    average, least, most = map(figure, rate_values(rate, cycles))
     return average, least, rate[2], most, rate[4]
 
 
 def _length(facts: Mapping[str, Any], what: str) -> str:
-    return _number(_quotient(facts[f"{what}_flits"][0], facts[f"{what}_packets"][0]))
+    return figure(quotient(facts[f"{what}_flits"][0], facts[f"{what}_packets"][0]))
 
 
 def _flits(named: Sequence[int], count: int) -> str:

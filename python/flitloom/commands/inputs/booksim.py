@@ -10,6 +10,7 @@ from typing import Any
 from flitloom.booksim import Options, Outcome, is_booksim, read_options, run
 from flitloom.booksim.curves import run_curve
 from flitloom.booksim.printing import lines
+from flitloom.booksim.results import results
 from flitloom.commands import load_options, pictures, screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.convert import Asked as Converted
@@ -50,6 +51,8 @@ def simulate(asked: Simulated) -> None:
         outcome = run(options, seen=seen)
     if asked.printed.as_booksim:
         for line in lines(outcome.events):
+            screen.echo(line)
+        for line in results(outcome.events, options) if options.prints_results else ():
             screen.echo(line)
     else:
         _print(outcome, asked.printed.json)
