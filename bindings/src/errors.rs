@@ -99,8 +99,11 @@ pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
     match error {
         SimulationError::Unreachable { pairs, .. } => exception(py, "UnreachableError", (text, pairs)),
         SimulationError::Deadlock(report) => {
-            let channels: PyResult<Vec<_>> =
-                report.channels.iter().map(|channel| waiting_channel(py, channel)).collect();
+            let channels: PyResult<Vec<_>> = report
+                .channels
+                .iter()
+                .map(|channel| waiting_channel(py, channel, &report.directions))
+                .collect();
             match channels {
                 Ok(channels) => {
                     exception(py, "DeadlockError", (text, report.cycle, channels, report.stuck_flits))
@@ -119,8 +122,12 @@ pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
 }
 
 /// A waiting channel by name.
-pub fn waiting_channel<'py>(py: Python<'py>, channel: &WaitingChannel) -> PyResult<Bound<'py, PyDict>> {
-    let name = |direction: Option<Direction>| direction.map(|direction| direction.to_string());
+pub fn waiting_channel<'py>(
+    py: Python<'py>,
+    channel: &WaitingChannel,
+    directions: &[String],
+) -> PyResult<Bound<'py, PyDict>> {
+    let name = |direction: Option<Direction>| direction.map(|direction| &directions[direction.index()]);
     let entry = PyDict::new(py);
     entry.set_item("node", channel.node)?;
     entry.set_item("arrived_along", name(channel.arrived_along))?;

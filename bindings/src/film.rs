@@ -25,7 +25,7 @@ pub fn film<'py>(
     throttle: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let throttle = throttle.parse().map_err(|error| spec_error(py, "throttle", error))?;
-    let shape = network.inner.fabric().shape();
+    let shape = network.ringed(py, "live pages are")?.fabric().shape();
     let mut film = Film::new(shape.nodes() * shape.directions());
     let outcome = interruptible(
         py,
@@ -41,8 +41,11 @@ pub fn film<'py>(
         Ok(outcome) => result.set_item("totals", totals(py, &outcome)?)?,
         Err(SimulationError::Deadlock(report)) => {
             let deadlock = PyDict::new(py);
-            let channels: PyResult<Vec<_>> =
-                report.channels.iter().map(|channel| waiting_channel(py, channel)).collect();
+            let channels: PyResult<Vec<_>> = report
+                .channels
+                .iter()
+                .map(|channel| waiting_channel(py, channel, &report.directions))
+                .collect();
             deadlock.set_item("cycle", report.cycle)?;
             deadlock.set_item("channels", channels?)?;
             deadlock.set_item("stuck_flits", report.stuck_flits)?;

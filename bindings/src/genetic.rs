@@ -181,6 +181,8 @@ fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyD
     Ok(entry)
 }
 
+const RINGED: &str = "genetic search is";
+
 /// One genetic search; after Ctrl-C what it found so far, with `stopped` set.
 #[pyfunction]
 pub fn genetic_search<'py>(
@@ -193,12 +195,13 @@ pub fn genetic_search<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let settings = settings.settings(py)?;
+    let ringed = network.ringed(py, RINGED)?;
     let generations = AtomicUsize::new(0);
     let (outcome, failure) = keeping(
         py,
         |interrupt| {
             on_threads(threads, || {
-                let case = Case::new(&network.inner, &destinations.inner, case.collective(), case.groups())?;
+                let case = Case::new(ringed, &destinations.inner, case.collective(), case.groups())?;
                 search(&case, &settings, Some(interrupt), &mut |_| {
                     generations.fetch_add(1, Ordering::Relaxed);
                     ControlFlow::Continue(())
@@ -238,8 +241,9 @@ pub fn genetic_replay<'py>(
     chromosome: ChromosomeFields,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (settings, chromosome) = (settings.settings(py)?, chromosome.chromosome(py)?);
+    let ringed = network.ringed(py, RINGED)?;
     let result = py.detach(|| {
-        let case = Case::new(&network.inner, &destinations.inner, case.collective(), case.groups())?;
+        let case = Case::new(ringed, &destinations.inner, case.collective(), case.groups())?;
         replay(&case, &chromosome, &settings)
     });
     evaluation_dict(py, &result.map_err(|error| genetic_error(py, error))?)
@@ -257,11 +261,12 @@ pub fn genetic_extrapolate<'py>(
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (settings, chromosome) = (settings.settings(py)?, chromosome.chromosome(py)?);
+    let ringed = network.ringed(py, RINGED)?;
     let result = interruptible(
         py,
         |interrupt| {
             on_threads(threads, || {
-                let case = Case::new(&network.inner, &destinations.inner, case.collective(), case.groups())?;
+                let case = Case::new(ringed, &destinations.inner, case.collective(), case.groups())?;
                 extrapolate(&case, &chromosome, &settings, Some(interrupt))
             })
         },

@@ -75,6 +75,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let limits = PyDict::new(module.py());
         limits.set_item("dimensions", fabric::MAX_DIMENSIONS)?;
+        limits.set_item("directions", fabric::MAX_DIRECTIONS)?;
         limits.set_item("nodes", fabric::MAX_NODES)?;
         limits.set_item("table_nodes", flitloom_core::tables::MAX_TABLE_NODES)?;
         limits.set_item("channels", router::MAX_CHANNELS)?;

@@ -1,7 +1,7 @@
 use crate::{errors::spec_error, lists::named};
 use flitloom_core::{
     engine,
-    fabric::{Direction, Fabric, Shape},
+    fabric::{Direction, Fabric, Factor, Shape},
     router::{Arbitration, FlowControl, North, ProcessorQueues, RouterConfig, Variant},
     routing::{ChannelRule, Datelines, Place, RoutingFunction},
 };
@@ -19,6 +19,7 @@ struct Topology {
     sizes: Vec<u32>,
     wraps: Vec<bool>,
     twist: bool,
+    full: Vec<bool>,
     failed_nodes: Vec<u32>,
     failed_links: Vec<(u32, u32)>,
 }
@@ -50,8 +51,19 @@ enum Schemes {
 impl Topology {
     fn fabric(self, py: Python<'_>) -> PyResult<Fabric> {
         let topology = |error| spec_error(py, "topology", error);
-        let shape =
-            if self.twist { Shape::twisted(&self.sizes) } else { Shape::new(&self.sizes, &self.wraps) };
+        let shape = if self.twist {
+            Shape::twisted(&self.sizes)
+        } else if self.full.contains(&true) {
+            let kinds = self.full.iter().zip(&self.wraps);
+            let factor = |(&size, kind): (&u32, (&bool, &bool))| match kind {
+                (true, _) => Factor::Full(size),
+                (_, true) => Factor::Ring(size),
+                _ => Factor::Line(size),
+            };
+            Shape::product(&self.sizes.iter().zip(kinds).map(factor).collect::<Vec<_>>())
+        } else {
+            Shape::new(&self.sizes, &self.wraps)
+        };
         let mut fabric = Fabric::new(shape.map_err(topology)?);
         for node in self.failed_nodes {
             fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
@@ -101,6 +113,15 @@ impl Network {
         let place = Place { shape, rule: ChannelRule::new(router.channels, router.datelines) };
         router.routing.claims(place, false).channels.max(1)
     }
+
+    /// The network, if none of its dimensions is a full mesh; `what` is for such networks only.
+    pub fn ringed(&self, py: Python<'_>, what: &str) -> PyResult<&engine::Network> {
+        if self.inner.fabric().shape().has_full() {
+            let text = format!("is a product with full meshes, and {what} for tori and meshes");
+            return Err(spec_error(py, "network", text));
+        }
+        Ok(&self.inner)
+    }
 }
 
 #[pymethods]
@@ -142,7 +163,7 @@ impl Network {
 
     /// Names of the directions, by their index.
     fn directions(&self) -> Vec<String> {
-        let count = self.inner.fabric().shape().directions();
-        (0..count).map(|index| Direction::from_index(index).to_string()).collect()
+        let shape = self.inner.fabric().shape();
+        (0..shape.directions()).map(|index| shape.direction_name(Direction::from_index(index))).collect()
     }
 }

@@ -27,7 +27,7 @@ pub fn operation_phases<'py>(
     payload: u32,
     nodes: Option<Vec<u32>>,
 ) -> PyResult<(Vec<Bound<'py, PyArray2<i64>>>, u64)> {
-    let shape = network.inner.fabric().shape();
+    let shape = network.ringed(py, "these operations are")?.fabric().shape();
     let operation: CollectiveOperation =
         name.parse().map_err(|error: UnknownName| spec_error(py, "operation", error))?;
     let operation = match operation {

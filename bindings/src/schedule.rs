@@ -118,7 +118,7 @@ impl ScheduleProblem {
             None => Slicing::OneInterval,
         };
         let demands = demands_of(&messages);
-        let fabric = network.inner.fabric();
+        let fabric = network.ringed(py, "schedules are")?.fabric();
         let make = |demands: &[Demand]| match choice {
             Some(choice) => Problem::new(fabric, demands, slicing, choice),
             None => Problem::over_any_minimal_route(fabric, demands),
@@ -313,7 +313,7 @@ pub fn planned(
     table: &PyReadonlyArray2<'_, i64>,
     (ends, directions): &Routes<'_>,
 ) -> PyResult<Vec<PlannedPacket>> {
-    let fabric = network.inner.fabric();
+    let fabric = network.ringed(py, "plans are")?.fabric();
     let number = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
     let (table, ends, directions) = (table.as_array(), ends.as_array(), directions.as_array());
     let mut begin = 0;

@@ -337,7 +337,7 @@ pub fn lower_bound(network: &Network, workload: &Workload) -> Option<LowerBound>
         }
         Some(Bottleneck::Link(link)) => {
             let (node, direction) = fabric.link_ends(link);
-            (format!("link {}{direction}", at(node)), vec![], Some(link))
+            (format!("link {}{}", at(node), fabric.shape().direction_name(direction)), vec![], Some(link))
         }
         Some(Bottleneck::Injection(node)) => (format!("injection at {}", at(node)), vec![node], None),
         Some(Bottleneck::Ejection(node)) => (format!("ejection at {}", at(node)), vec![node], None),

@@ -21,6 +21,7 @@ mod pipelined;
 mod placements;
 mod planes_equal_general;
 mod planes_equal_reference;
+mod products;
 mod published_durations;
 mod recognise_fabrics;
 mod reference;

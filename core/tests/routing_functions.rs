@@ -2,7 +2,7 @@
 //! state of the network.
 
 use flitloom_core::{
-    fabric::{Direction, Fabric, NodeId, Shape},
+    fabric::{Direction, Fabric, Factor, NodeId, Shape},
     routing::{
         At, ChannelRule, Datelines, Freedom, Header, Line, Output, Place, RoutingFunction, Seen,
         dimension_order_walk,
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 fn shapes() -> Vec<Shape> {
     let torus = |sizes: &[u32]| Shape::torus(sizes).unwrap();
+    let product = |factors: &[Factor]| Shape::product(factors).unwrap();
     vec![
         torus(&[7]),
         torus(&[3, 3]),
@@ -24,6 +25,9 @@ fn shapes() -> Vec<Shape> {
         torus(&[3, 4, 3]),
         Shape::new(&[5, 4], &[true, false]).unwrap(),
         Shape::mesh(&[4, 3]).unwrap(),
+        product(&[Factor::Full(4), Factor::Full(5)]),
+        product(&[Factor::Full(4), Factor::Ring(6)]),
+        product(&[Factor::Ring(4), Factor::Full(3), Factor::Line(2)]),
     ]
 }
 
@@ -140,7 +144,7 @@ fn claimed_freedom_is_an_acyclic_graph() {
             tested += 1;
         }
     }
-    assert_eq!(tested, 8 * 4 * functions().count());
+    assert_eq!(tested, 11 * 4 * functions().count());
 }
 
 /// The checkerboard on every even and odd torus up to 16x16, in 3 channels: an uncounted crossing has no channel of

@@ -6,7 +6,9 @@ from flitloom import _core
 from flitloom.errors import SpecError, require_kind
 from flitloom.fixed import Fixed
 from flitloom.notebook import fields_html
-from flitloom.spec import Router, Topology
+from flitloom.spec import Product, Router, Topology
+from flitloom.spec.factored import factored
+from flitloom.spec.switched import Switched
 
 
 def require_network(network: object) -> None:
@@ -17,7 +19,7 @@ def require_network(network: object) -> None:
     SpecError
         It is something else.
     """
-    if isinstance(network, Topology):
+    if isinstance(network, Topology | Product):
         raise SpecError.at("network", f"{network} has no routers yet", f"give fl.Network({network!r})")
     require_kind("network", network, Network, "network", "fl.Network(fl.Torus(...))")
 
@@ -27,8 +29,8 @@ class Network(Fixed):
 
     Parameters
     ----------
-    topology : Topology
-        What exists: a `Torus`, a `Mesh` or any `Topology`.
+    topology : Topology or Product
+        What exists: a `Torus`, a `Mesh`, a `Product` or any `Topology`.
     router : Router, optional
         The router at every node; by default the papers' (cup-stacking-2022, Section 5.1).
     routing : str, optional
@@ -50,15 +52,18 @@ class Network(Fixed):
     """
 
     def __init__(
-        self, topology: Topology, router: Router | None = None, *, routing: str | None = None
+        self, topology: Topology | Product, router: Router | None = None, *, routing: str | None = None
     ) -> None:
-        require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
+        kinds, advice = Topology | Product, "fl.Torus(...), fl.Mesh(...) or fl.Product(...)"
+        require_kind("topology", topology, kinds, "topology", advice)
         if router is not None and not isinstance(router, Router):
             raise SpecError.at("router", f"{router!r} is no router", "give fl.Router(...)")
-        self.topology = topology
         router = router or Router()
         if routing is not None:
             router = Router(**{**router.model_dump(), "routing": routing})
+        if isinstance(topology, Product):
+            topology = _of_product(topology, router)
+        self.topology = topology
         self.router = router
         # What the core's routers of one cycle have no room for is told to the pipelined ones.
         plain = router.model_copy(update={"channels": None}) if router.model == "pipelined" else router
@@ -88,7 +93,7 @@ class Network(Fixed):
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """Directions of links by their index: +x, -x, +y, -y, ..."""
+        """Directions of links by their index: +x, -x, +y, -y, ..., and +2x for two on in a full mesh."""
         return tuple(self._core.directions())
 
     def coordinates(self, node: int) -> tuple[int, ...]:
@@ -111,3 +116,14 @@ class Network(Fixed):
 
     def __repr__(self) -> str:
         return f"Network({self.topology}, {self.channels} channels, {self.router.buffer}-flit buffers)"
+
+
+def _of_product(product: Product, router: Router) -> Topology:
+    """A product as the routers simulate it."""
+    if router.model != "pipelined":
+        return factored(product)
+    if product.failed_nodes or product.failed_links:
+        raise SpecError.at(
+            "topology", "failed parts of products are known with one-cycle routers only", "leave them out"
+        )
+    return Switched(network=product.network)

@@ -207,7 +207,7 @@ class Result(Fixed):
         record = self._record("links")
         sizes = self.network.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
-        shape = (*reversed(sizes), 2 * len(sizes))
+        shape = (*reversed(sizes), len(self.network.directions))
         dims = (*reversed(names), "direction")
         first, last = record["first"].reshape(shape), record["last"].reshape(shape)
         variables = {

@@ -464,14 +464,14 @@ class Simulation:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
         if isinstance(self._core, _core.PipelinedSimulation):
             raise SpecError.at("occupancy", "is not known with pipelined routers")
-        sizes = self.network.topology.sizes
+        sizes, directions = self.network.topology.sizes, list(self.network.directions)
         names = DIMENSION_NAMES[: len(sizes)]
-        flits = self._core.occupancy().reshape(*reversed(sizes), 2 * len(sizes), self.network.channels)
+        flits = self._core.occupancy().reshape(*reversed(sizes), len(directions), self.network.channels)
         coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
         return xr.DataArray(
             flits,
             dims=(*reversed(names), "direction", "channel"),
-            coords={**coordinates, "direction": list(self.network.directions)},
+            coords={**coordinates, "direction": directions},
             name="occupancy",
             attrs={"units": "flits"},
         )
@@ -514,7 +514,7 @@ def _check_link_time(
 ) -> None:
     """Refuse link-time records that would not fit in memory."""
     end = traffic.cycles if isinstance(traffic, Load) else bound[0] if bound else 0
-    cells = min(stop_at or 2**63, end) * network.nodes * 2 * len(network.topology.sizes)
+    cells = min(stop_at or 2**63, end) * network.nodes * len(network.directions)
     if cells > LINK_TIME_CELLS:
         raise SpecError.at(
             "link_time",

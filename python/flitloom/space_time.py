@@ -61,6 +61,7 @@ def record_space_time(
     ({'cycle': 50, 'x': 8, 'channel': 3}, 'x: y=2, y: x=2', 64)
     """
     network = simulation.network
+    network.topology.require_rings("space-time charts are")
     sizes, buffer = network.topology.sizes, network.router.buffer
     names = DIMENSION_NAMES[: len(sizes)]
     most = LINK_TIME_CELLS // (2 * sum(sizes) * network.channels)

@@ -128,6 +128,8 @@ pub struct DeadlockReport {
     pub text: String,
     /// Flits that can never move again.
     pub stuck_flits: u64,
+    /// Names of all directions, by their index.
+    pub directions: Vec<String>,
 }
 
 /// What says the ways of packets, and so has none for some of them.
@@ -202,8 +204,12 @@ pub enum SimulationError {
     },
     /// A throttle that goes by lines of routers, on a twisted torus.
     TwistedLines(Throttle),
+    /// The same among full meshes.
+    FullLines(Throttle),
     /// Several processes for a twisted torus.
     TwistedRanks,
+    /// Several processes for a product with full meshes.
+    FullRanks,
     /// A message graph with several queues of the processor.
     GraphQueues,
     /// A given route does not lead to its destination.
@@ -327,6 +333,16 @@ impl SimulationError {
                 "topology.twist",
                 "is set",
                 "a twisted torus is not divided among several processes: run it without MPI",
+            ),
+            Self::FullLines(throttle) => Fault::of(
+                "throttle",
+                format!("is {throttle}, which goes by what the routers of a line tell"),
+                "in a full mesh there are no such lines; take a throttle without signals (none, alo)",
+            ),
+            Self::FullRanks => Fault::of(
+                "topology.network",
+                "has full meshes",
+                "such a network is not divided among several processes: run it without MPI",
             ),
             Self::GraphQueues => Fault::of(
                 "router.processor_queues",

@@ -9,7 +9,8 @@ pub enum Sign {
     Minus,
 }
 
-/// One of the `2 * dimensions` directions a link can have.
+/// One of the `2 * dimensions` directions a link can have; in a product with full meshes more, whose dimensions
+/// the [`Shape`](super::Shape) knows.
 ///
 /// ```
 /// use flitloom_core::fabric::{Direction, Sign};
@@ -39,7 +40,8 @@ impl Direction {
         self.0 as usize
     }
 
-    /// The dimension it runs along.
+    /// The dimension it runs along, in a torus or mesh ([`Shape::dimension_of`](super::Shape::dimension_of) in
+    /// any shape).
     #[inline]
     pub const fn dimension(self) -> usize {
         self.0 as usize / 2

@@ -1,6 +1,7 @@
 //! What exists: shape, nodes, coordinates, directions, links and failed parts.
 
 mod direction;
+mod factor;
 mod failures;
 mod graph;
 mod grid;
@@ -13,6 +14,7 @@ mod twist;
 pub mod walk;
 
 pub use direction::{Direction, Sign};
+pub use factor::{Factor, MAX_DIRECTIONS};
 pub use failures::Fabric;
 pub use graph::{Graph, MAX_PORTS, UNREACHABLE};
 pub use grid::Grid;
@@ -29,7 +31,7 @@ use thiserror::Error;
 /// Index of a node (router): `w = ... + z*Nx*Ny + y*Nx + x`, the first dimension fastest.
 pub type NodeId = u32;
 
-/// Index of a unidirectional link: `node * 2 * dimensions + direction.index()`.
+/// Index of a unidirectional link: `node * directions + direction.index()`.
 ///
 /// The numbering is dense over all directions; entries of links that do not exist (the rim of a
 /// mesh) are unused.
@@ -52,6 +54,11 @@ pub enum FabricError {
     /// The product of the sizes is too large.
     #[error("{0} routers; at most {MAX_NODES} (2^20) are supported")]
     Nodes(u64),
+    /// Full meshes with too many links per node.
+    #[error(
+        "{0} directions of links; full meshes of sizes k have k/2 in both senses, at most {MAX_DIRECTIONS} in all"
+    )]
+    Directions(u64),
     /// These sizes have no twist.
     #[error(
         "twist: {} has none; a twisted torus has short dimensions of size K and long ones of an even size nK, as \

@@ -5,6 +5,13 @@ pub const MAX_DIMENSIONS: usize = 6;
 /// Largest number of routers.
 pub const MAX_NODES: u64 = 1 << 20;
 
+/// The dimension and the step of two opposite directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub dimension: usize,
+    pub step: u32,
+}
+
 /// Sizes of a torus or mesh and whether each dimension wraps around; a torus may be [twisted](Shape::twisted).
 ///
 /// A dimension of size 2 is one pair of links: it never wraps, since the wrap-around link would
@@ -24,6 +31,11 @@ pub struct Shape {
     pub(super) wraps: Vec<bool>,
     /// Of a twisted torus: the size of its short dimensions.
     pub(super) short: Option<u32>,
+    /// Pairs of opposite directions, and per dimension the first one.
+    pub(super) axes: Vec<Axis>,
+    pub(super) first_axis: Vec<u8>,
+    /// Per dimension, whether all nodes of a line are linked.
+    pub(super) full: Vec<bool>,
     strides: Vec<u32>,
     /// Per dimension: the reciprocals of stride and size, for [`divide`].
     reciprocals: Vec<[u64; 2]>,
@@ -74,7 +86,17 @@ impl Shape {
         let wraps = sizes.iter().zip(wraps).map(|(&size, &wrap)| wrap && size > 2).collect();
         let pairs = strides.iter().zip(sizes);
         let reciprocals = pairs.map(|(&stride, &size)| [reciprocal(stride), reciprocal(size)]).collect();
-        Ok(Self { sizes: sizes.to_vec(), wraps, short: None, strides, reciprocals, nodes: nodes as u32 })
+        Ok(Self {
+            sizes: sizes.to_vec(),
+            wraps,
+            short: None,
+            axes: (0..sizes.len()).map(|dimension| Axis { dimension, step: 1 }).collect(),
+            first_axis: (0..sizes.len() as u8).collect(),
+            full: vec![false; sizes.len()],
+            strides,
+            reciprocals,
+            nodes: nodes as u32,
+        })
     }
 
     /// A torus: every dimension wraps.
@@ -105,9 +127,10 @@ impl Shape {
         self.nodes as usize
     }
 
-    /// Number of link directions, `2 * dimensions`.
+    /// Number of link directions: `2 * dimensions`, more where dimensions are full meshes.
+    #[inline]
     pub fn directions(&self) -> usize {
-        2 * self.sizes.len()
+        2 * self.axes.len()
     }
 
     /// Sizes of all dimensions.
@@ -167,14 +190,16 @@ impl Shape {
 
     /// The neighbour in a direction, or `None` at the rim of a mesh dimension.
     pub fn neighbour(&self, node: NodeId, direction: Direction) -> Option<NodeId> {
-        let dimension = direction.dimension();
+        let Axis { dimension, step } = self.axes[direction.index() / 2];
         let (size, stride) = (self.sizes[dimension], self.strides[dimension]);
         let coordinate = self.coordinate(node, dimension);
+        // Half way round a full mesh both senses lead to the same node, which the plus sense does below it.
+        let closes = self.wraps[dimension] || self.full[dimension] && 2 * step != size;
         match direction.sign() {
-            Sign::Plus if coordinate + 1 < size => Some(node + stride),
-            Sign::Plus if self.wraps[dimension] => Some(self.turned(node - (size - 1) * stride, dimension)),
-            Sign::Minus if coordinate > 0 => Some(node - stride),
-            Sign::Minus if self.wraps[dimension] => Some(self.turned(node + (size - 1) * stride, dimension)),
+            Sign::Plus if coordinate + step < size => Some(node + step * stride),
+            Sign::Plus if closes => Some(self.turned(node - (size - step) * stride, dimension)),
+            Sign::Minus if coordinate >= step => Some(node - step * stride),
+            Sign::Minus if closes => Some(self.turned(node + (size - step) * stride, dimension)),
             _ => None,
         }
     }
@@ -187,14 +212,14 @@ impl Shape {
         (0..self.dimensions())
             .map(|dimension| {
                 let (a, b) = (self.coordinate(from, dimension), self.coordinate(to, dimension));
-                let direct = a.abs_diff(b);
+                let direct = if self.full[dimension] { u32::from(a != b) } else { a.abs_diff(b) };
                 if self.wraps[dimension] { direct.min(self.sizes[dimension] - direct) } else { direct }
             })
             .sum()
     }
 
     /// Most hops of a minimal way in one dimension of a shape without twist, at least 1: half around a ring, a
-    /// line from end to end.
+    /// line from end to end, one in a full mesh.
     ///
     /// ```
     /// use flitloom_core::fabric::Shape;
@@ -203,8 +228,12 @@ impl Shape {
     /// # Ok::<(), flitloom_core::fabric::FabricError>(())
     /// ```
     pub fn reach(&self) -> u32 {
-        let hops = |(&size, &wraps): (&u32, &bool)| if wraps { size / 2 } else { size - 1 };
-        self.sizes.iter().zip(&self.wraps).map(hops).max().unwrap_or(1).max(1)
+        let hops = |dimension: usize| match self.sizes[dimension] {
+            _ if self.full[dimension] => 1,
+            size if self.wraps[dimension] => size / 2,
+            size => size - 1,
+        };
+        (0..self.dimensions()).map(hops).max().unwrap_or(1).max(1)
     }
 
     /// Human-readable coordinates of a node, as `(x,y,...)`.
@@ -214,13 +243,11 @@ impl Shape {
     }
 
     /// Directions of all ports, in the order of input-port lists: `+last, ..., +x, -last, ..., -x`
-    /// (N, E, S, W in two dimensions).
+    /// (N, E, S, W in two dimensions); in a full mesh the longest shift of a sense comes first.
     pub fn port_order(&self) -> Vec<Direction> {
         [Sign::Plus, Sign::Minus]
             .into_iter()
-            .flat_map(|sign| {
-                (0..self.dimensions()).rev().map(move |dimension| Direction::new(dimension, sign))
-            })
+            .flat_map(|sign| (0..self.axes.len()).rev().map(move |axis| Direction::new(axis, sign)))
             .collect()
     }
 }

@@ -170,7 +170,7 @@ impl North {
     pub fn port_list(self, shape: &Shape) -> Vec<u8> {
         let last = shape.dimensions() - 1;
         let links = shape.port_order().into_iter().map(|direction| match self {
-            Self::Minus if direction.dimension() == last => direction.opposite().index() as u8,
+            Self::Minus if shape.dimension_of(direction) == last => direction.opposite().index() as u8,
             _ => direction.index() as u8,
         });
         links.chain([shape.directions() as u8]).collect()

@@ -9,6 +9,9 @@ use crate::{
 pub const MAX_CHANNELS: u8 = 8;
 /// Largest buffer depth in flits.
 pub const MAX_BUFFER: u16 = 1024;
+/// Places for queues in the records of a router: those of all links, and for the processor as many as it has
+/// queues or a link channels.
+pub const MAX_QUEUES: usize = 112;
 /// Largest link latency in cycles.
 pub const MAX_LATENCY: u16 = 1024;
 
@@ -133,9 +136,17 @@ impl RouterConfig {
         1 + (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)).count() as u8
     }
 
-    /// The papers' router with as many channels as the shape needs (at least three).
+    /// The papers' router with as many channels as the shape needs (at least three, where there is room for
+    /// their queues).
     pub fn for_shape(shape: &Shape) -> Self {
-        Self { channels: Self::channels_needed(shape).max(3), ..Self::default() }
+        let fits = |&channels: &u8| Self::queues(shape, channels, ProcessorQueues::One) <= MAX_QUEUES;
+        let usual = (1..=3).rev().find(fits).unwrap_or(1);
+        Self { channels: Self::channels_needed(shape).max(usual), ..Self::default() }
+    }
+
+    /// Places for queues in the records of a router.
+    fn queues(shape: &Shape, channels: u8, processor: ProcessorQueues) -> usize {
+        shape.directions() * usize::from(channels) + processor.count(shape).max(channels.into())
     }
 
     /// The papers' router with a routing function, with as many channels as that needs (at least three)
@@ -182,6 +193,11 @@ impl RouterConfig {
         if self.latency == 0 || self.latency > MAX_LATENCY {
             return Err(RouterError::Latency(self.latency));
         }
+        let queues = Self::queues(shape, self.channels, self.processor_queues);
+        if queues > MAX_QUEUES {
+            let (links, channels) = (shape.directions(), self.channels);
+            return Err(RouterError::Queues { links, channels, needed: queues });
+        }
         self.check_routing(shape)?;
         self.check_variant(shape)?;
         Ok(self.arbitration.check(shape, self.channels)?)
@@ -210,6 +226,9 @@ impl RouterConfig {
         }
         if shape.is_twisted() {
             return Err(RouterError::Twist(routing));
+        }
+        if shape.has_full() && routing.claims(self.place(shape), false).watches.is_some() {
+            return Err(RouterError::Lines(routing));
         }
         if !routing.is_of_routers() {
             return Err(RouterError::GivenRoutes);
@@ -248,6 +267,17 @@ pub enum RouterError {
     },
     /// A routing function that takes every dimension by itself, on a twisted torus.
     Twist(RoutingFunction),
+    /// A routing function that goes by whole lines of routers, among full meshes.
+    Lines(RoutingFunction),
+    /// More queues in a router than the engines have room for.
+    Queues {
+        /// Its links.
+        links: usize,
+        /// Channels of each.
+        channels: u8,
+        /// Queues that are needed.
+        needed: usize,
+    },
     /// Escape channels with wormhole flow control.
     Wormhole(RoutingFunction),
     /// Rings that nothing opens.
@@ -298,6 +328,16 @@ impl RouterError {
                      lead along two"
                 ),
                 "dimension order (do) is defined there",
+            ),
+            Self::Lines(routing) => Fault::of(
+                "router.routing",
+                format!("is {routing}, which goes by the routers of a line ahead"),
+                "full meshes have none; take do, o1turn, valiant, ugal, sa or ma",
+            ),
+            Self::Queues { links, channels, needed } => Fault::at(
+                "router.channels",
+                format!("{channels} on each of {links} links per router take places for {needed} queues"),
+                format!("there are {MAX_QUEUES}, so take fewer channels or smaller full meshes"),
             ),
             Self::Wormhole(routing) => Fault::of(
                 "router.flow_control",

@@ -9,5 +9,6 @@ mod config;
 
 pub use arbitration::{Arbitration, ArbitrationError, ChannelScheme, North};
 pub use config::{
-    FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, ProcessorQueues, RouterConfig, RouterError, Variant,
+    FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, MAX_QUEUES, ProcessorQueues, RouterConfig,
+    RouterError, Variant,
 };

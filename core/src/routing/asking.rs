@@ -1,7 +1,7 @@
 //! What a routing function is asked, what it may look at and how it answers.
 
 use super::{ChannelRule, dimension_order};
-use crate::fabric::{Direction, NodeId, Shape, Sign};
+use crate::fabric::{Direction, NodeId, Shape};
 use std::fmt;
 
 /// Where a function is used.
@@ -101,20 +101,15 @@ impl Place<'_> {
     /// The direction in which a packet travels in a dimension, if it has to.
     pub(super) fn way(self, dimension: usize, from: NodeId, to: NodeId) -> Option<Direction> {
         let [from, to] = [from, to].map(|node| self.shape.coordinate(node, dimension));
-        let sign = dimension_order::sign(self.shape.size(dimension), self.shape.wraps(dimension), from, to);
-        sign.map(|sign| Direction::new(dimension, sign))
+        dimension_order::along(self.shape, dimension, from, to).map(|(direction, _)| direction)
     }
 
     /// Directions that lead nearer, first dimension first, with the hops left in them.
     #[inline]
     pub(super) fn productive(self, from: NodeId, to: NodeId) -> impl Iterator<Item = (Direction, u32)> {
         (0..self.shape.dimensions()).filter_map(move |dimension| {
-            let size = self.shape.size(dimension);
             let [from, to] = [from, to].map(|node| self.shape.coordinate(node, dimension));
-            let sign = dimension_order::sign(size, self.shape.wraps(dimension), from, to)?;
-            let (near, far) = if sign == Sign::Plus { (from, to) } else { (to, from) };
-            let hops = if far >= near { far - near } else { far + size - near };
-            Some((Direction::new(dimension, sign), hops))
+            dimension_order::along(self.shape, dimension, from, to)
         })
     }
 

@@ -60,7 +60,7 @@ impl Line {
     /// # Ok::<(), flitloom_core::fabric::FabricError>(())
     /// ```
     pub fn crossed(shape: &Shape, node: NodeId, direction: Direction) -> Option<Self> {
-        let dimension = direction.dimension();
+        let dimension = shape.dimension_of(direction);
         if !shape.wraps(dimension) {
             return None;
         }

@@ -204,7 +204,8 @@ impl DependencyGraph {
     /// One channel as text.
     pub fn describe_channel(&self, channel: Channel) -> String {
         let (node, direction) = self.fabric.link_ends(channel.link);
-        let name = format!("{}{direction}", self.fabric.shape().describe(node));
+        let shape = self.fabric.shape();
+        let name = format!("{}{}", shape.describe(node), shape.direction_name(direction));
         if self.channels > 1 { format!("{name} vc{}", channel.channel) } else { name }
     }
 

@@ -23,9 +23,30 @@ pub fn next(shape: &Shape, here: NodeId, destination: NodeId) -> Option<Directio
     }
     (0..shape.dimensions()).find_map(|dimension| {
         let (from, to) = (shape.coordinate(here, dimension), shape.coordinate(destination, dimension));
-        sign(shape.size(dimension), shape.wraps(dimension), from, to)
-            .map(|sign| Direction::new(dimension, sign))
+        along(shape, dimension, from, to).map(|(direction, _)| direction)
     })
+}
+
+/// The direction of travel within one dimension without a twist and the hops in it, or `None` when the
+/// coordinates are equal.
+///
+/// ```
+/// use flitloom_core::{fabric::{Factor, Shape}, routing::dimension_order};
+/// let product = Shape::product(&[Factor::Ring(8), Factor::Full(8)])?;
+/// let hops = |dimension| dimension_order::along(&product, dimension, 0, 5).map(|(_, hops)| hops);
+/// assert_eq!((hops(0), hops(1)), (Some(3), Some(1)));
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+#[inline]
+pub fn along(shape: &Shape, dimension: usize, from: u32, to: u32) -> Option<(Direction, u32)> {
+    if shape.is_full(dimension) {
+        return shape.across(dimension, from, to).map(|direction| (direction, 1));
+    }
+    let size = shape.size(dimension);
+    let sign = sign(size, shape.wraps(dimension), from, to)?;
+    let (near, far) = if sign == Sign::Plus { (from, to) } else { (to, from) };
+    let hops = if far >= near { far - near } else { far + size - near };
+    Some((shape.direction(dimension, sign), hops))
 }
 
 /// The hops of the whole way, per dimension.

@@ -30,7 +30,7 @@ pub fn claims(bubble: bool) -> Claims {
 
 /// The escape channel of a hop.
 fn escape(place: Place, at: At, header: &Header, direction: Direction) -> u8 {
-    let dimension = direction.dimension();
+    let dimension = place.shape.dimension_of(direction);
     if !place.shape.wraps(dimension) {
         return 0;
     }

@@ -5,7 +5,7 @@ use super::twin;
 use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
     engine::{Network, Options},
-    fabric::{Direction, Fabric, NodeId, Shape},
+    fabric::{Direction, Fabric, Factor, NodeId, Shape, Sign},
     router::{Arbitration, ChannelScheme, FlowControl, North, ProcessorQueues, RouterConfig},
     routing::Datelines,
     throttle::{Interlock, Throttle},
@@ -44,6 +44,8 @@ pub struct CaseSpace {
     pub meshes: bool,
     /// Sizes of twisted tori that are drawn instead of other shapes.
     pub twisted: &'static [&'static [u32]],
+    /// Products that are drawn instead of other shapes.
+    pub products: &'static [&'static [Factor]],
     pub channels: RangeInclusive<u8>,
     pub buffer: RangeInclusive<u16>,
     pub latency: RangeInclusive<u16>,
@@ -76,6 +78,7 @@ impl Default for CaseSpace {
             most_nodes: 48,
             meshes: true,
             twisted: &[],
+            products: &[],
             channels: 1..=4,
             buffer: 1..=6,
             latency: 1..=3,
@@ -339,9 +342,14 @@ impl Case {
         for dimension in 0..shape.dimensions() {
             let (from, to) = (shape.coordinate(source, dimension), shape.coordinate(destination, dimension));
             let size = shape.size(dimension);
+            if shape.is_full(dimension) {
+                ports.extend(shape.across(dimension, from, to).map(Direction::index));
+                continue;
+            }
             let plus = if shape.wraps(dimension) { draw(2) == 0 } else { to > from };
             let steps = if plus { to + size - from } else { from + size - to } % size;
-            ports.extend(vec![2 * dimension + usize::from(!plus); steps as usize]);
+            let first = shape.direction(dimension, Sign::Plus).index();
+            ports.extend(vec![first + usize::from(!plus); steps as usize]);
         }
         for last in (1..ports.len()).rev() {
             ports.swap(last, draw(last + 1));
@@ -424,6 +432,9 @@ impl CaseSpace {
             self.dimensions.clone().prop_flat_map(move |count| vec((sizes.clone(), any::<bool>()), count));
         let smallest = *self.sizes.start();
         let shapes = match self.twisted {
+            _ if !self.products.is_empty() => proptest::sample::select(self.products)
+                .prop_map(|factors| Shape::product(factors).expect("factors fit"))
+                .boxed(),
             [] => dimensions.prop_map(move |dimensions| shape(&dimensions, smallest, most, meshes)).boxed(),
             twisted => proptest::sample::select(twisted)
                 .prop_map(|sizes| Shape::twisted(sizes).expect("sizes have a twist"))

@@ -8,8 +8,32 @@ use flitloom_core::{
 
 /// A port is a side of the router: `2 * dimension` looks towards higher coordinates, one more
 /// towards lower ones, the last is the processor. Flits that travel +x leave by port 0 and come in
-/// by port 1.
+/// by port 1. A full mesh has two ports for every distance up to half its size, in ascending order; at
+/// half its size a node has only that of the two which stays between 0 and the size.
 pub type Port = usize;
+
+/// The distances that links of a dimension span.
+fn spans(shape: &Shape, dimension: usize) -> Vec<u32> {
+    let size = shape.sizes()[dimension];
+    if shape.is_full(dimension) { (1..=size / 2).collect() } else { vec![1] }
+}
+
+/// Per port that is a link: its dimension, the distance it spans, and whether it looks up.
+pub fn sides(shape: &Shape) -> Vec<(usize, u32, bool)> {
+    let mut sides = Vec::new();
+    for dimension in 0..shape.dimensions() {
+        for span in spans(shape, dimension) {
+            sides.push((dimension, span, true));
+            sides.push((dimension, span, false));
+        }
+    }
+    sides
+}
+
+/// The port of a dimension that spans a distance.
+fn side(shape: &Shape, wanted: (usize, u32, bool)) -> Port {
+    sides(shape).iter().position(|&side| side == wanted).unwrap()
+}
 
 /// The port at the other end of the link behind `port`.
 pub fn facing(port: Port) -> Port {
@@ -49,15 +73,23 @@ fn moves_others(shape: &Shape, dimension: usize) -> bool {
 
 /// The node behind a port, if there is a link.
 pub fn neighbour(shape: &Shape, node: NodeId, port: Port) -> Option<NodeId> {
-    let dimension = port / 2;
+    let (dimension, span, up) = sides(shape)[port];
     let size = shape.sizes()[dimension];
     let mut coordinates = coordinates(shape, node);
     let here = coordinates[dimension];
-    let at_rim = if port == 2 * dimension { here == size - 1 } else { here == 0 };
+    if shape.is_full(dimension) {
+        let stays = if up { here + span < size } else { here >= span };
+        if 2 * span == size && !stays {
+            return None;
+        }
+        coordinates[dimension] = if up { here + span } else { here + size - span } % size;
+        return Some(node_at(shape, &coordinates));
+    }
+    let at_rim = if up { here == size - 1 } else { here == 0 };
     if at_rim && !wraps(shape, dimension) {
         return None;
     }
-    coordinates[dimension] = if port == 2 * dimension { (here + 1) % size } else { (here + size - 1) % size };
+    coordinates[dimension] = if up { (here + 1) % size } else { (here + size - 1) % size };
     if at_rim && moves_others(shape, dimension) {
         for other in (0..shape.dimensions()).filter(|&other| !moves_others(shape, other)) {
             let size = shape.sizes()[other];
@@ -79,7 +111,17 @@ pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) ->
         if a == b {
             continue;
         }
-        let (plus, minus) = (2 * dimension, 2 * dimension + 1);
+        if shape.is_full(dimension) {
+            // The one link that leads there.
+            let there = |&port: &Port| {
+                let side = sides(shape)[port];
+                side.0 == dimension
+                    && neighbour(shape, here, port)
+                        .is_some_and(|node| coordinates(shape, node)[dimension] == b)
+            };
+            return (0..sides(shape).len()).find(there).unwrap();
+        }
+        let [plus, minus] = [true, false].map(|up| side(shape, (dimension, 1, up)));
         if !wraps(shape, dimension) {
             return if b > a { plus } else { minus };
         }
@@ -96,7 +138,7 @@ pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) ->
         let goes_minus = if rules.ties_wrap { lower_half } else { !lower_half };
         return if goes_minus { minus } else { plus };
     }
-    2 * shape.dimensions()
+    sides(shape).len()
 }
 
 /// The node after so many hops in a dimension, some of which may be negative.
@@ -141,7 +183,7 @@ fn twisted_route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules
 /// Whether the link behind a port crosses a dateline: in every dimension that wraps there is one
 /// between N/2-1 and N/2, and one between N-1 and 0.
 pub fn dateline(shape: &Shape, node: NodeId, port: Port) -> bool {
-    let dimension = port / 2;
+    let dimension = sides(shape)[port].0;
     let size = shape.sizes()[dimension];
     let Some(other) = neighbour(shape, node, port) else { return false };
     let (a, b) = (coordinates(shape, node)[dimension], coordinates(shape, other)[dimension]);
@@ -161,7 +203,7 @@ fn at_edge(shape: &Shape, node: NodeId, port: Port) -> bool {
 
 /// Whether the link behind a port joins the two ends of a ring.
 pub fn wraps_around(shape: &Shape, node: NodeId, port: Port) -> bool {
-    let dimension = port / 2;
+    let dimension = sides(shape)[port].0;
     if moves_others(shape, dimension) {
         // A ring begins in the lower half of the first longer dimension.
         let long = (0..shape.dimensions()).find(|&other| !moves_others(shape, other)).unwrap();
@@ -204,16 +246,20 @@ pub fn channel_order(scheme: ChannelScheme, last: usize, under_way: bool, channe
 }
 
 /// The list in which VC allocation looks at the input ports at first: the plus ports from the
-/// last dimension to the first, the minus ports likewise, then P (N, E, S, W, P in two dimensions).
+/// last dimension to the first (of a full mesh the widest span first), the minus ports likewise, then P
+/// (N, E, S, W, P in two dimensions).
 pub fn first_list(shape: &Shape, north_is_minus: bool) -> Vec<Port> {
-    let dimensions = shape.dimensions();
+    let sides = sides(shape);
+    let links = sides.len();
     let mut list = Vec::new();
-    list.extend((0..dimensions).rev().map(|dimension| 2 * dimension));
-    list.extend((0..dimensions).rev().map(|dimension| 2 * dimension + 1));
-    list.push(2 * dimensions);
+    list.extend((0..links).rev().filter(|&port| sides[port].2));
+    list.extend((0..links).rev().filter(|&port| !sides[port].2));
+    list.push(links);
     if north_is_minus {
         // The ports of the last dimension stand first and in the middle.
-        list.swap(0, dimensions);
+        for place in 0..spans(shape, shape.dimensions() - 1).len() {
+            list.swap(place, links / 2 + place);
+        }
     }
     list
 }

@@ -115,6 +115,8 @@ struct Simulator<'a> {
     injected: Vec<Vec<u64>>,
     heads: Vec<Vec<u64>>,
     knowledge: congestion::Knowledge,
+    /// By link port: its dimension, the distance it spans, and whether it looks up.
+    sides: Vec<(usize, u32, bool)>,
     /// By node and link port: what the rules say of the link.
     links: Vec<Vec<Option<Link>>>,
     /// By node and destination: the port that dimension order takes.
@@ -170,7 +172,7 @@ fn links(shape: &Shape) -> Vec<Vec<Option<Link>>> {
             wraps_around: rules::wraps_around(shape, node, port),
         })
     };
-    let of = |node| (0..2 * shape.dimensions()).map(|port| link(node, port)).collect();
+    let of = |node| (0..rules::sides(shape).len()).map(|port| link(node, port)).collect();
     (0..shape.nodes() as NodeId).map(of).collect()
 }
 
@@ -189,7 +191,7 @@ impl<'a> Simulator<'a> {
     ) -> Self {
         let (shape, config) = (network.fabric().shape(), network.router());
         let channels = config.channels as usize;
-        let p = 2 * shape.dimensions();
+        let p = rules::sides(shape).len();
         let flits_of = |(node, packets): (usize, &Vec<Packet>)| {
             let mut waiting = vec![VecDeque::new(); if rules.p_queue_per_direction { p } else { 1 }];
             let mut available = 0;
@@ -256,6 +258,7 @@ impl<'a> Simulator<'a> {
             injected,
             heads,
             knowledge: congestion::Knowledge::default(),
+            sides: rules::sides(shape),
             links: links(shape),
             ways: ways(shape, rules),
             hold: None,
@@ -452,7 +455,7 @@ impl<'a> Simulator<'a> {
             self.run.events.push(Event { cycle: self.cycle, what });
             self.run.totals.flit_hops += 1;
             if self.wraps_around(node, to.0) {
-                flit.crossed[to.0 / 2] = true;
+                flit.crossed[self.sides[to.0].0] = true;
             }
             self.note_way(&mut flit, node, to);
             flit.hops += 1;

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
-from pydantic import BeforeValidator, SerializeAsAny
+from pydantic import BeforeValidator, SerializeAsAny, ValidationInfo, model_validator
 
 from flitloom import limits
 from flitloom.errors import SpecError, require_file, show
 from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.base import SpecModel, refusal, whole
+from flitloom.spec.product import Product
 from flitloom.spec.router import Router
-from flitloom.spec.switched import choose_topology
+from flitloom.spec.switched import choose_model, choose_topology
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.topology import Topology
 from flitloom.spec.traffic import Collective, Cycle, Load, Packets, Traffic, TrafficMatrix
@@ -25,7 +26,7 @@ class Experiment(SpecModel):
 
     Parameters
     ----------
-    topology : Topology
+    topology : Topology or Product
         What exists.
     router : Router
         The router at every node.
@@ -54,7 +55,7 @@ class Experiment(SpecModel):
         def __init__(
             self,
             *,
-            topology: Topology,
+            topology: Topology | Product,
             router: Router = ...,
             traffic: Collective | Load | Packets | TrafficMatrix,
             seed: int = 1,
@@ -62,6 +63,11 @@ class Experiment(SpecModel):
             cycle_limit: int | None = None,
             throttle: str = "none",
         ) -> None: ...
+
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_model(cls, data: Any, info: ValidationInfo) -> Any:
+        return choose_model(data, info)
 
 
 def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experiment:

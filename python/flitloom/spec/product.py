@@ -18,7 +18,7 @@ from flitloom.spec.graph import Graph
 from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, failed_parts, read_cable, read_node
 
 
-def _network(value: Any, _: ValidationInfo) -> str:
+def checked_network(value: Any, _: ValidationInfo) -> str:
     """The canonical text of a product."""
     hint = 'write factors like "full8 x ring4*6 x line4": ring, line or full, the size, and *6 for six links'
     if not isinstance(value, str):
@@ -49,7 +49,7 @@ class Product(SpecModel):
     """A product of rings, lines and full meshes, with its failed parts.
 
     Along a ring or line a node is linked to the next ones, along a full mesh to all others of its line.
-    Collective operations are planned on products; the engines know tori and meshes.
+    Collective operations are planned on products, and packets are simulated on them.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Product(SpecModel):
     twist: ClassVar[bool] = False
 
     kind: Annotated[str, one_of("product")] = "product"
-    network: Annotated[str, Checked(_network, _TEXT)]
+    network: Annotated[str, Checked(checked_network, _TEXT)]
     failed_nodes: Annotated[tuple[int, ...], Checked(each(read_node), listed(NODE_OR_PLACE))] = ()
     failed_links: Annotated[tuple[tuple[int, int], ...], Checked(each(read_cable), listed(CABLE))] = ()
 

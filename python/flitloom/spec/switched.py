@@ -12,6 +12,9 @@ from pydantic import ValidationInfo, model_validator
 
 from flitloom.errors import SpecError
 from flitloom.spec.base import Problems, problem
+from flitloom.spec.factored import Factored, factored
+from flitloom.spec.families import is_family
+from flitloom.spec.product import Product
 from flitloom.spec.topology import Topology
 
 if TYPE_CHECKING:
@@ -130,12 +133,39 @@ def forwarding_of(
     return route_subnet(subnet).forwarding() if tables is None else read_folder(subnet, Path(tables))
 
 
+def is_product(fields: Mapping[str, Any]) -> bool:
+    """Whether fields of a topology name a product, whose one-cycle routers are simulated.
+
+    >>> is_product({"network": "full8 x full8"}), is_product({"network": "dragonfly(4,2,2)"})
+    (True, False)
+    """
+    return "network" in fields and not is_family(fields["network"]) and not {"tables", "failed"} & set(fields)
+
+
+def choose_model(data: Any, info: ValidationInfo) -> Any:
+    """Make the network of an experiment with pipelined routers one of switches; leave all else alone."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("topology"), Mapping):
+        return data
+    router = data.get("router")
+    model = router.get("model") if isinstance(router, Mapping) else getattr(router, "model", None)
+    if model != "pipelined" or not {"network", "graph"} & set(data["topology"]):
+        return data
+    return {**data, "topology": _chosen(Switched, data["topology"], info)}
+
+
 def choose_topology(data: Any, info: ValidationInfo) -> Any:
-    """A network of switches where fields say one; anything else is left alone."""
+    """A product or a network of switches where fields say one; anything else is left alone."""
+    if isinstance(data, Product):
+        return factored(data)
     if not isinstance(data, Mapping) or not {"network", "graph"} & set(data):
         return data
+    return _chosen(Factored if is_product(data) else Switched, data, info)
+
+
+def _chosen(kind: type[Topology], data: Mapping[str, Any], info: ValidationInfo) -> Topology:
+    """The network of fields, whose problems are told with their places."""
     try:
-        return Switched.model_validate(dict(data), context=info.context)
+        return kind.model_validate(dict(data), context=info.context)
     except pydantic.ValidationError as error:
         problems = Problems()
         from flitloom.spec.base import problems_of

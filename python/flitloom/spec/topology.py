@@ -267,6 +267,11 @@ class Topology(SpecModel):
         return tuple(wraps and size > 2 for wraps, size in zip(wrap, self.sizes, strict=True))
 
     @property
+    def full(self) -> tuple[bool, ...]:
+        """Whether each dimension is a full mesh: none is, but in products."""
+        return (False,) * len(self.sizes)
+
+    @property
     def nodes(self) -> int:
         """Number of routers."""
         product = 1
@@ -300,6 +305,9 @@ class Topology(SpecModel):
         """
         if self.twist:
             raise SpecError.at("topology.twist", f"is set, and {what} are for plain tori", advice)
+
+    def require_rings(self, what: str) -> None:
+        """Refuse full meshes where only rings and lines are known: a torus or mesh has none."""
 
     def _parts(self) -> tuple[object, ...]:
         return self.sizes, self.wraps, self.twist, *failed_parts(self.failed_nodes, self.failed_links)

@@ -81,6 +81,7 @@ def wiring(ground: Ground) -> Wiring:
 
 def grid_fields(topology: Topology) -> dict[str, Any]:
     """A torus or mesh, for the page."""
+    topology.require_rings("pictures of links are")
     network = Network(topology)
     return {
         "sizes": topology.sizes,

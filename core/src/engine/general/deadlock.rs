@@ -200,13 +200,16 @@ pub(super) fn report(network: &Network, layout: &Layout, snapshot: &Snapshot, cy
         .iter()
         .chain(channels.first())
         .map(|channel| {
-            let port =
-                channel.arrived_along.map_or_else(|| "P".to_owned(), |direction| direction.to_string());
+            let port = channel
+                .arrived_along
+                .map_or_else(|| "P".to_owned(), |direction| shape.direction_name(direction));
             format!("{}{port} vc{}", shape.describe(channel.node), channel.channel)
         })
         .collect();
     let text = names.join(" -> ");
-    SimulationError::Deadlock(Box::new(DeadlockReport { cycle, channels, text, stuck_flits }))
+    let directions = (0..shape.directions()).map(Direction::from_index);
+    let directions = directions.map(|direction| shape.direction_name(direction)).collect();
+    SimulationError::Deadlock(Box::new(DeadlockReport { cycle, channels, text, stuck_flits, directions }))
 }
 
 fn describe(layout: &Layout, snapshot: &Snapshot, queue: usize) -> WaitingChannel {

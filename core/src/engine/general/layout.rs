@@ -119,8 +119,11 @@ pub(super) struct Layout {
     fields: Vec<u32>,
     /// Per bit of coordinates: its dimension; the number of dimensions behind the last bit.
     dimension_of_bit: [u8; 33],
+    /// Ports of the first hops in every dimension, where any is a full mesh.
+    hops: Option<Hops>,
     pub rule: ChannelRule,
-    /// Per node: directions on whose link packets go one channel up, as a set.
+    /// Per node: directions of rings and lines on whose link packets go one channel up, as a set of twice the
+    /// dimension, one more in the minus sense.
     rises: Arc<[u16]>,
     /// The same for packets that come from the processor.
     rises_first: Arc<[u16]>,
@@ -128,6 +131,40 @@ pub(super) struct Layout {
     /// Where initial lists begin.
     north: North,
     lists: Option<Lists>,
+}
+
+/// Which port leads from one coordinate to another one of the same dimension.
+#[derive(Clone, Debug)]
+struct Hops {
+    /// Per dimension: where its ports for all differences of coordinates are, at the difference 0.
+    middle: Vec<u32>,
+    port: Vec<u8>,
+    /// Per port: its number in a set of `rises`.
+    rising: Vec<u8>,
+}
+
+impl Hops {
+    fn new(shape: &Shape) -> Self {
+        let mut hops = Self { middle: Vec::new(), port: Vec::new(), rising: Vec::new() };
+        for dimension in 0..shape.dimensions() {
+            let size = shape.size(dimension);
+            hops.middle.push(hops.port.len() as u32 + size - 1);
+            // Ties at half a ring depend on the half a packet comes from, and so on the sign of the difference.
+            for place in 0..2 * size - 1 {
+                let (from, to) = (size.saturating_sub(place + 1), place.saturating_sub(size - 1));
+                let along = dimension_order::along(shape, dimension, from, to);
+                hops.port.push(along.map_or(0, |(direction, _)| direction.index() as u8));
+            }
+        }
+        let directions = (0..shape.directions()).map(Direction::from_index);
+        hops.rising = directions.map(|direction| rise(shape, direction) as u8).collect();
+        hops
+    }
+}
+
+/// The number of a direction in a set of `rises`.
+fn rise(shape: &Shape, direction: Direction) -> usize {
+    2 * shape.dimension_of(direction) + (direction.index() & 1)
 }
 
 /// A port list for every output channel.
@@ -167,7 +204,7 @@ impl Layout {
         let rule = router.channel_rule();
         let rising = |node, came| {
             let up = all().filter(|&direction| rule.rises(&shape, node, direction).on(came));
-            up.fold(0, |set, direction| set | 1 << direction.index())
+            up.fold(0, |set, direction| set | 1 << rise(&shape, direction))
         };
         let fields: Vec<u32> = (0..shape.dimensions())
             .scan(0, |next, dimension| {
@@ -215,6 +252,7 @@ impl Layout {
             queue_behind: Vec::new(),
             first_queue,
             coordinates: (0..nodes as NodeId).map(packed).collect(),
+            hops: shape.has_full().then(|| Hops::new(&shape)),
             rule,
             rises: (0..nodes as NodeId).map(|node| rising(node, Came::Underway)).collect(),
             rises_first: (0..nodes as NodeId).map(|node| rising(node, Came::Injected)).collect(),
@@ -406,9 +444,30 @@ impl Layout {
         let (channel, rises) = (self.channel_of_queue[queue], rises[self.first + node]);
         let ahead = (way ^ self.coordinates[self.first + node]) & ((1 << SIGNS) - 1);
         let dimension = u32::from(self.dimension_of_bit[ahead.trailing_zeros() as usize]);
+        if let Some(hops) = &self.hops {
+            return self.next_by(hops, node, dimension as usize, way, (channel, rises));
+        }
         let port = 2 * dimension + (way >> SIGNS >> dimension & 1);
         let rises = rises >> port & 1 == 1;
         port as usize * self.channels + usize::from(self.rule.next(channel, rises))
+    }
+
+    /// The same among full meshes, in a dimension.
+    fn next_by(
+        &self,
+        hops: &Hops,
+        node: usize,
+        dimension: usize,
+        way: RouteWord,
+        (channel, rises): (u8, u16),
+    ) -> usize {
+        if dimension == self.fields.len() {
+            return self.link_outputs + usize::from(channel);
+        }
+        let (from, to) = (self.coordinate(node, dimension), self.unpacked(way, dimension));
+        let port = hops.port[(hops.middle[dimension] + to - from) as usize];
+        let rises = rises >> (2 * dimension) >> (port & 1) & 1 == 1;
+        usize::from(port) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
     /// Where routing functions are used.
@@ -432,7 +491,7 @@ impl Layout {
             return self.link_outputs + usize::from(channel);
         }
         let rises = if queue >= self.link_queues { &self.rises_first } else { &self.rises };
-        let rises = rises[self.first + node] >> step & 1 == 1;
+        let rises = rises[self.first + node] >> self.rise_of(step.into()) & 1 == 1;
         usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
@@ -456,6 +515,9 @@ impl Layout {
         direction: Direction,
         way: RouteWord,
     ) -> (u32, Option<Direction>) {
+        if let Some(hops) = &self.hops {
+            return self.straight_by(hops, node, direction, way);
+        }
         let ahead = |dimension: usize| {
             (self.coordinate(node, dimension), self.unpacked(way, dimension), self.shape.size(dimension))
         };
@@ -475,9 +537,39 @@ impl Layout {
         (hops, turn)
     }
 
+    /// The same among full meshes.
+    fn straight_by(
+        &self,
+        hops: &Hops,
+        node: usize,
+        direction: Direction,
+        way: RouteWord,
+    ) -> (u32, Option<Direction>) {
+        let along = |dimension: usize| {
+            let (from, to) = (self.coordinate(node, dimension), self.unpacked(way, dimension));
+            let port = hops.port[(hops.middle[dimension] + to - from) as usize];
+            (from != to).then(|| (Direction::from_index(port.into()), from, to))
+        };
+        let own = self.shape.dimension_of(direction);
+        match along(own) {
+            Some((port, from, to)) if port == direction => {
+                let hops = dimension_order::along(&self.shape, own, from, to).map_or(1, |(_, hops)| hops);
+                let others = (0..self.fields.len()).filter(|&dimension| dimension != own);
+                (hops, others.filter_map(along).next().map(|(port, ..)| port))
+            }
+            _ => (1, None),
+        }
+    }
+
     /// The channel of the first hop of packets that leave a node in a direction.
     pub(super) fn first_channel(&self, node: usize, direction: usize) -> u8 {
-        self.rule.next(0, self.rises_first[self.first + node] >> direction & 1 == 1)
+        self.rule.next(0, self.rises_first[self.first + node] >> self.rise_of(direction) & 1 == 1)
+    }
+
+    /// The number of a port in a set of `rises`.
+    #[inline(always)]
+    fn rise_of(&self, port: usize) -> usize {
+        self.hops.as_ref().map_or(port, |hops| hops.rising[port].into())
     }
 
     /// The port of the first hop of a packet, in dimension order.
@@ -505,7 +597,8 @@ impl Layout {
     pub(super) fn enters_ring(&self, queue: usize, output: usize) -> bool {
         let (from, to) = (usize::from(self.port_of_queue[queue]), self.port_of_output(output));
         // Straight on, a packet leaves through the port opposite to the one it came in by.
-        to < self.directions && self.shape.wraps(to / 2) && (from == self.directions || from ^ 1 != to)
+        let wraps = |port| self.shape.wraps(self.shape.dimension_of(Direction::from_index(port)));
+        to < self.directions && wraps(to) && (from == self.directions || from ^ 1 != to)
     }
 }
 
@@ -521,16 +614,20 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fabric::Fabric, router::RouterConfig};
+    use crate::{
+        fabric::{Fabric, Factor},
+        router::RouterConfig,
+    };
 
     #[test]
     fn ways_are_those_of_dimension_order() {
-        for (sizes, wraps) in [
+        let tori = [
             (vec![6, 5], vec![true, true]),
             (vec![4, 3, 2], vec![true, false, true]),
             (vec![2, 2, 3, 2, 2, 2], vec![true; 6]),
-        ] {
-            let shape = Shape::new(&sizes, &wraps).unwrap();
+        ]
+        .map(|(sizes, wraps)| Shape::new(&sizes, &wraps).unwrap());
+        for shape in tori.into_iter().chain(products()) {
             let network = Network::new(Fabric::new(shape.clone()), RouterConfig::for_shape(&shape)).unwrap();
             let layout = Layout::new(&network);
             for (from, to) in (0..shape.nodes()).flat_map(|from| (0..shape.nodes()).map(move |to| (from, to)))
@@ -550,16 +647,23 @@ mod tests {
         }
     }
 
+    fn products() -> [Shape; 3] {
+        use Factor::{Full, Line, Ring};
+        let all = [vec![Full(8), Full(5)], vec![Ring(6), Full(4), Line(3)], vec![Full(3), Ring(5)]];
+        all.map(|factors| Shape::product(&factors).unwrap())
+    }
+
     #[test]
     fn queues_and_outputs_fit_together() {
-        let shape = Shape::torus(&[4, 4, 4]).unwrap();
-        let network = Network::new(Fabric::new(shape.clone()), RouterConfig::for_shape(&shape)).unwrap();
-        let layout = Layout::new(&network);
-        for output in 0..layout.link_outputs {
-            let queue = usize::from(layout.queue_behind[output]);
-            assert_eq!(usize::from(layout.output_before[queue]), output);
-            assert_eq!(usize::from(layout.channel_of_queue[queue]), output % layout.channels);
+        for shape in products().into_iter().chain([Shape::torus(&[4, 4, 4]).unwrap()]) {
+            let network = Network::new(Fabric::new(shape.clone()), RouterConfig::for_shape(&shape)).unwrap();
+            let layout = Layout::new(&network);
+            for output in 0..layout.link_outputs {
+                let queue = usize::from(layout.queue_behind[output]);
+                assert_eq!(usize::from(layout.output_before[queue]), output);
+                assert_eq!(usize::from(layout.channel_of_queue[queue]), output % layout.channels);
+            }
+            assert_eq!(usize::from(layout.port_of_queue[layout.processor(0)]), layout.directions);
         }
-        assert_eq!(usize::from(layout.port_of_queue[layout.processor(0)]), layout.directions);
     }
 }

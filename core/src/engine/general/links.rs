@@ -105,8 +105,9 @@ impl Links {
         let Extent { words, margin } = extent;
         let none = || Part { distance: 0, ahead: margin as isize, nodes: vec![0; words] };
         let mut links = Self { direct: none(), wrap: none(), more: Vec::new(), within: Some(margin) };
-        let stride = shape.stride(direction.dimension()) as i32;
-        let between_parts = part.len() < shape.nodes() && direction.dimension() + 1 == shape.dimensions();
+        let dimension = shape.dimension_of(direction);
+        let stride = (shape.stride(dimension) * shape.step_of(direction)) as i32;
+        let between_parts = part.len() < shape.nodes() && dimension + 1 == shape.dimensions();
         for (own, node) in part.enumerate() {
             let Some(other) = shape.neighbour(node as NodeId, direction) else { continue };
             let mut distance = other as i32 - node as i32;
@@ -187,7 +188,10 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{Planes, Words};
+    use crate::{
+        bits::{Planes, Words},
+        fabric::Factor,
+    };
 
     #[test]
     fn planes_shift_as_the_links_lead() {
@@ -200,6 +204,9 @@ mod tests {
             Shape::twisted(&[4, 8]),
             Shape::twisted(&[4, 8, 8]),
             Shape::twisted(&[2, 4, 4, 2]),
+            Shape::product(&[Factor::Full(8), Factor::Full(9)]),
+            Shape::product(&[Factor::Ring(5), Factor::Full(6), Factor::Line(3)]),
+            Shape::product(&[Factor::Line(70), Factor::Full(5)]),
         ];
         for shape in shapes.map(Result::unwrap) {
             let words = shape.nodes().div_ceil(64).next_multiple_of(8);

@@ -213,11 +213,19 @@ impl General {
         let longest = self.check(workload)?;
         let guided = explicit_routes::by_dimension_order(&self.network, workload);
         let workload = guided.as_ref().unwrap_or(workload);
-        if self.network.fabric().shape().is_twisted() {
+        let shape = self.network.fabric().shape();
+        let several = matches!(&division, Division::Rank(rank) if rank.ranks > 1);
+        if shape.has_full() && options.throttle.claims().signals {
+            return Err(SimulationError::FullLines(options.throttle));
+        }
+        if several && shape.has_full() {
+            return Err(SimulationError::FullRanks);
+        }
+        if shape.is_twisted() {
             if options.throttle.claims().signals {
                 return Err(SimulationError::TwistedLines(options.throttle));
             }
-            if matches!(&division, Division::Rank(rank) if rank.ranks > 1) {
+            if several {
                 return Err(SimulationError::TwistedRanks);
             }
         }

@@ -1,6 +1,6 @@
 //! What an output channel knows of the queues of its router, in one integer.
 
-use crate::save::Plain;
+use crate::{router::MAX_QUEUES, save::Plain};
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
 /// An output channel: the queues that request it (one bit each, in the order of its port list, the
@@ -182,6 +182,7 @@ macro_rules! record {
 }
 record!(u32, 24, 5, u64);
 record!(u128, 112, 8, u128);
+const _: () = assert!(MAX_QUEUES <= u128::REQUESTS, "the widest record has room for all queues");
 
 /// Planes of a block of which any bit may be set; all others are clear. What is not set costs
 /// nothing.

@@ -60,8 +60,10 @@ pub(super) struct Parts<V: Vector, R: Record> {
 pub(super) fn divide(layout: &Layout, parts: usize) -> Vec<Range<usize>> {
     let rows = layout.shape.size(layout.shape.dimensions() - 1) as usize;
     let row = layout.nodes / rows;
-    // On a twisted torus rows are not next to those before and behind them alone.
-    let parts = if layout.shape.is_twisted() { 1 } else { parts.clamp(1, rows) };
+    // On a twisted torus rows are not next to those before and behind them alone; links of full meshes are not told
+    // to other parts.
+    let whole = layout.shape.is_twisted() || layout.shape.has_full();
+    let parts = if whole { 1 } else { parts.clamp(1, rows) };
     (0..parts).map(|part| part * rows / parts * row..(part + 1) * rows / parts * row).collect()
 }
 

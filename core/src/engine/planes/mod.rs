@@ -62,6 +62,9 @@ pub enum Unsupported {
     /// More than two dimensions.
     #[error("planes cover one and two dimensions, not {0}")]
     Dimensions(usize),
+    /// Dimensions that are full meshes.
+    #[error("planes cover tori and meshes, not full meshes")]
+    Full,
     /// A twisted torus.
     #[error("planes cover no twisted tori")]
     Twist,
@@ -148,6 +151,9 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     }
     if shape.is_twisted() {
         return Err(Unsupported::Twist);
+    }
+    if shape.has_full() {
+        return Err(Unsupported::Full);
     }
     if !network.fabric().is_healthy() {
         return Err(Unsupported::Failures);

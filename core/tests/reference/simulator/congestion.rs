@@ -371,7 +371,7 @@ impl Simulator<'_> {
         }
         let direction = way[0].0;
         let crosses = self.wraps_around(node, direction);
-        let channel = usize::from(flit.crossed[direction / 2] || crosses);
+        let channel = usize::from(flit.crossed[self.sides[direction].0] || crosses);
         outputs[direction][channel].owner.is_none().then_some((direction, channel))
     }
 

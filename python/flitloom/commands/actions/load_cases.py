@@ -116,18 +116,19 @@ def cases(compared: Compared, packets: Packets, router: Router, tables: str | No
         # As that paper generates its packets (Eq. 1).
         traffic.setdefault("process", "gap")
     of_router = _some(given, "model", "preset", "latency")
-    has_switches = compared.graph is not None or compared.network is not None
-    if has_switches:
+    table_file = None if tables is None else Path(tables)
+    of_switches = options.has_switches(compared.graph, compared.network, table_file, router.model)
+    if of_switches:
         of_router.setdefault("model", "pipelined")
     options.merge(fields, {"router": of_router} if of_router else {})
     options.merge(fields, _some(given, "seed"))
-    if has_switches:
-        topology = options.switches_fields(
-            compared.graph, compared.network, compared.fail, None if tables is None else Path(tables)
-        )
+    if of_switches:
+        topology = options.switches_fields(compared.graph, compared.network, compared.fail, table_file)
         tables = None
     else:
-        topology = options.topology_fields(None, None, compared.wrap, compared.fail, compared.twist)
+        topology = options.topology_fields(
+            None, None, compared.wrap, compared.fail, compared.twist, compared.network
+        )
     options.merge(fields, {"topology": topology} if topology else {})
     for setting in router.settings or []:
         change(fields, setting)

@@ -3,7 +3,12 @@
 from flitloom.commands.options.grouped import grouped
 from flitloom.commands.options.groups import Grid, Router, Run, Traffic
 from flitloom.commands.options.made import Group, shown
-from flitloom.commands.options.network import sizes_of_fabric, switches_fields, topology_fields
+from flitloom.commands.options.network import (
+    has_switches,
+    sizes_of_fabric,
+    switches_fields,
+    topology_fields,
+)
 from flitloom.commands.options.parts import given, merge, part, read_time, whole_numbers
 from flitloom.commands.options.refusing import refuse, typed
 from flitloom.commands.options.shared import (
@@ -74,6 +79,7 @@ __all__ = [
     "Wrap",
     "given",
     "grouped",
+    "has_switches",
     "merge",
     "one_of",
     "part",

@@ -8,6 +8,7 @@ from typing import Any
 
 from flitloom.errors import SpecError
 from flitloom.spec.failed import read_failed
+from flitloom.spec.families import is_family
 
 
 def topology_fields(
@@ -51,6 +52,17 @@ def topology_fields(
     if twist:
         fields["twist"] = True
     return fields | read_failed(fail or [])
+
+
+def has_switches(graph: Path | None, network: str | None, tables: Path | None, model: str | None) -> bool:
+    """Whether options name a network of switches with hosts: a graph, a family or, pipelined, a product.
+
+    >>> has_switches(None, "full4 x ring3", None, None), has_switches(None, "full4", None, "pipelined")
+    (False, True)
+    """
+    if graph is not None or network is None:
+        return graph is not None
+    return is_family(network) or tables is not None or model == "pipelined"
 
 
 def switches_fields(

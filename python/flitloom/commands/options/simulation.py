@@ -10,7 +10,7 @@ import typer
 
 from flitloom.commands.options.groups import Grid, Router, Run, Traffic
 from flitloom.commands.options.made import Group
-from flitloom.commands.options.network import switches_fields
+from flitloom.commands.options.network import has_switches, switches_fields, topology_fields
 from flitloom.commands.options.parts import merge
 from flitloom.commands.options.shared import Html, Json, Switches
 from flitloom.errors import SpecError, show
@@ -228,7 +228,8 @@ class Simulated:
     @property
     def has_switches(self) -> bool:
         """Whether the network is one of switches with hosts."""
-        return self.brought.graph is not None or self.brought.network is not None
+        brought = self.brought
+        return has_switches(brought.graph, brought.network, brought.tables, self.router.model)
 
     def check_outputs(self) -> None:
         """Refuse what cannot be written before anything is done."""
@@ -243,10 +244,15 @@ class Simulated:
         if kind:
             traffic["kind"] = self.traffic.kind()
         topology, router = self.grid.fields(), self.router.given()
+        brought = self.brought
         if self.has_switches:
-            brought = self.brought
             topology = switches_fields(brought.graph, brought.network, self.grid.fail, brought.tables)
             router.setdefault("model", "pipelined")
+        elif brought.network is not None:
+            grid = self.grid
+            topology = topology_fields(
+                grid.torus, grid.mesh, grid.wrap, grid.fail, grid.twist, brought.network
+            )
         changes = {"topology": topology, "router": router, "traffic": traffic}
         merge(fields, {name: part for name, part in changes.items() if part})
         self.run.apply(fields)

@@ -1,0 +1,119 @@
+"""Products of rings, lines and full meshes as networks of one-cycle routers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationInfo, model_validator
+
+from flitloom._core import LIMITS
+from flitloom.errors import SpecError
+from flitloom.spec.base import problem
+from flitloom.spec.factors import Factor, factors_of
+from flitloom.spec.product import Product, checked_network
+from flitloom.spec.topology import Topology
+
+
+class Factored(Topology):
+    """A product whose routers are simulated; what `Product` becomes in a `Network` of one-cycle routers.
+
+    Parameters
+    ----------
+    network : str
+        The factors, x first, as ``full8 x ring4``.
+    failed_nodes, failed_links
+        As in `Topology`.
+
+    Examples
+    --------
+    >>> from flitloom.spec.factored import Factored
+    >>> product = Factored(network="full8 x ring4")
+    >>> product.nodes, product.full, product.wraps
+    (32, (True, False), (False, True))
+    """
+
+    network: str
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            network: str,
+            failed_nodes: Iterable[int | str] = (),
+            failed_links: Iterable[Any] = (),
+        ) -> None: ...
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_nodes(cls, data: Any, info: ValidationInfo) -> Any:
+        if not isinstance(data, Mapping):
+            return data
+        network = checked_network(data.get("network"), info)
+        factors = factors_of(network)
+        for factor in factors:
+            if factor.width > 1:
+                raise problem(
+                    f"{factor}: parallel links are not known with routers of one cycle",
+                    f"write {factor.kind}{factor.size}, or give router.model = pipelined",
+                )
+        links = sum(_links(factor) for factor in factors)
+        if links > LIMITS["directions"]:
+            raise problem(f"{network}: {links} links per router; at most {LIMITS['directions']} are possible")
+        fields = {"sizes": tuple(factor.size for factor in factors), "wrap": None, "twist": False}
+        return {**data, **fields, "kind": "mesh", "network": network}
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The dimensions."""
+        return factors_of(self.network)
+
+    @property
+    def wraps(self) -> tuple[bool, ...]:
+        """Whether each dimension is a ring (never for size 2)."""
+        return tuple(factor.kind == "ring" and factor.size > 2 for factor in self.factors)
+
+    @property
+    def full(self) -> tuple[bool, ...]:
+        """Whether each dimension is a full mesh (of size 2 it is a line)."""
+        return tuple(factor.kind == "full" and factor.size > 2 for factor in self.factors)
+
+    def require_rings(self, what: str) -> None:
+        """Refuse full meshes where only rings and lines are known.
+
+        Raises
+        ------
+        SpecError
+            A dimension is a full mesh.
+        """
+        if any(self.full):
+            raise SpecError.at("network", f"{self.network} is a product, and {what} for tori and meshes")
+
+    def require_plain(self, what: str, advice: str = "") -> None:
+        """Refuse full meshes where only tori and meshes are known."""
+        super().require_plain(what, advice)
+        self.require_rings(f"{what} are")
+
+    def _parts(self) -> tuple[object, ...]:
+        return *super()._parts(), self.full
+
+    def __str__(self) -> str:
+        failed = len(self.failed_nodes) + len(self.failed_links)
+        return self.network + (f" with {failed} failed parts" if failed else "")
+
+
+def _links(factor: Factor) -> int:
+    """Directions of links of a dimension: in a full mesh two for every distance up to half its size."""
+    return 2 * (factor.size // 2) if factor.kind == "full" else 2
+
+
+def factored(product: Product) -> Factored:
+    """A product as a network of one-cycle routers.
+
+    >>> import flitloom as fl
+    >>> print(factored(fl.Product("full8 x full8")))
+    full8 x full8
+    """
+    failed = product.failed_nodes, product.failed_links
+    return Factored(network=product.network, failed_nodes=failed[0], failed_links=failed[1])
