@@ -2,10 +2,10 @@
 
 use crate::errors::spec_error;
 use flitloom_core::{
-    fabric::{self, Graph, Grid, Lattice},
+    fabric::{self, FatTree, Graph, Grid, Lattice},
     forwarding::{
         self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
-        LevelReader, MAX_LANES, Mode, SERVICE_LEVELS,
+        LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads, methods::METHODS,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -54,6 +54,17 @@ pub fn recognise<'py>(
     facts.set_item("misfits", found.misfits)?;
     facts.set_item("swaps", found.swaps.iter().map(|swap| swap.to_vec()).collect::<Vec<_>>())?;
     Ok(Some(facts))
+}
+
+/// Level of every switch of a fat tree, and its switches with hosts in order; `None` for other fabrics.
+#[pyfunction]
+pub fn recognise_fat_tree(
+    py: Python<'_>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'_, u32>,
+) -> PyResult<Option<(Vec<u16>, Vec<u32>)>> {
+    let graph = graph(py, hosts, &cables)?;
+    Ok(py.detach(|| FatTree::of(&graph)).map(|tree| (tree.levels, tree.order)))
 }
 
 pub fn graph(py: Python<'_>, hosts: Vec<u32>, cables: &PyReadonlyArray2<'_, u32>) -> PyResult<Graph> {
@@ -119,8 +130,11 @@ pub fn forward<'py>(
     tries: u64,
     slack: f64,
     reversible: bool,
+    method: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
+    let method =
+        method.and_then(|name| METHODS.iter().map(|method| method.name).find(|&known| known == name));
     let mode = match mode {
         None => None,
         Some("portable") => Some(Mode::Portable),
@@ -131,7 +145,7 @@ pub fn forward<'py>(
     };
     let old: Option<Vec<u32>> = old.map(|old| entries(&old));
     let demand = demand.map(counted);
-    let made = py.detach(|| {
+    let (made, shifts) = py.detach(|| {
         let order = dimension_order(&graph, grid);
         let made = forwarding::forward(
             &graph,
@@ -139,12 +153,14 @@ pub fn forward<'py>(
             roots,
             old.as_deref(),
             demand.as_ref(),
-            ForwardingRequest { mode, lanes, tries, slack, reversible },
+            ForwardingRequest { method, mode, lanes, tries, slack, reversible },
         );
+        let tree = if order.is_none() { FatTree::of(&graph) } else { None };
+        let shifts = tree.map(|tree| ShiftLoads::of(&graph, &tree, &made.table));
         if extra.is_empty() {
-            return made;
+            return (made, shifts);
         }
-        forwarding::extend(&graph, order.as_ref(), made, &extra, lanes, tries)
+        (forwarding::extend(&graph, order.as_ref(), made, &extra, lanes, tries), shifts)
     });
     let switches = graph.switches();
     let facts = PyDict::new(py);
@@ -166,6 +182,8 @@ pub fn forward<'py>(
     facts.set_item("bound", bound_facts(py, &made.bound)?)?;
     facts.set_item("balanced", made.balanced)?;
     facts.set_item("short_of_lanes", made.short_of_lanes)?;
+    facts.set_item("method", made.method)?;
+    facts.set_item("shifts", shifts.map(|found| (found.mean, found.worst, found.shifts)))?;
     Ok(facts)
 }
 

@@ -5,6 +5,7 @@ use crate::errors::spec_error;
 use flitloom_core::{
     bits::InstructionSet,
     collective::CollectiveKind,
+    forwarding::methods::METHODS,
     genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
     router::{ChannelScheme, FlowControl, North, ProcessorQueues, Variant},
@@ -31,12 +32,13 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
-    let lists: [(&str, Vec<&str>); 27] = [
+    let lists: [(&str, Vec<&str>); 28] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
         ("beginnings", names::all(&Beginning::NAMES)),
         ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
         ("datelines", names::all(&Datelines::NAMES)),
         ("flow_controls", names::all(&FlowControl::NAMES)),
+        ("forwarding_methods", METHODS.iter().map(|method| method.name).collect()),
         ("instruction_sets", InstructionSet::ALL.map(InstructionSet::name).to_vec()),
         ("interval_limits", names::all(&IntervalLimit::NAMES)),
         ("norths", names::all(&North::NAMES)),

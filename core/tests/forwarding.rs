@@ -1,7 +1,7 @@
 //! Balance and lanes of tables by destination.
 
 use flitloom_core::engine::pipelined::{Lanes, Options, Place, Setup, Simulation, Spot, Stop, Switched};
-use flitloom_core::fabric::{Direction, Graph, Grid, NodeId, Shape};
+use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
 use flitloom_core::forwarding::*;
 use flitloom_core::traffic::{Packet, PacketList, Workload};
 use proptest::prelude::*;
@@ -166,21 +166,65 @@ fn no_fabric_is_refused_for_want_of_lanes() {
     }
 }
 
-/// Three levels of switches with `arity` ports; hosts hang off the lowest.
-#[test]
-fn a_fat_tree_is_balanced_perfectly() {
-    let half = 4_u32;
+/// Three levels of switches with 8 ports whose numbers are drawn at random, less some cables; hosts hang off the lowest.
+fn fat_tree(seed: u64, lost: usize) -> (Graph, Vec<u32>) {
+    let (half, mut state) = (4_u32, seed);
+    let mut number: Vec<u32> = (0..80).collect();
+    (1..80).rev().for_each(|place| number.swap(place, draw(&mut state, place + 1)));
     let mut ends = Vec::new();
     for (pod, low, high) in (0..64 * 2).map(|n| (n / 16, n / 4 % 4, n % 4)) {
-        ends.push((pod * half + low, 32 + pod * half + high));
-        ends.push((32 + pod * half + high, 64 + high * half + low));
+        ends.push((number[(pod * half + low) as usize], number[(32 + pod * half + high) as usize]));
+        ends.push((number[(32 + pod * half + high) as usize], number[(64 + high * half + low) as usize]));
     }
-    let hosts: Vec<u32> = (0..80).map(|switch| if switch < 32 { half } else { 0 }).collect();
-    let graph = Graph::new(hosts, &ends).unwrap();
-    let roots = (0..128).map(|host| host / half).collect();
-    let made = forward(&graph, None, roots, None, None, ForwardingRequest::default());
-    let largest = made.table.loads(&graph).into_iter().max();
-    assert_eq!((largest, made.bound.value, made.lanes.lanes), (Some(124), 124, 1));
+    for _ in 0..lost {
+        ends.swap_remove(draw(&mut state, ends.len()));
+    }
+    let mut hosts = vec![0; 80];
+    number[..32].iter().for_each(|&leaf| hosts[leaf as usize] = half);
+    let roots = number[..32].iter().flat_map(|&leaf| [leaf; 4]).collect();
+    (Graph::new(hosts, &ends).unwrap(), roots)
+}
+
+#[test]
+fn a_fat_tree_is_balanced_perfectly_for_all_pairs_and_for_shifts() {
+    for seed in 1..4 {
+        let (graph, roots) = fat_tree(seed, 0);
+        let tree = FatTree::of(&graph).unwrap();
+        assert_eq!(tree.sizes(), [32, 32, 16]);
+        let made = forward(&graph, None, roots.clone(), None, None, ForwardingRequest::default());
+        let largest = made.table.loads(&graph).into_iter().max();
+        assert_eq!((largest, made.bound.value, made.lanes.lanes, made.method), (Some(124), 124, 1, "ftree"));
+        let shifts = ShiftLoads::of(&graph, &tree, &made.table);
+        assert_eq!((shifts.mean, shifts.worst, shifts.shifts), (1.0, 1, 127));
+        // Balance alone knows no shifts.
+        let request = ForwardingRequest { method: Some("balanced"), ..ForwardingRequest::default() };
+        let other = forward(&graph, None, roots, None, None, request);
+        assert!(ShiftLoads::of(&graph, &tree, &other.table).mean > 2.0);
+    }
+}
+
+#[test]
+fn fat_trees_less_some_cables_keep_to_one_lane_and_near_the_bound() {
+    for seed in 1..12 {
+        let (graph, roots) = fat_tree(seed, 5);
+        let made = forward(&graph, None, roots, None, None, ForwardingRequest::default());
+        let levels = made.lanes.host_levels(&graph);
+        let verdict = check(&graph, &made.table, Some(&levels), &made.lanes.rule(&graph));
+        assert_eq!((verdict.cycle.len(), verdict.unreachable, verdict.lanes), (0, 0, 1));
+        assert_eq!(made.method, "ftree");
+        assert!(20 * verdict.max_load() <= 21 * made.bound.value, "{seed}: {}", verdict.max_load());
+        let shifts = ShiftLoads::of(&graph, &FatTree::of(&graph).unwrap(), &made.table);
+        assert!(shifts.mean < 3.3, "{}", shifts.mean);
+    }
+}
+
+#[test]
+fn what_is_no_fat_tree_is_not_taken_for_one() {
+    assert!(FatTree::of(&torus(&[4, 4], &[], &[]).0).is_none());
+    // A ring with hosts at every second switch: far leaves have no common ancestor.
+    let ring: Vec<(u32, u32)> = (0..12).map(|n| (n, (n + 1) % 12)).collect();
+    let hosts: Vec<u32> = (0..12).map(|n| 1 - n % 2).collect();
+    assert!(FatTree::of(&Graph::new(hosts, &ring).unwrap()).is_none());
 }
 
 #[test]

@@ -363,6 +363,9 @@ def first_to_tell() -> bool: ...
 def recognise(
     switches: int, cables: NDArray[np.uint32], sizes: Sequence[int] | None
 ) -> dict[str, Any] | None: ...
+def recognise_fat_tree(
+    hosts: Sequence[int], cables: NDArray[np.uint32]
+) -> tuple[list[int], list[int]] | None: ...
 def forward(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],
@@ -376,6 +379,7 @@ def forward(
     tries: int,
     slack: float,
     reversible: bool,
+    method: str | None,
 ) -> dict[str, Any]: ...
 def repair_forwarding(
     hosts: Sequence[int],

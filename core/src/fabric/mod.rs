@@ -3,6 +3,7 @@
 mod direction;
 mod factor;
 mod failures;
+mod fat_tree;
 mod graph;
 mod grid;
 mod lattice;
@@ -16,6 +17,7 @@ pub mod walk;
 pub use direction::{Direction, Sign};
 pub use factor::{Factor, MAX_DIRECTIONS};
 pub use failures::Fabric;
+pub use fat_tree::FatTree;
 pub use graph::{Graph, MAX_PORTS, UNREACHABLE};
 pub use grid::Grid;
 pub use lattice::Lattice;

@@ -43,14 +43,14 @@ pub fn extend(
         let roots: Vec<u32> = layer.iter().map(|&place| made.table.roots[extra[place] as usize]).collect();
         let mut table = Forwarding::spread_over(graph, roots, used.clone());
         let target = made.bound.value;
-        let effort = Effort { exception: 0.1, tries, enough: target, longer: false };
+        let effort = Effort { exception: 0.1, tries, enough: target, longer: false, gently: false };
         balance(graph, &mut table, target, order, effort);
         used.iter_mut().zip(table.loads(graph)).for_each(|(used, load)| *used += load);
         for (row, &place) in layer.iter().enumerate() {
             rows[place * switches..(place + 1) * switches].copy_from_slice(table.row(row));
         }
     }
-    let LanedForwarding { table, lanes: chosen, bound, balanced, short_of_lanes, other } = made;
+    let LanedForwarding { table, lanes: chosen, method, bound, balanced, short_of_lanes, other } = made;
     let (table, lanes) = fit_rows(graph, table, order, chosen, extra, &rows, lanes);
-    LanedForwarding { table, lanes, bound, balanced, short_of_lanes, other }
+    LanedForwarding { table, lanes, method, bound, balanced, short_of_lanes, other }
 }

@@ -105,7 +105,7 @@ impl Shared {
         attempts.iter().find_map(|&exception| {
             let mut table = self.start.clone();
             if let Some(exception) = exception {
-                let effort = Effort { exception, tries: request.tries, enough, longer: false };
+                let effort = Effort { exception, tries: request.tries, enough, longer: false, gently: false };
                 balance(graph, &mut table, target, order, effort);
             }
             let load = table.loads(graph).into_iter().max().unwrap_or(0);

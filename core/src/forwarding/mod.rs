@@ -11,12 +11,14 @@ mod fallback;
 mod lanes;
 mod levels;
 mod lines;
+pub mod methods;
 mod order;
 mod prices;
 mod repair;
 mod request;
 mod route;
 mod search;
+mod shifts;
 mod table;
 
 pub use bounds::{CutBound, bound};
@@ -34,6 +36,7 @@ pub use repair::{Before, Repaired, repair};
 pub use request::{ForwardingRequest, Mode};
 pub use route::{LanedForwarding, forward};
 pub use search::{Effort, balance};
+pub use shifts::ShiftLoads;
 pub use table::{Forwarding, NO_CHANNEL};
 
 /// Service levels an InfiniBand packet can carry.

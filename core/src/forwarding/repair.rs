@@ -97,7 +97,7 @@ pub fn repair(
     if let Some(demand) = demand {
         table = table.with_demand(demand.pairs.clone());
     }
-    let effort = Effort { exception: 0.0, tries: request.tries, enough, longer: false };
+    let effort = Effort { exception: 0.0, tries: request.tries, enough, longer: false, gently: false };
     let best = levels.clone();
     let mut keeper = Keeper { mixture, old: before.next, levels, rounds: &rounds, lanes, moves: false, best };
     // Service levels change only where entries alone do not do.

@@ -14,6 +14,8 @@ pub enum Mode {
 /// What is asked of tables.
 #[derive(Clone, Copy, Debug)]
 pub struct ForwardingRequest {
+    /// The name of a method in [`METHODS`](super::methods::METHODS); `None` for the first that suits the fabric.
+    pub method: Option<&'static str>,
     /// How lanes may be chosen; `None` takes constant lanes where the largest load is at most 10 % above that of
     /// tables balanced before lanes were chosen, or of tables of the switches.
     pub mode: Option<Mode>,
@@ -29,6 +31,6 @@ pub struct ForwardingRequest {
 
 impl Default for ForwardingRequest {
     fn default() -> Self {
-        Self { mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0, reversible: false }
+        Self { method: None, mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0, reversible: false }
     }
 }

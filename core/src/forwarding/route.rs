@@ -3,6 +3,7 @@
 use super::demand::{first_bound, tight_bound};
 use super::fallback::Fallback;
 use super::lanes::MANY;
+use super::methods::{self, Start};
 use super::{
     CutBound, Demand, DimensionOrder, Effort, Forwarding, ForwardingRequest, Mode, PairLanes, balance, lane,
 };
@@ -15,6 +16,8 @@ pub struct LanedForwarding {
     pub table: Forwarding,
     /// Levels and lanes.
     pub lanes: PairLanes,
+    /// The method they were made by.
+    pub method: &'static str,
     /// The lower bound.
     pub bound: CutBound,
     /// Largest load of the tables that were balanced before anybody asked for lanes.
@@ -49,6 +52,8 @@ impl Made {
 /// and balance does not need them. With `demand` only its pairs count in loads and in the bound; all others
 /// are served, too, within the same lanes.
 ///
+/// A method of the request that does not suit the fabric gives way to the default.
+///
 /// ```
 /// use flitloom_core::{fabric::Graph, forwarding::{ForwardingRequest, forward}};
 /// let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])?;
@@ -65,10 +70,7 @@ pub fn forward(
     request: ForwardingRequest,
 ) -> LanedForwarding {
     let least = first_bound(graph, order, &roots, demand);
-    let mut start = match order {
-        Some(order) => order.start(graph, roots),
-        None => Forwarding::spread(graph, roots),
-    };
+    let (method, Start { table: mut start, gently }) = methods::start(request.method, graph, order, &roots);
     if let Some(old) = old {
         start.adopt(graph, old);
     }
@@ -85,7 +87,7 @@ pub fn forward(
     let balanced = |start: &Forwarding, bound: &CutBound, (exception, longer): (f64, bool)| {
         let enough = (bound.value as f64 * (1.0 + request.slack)).floor() as u64;
         let mut table = start.clone();
-        let effort = Effort { exception, tries: request.tries, enough, longer };
+        let effort = Effort { exception, tries: request.tries, enough, longer, gently };
         balance(graph, &mut table, bound.value, order, effort);
         let load = table.loads(graph).into_iter().max().unwrap_or(0);
         (table, load)
@@ -149,5 +151,13 @@ pub fn forward(
     // The bound is the one that the check of these tables finds.
     let bound =
         if load == balanced_load && old.is_none() { bound } else { tight_bound(graph, least, demand, load) };
-    LanedForwarding { table, lanes, bound, balanced: balanced_load, short_of_lanes, other }
+    LanedForwarding {
+        table,
+        lanes,
+        method: method.name,
+        bound,
+        balanced: balanced_load,
+        short_of_lanes,
+        other,
+    }
 }

@@ -17,6 +17,8 @@ pub struct Effort {
     pub enough: u64,
     /// Whether ways may grow longer where nothing else helps.
     pub longer: bool,
+    /// Whether only entries of channels above what is good enough are pointed elsewhere.
+    pub gently: bool,
 }
 
 /// Lowers the largest load of a table towards `target`; ways grow no longer unless that is the only way to it.
@@ -48,7 +50,7 @@ pub(super) fn balance_guarded<'a>(
     let mut search = Search::new(graph, table, order, effort);
     search.guard = guard;
     let target = target.max(1);
-    if order.is_none() && search.guard.is_none() {
+    if order.is_none() && search.guard.is_none() && !effort.gently {
         for power in [2, 4, 8, 16, 32, 64] {
             search.price(target, power);
             search.sweep(0, 0);
@@ -57,8 +59,8 @@ pub(super) fn balance_guarded<'a>(
     }
     let enough = effort.enough.max(target);
     search.run(target, enough);
-    if order.is_none() && search.guard.is_none() && search.best_load > enough && table.next.len() <= ANNEALED
-    {
+    let small = table.next.len() <= ANNEALED && !effort.gently;
+    if order.is_none() && search.guard.is_none() && search.best_load > enough && small {
         let mut warm = Search::new(graph, &search.best, order, effort);
         warm.anneal(target, enough);
         search = warm;
@@ -219,7 +221,7 @@ impl<'a> Search<'a> {
                 return;
             }
             let large = self.table.next.len() > LARGE;
-            if self.guard.is_some() || large && self.best_load <= target + 2 {
+            if self.guard.is_some() || self.effort.gently || large && self.best_load <= target + 2 {
                 return;
             }
             self.price(target, 8);
@@ -494,7 +496,7 @@ mod tests {
             .collect();
         let graph = Graph::new(vec![1; 36], &cables).unwrap();
         let mut table = Forwarding::spread(&graph, (0..36).collect());
-        let effort = Effort { exception: 0.0, tries: 12_000_000, enough: 6, longer: true };
+        let effort = Effort { exception: 0.0, tries: 12_000_000, enough: 6, longer: true, gently: false };
         balance(&graph, &mut table, bound(&graph, None).value, None, effort);
         assert!(table.is_shortest(&graph));
         // A pair of neighbours and five of others, each over two channels: nothing is left to spare.

@@ -84,7 +84,13 @@ class OfFabric(Group):
 class Sought(Group):
     """Which tables are made, and for whom."""
 
-    method: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "balanced"
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"One of {', '.join(METHODS)}; balanced by default. With --fabric: "
+            f"{' or '.join(LISTS['forwarding_methods'])}; by default the first of them that suits the fabric."
+        ),
+    ] = None
     fail: Annotated[
         list[str] | None,
         typer.Option(

@@ -42,6 +42,7 @@ itself but always takes the same of two equally long ways round a ring:
     opensm -R torus-2QoS,no_fallback --torus_config torus-2QoS.conf -Q
 """
 
+_ORDER = "host-order.txt    hosts in the order of the tree, in which ranks shift without conflicts\n"
 _PATHS = "path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c)"
 _POLICY = "\nqos-policy.conf   the same levels as a QoS policy of OpenSM (-Y)"
 
@@ -68,6 +69,7 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
         load += _TORUS_2QOS if configured else ""
     update = f"From the tables before: {tables.update.describe()}.\n\n" if tables.update else ""
     price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
+    order = _ORDER if tables.recognition.order else ""
     levels = (_PATHS + (_POLICY if policy else "") + "\n") if tables.levels.any() else ""
     return f"""{first}{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
@@ -78,7 +80,7 @@ opensm-lfts.dump  out port by switch and destination LID
 {levels}slvl.txt          lanes by switch, port in and port out, a digit per service level (ibdmchk -d)
 sl2vl.dump        the same in the form of opensm-sl2vl.dump
 report.json       load, bound, lanes
-"""
+{order}"""
 
 
 def _question(tables: SubnetTables) -> str:

@@ -1,7 +1,8 @@
-"""What a fabric is: a torus, a mesh, a twisted torus, or just a graph."""
+"""What a fabric is: a torus, a mesh, a twisted torus, a fat tree, or just a graph."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from flitloom.fabric.model import Subnet
 from flitloom.notebook import fields_html
 
 _DIMENSIONS = "xyzuvw"
+#: Level of a switch that no cable joins to a fat tree.
+_APART = 65535
 
 
 @dataclass(frozen=True)
@@ -21,16 +24,16 @@ class Recognition:
     Attributes
     ----------
     kind : str
-        ``torus``, ``mesh``, ``twisted`` or ``graph``.
+        ``torus``, ``mesh``, ``twisted``, ``fat tree`` or ``graph``.
     sizes : tuple of int
-        Switches along every dimension; empty for a graph.
+        Switches along every dimension, of a fat tree on every level from the leaves up; empty for a graph.
     wraps : tuple of bool
         Whether each dimension closes to rings.
     closed : tuple of tuple of int
         Displacements that lead back to where they begin, and generate all that do: of a torus its sizes,
         dimension by dimension.
     coordinates : tuple of tuple of int
-        Of every switch; empty for a graph.
+        Of every switch; empty for a fat tree or a graph.
     missing_switches : tuple
         Coordinates where no switch stands.
     missing_cables : tuple of (int, int)
@@ -39,6 +42,10 @@ class Recognition:
         Cables that join switches which are no neighbours.
     swaps : tuple of (int, int)
         Pairs of misfits that exchanged an end.
+    levels : tuple of int
+        Level of every switch of a fat tree, 0 for leaves; 65535 for one that no cable joins to it.
+    order : tuple of int
+        Switches of a fat tree that have hosts, neighbours in the tree side by side.
     """
 
     subnet: Subnet
@@ -51,10 +58,12 @@ class Recognition:
     misfits: tuple[int, ...] = ()
     swaps: tuple[tuple[int, int], ...] = ()
     closed: tuple[tuple[int, ...], ...] = ()
+    levels: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
 
     def grid(self) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
-        """Sizes, closed ways and coordinates for dimension order; none for graphs."""
-        if self.kind == "graph":
+        """Sizes, closed ways and coordinates for dimension order; none without coordinates."""
+        if not self.coordinates:
             return None
         return (
             list(self.sizes),
@@ -77,6 +86,8 @@ class Recognition:
         count = len(self.subnet.switches)
         if self.kind == "graph":
             return f"a graph of {count} switches and {len(self.subnet.cables)} cables"
+        if self.kind == "fat tree":
+            return self._describe_fat_tree()
         sizes = "x".join(map(str, self.sizes))
         rings = [_DIMENSIONS[n] for n, wrap in enumerate(self.wraps) if wrap]
         name = {"torus": "torus", "mesh": "mesh", "twisted": "twisted torus"}[self.kind]
@@ -96,6 +107,37 @@ class Recognition:
         if other := len(self.misfits) - 2 * len(self.swaps):
             text += f"; {_count(other, 'cable joins', 'cables join')} switches that are no neighbours"
         return text
+
+    def _describe_fat_tree(self) -> str:
+        """Levels, and how many cables some switches lack beside others of their level."""
+        levels = " + ".join(map(str, self.sizes))
+        text = f"a fat tree of {levels} switches, leaves first, and {len(self.subnet.cables)} cables"
+        lacking = sum(most - has for _, has, most in self.uneven())
+        return text + (f", {_count(lacking, 'cable', 'cables')} up missing" if lacking else "")
+
+    def uneven(self) -> list[tuple[int, int, int]]:
+        """Switches of a fat tree with fewer cables up than most of their level, and both numbers."""
+        if not self.levels:
+            return []
+        up = Counter[int]()
+        for cable in self.subnet.cables:
+            up[min((cable.a, cable.b), key=self.levels.__getitem__)] += 1
+        usual = {
+            level: Counter(up[s] for s, at in enumerate(self.levels) if at == level).most_common(1)[0][0]
+            for level in range(len(self.sizes))
+        }
+        return [
+            (switch, up[switch], usual[level])
+            for switch, level in enumerate(self.levels)
+            if up[switch] < usual.get(level, 0)
+        ]
+
+    def host_order(self) -> list[int]:
+        """Hosts of a fat tree in the order in which shift permutations are free of conflicts."""
+        at: dict[int, list[int]] = {}
+        for index, host in enumerate(self.subnet.hosts):
+            at.setdefault(host.switch, []).append(index)
+        return [host for switch in self.order for host in at[switch]]
 
     def swap_lines(self) -> list[str]:
         """One line per pair of swapped cables: which ports, and how to mend it."""
@@ -117,7 +159,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition:
-    """Find the torus or mesh a subnet is, with coordinates for every switch.
+    """Find the torus or mesh a subnet is, with coordinates for every switch, or the fat tree, with levels.
 
     Parallel cables count once. Rings of four and meshes of 2x2 are the same graph; the fewest dimensions
     are reported unless `sizes` say otherwise. If the topology is ambiguous, the answer is ``graph``.
@@ -136,7 +178,12 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     if found is None and sizes is not None:
         raise SpecError.at("--sizes", f"the fabric is no torus or mesh of {'x'.join(map(str, sizes))}")
     if found is None:
-        return Recognition(subnet, "graph")
+        tree = _core.recognise_fat_tree(subnet.hosts_per_switch(), ends)
+        if tree is None:
+            return Recognition(subnet, "graph")
+        levels, order = tree
+        sizes = tuple(map(levels.count, range(max(level for level in levels if level != _APART) + 1)))
+        return Recognition(subnet, "fat tree", sizes, levels=tuple(levels), order=tuple(order))
     wraps = tuple(found["wraps"])
     kind = "twisted" if found["twisted"] else "torus" if any(wraps) else "mesh"
     by_ends: dict[tuple[int, int], list[int]] = {}

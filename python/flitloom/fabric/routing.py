@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from flitloom import _core
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.fabric.checking import SubnetReport, judge, proof
 from flitloom.fabric.comparing import of_one_width
@@ -25,8 +26,12 @@ from flitloom.fabric.writing import write_tables
 from flitloom.notebook import fields_html
 from flitloom.spec.base import require_whole
 
+#: Methods of tables by destination; the first that suits a fabric is the default.
+FORWARDING_METHODS: tuple[str, ...] = _core.LISTS["forwarding_methods"]
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005
+#: Largest loads up to so many times those of another method are taken for what else the method is good for.
+_NEAR = 1.1
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,15 @@ class SubnetTables:
         Lanes that tables could use; those left over are free for repairs.
     report : SubnetReport
         The independent check of it all.
+    method : str
+        ``ftree`` or ``balanced``; repairs of old tables are ``repair``.
+    shifts : tuple or None
+        Of a fat tree: pairs on the fullest channel of shift permutations, their mean over shifts, the worst,
+        and how many shifts were looked at. In a shift every host sends to the one a fixed number further on,
+        in the order of the tree.
+    method_loads : dict
+        Largest load of the tables of every method that was tried; both where those of ``ftree`` stay more
+        than 10 % above the bound.
     """
 
     recognition: Recognition
@@ -93,6 +107,9 @@ class SubnetTables:
     old: OldTables | None = field(repr=False)
     lane_start: NDArray[np.uint64] = field(repr=False)
     lane_rows: NDArray[np.uint8] = field(repr=False)
+    method: str
+    shifts: tuple[float, int, int] | None
+    method_loads: dict[str, int]
 
     @property
     def subnet(self) -> Subnet:
@@ -129,6 +146,10 @@ class SubnetTables:
             "short_of_lanes": self.short_of_lanes,
             "mode_loads": self.mode_loads,
             "scratch_load": self.scratch,
+            "method": self.method,
+            "method_loads": self.method_loads,
+            "shift_load": None if self.shifts is None else round(self.shifts[0], 3),
+            "shift_load_worst": None if self.shifts is None else self.shifts[1],
             "mode": self.mode,
             "lanes": self.lanes,
             "spare_lanes": self.lanes_there - self.lanes,
@@ -157,6 +178,14 @@ class SubnetTables:
                 f"{short}: {self._instead(self.balanced)} of tables balanced without lanes; "
                 "more --effort, another --seed or more --lanes may lower that"
             )
+        for method, load in self.method_loads.items():
+            if method != self.method:
+                least = min(load, self.report.max_load)
+                better = "all-to-alls" if self.report.max_load == least else "shifts of hosts"
+                said.append(
+                    f"method {self.method}, better for {better}, carries {self.report.max_load}; "
+                    f"--method {method} carries {load}"
+                )
         other = next((mode for mode in self.mode_loads if mode != self.mode), None)
         if other is not None:
             loads = f"{self.mode} tables carry {self.report.max_load}, {other} ones {self.mode_loads[other]}"
@@ -266,6 +295,7 @@ def route_subnet(
     seed: int = 1,
     job: Sequence[int] | None = None,
     traffic: ArrayLike | None = None,
+    method: str | None = None,
 ) -> SubnetTables:
     """Balanced, deadlock-free tables by destination for exactly this subnet.
 
@@ -300,6 +330,10 @@ def route_subnet(
     traffic : array, optional
         Weight of every pair of hosts instead, by source and destination; loads and the bound are sums of
         weights.
+    method : str, optional
+        ``ftree`` for fat trees, the default there: d-mod-k, whose shift permutations are free of
+        conflicts; then only entries of channels above the bound are changed. ``balanced`` for any fabric,
+        the default elsewhere.
 
     Examples
     --------
@@ -323,7 +357,11 @@ def route_subnet(
         raise SpecError("job and traffic both say which pairs count; give one")
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
-    routing = _Routing(subnet, sizes, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic)
+    if method not in (None, *FORWARDING_METHODS):
+        raise SpecError.at("method", *unknown_parts(str(method), FORWARDING_METHODS))
+    routing = _Routing(
+        subnet, sizes, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic, method
+    )
     return routing.tables(old)
 
 
@@ -341,17 +379,23 @@ class _Routing:
         seed: int,
         job: Sequence[int] | None,
         traffic: ArrayLike | None,
+        method: str | None,
     ) -> None:
         self.begin = time.perf_counter()
         self.subnet, self.job = with_identifiers(subnet), job
         self.recognition = recognise(self.subnet, sizes)
         self.mode, self.effort, self.reversible, self.seed = mode, effort, reversible, seed
+        self.method = method
+        if method == "ftree" and self.recognition.kind != "fat tree":
+            raise SpecError.at(
+                "method", f"ftree is for fat trees; this is {self.recognition.describe()}", "leave it out"
+            )
         self.lanes, self.spare_lanes = lanes
         self.lids, self.owners = destinations(self.subnet)
         self.roots = [self.subnet.hosts[owner].switch for owner in self.owners]
         self.demand = demand_of(self.subnet, self.lids, self.owners, job, traffic)
 
-    def search(self, following: NDArray[np.uint32] | None) -> dict[str, Any]:
+    def search(self, following: NDArray[np.uint32] | None, method: str | None = None) -> dict[str, Any]:
         """Tables made anew, or with few changes of others."""
         return searched(
             self.recognition,
@@ -365,6 +409,7 @@ class _Routing:
             slack=0.0 if following is None else REPAIR_SLACK,
             reversible=self.reversible,
             seed=self.seed,
+            method=method or self.method,
         )
 
     def judged(self, made: dict[str, Any]) -> SubnetReport:
@@ -395,6 +440,19 @@ class _Routing:
         else:
             made, update = found
         report = self.judged(made)
+        methods = {made["method"]: report.max_load} if "method" in made else {}
+        if (
+            before is None
+            and self.method is None
+            and made["method"] == "ftree"
+            and report.max_load > _NEAR * made["bound"]["value"]
+        ):
+            other = self.search(None, "balanced")
+            judged = self.judged(other)
+            methods["balanced"] = judged.max_load
+            # Few more pairs on the fullest channel are worth shifts without conflicts.
+            if report.max_load > _NEAR * judged.max_load:
+                made, report = other, judged
         if report.deadlock:
             raise AssertionError(f"tables with a cycle were made: {report.cycle}")
         scratch = None
@@ -423,4 +481,7 @@ class _Routing:
             before,
             made["start"],
             made["entries"],
+            made.get("method", "repair"),
+            made.get("shifts"),
+            methods,
         )

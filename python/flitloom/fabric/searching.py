@@ -31,6 +31,7 @@ def searched(
     slack: float,
     reversible: bool,
     seed: int,
+    method: str | None = None,
 ) -> dict[str, Any]:
     """Balanced tables as `_core.forward` makes them; rows come back in the order of `roots`."""
     subnet = recognition.subnet
@@ -59,6 +60,7 @@ def searched(
         effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(subnet.switches)),
         slack,
         reversible,
+        method,
     )
     back = np.argsort(np.array(base + further, dtype=np.int64))
     return made | {name: np.ascontiguousarray(made[name][back]) for name in ("next", "levels")}

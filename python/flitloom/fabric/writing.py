@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flitloom.fabric.routing import SubnetTables
 
 #: Files that some tables have and others have not.
-_OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf")
+_OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf", "host-order.txt")
 #: Lanes that a switch takes by itself.
 _IDENTITY = bytes(level % 8 for level in range(LEVELS))
 
@@ -32,6 +32,7 @@ def write_tables(tables: SubnetTables, folder: str | Path) -> Path:
     """
     configuration, policy = torus_2qos(tables.recognition), qos_policy(tables)
     levels = {"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}
+    order = "".join(f"{tables.subnet.hosts[host].name}\n" for host in tables.recognition.host_order())
     texts: dict[str, str | Iterable[str]] = {
         "opensm-lfts.dump": _forwarding(tables),
         **levels,
@@ -39,6 +40,7 @@ def write_tables(tables: SubnetTables, folder: str | Path) -> Path:
         "sl2vl.dump": _sl2vl(tables),
         "report.json": json.dumps(tables.facts(), indent=2) + "\n",
         **({"qos-policy.conf": policy} if policy else {}),
+        **({"host-order.txt": order} if order else {}),
         **({"torus-2QoS.conf": configuration} if configuration else {}),
         "README.txt": manual(tables, bool(configuration), bool(policy)),
     }

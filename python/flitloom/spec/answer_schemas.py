@@ -181,7 +181,7 @@ ANSWERS = {
         "fabric switches hosts job_hosts max_load bound bound_proof gap optimal balanced_load "
         "short_of_lanes mode_loads scratch_load mode lanes spare_lanes service_levels deadlock "
         "unreachable seconds remarks entries changed_entries update update_safe update_rounds update_last "
-        "moved_levels",
+        "moved_levels method method_loads shift_load shift_load_worst",
     ),
     "route-critical": Answer("flitloom route --critical", True, "part bound cut_off", "repair rounds"),
     "route-diff": Answer("flitloom route diff", False, "changed_entries entries switches"),
@@ -190,7 +190,7 @@ ANSWERS = {
         False,
         "kind sizes wraps switches hosts cables missing_switches missing_cables misfits description "
         "missing_switch_coordinates missing_cable_ends misfit_cables swapped coordinates host_names "
-        "remarks",
+        "remarks levels host_order uneven",
     ),
     "place": Answer(
         "flitloom place",

@@ -86,6 +86,7 @@ hop_bytes: number: bytes times the links they cross
 hop_bytes_bound: number: proven lower bound of hop_bytes
 hop_bytes_certificate: object?: what checks that bound
 host_names: array: names of the hosts, in order
+host_order: array: hosts of a fat tree in the order of the tree
 hosts: integer: hosts
 id: string: identifier of the simulation
 identifier: string: what papers run takes
@@ -94,9 +95,10 @@ interval: integer?: cycles between slices
 jitter: integer: largest delay of a start, in cycles
 job_hosts: integer?: hosts whose pairs count, if not all do
 jobs: array: the jobs, an object each
-kind: string: torus, mesh or graph
+kind: string: torus, mesh, twisted, fat tree or graph
 lanes: integer: virtual lanes that are used
 latency: number?: mean cycles from the start of a packet to its ejection, h + L + 1 where nothing hinders
+levels: object: level of every switch of a fat tree, 0 for leaves
 links: array: every link: first and last use, flits, share of the time
 load: number: offered work over the capacity
 loads: string: largest load beside the bound
@@ -112,6 +114,7 @@ measured: integer?: cycles that were measured
 median: integer?: median latency, in cycles
 members: integer: nodes that take part
 method: string: what made it
+method_loads: object: largest load by method, of those that were tried
 min_load: integer: pairs on the emptiest link
 minimal_routes: object: the bound of all minimal routes
 minimised: string: what was minimised
@@ -193,6 +196,8 @@ setting: string: name of the setting
 settings: array: every setting, its value and where that is from
 settling_time: integer?: cycles until throughput stays near its end
 shape: string: the shape, e.g. 8x4
+shift_load: number?: mean over shifts of pairs on the fullest channel, for fat trees
+shift_load_worst: integer?: pairs on the fullest channel of the worst shift, for fat trees
 short_of_lanes: boolean: whether the lanes did not suffice for balanced tables
 sigma4: number?: fourth root of the mean fourth power of the loads over their mean
 simulated: any: duration when simulated, in cycles
@@ -223,6 +228,7 @@ throughput: number?: flits delivered per node and cycle
 title: string: what it is
 topology: object: the network, field by field
 torus: string: sizes of the torus
+uneven: array: switches of a fat tree with fewer cables up than most of their level
 uniform_rule: number: what 2 b / n says, in flits/node/cycle
 unison: integer?: duration if all start together, in cycles
 unreachable: integer: ordered pairs of hosts without a route

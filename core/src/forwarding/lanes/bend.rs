@@ -176,7 +176,7 @@ impl Assignment<'_> {
     pub(super) fn balance(&mut self, target: u64, enough: u64, tries: u64) {
         let graph = self.graph;
         let mut table = self.table.clone();
-        let effort = Effort { exception: 0.0, tries, enough, longer: false };
+        let effort = Effort { exception: 0.0, tries, enough, longer: false, gently: false };
         balance_guarded(graph, &mut table, target, None, effort, Some(self));
         self.table = table;
     }

@@ -51,6 +51,9 @@ def _print(found: Recognition) -> None:
         echo(f"missing switch: ({','.join(map(str, place))})")
     for a, b in found.missing_cables:
         echo(f"missing cable: {found.place(a)} - {found.place(b)}")
+    for switch, has, most in found.uneven():
+        name = subnet.switches[switch].name
+        echo(f"uneven: {name} has {has} cables up, most switches of its level have {most}")
     if not found.coordinates:
         return
     hosts: list[list[str]] = [[] for _ in subnet.switches]
@@ -94,6 +97,12 @@ def facts(found: Recognition) -> dict[str, Any]:
         },
         "host_names": [host.name for host in subnet.hosts],
         "remarks": list(subnet.remarks),
+        "levels": {
+            name(switch.name, switch.guid): level
+            for switch, level in zip(subnet.switches, found.levels, strict=False)
+        },
+        "host_order": [subnet.hosts[host].name for host in found.host_order()],
+        "uneven": [subnet.switches[switch].name for switch, _, _ in found.uneven()],
     }
 
 

@@ -126,7 +126,7 @@ def _make(asked: Asked, topology: Topology, weights: Weights) -> MadeTables:
     sought, written = asked.sought, asked.written
     made = make_tables(
         topology,
-        METHODS[:-1] if written.compare else (sought.method,),
+        METHODS[:-1] if written.compare else (sought.method or "balanced",),
         rules=sought.rules,
         shown=lambda name: _hundredths(f"{name} tables of the {topology}"),
         turns=sought.turns,

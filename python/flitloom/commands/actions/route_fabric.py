@@ -20,7 +20,7 @@ from flitloom.outputs import check_folder
 
 #: Options of tables of source routes alone.
 NOT_OF_FABRICS = (
-    "method", "rules", "turns", "loads", "compare", "picture", "resilience", "html", "placement",
+    "rules", "turns", "loads", "compare", "picture", "resilience", "html", "placement",
 )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     elif sought.through and sought.nodes is None:
         raise SpecError("--through goes with --nodes")
     if aside:
-        others += ["out", "mode", "spare_lanes", "sizes", "effort", "reversible"]
+        others += ["out", "method", "mode", "spare_lanes", "sizes", "effort", "reversible"]
         others += [] if risk else ["lanes", "seed", "old"]
     what = "diff" if named.words else "--critical" if critical else "--fabric"
     refuse(context, others, f"does not go with {what}")
@@ -85,6 +85,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
             reversible=of_fabric.reversible,
             job=job,
             traffic=weights,
+            method=sought.method,
         )
     for remark in tables.report.remarks:
         say(f"note: {remark}")
@@ -109,6 +110,9 @@ def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int |
     echo(f"{facts['fabric']}, {facts['hosts']} hosts{counted}{modes}")
     echo(f"load         at most {facts['max_load']} {tables.unit} on a channel")
     echo(f"lower bound  {facts['bound']} ({facts['bound_proof']}): {proven}")
+    if facts["shift_load"] is not None:
+        shifts = f"shifts of hosts carry at most {facts['shift_load']} on a channel in the mean"
+        echo(f"method       {facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst")
     spare = f"{facts['lanes']} of {asked.of_fabric.lanes}"
     echo(f"lanes        {spare}, mode {facts['mode']}, {facts['service_levels']} service levels")
     echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")
