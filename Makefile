@@ -80,6 +80,7 @@ docs-commands: build
 # Warnings, links that lead nowhere among them, are errors.
 docs: build
 	rm -rf docs/_made target/site
+	@$(MAKE) --no-print-directory wasm || echo "the engine of live pages is not built: the site has no live page"
 	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs target/site
 	@echo "open target/site/index.html"
 

@@ -35,9 +35,17 @@ html_theme = "furo"
 html_title = f"flitloom {release}"
 html_show_sphinx = False
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["site.js"]
+# The live page lies beside the front page, which shows it in a frame.
+site_parts.EXTRA.mkdir(parents=True, exist_ok=True)
+html_extra_path = [str(site_parts.EXTRA)]
 
 
 def setup(app):
     """Make the reference and the pictures before pages are read."""
     app.connect("builder-inited", site_parts.make)
     app.connect("source-read", site_parts.list_new_pages)
+    app.connect("source-read", site_parts.link_notebook)
+    app.connect("source-read", site_parts.show_live_page)

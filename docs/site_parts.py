@@ -1,5 +1,6 @@
 """What the site shows of the code: reference of commands and of Python names, pictures of the gallery."""
 
+import json
 import os
 import re
 import shlex
@@ -15,9 +16,20 @@ from typer.main import get_command
 import flitloom
 from flitloom.commands import VERBS
 from flitloom.commands.assembly import build
+from flitloom.view.page import write_live_page
+from flitloom.view.text import ENGINE
 
 DOCS = Path(__file__).parent
 MADE = DOCS / "_made"
+#: Files that lie beside the front page.
+EXTRA = MADE / "extra"
+#: Where the front page shows the live page, and what it shows there.
+LIVE_HERE = "<!-- live -->"
+LIVE = """```{raw} html
+<iframe class="live" src="live.html" title="Simulate a network in this page" loading="lazy"></iframe>
+<p>The engine runs in this page. <a href="live.html">Open it in a window of its own</a>.</p>
+```
+"""
 #: Modules whose public names are shown, with what they are for; those of flitloom itself come first.
 MODULES = {
     "flitloom.load": "Loads",
@@ -42,6 +54,51 @@ def make(_app: Any = None) -> None:
     _write("commands.md", commands_page())
     _write("python.rst", python_page())
     draw_gallery()
+    write_notebooks()
+    if ENGINE.exists():
+        write_live_page(EXTRA / "live.html")
+
+
+def write_notebooks() -> None:
+    """Write every walk as a notebook, beside the front page."""
+    (EXTRA / "notebooks").mkdir(parents=True, exist_ok=True)
+    for page in sorted((DOCS / "walks").glob("*.md")):
+        text = json.dumps(notebook(page.read_text(encoding="utf-8")), indent=1)
+        (EXTRA / "notebooks" / f"{page.stem}.ipynb").write_text(text, encoding="utf-8")
+
+
+def notebook(text: str) -> dict[str, Any]:
+    """A page as a notebook: commands and Python are cells, without what they print."""
+    cells: list[dict[str, Any]] = []
+    for part in re.split(r"^(```(?:sh|python|text)\n.*?^```\n)", text, flags=re.MULTILINE | re.DOTALL):
+        found = re.fullmatch(r"```(sh|python|text)\n(.*)```\n", part, re.DOTALL)
+        if found is None:
+            # Pages that are linked to lie elsewhere.
+            words = re.sub(r"\[([^\]]+)\]\([^)]*\.md[^)]*\)", r"\1", part).strip()
+            if words:
+                cells.append({"cell_type": "markdown", "metadata": {}, "source": words})
+        elif found[1] != "text":
+            source = ("%%bash\n" if found[1] == "sh" else "") + found[2].rstrip("\n")
+            shell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+            cells.append({**shell, "source": source})
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def link_notebook(_app: Any, name: str, source: list[str]) -> None:
+    """Let every walk end with itself as a notebook."""
+    if name.startswith("walks/"):
+        file = f"../notebooks/{name.removeprefix('walks/')}.ipynb"
+        link = f'<p><a href="{file}" download>Download this page as a notebook</a></p>'
+        source[0] += f"\n```{{raw}} html\n{link}\n```\n"
+
+
+def show_live_page(_app: Any, name: str, source: list[str]) -> None:
+    """Put the live page on the front page, if its engine is built."""
+    if name == "index" and ENGINE.exists():
+        source[0] = source[0].replace(LIVE_HERE, LIVE)
 
 
 def _write(name: str, text: str) -> None:

@@ -1,5 +1,6 @@
 """The site is built without a warning: links lead somewhere, pages are reached, names are shown."""
 
+import json
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from typer.main import get_command
 import flitloom
 from flitloom.commands import VERBS
 from flitloom.commands.assembly import build
+from flitloom.view.text import ENGINE
 
 pytestmark = pytest.mark.long
 
@@ -118,3 +120,51 @@ def test_the_reference_shows_every_command_option_and_name(site):
             assert {f"flitloom.{name}.{part}" for part in own} <= {*anchors}
         else:
             assert f"flitloom.{name}" in anchors
+
+
+def test_walks_can_be_downloaded_as_notebooks(site):
+    walks = sorted((DOCS / "walks").glob("*.md"))
+    for walk in walks:
+        book = json.loads((site / "notebooks" / f"{walk.stem}.ipynb").read_text(encoding="utf-8"))
+        assert (book["nbformat"], len({cell["id"] for cell in book["cells"]})) == (4, len(book["cells"]))
+        code = [cell["source"] for cell in book["cells"] if cell["cell_type"] == "code"]
+        blocks = re.findall(r"^```(sh|python)\n(.*?)\n```", walk.read_text(encoding="utf-8"), re.M | re.S)
+        assert code == [("%%bash\n" if kind == "sh" else "") + text for kind, text in blocks]
+        links = Page((site / "walks" / f"{walk.stem}.html").read_text(encoding="utf-8")).links
+        assert f"../notebooks/{walk.stem}.ipynb" in links
+
+
+def test_the_live_page_is_the_first_thing_on_the_site(site):
+    if not ENGINE.exists():
+        pytest.skip("the engine of live pages is not built (make wasm)")
+    front = (site / "index.html").read_text(encoding="utf-8")
+    assert (site / "live.html").stat().st_size > 500_000
+    assert 0 < front.index('src="live.html"') < front.index('id="where-to-begin"')
+
+
+def test_commands_can_be_copied_and_pages_are_found_from_files(site):
+    """In a browser that opened the files themselves, without a server."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    from browser import start
+
+    driver = start()
+    try:
+        driver.get((site / "walks" / "teacher.html").as_uri())
+        shown = driver.find_elements(By.CSS_SELECTOR, "button.copy")
+        assert (
+            len(shown) == len(driver.find_elements(By.CSS_SELECTOR, ".highlight-sh, .highlight-python")) > 4
+        )
+        driver.execute_script("arguments[0].click()", shown[0])
+        WebDriverWait(driver, 10).until(
+            lambda _: shown[0].text == "Copied" or shown[0].get_property("textContent") == "Copied"
+        )
+        driver.get((site / "search.html").as_uri() + "?q=saturation")
+        found = WebDriverWait(driver, 20).until(
+            lambda _: driver.find_elements(By.CSS_SELECTOR, "#search-results li a")
+        )
+        assert any("load.html" in link.get_attribute("href") for link in found)
+        assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
+    finally:
+        driver.quit()

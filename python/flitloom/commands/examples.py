@@ -15,6 +15,8 @@ from flitloom.outputs import make_folder, write_bytes
 
 #: Where they lie.
 FOLDER = Path(__file__).parents[1] / "examples"
+#: Endings of examples.
+KINDS = (".toml", ".csv", ".json", ".topo")
 
 app = typer.Typer(
     help="List the examples that come with flitloom, or copy them.\n\nExample: flitloom examples copy",
@@ -25,7 +27,7 @@ app = typer.Typer(
 def names() -> list[str]:
     """All examples, as paths below their folder."""
     files = (file.relative_to(FOLDER) for file in FOLDER.rglob("*") if file.is_file())
-    return sorted(file.as_posix() for file in files if file.suffix in (".toml", ".csv", ".json"))
+    return sorted(file.as_posix() for file in files if file.suffix in KINDS)
 
 
 @app.command("list")
