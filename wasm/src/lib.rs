@@ -6,6 +6,7 @@
 
 // Exported names are plain in this edition, so that the crate needs no unsafe code.
 
+mod buffers;
 mod film;
 mod spec;
 
