@@ -1,7 +1,6 @@
 """The engine compiled to WebAssembly does what the native one does, bit for bit."""
 
 import json
-import math
 import random
 import shutil
 import subprocess
@@ -25,16 +24,7 @@ for (const spec of JSON.parse(readFileSync(0, "utf-8"))) {
   new Uint8Array(memory.buffer, place, text.length).set(text);
   run();
   const size = new DataView(memory.buffer, output(), 4).getUint32(0, true);
-  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(memory.buffer, output() + 4, size)));
-  if (head.columns) {
-    const { offset, length } = head.columns.held;
-    const begin = output() + 4 + size + offset;
-    const held = new Uint16Array(memory.buffer.slice(begin, begin + 2 * length));
-    const most = held.reduce((most, flits) => Math.max(most, flits), 0);
-    head.held = { most, last: 0, sum: held.reduce((sum, flits) => sum + flits, 0) };
-    for (let cycle = head.cycles - 1; cycle < length; cycle += head.cycles) head.held.last += held[cycle];
-  }
-  console.log(JSON.stringify(head));
+  console.log(new TextDecoder().decode(new Uint8Array(memory.buffer, output() + 4, size)).trim());
 }
 """
 
@@ -94,13 +84,7 @@ def native(case):
         return f"deadlock in cycle {error.cycle}, {error.stuck_flits} flits stuck for ever"
     except fl.FlitloomError:
         return None
-    latency = f"{result.mean_latency:.2f} cycles"
-    return (
-        result.fingerprint,
-        f"{result.duration} cycles",
-        latency,
-        f"{result.throughput:.4f} flits/node/cycle",
-    )
+    return result.fingerprint, f"{result.duration} cycles"
 
 
 def test_it_does_what_the_native_engine_does(engine, tmp_path):
@@ -122,44 +106,15 @@ def test_it_does_what_the_native_engine_does(engine, tmp_path):
     )
     delivered = 0
     for case, outcome, line in zip(cases, expected, done.stdout.splitlines(), strict=True):
-        head = json.loads(line)
-        facts = head.get("facts", line)
-        assert head["held"]["most"] <= head["capacity"], case
+        facts = json.loads(line).get("facts", line)
         if isinstance(outcome, str):
             assert facts["outcome"] == outcome, case
             continue
         delivered += 1
-        names = ("fingerprint", "duration", "mean latency", "accepted load")
-        assert tuple(facts[name] for name in names) == outcome, case
-        # In the last cycle buffers hold what leaves in it: a flit per node at most.
-        assert head["held"]["last"] <= math.prod(case["sizes"]), case
+        assert (facts["fingerprint"], facts["duration"]) == outcome, case
         # The engine in bit planes, where it is picked, in the words of this target.
         assert facts["fingerprint of the faster engine"] == outcome[0], case
     assert delivered > CASES // 2
-
-
-def test_a_packet_alone_is_in_one_buffer_after_the_other(engine, tmp_path):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("no node to run WebAssembly")
-    script = tmp_path / "run.mjs"
-    script.write_text(NODE)
-    case = {**random_case(random.Random(3)), "sizes": [8], "wraps": [True], "channels": None, "buffer": 4}
-    case |= {
-        "latency": 1,
-        "flow_control": "wormhole",
-        "arbitration": SCHEMES[0],
-        "routing": "do",
-        "throttle": "none",
-    }
-    traffic = {"kind": "collective", "payload": 5, "slices": 1, "interval": 0, "packets": 1}
-    case |= {"pattern": "next", "traffic": traffic}
-    done = subprocess.run(
-        [node, str(script), str(engine)], input=json.dumps([case]), capture_output=True, text=True, check=True
-    )
-    head = json.loads(done.stdout)
-    # Six flits of each of eight packets over one link, each a cycle in the buffer behind it.
-    assert (head["held"], head["targets"]) == ({"most": 1, "last": 8, "sum": 48}, [])
 
 
 def test_wrong_specs_are_told(engine, tmp_path):
@@ -217,31 +172,6 @@ def test_the_live_page_simulates_in_a_browser(engine, tmp_path):  # noqa: ARG001
             "form.requestSubmit()"
         )
         assert driver.find_element("id", "problem").text
-        chosen = driver.execute_script(
-            "const form = document.getElementById('live'), told = {};"
-            "for (const { value } of form.elements.example.options) if (value) {"
-            "  form.elements.example.value = value; form.elements.example.dispatchEvent(new Event('change'));"
-            "  told[value] = document.getElementById('answer').textContent; }"
-            "return told"
-        )
-        assert "deadlock in cycle" in chosen.pop("deadlock")
-        load = {name: float(told.split("accepted load: ")[1].split()[0]) for name, told in chosen.items()}
-        assert load["the same with a throttle"] > 1.05 * load["beyond saturation"]
-        assert load["shuffle in slices"] > 1.5 * load["the same as whole packets"]
-        driver.execute_script("document.getElementById('curve').click()")
-        rows = WebDriverWait(driver, 60).until(
-            lambda _: driver.find_elements("css selector", "#curves tbody tr")
-        )
-        measured = [
-            [cell.get_property("textContent") for cell in row.find_elements("css selector", "td")]
-            for row in rows
-        ]
-        assert len(measured) == 8
-        offered, accepted = ([float(row[place]) for row in measured] for place in (1, 2))
-        assert offered == sorted(offered)
-        # Steady at the least load, saturated at the largest.
-        assert accepted[0] == pytest.approx(offered[0], rel=0.1)
-        assert (measured[-1][3], len(driver.find_elements("css selector", "#curves svg"))) == ("saturated", 2)
         assert driver.get_log("browser") == []
     finally:
         driver.quit()

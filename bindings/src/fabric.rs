@@ -2,7 +2,7 @@
 
 use crate::errors::spec_error;
 use flitloom_core::{
-    fabric::{self, FatTree, Graph, Grid, Lattice},
+    fabric::{self, FactorKind, FatTree, Graph, Grid, Lattice, Product},
     forwarding::{
         self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
         LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads, methods::METHODS,
@@ -65,6 +65,29 @@ pub fn recognise_fat_tree(
 ) -> PyResult<Option<(Vec<u16>, Vec<u32>)>> {
     let graph = graph(py, hosts, &cables)?;
     Ok(py.detach(|| FatTree::of(&graph)).map(|tree| (tree.levels, tree.order)))
+}
+
+/// Factors, coordinates and missing parts of a product of full meshes, rings and lines; `None` for other fabrics.
+#[pyfunction]
+pub fn recognise_product<'py>(
+    py: Python<'py>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'_, u32>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let graph = graph(py, hosts, &cables)?;
+    let Some(found) = py.detach(|| Product::of(&graph)) else { return Ok(None) };
+    let name = |kind| match kind {
+        FactorKind::Full => "full",
+        FactorKind::Ring => "ring",
+        FactorKind::Line => "line",
+    };
+    let factors: Vec<(&str, u32)> = found.factors.iter().map(|&(kind, size)| (name(kind), size)).collect();
+    let facts = PyDict::new(py);
+    facts.set_item("factors", factors)?;
+    facts.set_item("coordinates", found.coordinates)?;
+    facts.set_item("missing_switches", found.missing_switches)?;
+    facts.set_item("missing_cables", found.missing_cables)?;
+    Ok(Some(facts))
 }
 
 pub fn graph(py: Python<'_>, hosts: Vec<u32>, cables: &PyReadonlyArray2<'_, u32>) -> PyResult<Graph> {

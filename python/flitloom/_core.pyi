@@ -366,6 +366,7 @@ def recognise(
 def recognise_fat_tree(
     hosts: Sequence[int], cables: NDArray[np.uint32]
 ) -> tuple[list[int], list[int]] | None: ...
+def recognise_product(hosts: Sequence[int], cables: NDArray[np.uint32]) -> dict[str, Any] | None: ...
 def forward(
     hosts: Sequence[int],
     cables: NDArray[np.uint32],

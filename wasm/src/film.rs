@@ -1,4 +1,4 @@
-use crate::{buffers::Buffers, spec::Spec};
+use crate::spec::Spec;
 use flitloom_core::{
     engine::{self, general, Bottleneck, Network, Options, Outcome, SimulationError, WaitingChannel},
     fabric::{Direction, NodeId},
@@ -21,12 +21,6 @@ impl Columns {
     fn bytes(&mut self, name: &str, values: &[u8]) {
         self.place(name, "u1", values.len());
         self.bytes.extend_from_slice(values);
-        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
-    }
-
-    fn shorts(&mut self, name: &str, values: &[u16]) {
-        self.place(name, "u2", values.len());
-        values.iter().for_each(|value| self.bytes.extend(value.to_le_bytes()));
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
 
@@ -58,9 +52,8 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
         throttle: spec.throttle()?,
         ..Options::default()
     };
-    let mut probes = (Film::new(links), Buffers::new(network.router().latency));
-    let result = general::simulate(&network, &workload, &options, &mut probes);
-    let (film, buffers) = probes;
+    let mut film = Film::new(links);
+    let result = general::simulate(&network, &workload, &options, &mut film);
     let (outcome, deadlock) = match &result {
         Ok(outcome) => (Some(outcome), None),
         Err(SimulationError::Deadlock(report)) => (None, Some(report)),
@@ -89,9 +82,7 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
             "links": report.channels.iter().filter_map(|channel| link_into(&network, channel)).collect::<Vec<_>>(),
             "words": report.channels.iter().map(|channel| waiting(&network, channel)).collect::<Vec<_>>(),
         })),
-        "capacity": network.router().buffer as usize * network.router().channels as usize,
-        "targets": spec.targets(&network)?,
-        "facts": facts(&network, &film, bound, outcome, fast.as_ref()),
+        "facts": facts(&film, bound, outcome, fast.as_ref()),
     });
     if let Some(report) = deadlock {
         let stuck = report.stuck_flits;
@@ -101,8 +92,7 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
     if let (Some(head), Some(more)) = (head.as_object_mut(), bottleneck.as_object()) {
         head.extend(more.clone());
     }
-    let mut columns = columns(&film, &cells);
-    columns.shorts("held", &buffers.by_link(links, cycles));
+    let columns = columns(&film, &cells);
     head["columns"] = Value::Object(columns.places);
     Ok((head, columns.bytes))
 }
@@ -153,24 +143,9 @@ fn fabric(network: &Network) -> Value {
     json!({ "sizes": sizes, "wraps": wraps, "directions": names, "failed_links": failed, "failed_nodes": [] })
 }
 
-fn facts(
-    network: &Network,
-    film: &Film,
-    bound: Option<u64>,
-    outcome: Option<&Outcome>,
-    fast: Option<&Outcome>,
-) -> Value {
+fn facts(film: &Film, bound: Option<u64>, outcome: Option<&Outcome>, fast: Option<&Outcome>) -> Value {
     let mut facts = serde_json::Map::new();
     if let Some(outcome) = outcome {
-        let packets = outcome.packets_delivered;
-        if packets > 0 {
-            // Counted as durations are: one cycle into the network and one out of it included.
-            let latency = 2.0 + outcome.latency_sum as f64 / packets as f64;
-            facts.insert("mean latency".into(), json!(format!("{latency:.2} cycles")));
-        }
-        let nodes = network.fabric().shape().nodes() as f64;
-        let accepted = outcome.flits_delivered as f64 / nodes / outcome.cycles.max(1) as f64;
-        facts.insert("accepted load".into(), json!(format!("{accepted:.4} flits/node/cycle")));
         facts.insert("duration".into(), json!(format!("{} cycles", outcome.duration)));
     }
     if let Some(bound) = bound {

@@ -6,7 +6,6 @@
 
 // Exported names are plain in this edition, so that the crate needs no unsafe code.
 
-mod buffers;
 mod film;
 mod spec;
 

@@ -1,6 +1,6 @@
 use flitloom_core::{
     engine::Network,
-    fabric::{Fabric, NodeId, Shape},
+    fabric::{Fabric, Shape},
     names::{self, UnknownName},
     router::{Arbitration, ArbitrationError, FlowControl, RouterConfig},
     throttle::{Throttle, ThrottleError},
@@ -75,18 +75,6 @@ impl Spec {
     /// There is no such throttle.
     pub fn throttle(&self) -> Result<Throttle, String> {
         self.throttle.parse().map_err(|error: ThrottleError| format!("throttle: {error}"))
-    }
-
-    /// Nodes that more packets go to than to others.
-    ///
-    /// # Errors
-    /// There is no such pattern.
-    pub fn targets(&self, network: &Network) -> Result<Vec<NodeId>, String> {
-        match Pattern::from_name(&self.pattern, network.fabric().shape()) {
-            Ok(Pattern::Hotspot { target, .. }) => Ok(vec![target]),
-            Ok(_) => Ok(Vec::new()),
-            Err(error) => Err(error.to_string()),
-        }
     }
 
     /// The workload on a network.

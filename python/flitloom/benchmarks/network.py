@@ -11,7 +11,7 @@ from flitloom import _core
 from flitloom.benchmarks import Context, Row
 from flitloom.network import Network
 from flitloom.simulation import simulate
-from flitloom.spec import Collective, Load, Product, Router, Torus
+from flitloom.spec import Collective, Load, Router, Torus
 from flitloom.workload import make_workload
 
 #: Measurements per row; the median counts.
@@ -81,11 +81,6 @@ def cases() -> list[Case]:
         cube = Torus(size, size, size)
         loaded(cube, round(SHARE * saturation(Network(cube), 1_000), 3), cycles, flit_hops(goal), share)
     rate = round(SHARE * base, 3)
-    for side, cycles in ((8, 10_000), (16, 4_000)):
-        product = Network(Product(f"full{side} x full{side}"))
-        load = Load("rand", rate=0.5, length=8, cycles=cycles)
-        name = f"uniform 0.5 flits/node/cycle, {product.topology}"
-        found.append(Case(name, product, load, cycles, flit_hops(50)))
     for length in (1, 32):
         loaded(Torus(SMALL, SMALL), rate, 4_000, {}, f", packets of {length}", length=length)
     for size in (8, 16, SMALL):

@@ -39,7 +39,7 @@ def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes 
     """
     subnet = found.subnet
     count = len(subnet.switches)
-    if found.coordinates:
+    if found.grid():
         shifts = np.array(_SHIFTS[: len(found.sizes)])
         points = np.array(found.coordinates, dtype=float) @ shifts
         gone = np.array(found.missing_switches, dtype=float).reshape(-1, len(found.sizes)) @ shifts
@@ -50,7 +50,7 @@ def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes 
         misfits = set(found.misfits)
         for index, cable in enumerate(subnet.cables):
             ends = points[[cable.a, cable.b]]
-            over = bool(found.coordinates) and any(
+            over = bool(found.grid()) and any(
                 abs(p - q) > 1
                 for p, q in zip(found.coordinates[cable.a], found.coordinates[cable.b], strict=True)
             )

@@ -1,4 +1,4 @@
-"""What a fabric is: a torus, a mesh, a twisted torus, a fat tree, or just a graph."""
+"""What a fabric is: a torus, mesh, twisted torus, product with full meshes, fat tree, or just a graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Recognition:
     Attributes
     ----------
     kind : str
-        ``torus``, ``mesh``, ``twisted``, ``fat tree`` or ``graph``.
+        ``torus``, ``mesh``, ``twisted``, ``product``, ``fat tree`` or ``graph``.
     sizes : tuple of int
         Switches along every dimension, of a fat tree on every level from the leaves up; empty for a graph.
     wraps : tuple of bool
@@ -46,6 +46,8 @@ class Recognition:
         Level of every switch of a fat tree, 0 for leaves; 65535 for one that no cable joins to it.
     order : tuple of int
         Switches of a fat tree that have hosts, neighbours in the tree side by side.
+    factors : tuple of str
+        What every dimension of a product is, e.g. ``full8``, ``ring16``, ``line2``.
     """
 
     subnet: Subnet
@@ -60,10 +62,11 @@ class Recognition:
     closed: tuple[tuple[int, ...], ...] = ()
     levels: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
+    factors: tuple[str, ...] = ()
 
     def grid(self) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
-        """Sizes, closed ways and coordinates for dimension order; none without coordinates."""
-        if not self.coordinates:
+        """Sizes, closed ways and coordinates of a torus or mesh, for dimension order."""
+        if not self.coordinates or self.factors:
             return None
         return (
             list(self.sizes),
@@ -88,18 +91,11 @@ class Recognition:
             return f"a graph of {count} switches and {len(self.subnet.cables)} cables"
         if self.kind == "fat tree":
             return self._describe_fat_tree()
-        sizes = "x".join(map(str, self.sizes))
-        rings = [_DIMENSIONS[n] for n, wrap in enumerate(self.wraps) if wrap]
-        name = {"torus": "torus", "mesh": "mesh", "twisted": "twisted torus"}[self.kind]
-        if self.kind == "torus" and not all(
-            wrap or size == 2 for wrap, size in zip(self.wraps, self.sizes, strict=True)
-        ):
-            name += f" (rings along {', '.join(rings)} only)"
+        text = " x ".join(self.factors) or self._describe_grid()
         lost = [
             _count(len(self.missing_switches), "switch", "switches"),
             _count(len(self.missing_cables), "cable", "cables"),
         ]
-        text = f"{sizes} {name}"
         if less := " and ".join(part for part in lost if part):
             text += f" less {less}"
         if self.swaps:
@@ -107,6 +103,16 @@ class Recognition:
         if other := len(self.misfits) - 2 * len(self.swaps):
             text += f"; {_count(other, 'cable joins', 'cables join')} switches that are no neighbours"
         return text
+
+    def _describe_grid(self) -> str:
+        sizes = "x".join(map(str, self.sizes))
+        rings = [_DIMENSIONS[n] for n, wrap in enumerate(self.wraps) if wrap]
+        name = {"torus": "torus", "mesh": "mesh", "twisted": "twisted torus"}[self.kind]
+        if self.kind == "torus" and not all(
+            wrap or size == 2 for wrap, size in zip(self.wraps, self.sizes, strict=True)
+        ):
+            name += f" (rings along {', '.join(rings)} only)"
+        return f"{sizes} {name}"
 
     def _describe_fat_tree(self) -> str:
         """Levels, and how many cables some switches lack beside others of their level."""
@@ -159,7 +165,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition:
-    """Find the torus or mesh a subnet is, with coordinates for every switch, or the fat tree, with levels.
+    """Find the torus, mesh or product a subnet is, with coordinates, or the fat tree, with levels of switches.
 
     Parallel cables count once. Rings of four and meshes of 2x2 are the same graph; the fewest dimensions
     are reported unless `sizes` say otherwise. If the topology is ambiguous, the answer is ``graph``.
@@ -180,7 +186,7 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     if found is None:
         tree = _core.recognise_fat_tree(subnet.hosts_per_switch(), ends)
         if tree is None:
-            return Recognition(subnet, "graph")
+            return _product(subnet) or Recognition(subnet, "graph")
         levels, order = tree
         sizes = tuple(map(levels.count, range(max(level for level in levels if level != _APART) + 1)))
         return Recognition(subnet, "fat tree", sizes, levels=tuple(levels), order=tuple(order))
@@ -200,4 +206,21 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
         tuple(index for pair in found["misfits"] for index in by_ends[pair]),
         tuple((by_ends[swap[0]][0], by_ends[swap[1]][0]) for swap in found["swaps"]),
         tuple(map(tuple, found["closed"])),
+    )
+
+
+def _product(subnet: Subnet) -> Recognition | None:
+    """The product of full meshes, rings and lines that a subnet is, if it is one."""
+    found = _core.recognise_product(subnet.hosts_per_switch(), subnet.cable_ends())
+    if found is None:
+        return None
+    return Recognition(
+        subnet,
+        "product",
+        tuple(size for _, size in found["factors"]),
+        tuple(kind == "ring" for kind, _ in found["factors"]),
+        tuple(map(tuple, found["coordinates"])),
+        tuple(map(tuple, found["missing_switches"])),
+        tuple(found["missing_cables"]),
+        factors=tuple(f"{kind}{size}" for kind, size in found["factors"]),
     )

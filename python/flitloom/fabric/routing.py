@@ -28,6 +28,11 @@ from flitloom.spec.base import require_whole
 
 #: Methods of tables by destination; the first that suits a fabric is the default.
 FORWARDING_METHODS: tuple[str, ...] = _core.LISTS["forwarding_methods"]
+#: What a fabric has to be for a method, and how such fabrics are called.
+_SUITS = {
+    "ftree": ("fat tree", "fat trees"),
+    "dor": ("product", "products of full meshes, rings and lines (tori have it in balanced)"),
+}
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005
 #: Largest loads up to so many times those of another method are taken for what else the method is good for.
@@ -75,7 +80,7 @@ class SubnetTables:
     report : SubnetReport
         The independent check of it all.
     method : str
-        ``ftree`` or ``balanced``; repairs of old tables are ``repair``.
+        ``ftree``, ``dor`` or ``balanced``; repairs of old tables are ``repair``.
     shifts : tuple or None
         Of a fat tree: pairs on the fullest channel of shift permutations, their mean over shifts, the worst,
         and how many shifts were looked at. In a shift every host sends to the one a fixed number further on,
@@ -332,8 +337,9 @@ def route_subnet(
         weights.
     method : str, optional
         ``ftree`` for fat trees, the default there: d-mod-k, whose shift permutations are free of
-        conflicts; then only entries of channels above the bound are changed. ``balanced`` for any fabric,
-        the default elsewhere.
+        conflicts; then only entries of channels above the bound are changed. ``dor`` for products of full
+        meshes, rings and lines, the default there: dimension order. ``balanced`` for any fabric, the default
+        elsewhere.
 
     Examples
     --------
@@ -386,9 +392,10 @@ class _Routing:
         self.recognition = recognise(self.subnet, sizes)
         self.mode, self.effort, self.reversible, self.seed = mode, effort, reversible, seed
         self.method = method
-        if method == "ftree" and self.recognition.kind != "fat tree":
+        suits, fabrics = _SUITS.get(method or "", (self.recognition.kind, ""))
+        if self.recognition.kind != suits:
             raise SpecError.at(
-                "method", f"ftree is for fat trees; this is {self.recognition.describe()}", "leave it out"
+                "method", f"{method} is for {fabrics}; this is {self.recognition.describe()}", "leave it out"
             )
         self.lanes, self.spare_lanes = lanes
         self.lids, self.owners = destinations(self.subnet)

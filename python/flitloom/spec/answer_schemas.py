@@ -188,7 +188,7 @@ ANSWERS = {
     "fabric-show": Answer(
         "flitloom fabric show",
         False,
-        "kind sizes wraps switches hosts cables missing_switches missing_cables misfits description "
+        "kind sizes wraps factors switches hosts cables missing_switches missing_cables misfits description "
         "missing_switch_coordinates missing_cable_ends misfit_cables swapped coordinates host_names "
         "remarks levels host_order uneven",
     ),

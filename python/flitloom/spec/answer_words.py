@@ -249,6 +249,7 @@ whole_bound: integer: lower bound of the duration as whole packets
 window_cycles: integer: cycles of a window
 worst_node: integer?: the node that sends least
 wraps: array: whether each dimension wraps
+factors: array: what every dimension of a product is, e.g. full8, ring16 or line2
 """
 
 #: Type and meaning by name.

@@ -107,7 +107,8 @@ class Cables:
             channels.setdefault((cable.a, cable.b), []).append(2 * number)
             channels.setdefault((cable.b, cable.a), []).append(2 * number + 1)
         labels: list[list[Any]] = []
-        if len(found.sizes) > 2:
+        grid = found.grid()
+        if grid and len(found.sizes) > 2:
             tops = [n for n, at in enumerate(found.coordinates) if at[0] == 0 and at[1] == found.sizes[1] - 1]
             for node in tops:
                 text = " ".join(
@@ -119,7 +120,7 @@ class Cables:
             names,
             places,
             pairs,
-            straight_or_rim(found.coordinates, found.sizes, found.wraps, places) if found.sizes else None,
+            straight_or_rim(found.coordinates, found.sizes, found.wraps, places) if grid else None,
             labels,
             range(len(subnet.switches), len(names)),
         )
@@ -131,6 +132,6 @@ class Cables:
     def _places(self, names: Sequence[str]) -> list[Point]:
         """Of switches, and of those that are missing in a grid."""
         found = self.found
-        if not found.sizes:
+        if not found.coordinates:
             return circle(names)
         return in_planes(found.sizes, [*found.coordinates, *found.missing_switches])

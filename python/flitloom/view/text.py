@@ -29,7 +29,7 @@ class Part(Protocol):
 #: Where the page's own files lie.
 PARTS = Path(__file__).with_name("page")
 #: Modules of the page; each may import the others by their file names.
-MODULES = ("data", "colours", "torus", "charts", "page", "load", "live")
+MODULES = ("data", "colours", "torus", "charts", "page", "live")
 #: The engine of live pages; ``make wasm`` builds it.
 ENGINE = PARTS / "engine.wasm"
 #: Height of a page in a notebook, in pixels.

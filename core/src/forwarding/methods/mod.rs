@@ -1,6 +1,7 @@
 //! Where tables begin before they are balanced: a closed list of methods.
 
 mod balanced;
+mod dor;
 mod ftree;
 
 use super::{DimensionOrder, Forwarding};
@@ -27,7 +28,7 @@ pub struct Method {
 }
 
 /// All methods; the first that suits a fabric is the default.
-pub static METHODS: &[&Method] = &[&ftree::METHOD, &balanced::METHOD];
+pub static METHODS: &[&Method] = &[&ftree::METHOD, &dor::METHOD, &balanced::METHOD];
 
 /// Tables of the named method, or of the first that suits the fabric, and which that is.
 ///

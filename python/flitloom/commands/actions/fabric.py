@@ -76,6 +76,7 @@ def facts(found: Recognition) -> dict[str, Any]:
         "kind": found.kind,
         "sizes": list(found.sizes),
         "wraps": list(found.wraps),
+        "factors": list(found.factors),
         "switches": len(subnet.switches),
         "hosts": len(subnet.hosts),
         "cables": len(subnet.cables),

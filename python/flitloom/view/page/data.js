@@ -220,12 +220,6 @@ export class Run {
     return cycle < this.cycles ? this.columns.link_time[link * this.cycles + cycle] : IDLE;
   }
 
-  /** Flits in the buffers behind a link at the beginning of a cycle; null where that was not counted. */
-  held(link, cycle) {
-    if (!this.columns.held) return null;
-    return cycle < this.cycles ? this.columns.held[link * this.cycles + cycle] : 0;
-  }
-
   /** Links that carry a flit and links that are blocked in a cycle. */
   count(cycle) {
     let busy = 0;
@@ -300,19 +294,14 @@ export class Run {
 
   describeNow(cycle) {
     const { busy, blocked } = this.count(cycle);
-    if (!this.columns.held) return `cycle ${cycle}: ${busy} links busy, ${blocked} blocked`;
-    let held = 0;
-    for (let link = 0; link < this.fabric.links; link++) held += this.held(link, cycle);
-    return `cycle ${cycle}: ${busy} links busy, ${blocked} blocked, ${held} flits in buffers`;
+    return `cycle ${cycle}: ${busy} links busy, ${blocked} blocked`;
   }
 
   /** What a link does in words, with the packet on it and the links of its way. */
   describeLink(link, cycle, packet) {
     const flits = this.flits[link];
     const used = flits ? `${flits} flits in cycles ${this.first[link]} to ${this.last[link]}` : "never used";
-    const held = this.held(link, cycle);
-    const behind = held == null ? "" : `, and ${held} of ${this.capacity} flits fill the buffers behind it`;
-    const words = `Link ${this.fabric.linkName(link)}${this.fabric.linkEnd(link)}: ${used}; in cycle ${cycle} it ${this.describeState(link, cycle)}${behind}.`;
+    const words = `Link ${this.fabric.linkName(link)}${this.fabric.linkEnd(link)}: ${used}; in cycle ${cycle} it ${this.describeState(link, cycle)}.`;
     return packet == null ? [words] : [words, this.describePacket(packet)];
   }
 

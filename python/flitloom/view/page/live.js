@@ -2,7 +2,6 @@
 
 import { Run, unpack } from "./data.js";
 import { start } from "./page.js";
-import { drawCurves, measure } from "./load.js";
 
 const find = (id) => document.getElementById(id);
 
@@ -53,35 +52,12 @@ export function spec(form) {
   };
 }
 
-/** What the fields of an example are where it does not say. */
-const USUAL = {
-  shape: "torus", sizes: "16x16", channels: "", buffer: 4, latency: 1, flow_control: "wormhole", routing: "do",
-  throttle: "none", seed: 1, packets: 1,
-};
-const LOADED = { ...USUAL, kind: "load", pattern: "bcmp", rate: 0.4, length: 8, cycles: 800 };
-/** Examples by name: fields of the form, and what links show. */
-export const EXAMPLES = {
-  "shuffle in slices": { ...USUAL, kind: "collective", pattern: "shfl", payload: 28, slices: 4, interval: 60 },
-  "the same as whole packets": { ...USUAL, kind: "collective", pattern: "shfl", payload: 28, slices: 1, interval: 0 },
-  "hot spot": { ...LOADED, pattern: "hots", rate: 0.05, links: "buffers" },
-  deadlock: { ...LOADED, sizes: "8", pattern: "rand", channels: 1, rate: 0.9, cycles: 300, links: "buffers" },
-  "beyond saturation": { ...LOADED, links: "buffers" },
-  "the same with a throttle": { ...LOADED, throttle: "pt", links: "buffers" },
-};
-
 function title(asked) {
   const shape = `${asked.sizes.join("x")} ${asked.wraps[0] ? "torus" : "mesh"}`;
   const { traffic } = asked;
-  const held = asked.throttle === "none" ? "" : `, throttle ${asked.throttle}`;
-  if (traffic.kind === "load") return `${asked.pattern} on ${shape}, ${traffic.rate} flits per node and cycle${held}`;
+  if (traffic.kind === "load") return `${asked.pattern} on ${shape}, ${traffic.rate} flits per node and cycle`;
   const slices = traffic.slices > 1 ? ` in ${traffic.slices} slices` : "";
   return `${asked.pattern} on ${shape}, ${traffic.payload} payload flits${slices}`;
-}
-
-/** What is asked first, in a line. */
-function answer(facts) {
-  const first = ["outcome", "mean latency", "accepted load", "duration"].filter((name) => name in facts);
-  return first.map((name) => `${name}: ${facts[name]}`).join("; ");
 }
 
 /** Connect the form with the engine, and run it once. */
@@ -98,46 +74,14 @@ export async function live() {
     const asked = spec(form);
     const { head, buffer } = engine(asked);
     find("problem").textContent = head.error ?? "";
-    find("answer").textContent = head.error ? "" : answer(head.facts);
     if (head.error) return;
     head.title = title(asked);
     const made = new Run(head, buffer);
     const same = before.length && String(before[0].fabric.sizes) === String(made.fabric.sizes);
     const shown = find("keep").checked && same ? [before[0], made] : [made];
     before = [made];
-    start(shown, EXAMPLES[form.elements.example.value]?.links);
+    start(shown);
   };
-  const choose = () => {
-    const chosen = EXAMPLES[form.elements.example.value];
-    if (!chosen) return;
-    for (const [name, value] of Object.entries(chosen)) {
-      // By name: the list of elements has a length of its own.
-      const element = form.elements.namedItem(name);
-      if (element) element.value = value;
-    }
-    parts();
-    simulate();
-  };
-  form.elements.example.append(...Object.keys(EXAMPLES).map((name) => new Option(name)));
-  form.elements.example.value = Object.keys(EXAMPLES)[0];
-  form.elements.example.addEventListener("change", choose);
-  form.addEventListener("input", (event) => {
-    if (event.target.name && event.target.name !== "example") form.elements.example.value = "";
-  });
-  const curves = [];
-  find("curve").addEventListener("click", async () => {
-    const asked = spec(form);
-    find("curve").disabled = true;
-    try {
-      const points = await measure(engine, asked, Number(new FormData(form).get("rate")));
-      curves.push({ title: title(asked).replace(/, [0-9.e-]+ flits per node and cycle/, ""), points });
-      find("problem").textContent = "";
-      drawCurves(find("curves"), curves);
-    } catch (problem) {
-      find("problem").textContent = problem.message;
-    }
-    find("curve").disabled = false;
-  });
   form.addEventListener("submit", (event) => (event.preventDefault(), simulate()));
   form.elements.kind.addEventListener("change", parts);
   parts();

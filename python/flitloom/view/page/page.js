@@ -122,13 +122,8 @@ function tell() {
   find("inspector").textContent = lines.join(" ") || "Point at a link, or choose one with the arrow keys, to see what it carries.";
 }
 
-/** Facts that stand above all others. */
-const FIRST = ["outcome", "mean latency", "accepted load"];
-
 function factsTable() {
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.facts)))];
-  const rank = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
-  names.sort((one, other) => rank(one) - rank(other));
   const head = make("tr", {}, make("th", { scope: "col", textContent: "" }));
   for (const run of runs) head.append(make("th", { scope: "col", textContent: run.title }));
   const body = names.map((name) => {
@@ -251,16 +246,14 @@ function legend() {
       swatch("var(--blocked)", "blocked");
       swatch("var(--idle)", "idle");
     }
-  } else if (state.mode === "load" || state.mode === "buffers") {
-    const full = state.mode === "load" ? `${most} ${runs[0].unit}` : `${runs[0].capacity} flits in the buffers behind a link`;
+  } else if (state.mode === "load") {
     const bar = make("span", { className: "scale" });
     bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(scaleColour).join(",")})`;
-    entries.push(make("span", { className: "entry" }, "0 ", bar, ` ${full}`));
+    entries.push(make("span", { className: "entry" }, "0 ", bar, ` ${most} ${runs[0].unit}`));
   }
   if (runs.some((run) => run.bottleneck_link != null || run.bottleneck_nodes?.length || run.bound != null)) {
     swatch("var(--bound)", "bound and bottleneck", "swatch open");
   }
-  if (runs.some((run) => run.targets?.length)) swatch("var(--mark)", "hot spot", "swatch open");
   const sites = runs.find((run) => run.groups && run.group_names);
   sites?.group_names.forEach((name, group) => swatch(siteColour(group), name));
   const numbers = runs.find((run) => run.numbers)?.numbers;
@@ -268,11 +261,6 @@ function legend() {
   if (runs.some((run) => run.fabric.failedNodes.size)) swatch("var(--ink)", "failed node", "swatch cross");
   if (runs.some((run) => run.deadlock)) swatch("var(--mark)", "deadlock");
   find("legend").replaceChildren(...entries);
-}
-
-function nextMode() {
-  const options = [...find("mode").options].filter((option) => !option.hidden).map((option) => option.value);
-  return options[(options.indexOf(state.mode) + 1) % options.length];
 }
 
 function setMode(mode) {
@@ -311,7 +299,7 @@ function connect() {
       ArrowLeft: () => (show(state.cycle - (event.shiftKey ? 10 : 1)), tell()),
       Home: () => (show(0), tell()),
       End: () => (show(cycles - 1), tell()),
-      c: () => runs[0].time && setMode(nextMode()),
+      c: () => runs[0].time && setMode(state.mode === "now" ? "load" : "now"),
     };
     if (!(event.key in actions)) return;
     event.preventDefault();
@@ -333,9 +321,8 @@ function chosenPair() {
 }
 
 /** Show runs or tables; returns the state for whoever drives the page. */
-export function start(made, mode = "now") {
+export function start(made) {
   runs = made;
-  find("mode").querySelector("[value=buffers]").hidden = !runs.every((run) => run.columns.held);
   const moving = Boolean(runs[0].time);
   const word = runs[0].time ?? "cycle";
   cycles = moving ? Math.max(...runs.map((run) => run.cycles), 1) : 1;
@@ -359,7 +346,7 @@ export function start(made, mode = "now") {
   find("runs").className = alone ? `alone${panels[0].torus.flat ? " flat" : ""}` : "";
   // A single run has room for its numbers beside the network.
   if (alone) find("runs").firstElementChild.lastElementChild.prepend(facts);
-  setMode(moving ? mode : runs[0].columns.load ? "load" : "cables");
+  setMode(moving ? "now" : runs[0].columns.load ? "load" : "cables");
   const stuck = runs.find((run) => run.deadlock);
   if (stuck) show(cycles - 1);
   tell();

@@ -199,7 +199,6 @@ export class TorusView {
     this.mark(context, this.run.deadlock?.links ?? [], colours.mark, thick + 2.5, lines);
     this.mark(context, path ?? [], colours.ink, thick + 0.5, lines, true);
     if (this.run.bottleneck_link != null) this.ring(context, this.run.bottleneck_link, colours.bound, lines);
-    for (const target of this.run.targets ?? []) this.circle(context, target, colours.mark);
     for (const end of this.run.bottleneck_nodes ?? []) this.circle(context, end, colours.bound);
     if (link != null) {
       this.mark(context, [link], colours.ink, thick + 5, lines);
@@ -269,10 +268,6 @@ export class TorusView {
     if (mode === "load") {
       const value = this.run.flits[link];
       return value ? scaleColour(Math.round((32 * value) / most) / 32) : colours.idle;
-    }
-    if (mode === "buffers") {
-      const held = this.run.held(link, cycle);
-      return held ? scaleColour(Math.ceil((16 * held) / this.run.capacity) / 16) : colours.idle;
     }
     if (mode === "cables") return colours.cable;
     const cell = this.run.state(link, cycle);
