@@ -47,8 +47,9 @@ def test_two_ranks_make_the_same_result():
         ["--set", "router.variant=registers"],
         ["--set", "traffic.outstanding=2"],
         ["--throttle", "pt:release=20,link=shared,margin=2"],
+        ["--set", "topology.sizes=4x8", "--twist"],
     ],
-    ids=["registers", "closed", "shared"],
+    ids=["registers", "closed", "shared", "twisted"],
 )
 def test_ranks_tell_all_that_others_need(words, capsys):
     words = ["simulate", *LOAD[:-4], "--rate", "0.5", "--cycles", "200", *words, "--json"]

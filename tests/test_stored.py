@@ -37,6 +37,8 @@ SHARED = [
     "tables-balanced",
     "throttle-pt-shared",
     "throttle-tuned",
+    "twist-4x4x8",
+    "twist-registers",
 ]
 
 

@@ -58,17 +58,23 @@ def test_every_packet_goes_a_shortest_way(sizes):
     assert alone.duration == near[corner] + 5 + 1
 
 
-def test_a_load_meets_no_deadlock_in_one_part():
-    sizes = (4, 4, 8)
+@pytest.mark.parametrize("sizes", [(4, 4, 8), (8, 4)])
+def test_a_load_meets_no_deadlock_in_any_number_of_parts(sizes):
     network = fl.Network(fl.Torus(*sizes, twist=True))
     # Nodes are numbered with the first dimension fastest.
     places = [place[::-1] for place in product(*map(range, sizes[::-1]))]
     near = [distances(sizes, place) for place in places]
-    result = fl.simulate(network, fl.Load("rand", rate=0.9, cycles=300), packets=True, threads=3)
-    # Rows are not next to those before and behind them alone, so nothing is divided.
-    assert result.parts == 1
+    load = fl.Load("rand", rate=0.9, cycles=300)
+    result = fl.simulate(network, load, packets=True)
     table = result.packets
-    assert result.packets_delivered == table.sizes["packet"] > 4000
+    assert result.packets_delivered == table.sizes["packet"] > 800
+    # Records of packets are kept in one part; in three, opposite rows of every part lie in both others.
+    for threads in (2, 3, 4):
+        divided = fl.simulate(network, load, threads=threads)
+        assert (divided.parts, result.parts) == (threads, 1)
+        assert divided.fingerprint == result.fingerprint
+        assert divided.flit_hops == result.flit_hops == 8 * table.hops.values.sum()
+        assert divided.link_rows() == result.link_rows()
     ends = zip(table.source.values, table.destination.values, strict=True)
     assert table.hops.values.tolist() == [near[a][places[b]] for a, b in ends]
 

@@ -1,9 +1,9 @@
 //! A network on several processes: Python's side says how they meet.
 
-use flitloom_core::engine::{Lost, Messages, Rank, Transport};
+use flitloom_core::engine::{Lost, Message, Rank, Transport};
 use pyo3::{prelude::*, types::PyBytes};
 
-/// An object with `exchange(before, behind)`, `greatest(values)`, `sum(values)` and `collect(state)`.
+/// An object with `exchange([(rank, tag, bytes), ...])`, which returns what comes in the same order, `greatest(values)`, `sum(values)` and `collect(state)`.
 pub struct Ranks(pub Py<PyAny>);
 
 impl Ranks {
@@ -25,15 +25,15 @@ impl Ranks {
 }
 
 impl Transport for Ranks {
-    fn exchange(&mut self, messages: &mut Messages) -> Result<(), Lost> {
-        let come = self.ask(|ranks| {
-            let [before, behind] = messages.out.each_ref().map(|words| {
-                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-                PyBytes::new(ranks.py(), &bytes)
+    fn exchange(&mut self, messages: &mut [Message]) -> Result<(), Lost> {
+        let come: Vec<Vec<u8>> = self.ask(|ranks| {
+            let going = messages.iter().map(|Message { part, there, out, .. }| {
+                let bytes: Vec<u8> = out.iter().flat_map(|word| word.to_le_bytes()).collect();
+                (*part, *there, PyBytes::new(ranks.py(), &bytes))
             });
-            ranks.call_method1("exchange", (before, behind))?.extract::<[Vec<u8>; 2]>()
+            ranks.call_method1("exchange", (going.collect::<Vec<_>>(),))?.extract()
         })?;
-        for (words, bytes) in messages.come.iter_mut().zip(come) {
+        for (Message { come: words, .. }, bytes) in messages.iter_mut().zip(come) {
             words.clear();
             words.extend(bytes.chunks_exact(8).map(|word| {
                 let mut own = [0; 8];

@@ -9,6 +9,7 @@ mod congestion;
 mod engine_choice;
 mod engine_equals_reference;
 mod exactness;
+mod failures;
 mod film;
 mod flow_control;
 mod forwarding;

@@ -8,7 +8,7 @@ use flitloom_core::{
     probe::{Histogram, LinkOccupation, Window, Windows},
     router::{Arbitration, FlowControl, MAX_CHANNELS, ProcessorQueues, RouterConfig, Variant},
     routing::RoutingFunction,
-    throttle::{Interlock, PathTurn, Spth},
+    throttle::{Interlock, PathTurn, Spth, Throttle},
     traffic::{
         MessageGraph, OpenLoad, Operation, OperationKind, Packet, PacketList, Pattern, Purpose, RouteBook,
         Workload, draw_below,
@@ -74,6 +74,31 @@ impl End {
 /// Shapes whose last dimension has rows for many parts.
 fn long() -> CaseSpace {
     CaseSpace { sizes: 2..=9, most_nodes: 120, packets_per_node: 3, ..CaseSpace::default() }
+}
+
+/// Twisted tori, whose steps over an edge of a short dimension lead to opposite rows, where the last dimension is
+/// long, or elsewhere within the row behind.
+fn twisted() -> CaseSpace {
+    CaseSpace {
+        twisted: &[
+            &[4, 8],
+            &[8, 4],
+            &[2, 4],
+            &[4, 2],
+            &[3, 12],
+            &[2, 2, 8],
+            &[2, 4, 4],
+            &[4, 2, 4],
+            &[4, 4, 2],
+            &[3, 3, 6],
+            &[6, 3, 6],
+            &[16, 4],
+        ],
+        throttles: false,
+        given_routes: false,
+        packets_per_node: 3,
+        ..CaseSpace::default()
+    }
 }
 
 /// The network of a case with a routing function of routers, with as many channels and as deep buffers as that
@@ -238,6 +263,21 @@ proptest! {
     }
 
     #[test]
+    fn twisted_tori_run_in_parts_as_in_one(
+        case in prop_oneof![twisted().packet_lists(), twisted().loads()],
+        throttle in proptest::sample::select(&["none", "alo", "alo:any", "pace:7", "global:3"][..]),
+        stops in (0_u64..40, 0_u64..60),
+        seed in 0..2_u64,
+    ) {
+        let stops = [stops.0, stops.0 + stops.1];
+        let mut rules = Options { seed, ..case.options() };
+        if rules.throttle == Throttle::None {
+            rules.throttle = throttle.parse().unwrap();
+        }
+        check(&case.network(), &case.workload(), &rules, stops)?;
+    }
+
+    #[test]
     fn headers_choose_in_parts_as_in_one(
         case in long().loads(),
         function in proptest::sample::select(RoutingFunction::ALL),
@@ -268,10 +308,14 @@ proptest! {
     fn parts_wait_for_each_others_messages(
         sizes in proptest::collection::vec(3_u32..8, 1..=2),
         wraps in any::<bool>(),
+        twist in proptest::option::weighted(0.3, proptest::sample::select(twisted().twisted)),
         seed in any::<u64>(),
         stops in (0_u64..200, 0_u64..900),
     ) {
-        let shape = Shape::new(&sizes, &vec![wraps; sizes.len()]).unwrap();
+        let shape = match twist {
+            Some(sizes) => Shape::twisted(sizes).unwrap(),
+            None => Shape::new(&sizes, &vec![wraps; sizes.len()]).unwrap(),
+        };
         let workload = Workload::Graph(graph(shape.nodes() as u32, seed));
         let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
         check(&network, &workload, &Options::default(), [stops.0, stops.0 + stops.1])?;
@@ -284,7 +328,12 @@ proptest! {
 
     #[test]
     fn registers_are_sent_in_parts_as_in_one(
-        case in prop_oneof![long().packet_lists(), long().loads()],
+        case in prop_oneof![
+            long().packet_lists(),
+            long().loads(),
+            twisted().packet_lists(),
+            twisted().loads(),
+        ],
         stops in (0_u64..40, 0_u64..60),
         seed in 0..2_u64,
     ) {
@@ -306,7 +355,7 @@ proptest! {
 
     #[test]
     fn closed_sources_hear_of_other_parts(
-        case in long().loads(),
+        case in prop_oneof![2 => long().loads(), 1 => twisted().loads()],
         outstanding in 1_u32..5,
         stops in (0_u64..40, 0_u64..60),
         seed in 0..2_u64,

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Where launchers of MPI say how many processes they started.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
-#: Most hops that a register of buffers ahead shows if a throttle says how many (``length=``).
-LONGEST = 1024
 #: Seconds in which all ranks may end alike before the first one, which has said what is wrong, ends them all,
 #: and before another one does: the first one must have had the time to say it.
 PATIENCE, PATIENCE_OF_OTHERS = 1.0, 10.0
@@ -35,6 +33,8 @@ def started() -> int:
 
 class Ranks:
     """How the ranks of a run meet: what crosses the borders goes to the neighbours in every cycle.
+
+    Neighbours have the rows before and behind, on a twisted torus also the opposite ones.
 
     Parameters
     ----------
@@ -56,45 +56,32 @@ class Ranks:
         self._mpi = MPI
         self._world: Any = MPI.COMM_WORLD
         self.rank, self.size = int(self._world.rank), int(self._world.size)
-        topology = network.topology
-        topology.require_plain("runs on several ranks", "run it without mpiexec")
-        rows = topology.sizes[-1]
+        rows = network.topology.sizes[-1]
         if self.size > rows:
             raise SpecError.at(
                 "mpiexec",
                 f"{self.size} ranks for a network of {rows} rows (nodes of equal last coordinate)",
                 "start at most as many",
             )
-        others = (self.rank - 1, self.rank + 1)
-        self._neighbours = [
-            other % self.size if topology.wraps[-1] or 0 <= other < self.size else None for other in others
-        ]
-        # A row's flits and places per channel, what its registers of buffers ahead show (as many bits as half
-        # the largest size or as are asked for, also node by node, and numbers of 11 bits per channel), and
-        # eight words of a header per node.
-        row = network.nodes // rows
-        bits = max(*topology.sizes, 2 * LONGEST) // 2
-        planes = network.channels * (17 + 11) + bits
-        words = 2 + -(-row // 64) * planes + (8 + -(-bits // 64) * network.channels) * row
-        self._buffers = [bytearray(8 * words) for _ in others]
 
-    def exchange(self, before: bytes, behind: bytes) -> list[bytes]:
-        """Send to the neighbours there are, and receive theirs."""
-        kind, requests, sides = self._mpi.BYTE, [], []
-        for side, other in enumerate(self._neighbours):
-            if other is not None:
-                sides.append(side)
-                # What goes forwards comes from behind.
-                buffer = [self._buffers[side], kind]
-                requests.append(self._world.Irecv(buffer, source=other, tag=1 - side))
-        for side, mail in enumerate((before, behind)):
-            if (other := self._neighbours[side]) is not None:
-                requests.append(self._world.Isend([mail, kind], dest=other, tag=side))
-        statuses = [self._mpi.Status() for _ in requests]
-        self._mpi.Request.Waitall(requests, statuses)
-        come = [b"", b""]
-        for side, status in zip(sides, statuses, strict=False):
-            come[side] = bytes(memoryview(self._buffers[side])[: status.Get_count(kind)])
+    def exchange(self, messages: Sequence[tuple[int, int, bytes]]) -> list[bytes]:
+        """Send to every neighbour, and receive theirs, in the order of the messages.
+
+        Parameters
+        ----------
+        messages : sequence of (int, int, bytes)
+            The other rank, the number of the message among its own, and what goes there.
+        """
+        kind = self._mpi.BYTE
+        going = [self._world.Isend([mail, kind], dest=other, tag=there) for other, there, mail in messages]
+        come = []
+        for tag, (other, _, _) in enumerate(messages):
+            status = self._mpi.Status()
+            waiting = self._world.Mprobe(source=other, tag=tag, status=status)
+            mail = bytearray(status.Get_count(kind))
+            waiting.Recv([mail, kind])
+            come.append(bytes(mail))
+        self._mpi.Request.Waitall(going)
         return come
 
     def greatest(self, values: Sequence[int]) -> list[int]:

@@ -11,28 +11,33 @@ pub(crate) struct Planes {
     words: Vec<u64>,
     stride: usize,
     margin: usize,
+    /// Words of a plane without its margins.
+    of_nodes: usize,
 }
 
-/// The words of a plane, and those before and behind them that a shift may read, for so many nodes
-/// of other parts on either side.
+/// The words of a plane, and those before and behind them that a shift may read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub words: usize,
+    /// Words before them.
     pub margin: usize,
+    behind: usize,
 }
 
 impl Extent {
-    pub(crate) fn new(words: usize, others: usize) -> Self {
-        Self { words, margin: MARGIN + others.div_ceil(64) }
+    /// With places for so many nodes of other parts before and behind.
+    pub(crate) fn new(words: usize, others: [usize; 2]) -> Self {
+        let [margin, behind] = others.map(|others| MARGIN + others.div_ceil(64));
+        Self { words, margin, behind }
     }
 }
 
 impl Planes {
     /// So many planes.
     pub(crate) fn new(planes: usize, extent: Extent) -> Self {
-        let Extent { words, margin } = extent;
-        let stride = words + 2 * margin;
-        Self { words: vec![0; planes * stride], stride, margin }
+        let Extent { words, margin, behind } = extent;
+        let stride = margin + words + behind;
+        Self { words: vec![0; planes * stride], stride, margin, of_nodes: words }
     }
 
     /// A plane with its margins.
@@ -44,14 +49,13 @@ impl Planes {
     /// The words of a plane.
     #[inline(always)]
     pub(crate) fn plane(&self, plane: usize) -> &[u64] {
-        &self.words[plane * self.stride + self.margin..][..self.stride - 2 * self.margin]
+        &self.words[plane * self.stride + self.margin..][..self.of_nodes]
     }
 
     /// The words of a plane, to be changed.
     #[inline(always)]
     pub(crate) fn plane_mut(&mut self, plane: usize) -> &mut [u64] {
-        let (stride, margin) = (self.stride, self.margin);
-        &mut self.words[plane * stride + margin..][..stride - 2 * margin]
+        &mut self.words[plane * self.stride + self.margin..][..self.of_nodes]
     }
 
     /// So many planes from one on, each with its margins.

@@ -25,7 +25,7 @@ pub use options::Options;
 pub use outcome::{
     DeadlockReport, FailedEnds, Obstacle, Outcome, SimulationError, WaitingChannel, fingerprint, lateness,
 };
-pub use regions::{Messages, Rank, Transport, exchange_messages};
+pub use regions::{Message, Rank, Transport, exchange_messages};
 pub use simulation::{EngineKind, Setup, Simulation, simulate_in_planes};
 pub use sweep::stack;
 

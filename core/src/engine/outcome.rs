@@ -206,8 +206,6 @@ pub enum SimulationError {
     TwistedLines(Throttle),
     /// The same among full meshes.
     FullLines(Throttle),
-    /// Several processes for a twisted torus.
-    TwistedRanks,
     /// Several processes for a product with full meshes.
     FullRanks,
     /// A message graph with several queues of the processor.
@@ -328,11 +326,6 @@ impl SimulationError {
                 "throttle",
                 format!("is {throttle}, which goes by what the routers of a line tell"),
                 "in a twisted torus lines do not end at the edge; take a throttle without signals (none, alo)",
-            ),
-            Self::TwistedRanks => Fault::of(
-                "topology.twist",
-                "is set",
-                "a twisted torus is not divided among several processes: run it without MPI",
             ),
             Self::FullLines(throttle) => Fault::of(
                 "throttle",

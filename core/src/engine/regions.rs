@@ -3,7 +3,8 @@
 //!
 //! Everything is decided from the state at the beginning of a cycle and a link takes a cycle at least,
 //! so a part needs from its neighbours what they sent across the border in this cycle and how much
-//! room is left behind it. It waits for its two neighbours only. What concerns all of them (is
+//! room is left behind it. It waits for its neighbours only: the parts before and behind it, and on twisted tori
+//! those with its opposite rows. What concerns all of them (is
 //! anything left to do, when does it go on) is agreed upon at stated cycles: cycles in which nothing
 //! happens change nothing, so it does not matter if a few of them are run.
 
@@ -19,23 +20,34 @@ use std::sync::{
 /// Cycles between two agreements of all parts.
 const AGREE_EVERY: u64 = 32;
 
-/// What goes to the part before (0) and behind (1), and what comes from them. The buffers go round, so
-/// that nothing is allocated in a cycle.
+/// What goes to another part over an edge, and what comes from there. The buffers go round, so that nothing is
+/// allocated in a cycle.
 #[derive(Clone, Debug, Default)]
-pub struct Messages {
-    /// To the part before and to the one behind.
-    pub out: [Vec<u64>; 2],
-    /// From them.
-    pub come: [Vec<u64>; 2],
+pub struct Message {
+    /// The other part, and which of its messages meets this one: two parts may have several edges.
+    pub part: usize,
+    /// Its number there.
+    pub there: usize,
+    /// What goes.
+    pub out: Vec<u64>,
+    /// What comes.
+    pub come: Vec<u64>,
+}
+
+impl Message {
+    /// An empty one.
+    pub(super) fn new(part: usize, there: usize) -> Self {
+        Self { part, there, ..Self::default() }
+    }
 }
 
 /// How a part meets the others.
 pub trait Transport: Send {
-    /// Sends `messages.out` to the neighbours there are and receives theirs of the same cycle.
+    /// Sends what goes to the neighbours and receives what comes from them in the same cycle.
     ///
     /// # Errors
     /// A neighbour will send no more.
-    fn exchange(&mut self, messages: &mut Messages) -> Result<(), Lost>;
+    fn exchange(&mut self, messages: &mut [Message]) -> Result<(), Lost>;
     /// The greatest value that any part gives, place by place.
     ///
     /// # Errors
@@ -66,17 +78,17 @@ pub struct Rank {
 /// A part of a network in motion.
 pub(crate) trait Region: Send {
     /// Decides what happens in a cycle, and flits leave; false if nothing can happen in this part.
-    fn leave(&mut self, cycle: u64, messages: &mut Messages) -> bool;
+    fn leave(&mut self, cycle: u64, messages: &mut [Message]) -> bool;
     /// Whether flits leave only when it is known what room neighbours have made in the same cycle: messages go twice.
     fn leaves_late(&self) -> bool {
         false
     }
     /// Where they do, flits leave; false if nothing does.
-    fn leave_late(&mut self, _cycle: u64, _mails: &mut Messages) -> bool {
+    fn leave_late(&mut self, _cycle: u64, _messages: &mut [Message]) -> bool {
         false
     }
     /// Flits arrive, and the cycle is accounted for.
-    fn arrive(&mut self, cycle: u64, messages: &mut Messages);
+    fn arrive(&mut self, cycle: u64, messages: &mut [Message]);
     /// When the first waiting node has its next packet.
     fn next_wake(&self, cycle: u64) -> Option<u64>;
     /// The last cycle in which that was so for any node; the network is not quiet before it, even if all that
@@ -112,7 +124,7 @@ pub(crate) trait Region: Send {
 pub(crate) fn advance<A: Region>(
     part: &mut A,
     transport: &mut dyn Transport,
-    messages: &mut Messages,
+    messages: &mut [Message],
     cycle: &mut u64,
     until: u64,
 ) -> Result<Option<Quiescence>, Lost> {
@@ -169,8 +181,8 @@ struct Letterbox {
 /// Where the threads of one process meet.
 #[derive(Debug)]
 struct Hub {
-    /// Per part: what comes from the part before it and behind it.
-    boxes: Vec<[Letterbox; 2]>,
+    /// Per part: what comes over each of its edges.
+    boxes: Vec<Vec<Letterbox>>,
     /// What is agreed upon in this agreement, the next and the last.
     agreed: [Mutex<[u64; 4]>; 3],
     given: Bell,
@@ -185,35 +197,26 @@ struct Hub {
 pub(crate) struct Thread {
     hub: Arc<Hub>,
     part: usize,
-    /// The parts before and behind, if there are any.
-    neighbours: [Option<usize>; 2],
     exchanges: u64,
     agreements: u64,
     collections: u64,
 }
 
 impl Thread {
-    /// The sides of so many threads, in a line or (`round`) in a circle.
-    pub(super) fn all(parts: usize, round: bool) -> Vec<Self> {
+    /// The sides of threads with so many messages each.
+    pub(super) fn all(messages: impl Iterator<Item = usize>) -> Vec<Self> {
+        let boxes: Vec<Vec<_>> =
+            messages.map(|count| (0..count).map(|_| Letterbox::default()).collect()).collect();
+        let parts = boxes.len();
         let hub = Arc::new(Hub {
-            boxes: (0..parts).map(|_| <[Letterbox; 2]>::default()).collect(),
+            boxes,
             agreed: Default::default(),
             given: Bell::default(),
             boards: (0..parts).map(|_| Default::default()).collect(),
             put_up: Bell::default(),
             failed: AtomicBool::new(false),
         });
-        let of_part = |part| Self {
-            hub: hub.clone(),
-            part,
-            neighbours: [
-                (part > 0 || round).then_some((part + parts - 1) % parts),
-                (part + 1 < parts || round).then_some((part + 1) % parts),
-            ],
-            exchanges: 0,
-            agreements: 0,
-            collections: 0,
-        };
+        let of_part = |part| Self { hub: hub.clone(), part, exchanges: 0, agreements: 0, collections: 0 };
         (0..parts).map(of_part).collect()
     }
 
@@ -248,22 +251,17 @@ impl Drop for Watch {
 }
 
 impl Transport for Thread {
-    fn exchange(&mut self, messages: &mut Messages) -> Result<(), Lost> {
+    fn exchange(&mut self, messages: &mut [Message]) -> Result<(), Lost> {
         let slot = (self.exchanges % 2) as usize;
         self.exchanges += 1;
-        for (side, out) in messages.out.iter_mut().enumerate() {
-            let Some(other) = self.neighbours[side] else { continue };
-            // What goes forwards comes from behind.
-            let letterbox = &self.hub.boxes[other][1 - side];
+        for Message { part, there, out, .. } in messages.iter_mut() {
+            let letterbox = &self.hub.boxes[*part][*there];
             std::mem::swap(out, &mut *held(&letterbox.letters[slot]));
             letterbox.posted.ring();
         }
-        for (side, come) in messages.come.iter_mut().enumerate() {
-            if self.neighbours[side].is_some() {
-                let letterbox = &self.hub.boxes[self.part][side];
-                letterbox.posted.wait(self.exchanges, &self.hub.failed)?;
-                std::mem::swap(come, &mut *held(&letterbox.letters[slot]));
-            }
+        for (letterbox, Message { come, .. }) in self.hub.boxes[self.part].iter().zip(messages) {
+            letterbox.posted.wait(self.exchanges, &self.hub.failed)?;
+            std::mem::swap(come, &mut *held(&letterbox.letters[slot]));
         }
         Ok(())
     }
@@ -290,13 +288,18 @@ impl Transport for Thread {
     }
 }
 
+/// What a part of a circle of so many exchanges with the one before and the one behind.
+fn in_circle(part: usize, parts: usize) -> [Message; 2] {
+    [Message::new((part + parts - 1) % parts, 1), Message::new((part + 1) % parts, 0)]
+}
+
 /// So many threads exchange messages of so many words so many times, with nothing else to do: what dividing a network
 /// costs at least.
 pub fn exchange_messages(parts: usize, words: usize, exchanges: u64) {
     let exchange_all = |mut thread: Thread| {
-        let mut messages = Messages::default();
+        let mut messages = in_circle(thread.part, parts);
         for exchange in 0..exchanges {
-            for out in &mut messages.out {
+            for Message { out, .. } in &mut messages {
                 out.clear();
                 out.resize(words, exchange);
             }
@@ -306,7 +309,7 @@ pub fn exchange_messages(parts: usize, words: usize, exchanges: u64) {
         }
     };
     std::thread::scope(|scope| {
-        for thread in Thread::all(parts, true) {
+        for thread in Thread::all(std::iter::repeat_n(2, parts)) {
             scope.spawn(move || exchange_all(thread));
         }
     });
@@ -325,8 +328,8 @@ mod tests {
     }
 
     impl Region for Toy {
-        fn leave(&mut self, cycle: u64, messages: &mut Messages) -> bool {
-            for out in &mut messages.out {
+        fn leave(&mut self, cycle: u64, messages: &mut [Message]) -> bool {
+            for Message { out, .. } in messages {
                 out.clear();
                 out.extend([self.number, cycle]);
             }
@@ -334,8 +337,8 @@ mod tests {
             self.active.contains(&cycle)
         }
 
-        fn arrive(&mut self, cycle: u64, messages: &mut Messages) {
-            assert_eq!(messages.come[0], [self.before, cycle]);
+        fn arrive(&mut self, cycle: u64, messages: &mut [Message]) {
+            assert_eq!(messages[0].come, [self.before, cycle]);
         }
 
         fn next_wake(&self, cycle: u64) -> Option<u64> {
@@ -350,7 +353,7 @@ mod tests {
     #[test]
     fn idle_stretches_are_skipped_and_all_agree() {
         for parts in [1, 2, 5] {
-            let threads: Vec<_> = Thread::all(parts, true)
+            let threads: Vec<_> = Thread::all(std::iter::repeat_n(2, parts))
                 .into_iter()
                 .zip(0..)
                 .map(|(mut thread, number)| {
@@ -358,7 +361,7 @@ mod tests {
                         let before = (number + parts as u64 - 1) % parts as u64;
                         let active = vec![3 + number, 70, 1_000_000 + number];
                         let mut toy = Toy { active, seen: Vec::new(), number, before };
-                        let (mut cycle, mut messages) = (0, Messages::default());
+                        let (mut cycle, mut messages) = (0, in_circle(number as usize, parts));
                         let mut rests = Vec::new();
                         for until in [50, 200, 2_000_000] {
                             let rest = advance(&mut toy, &mut thread, &mut messages, &mut cycle, until);
@@ -382,14 +385,14 @@ mod tests {
 
     #[test]
     fn a_part_that_panics_ends_the_others() {
-        let mut threads = Thread::all(2, false);
+        let mut threads = Thread::all([1, 1].into_iter());
         let second = threads.pop().unwrap();
         let failing = std::thread::spawn(move || {
             let _watch = second.watch();
             panic!("on purpose");
         });
         assert!(failing.join().is_err());
-        let mut messages = Messages::default();
+        let mut messages = [Message::new(1, 0)];
         assert_eq!(threads[0].exchange(&mut messages), Err(Lost));
         assert_eq!(threads[0].greatest([0; 4]), Err(Lost));
     }

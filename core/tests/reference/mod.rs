@@ -39,6 +39,7 @@ pub mod pipelined;
 mod rules;
 mod simulator;
 
+pub use rules::way;
 pub use simulator::{simulate, simulate_held, simulate_with_routes};
 
 use flitloom_core::{

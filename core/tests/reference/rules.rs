@@ -141,6 +141,17 @@ pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) ->
     sides(shape).len()
 }
 
+/// The nodes on the way of a packet without a given route, both ends included.
+pub fn way(shape: &Shape, from: NodeId, destination: NodeId, rules: &Rules) -> Vec<NodeId> {
+    let mut nodes = vec![from];
+    let mut here = from;
+    while here != destination {
+        here = neighbour(shape, here, route(shape, here, destination, rules)).unwrap();
+        nodes.push(here);
+    }
+    nodes
+}
+
 /// The node after so many hops in a dimension, some of which may be negative.
 fn walk(shape: &Shape, node: NodeId, dimension: usize, hops: i64) -> NodeId {
     let port = 2 * dimension + usize::from(hops < 0);

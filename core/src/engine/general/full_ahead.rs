@@ -98,9 +98,9 @@ impl FullAhead {
             let mut set = self.clear_from[direction];
             if let Some(halo) = layout.halo_of(direction) {
                 // The row of another part, as its queues are and as it told.
-                let (told, width) = (&self.told[halo.side], halo.row.div_ceil(64));
+                let (told, width) = (&self.told[halo.side], halo.nodes.div_ceil(64));
                 set = set.max(told.len() / width);
-                for (piece, (begin, count)) in pieces(halo.row).enumerate() {
+                for (piece, (begin, count)) in pieces(halo.nodes).enumerate() {
                     let node = halo.others + begin as isize;
                     let mut full = u64::MAX >> (64 - count);
                     for bit in (0..count_bits).filter(|&bit| layout.buffer >> bit & 1 == 1) {

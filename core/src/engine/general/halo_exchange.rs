@@ -1,14 +1,14 @@
 //! What crosses the borders of a part, exchanged once per cycle: flits sent across, places left in the
 //! queues behind, headers with what is known of their packets.
 //!
-//! A message has, for every channel, the bits of a row of nodes: flits that come; then for every channel
-//! the flits left in the queues that are fed across the edge of the part, bit by bit: the sender adds what it
-//! sends. Then comes what the row's registers of buffers ahead show, and their words before it; then the
-//! headers, each with its place.
+//! Every halo has a message. It has, for every channel of its ports, a bit for each of its nodes: flits that come;
+//! then for every channel the flits left in the queues that are fed across the edge of the part, bit by bit: the
+//! sender adds what it sends. Then comes what the row's registers of buffers ahead show, and their words before
+//! it; then the headers, each with its place.
 
 use super::{
     crossing::Crossing,
-    halo::Halo,
+    halo::{Across, Halo},
     layout::{Layout, NONE, Place},
     packets::{PACKED, Packed},
     record::{Record, Set},
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     bits::{Vector, above_with, half_add, half_subtract, ones, pieces},
-    engine::regions::Messages,
+    engine::regions::Message,
 };
 
 /// Words of a header: its packet, its place in the row and its channel.
@@ -24,10 +24,17 @@ const HEADER: usize = PACKED + 1;
 /// Numbers of nodes in a [`Place`] wrap around.
 const WRAPPED: i64 = 1 << 25;
 
+/// Output channels of some ports.
+#[inline(always)]
+fn channels_of(ports: &[usize], layout: &Layout) -> impl Iterator<Item = usize> {
+    let channels = layout.channels;
+    ports.iter().flat_map(move |port| port * channels..(port + 1) * channels)
+}
+
 impl<V: Vector, R: Record> State<V, R> {
     /// Flits leave: [`depart_all`](Self::depart_all), and what crosses an edge is written down.
     #[inline(always)]
-    pub(super) fn leave_part(&mut self, layout: &Layout, cycle: u64, messages: &mut Messages) {
+    pub(super) fn leave_part(&mut self, layout: &Layout, cycle: u64, messages: &mut [Message]) {
         if self.demands.reconsiders {
             self.withdraw(layout);
         }
@@ -39,10 +46,9 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             None => self.depart_all(layout, cycle),
         }
-        for halo in layout.halos() {
-            let message = &mut messages.out[halo.side];
-            self.write_words(layout, halo, message);
-            self.write_signals(halo, message);
+        for (halo, Message { out, .. }) in layout.halos.iter().zip(&mut *messages) {
+            self.write_words(layout, halo, out);
+            self.write_signals(halo, out);
         }
         self.write_headers(layout, messages);
         // Their tails are across now.
@@ -53,17 +59,17 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Flits arrive: [`arrive_all`](Self::arrive_all), with what came across the borders.
     #[inline(always)]
-    pub(super) fn enter_part(&mut self, layout: &Layout, cycle: u64, messages: &Messages) {
-        for halo in layout.halos() {
-            self.read_flits(layout, halo, &messages.come[halo.side]);
+    pub(super) fn enter_part(&mut self, layout: &Layout, cycle: u64, messages: &[Message]) {
+        for (halo, Message { come, .. }) in layout.halos.iter().zip(messages) {
+            self.read_flits(layout, halo, come);
         }
         self.arrive_all(layout, cycle);
-        for halo in layout.halos() {
-            let message = &messages.come[halo.side];
-            self.read_places(layout, halo, &message[layout.channels * halo.row.div_ceil(64)..], true);
+        for (halo, Message { come, .. }) in layout.halos.iter().zip(messages) {
+            let flits = halo.back.len() * layout.channels * halo.nodes.div_ceil(64);
+            self.read_places(layout, halo, &come[flits..], true);
             // Links of others are not counted here.
-            for output in halo.back * layout.channels..(halo.back + 1) * layout.channels {
-                for (first, count) in pieces(halo.row) {
+            for output in channels_of(&halo.back, layout) {
+                for (first, count) in pieces(halo.nodes) {
                     self.sent.set_bits(output, halo.others + first as isize, count, 0);
                 }
             }
@@ -71,19 +77,18 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Tells neighbours what room flits made that entered registers.
-    pub(super) fn tell_room(&mut self, layout: &Layout, messages: &mut Messages) {
-        for halo in layout.halos() {
-            let message = &mut messages.out[halo.side];
-            message.clear();
-            self.write_places(layout, halo, message);
+    pub(super) fn tell_room(&mut self, layout: &Layout, messages: &mut [Message]) {
+        for (halo, Message { out, .. }) in layout.halos.iter().zip(messages) {
+            out.clear();
+            self.write_places(layout, halo, out);
         }
     }
 
     /// Registers are sent, by what room there is behind the borders; true if any is.
     #[inline(always)]
-    pub(super) fn send_from_part(&mut self, layout: &Layout, cycle: u64, messages: &Messages) -> bool {
-        for halo in layout.halos() {
-            self.read_places(layout, halo, &messages.come[halo.side], false);
+    pub(super) fn send_from_part(&mut self, layout: &Layout, cycle: u64, messages: &[Message]) -> bool {
+        for (halo, Message { come, .. }) in layout.halos.iter().zip(messages) {
+            self.read_places(layout, halo, come, false);
         }
         let Some(mut registers) = self.registers.take() else { return false };
         let sends = self.send_all(layout, &mut registers);
@@ -97,10 +102,11 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Slots of packets whose tails cross a halo in this cycle.
     fn list_packets_that_leave(&mut self, layout: &Layout) {
         self.leaving.clear();
-        for Halo { row, out, own, .. } in layout.halos() {
-            for output in out * layout.channels..(out + 1) * layout.channels {
-                for (first, count) in pieces(row) {
-                    let first = own as usize + first;
+        for Halo { nodes, out, own, .. } in &layout.halos {
+            for output in channels_of(out, layout) {
+                let links = &layout.links[layout.port_of_output(output)];
+                for (first, count) in pieces(*nodes) {
+                    let first = *own as usize + first;
                     let any = |node: usize| self.any[node / V::BITS].tails.has(output);
                     let mut tails = 0;
                     if any(first) || any(first + count - 1) {
@@ -108,7 +114,8 @@ impl<V: Vector, R: Record> State<V, R> {
                     }
                     for bit in ones(tails) {
                         let node = first + bit;
-                        if any(node) {
+                        // Other nodes of these rows may have their links inside.
+                        if any(node) && links.neighbour(node) >= layout.nodes {
                             let place = Place::new(node, output);
                             let in_queue = || {
                                 let queue = self.output(layout, place).owner() as usize - 1;
@@ -125,24 +132,24 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Flits that cross a halo, and flits left in the queues that are fed across it.
-    fn write_words(&self, layout: &Layout, halo: Halo, message: &mut Vec<u64>) {
-        let Halo { row, out, own, .. } = halo;
+    fn write_words(&self, layout: &Layout, halo: &Halo, message: &mut Vec<u64>) {
+        let &Halo { nodes, own, ref out, .. } = halo;
         message.clear();
-        for output in out * layout.channels..(out + 1) * layout.channels {
+        for output in channels_of(out, layout) {
             message.extend(
-                pieces(row).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
+                pieces(nodes).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
             );
         }
         self.write_places(layout, halo, message);
     }
 
     /// Flits left in the queues that are fed across an edge.
-    fn write_places(&self, layout: &Layout, halo: Halo, message: &mut Vec<u64>) {
-        let Halo { row, back, own, .. } = halo;
+    fn write_places(&self, layout: &Layout, halo: &Halo, message: &mut Vec<u64>) {
+        let &Halo { nodes, own, ref back, .. } = halo;
         let held = if layout.latency > 1 { &self.held } else { &self.counts };
-        for output in back * layout.channels..(back + 1) * layout.channels {
+        for output in channels_of(back, layout) {
             let queue = usize::from(layout.queue_behind[output]);
-            for (first, count) in pieces(row) {
+            for (first, count) in pieces(nodes) {
                 let first = own as usize + first;
                 let has = |node: usize| self.any[node / V::BITS].leaves.has(queue);
                 // What leaves is known of those blocks only in which anything does.
@@ -165,10 +172,11 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// What registers of buffers ahead show of this row.
-    fn write_signals(&self, halo: Halo, message: &mut Vec<u64>) {
-        let Halo { row, back, own, .. } = halo;
+    fn write_signals(&self, halo: &Halo, message: &mut Vec<u64>) {
         let place = message.len();
         message.extend([0, 0]);
+        let &Halo { side: 0 | 1, nodes: row, own, ref back, .. } = halo else { return };
+        let back = back[0];
         if let Some(ahead) = &self.ahead {
             ahead.send_halo(back, own, row, message);
         }
@@ -183,6 +191,9 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Takes what the registers of the row behind an edge show, and returns what follows it.
     fn read_signals<'m>(&mut self, side: usize, message: &'m [u64]) -> &'m [u64] {
         let (words, message) = message.split_at(2);
+        if side > 1 {
+            return message;
+        }
         let (full, message) = message.split_at(words[0] as usize);
         let (busy, message) = message.split_at(words[1] as usize);
         if let Some(ahead) = &mut self.ahead {
@@ -224,8 +235,8 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Headers that cross a halo.
-    fn write_headers(&mut self, layout: &Layout, messages: &mut Messages) {
-        let (nodes, row) = (layout.nodes as i64, layout.row.unwrap_or(0) as i64);
+    fn write_headers(&mut self, layout: &Layout, messages: &mut [Message]) {
+        let nodes = layout.nodes as i64;
         let mut kept = 0;
         for index in 0..self.crossings.items().len() {
             let crossing = self.crossings.items()[index];
@@ -235,13 +246,14 @@ impl<V: Vector, R: Record> State<V, R> {
                 kept += 1;
                 continue;
             }
-            let (side, place) =
-                if node >= WRAPPED / 2 { (0, node - WRAPPED + row) } else { (1, node - nodes) };
+            let place = if node >= WRAPPED / 2 { node - WRAPPED } else { node } as isize;
+            let Some(halo) = layout.halo_with(place) else { continue };
+            let place = place - layout.halos[halo].others;
             let mut packed = self.packets.pack(crossing.slot);
             if self.sources.looks_up() {
                 packed.route -= self.begin_of_route(layout, &packed);
             }
-            let message = &mut messages.out[side];
+            let message = &mut messages[halo].out;
             message.extend(packed.words());
             message.push(place as u64 | (crossing.to.index() as u64) << 32);
         }
@@ -259,18 +271,18 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Takes what comes across an edge.
-    fn read_flits(&mut self, layout: &Layout, halo: Halo, message: &[u64]) {
-        let Halo { side, row, back, own, others, .. } = halo;
+    fn read_flits(&mut self, layout: &Layout, halo: &Halo, message: &[u64]) {
+        let &Halo { side, nodes, own, others, ref back, .. } = halo;
         let mut words = message.iter().copied();
-        for output in back * layout.channels..(back + 1) * layout.channels {
+        for output in channels_of(back, layout) {
             let mut any = 0;
-            for ((first, count), flits) in pieces(row).zip(&mut words) {
+            for ((first, count), flits) in pieces(nodes).zip(&mut words) {
                 self.sent.set_bits(output, others + first as isize, count, flits);
                 any |= flits;
             }
             self.sent_any |= R::Set::of(output, any != 0);
         }
-        let fixed = layout.channels * (1 + self.count_bits) * row.div_ceil(64);
+        let fixed = back.len() * layout.channels * (1 + self.count_bits) * nodes.div_ceil(64);
         let headers = self.read_signals(side, &message[fixed..]).chunks_exact(HEADER);
         self.crossings.reserve(headers.len());
         for header in headers {
@@ -287,15 +299,15 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Which queues across an edge are full now, with those flits, if they are to be counted, that were sent there.
-    fn read_places(&mut self, layout: &Layout, halo: Halo, places: &[u64], with_sent: bool) {
-        let Halo { row, out, own, others, .. } = halo;
+    fn read_places(&mut self, layout: &Layout, halo: &Halo, places: &[u64], with_sent: bool) {
+        let &Halo { nodes, own, others, ref out, ref links, is_straight, .. } = halo;
         let mut counts = places.iter().copied();
-        for output in out * layout.channels..(out + 1) * layout.channels {
+        for (index, output) in channels_of(out, layout).enumerate() {
             let queue = usize::from(layout.queue_behind[output]);
             let mut any = 0;
-            for (first, count) in pieces(row) {
+            for (first, count) in pieces(nodes) {
                 let mut carry = 0;
-                if with_sent {
+                if with_sent && is_straight {
                     carry = self.sent.bits(output, own + first as isize, count);
                 }
                 let mut full = 0;
@@ -306,6 +318,24 @@ impl<V: Vector, R: Record> State<V, R> {
                     self.levels.set_bits(plane, others + first as isize, count, level);
                 }
                 self.full.set_bits(queue, others + first as isize, count, full);
+                any |= full;
+            }
+            // Links that lead to other places there: their flits are added one after the other.
+            let links = if with_sent && !is_straight { &links[index / layout.channels][..] } else { &[] };
+            for &Across { own, place, count } in links {
+                let (mut carry, mut full) = (self.sent.bits(output, own, count), 0);
+                if carry == 0 {
+                    continue;
+                }
+                let place = others + place as isize;
+                for bit in 0..self.count_bits {
+                    let plane = queue * self.count_bits + bit;
+                    let mut level = self.levels.bits(plane, place, count);
+                    half_add(&mut level, &mut carry);
+                    full = above_with(full, self.most, bit, level);
+                    self.levels.set_bits(plane, place, count, level);
+                }
+                self.full.set_bits(queue, place, count, full);
                 any |= full;
             }
             self.full_any |= R::Set::of(queue, any != 0);

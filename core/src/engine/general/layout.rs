@@ -1,6 +1,7 @@
 //! Everything about a network that does not change while it runs.
 
 use super::{
+    halo::{self, Halo},
     links::Links,
     output_arbiter::{Schemes, Sizes},
 };
@@ -62,7 +63,7 @@ const SIGNS: u32 = 25;
 
 /// The immutable side of the engine, of the whole network or of a part of it: some of its rows, the
 /// nodes of equal coordinate in the last dimension. The nodes of a part are numbered from 0; those
-/// of the rows before and behind it, in other parts, have the numbers before and behind.
+/// of other parts to which its links lead have numbers before and behind (see [`Halo`]).
 ///
 /// Queues of a node are numbered in the order of the initial port list, the channels of a port
 /// ascending, those of the processor last, in the order of their directions; output channels are `port * channels + channel`.
@@ -72,8 +73,9 @@ pub(super) struct Layout {
     /// Its first node in the network, and how many it has.
     pub first: usize,
     pub nodes: usize,
-    /// Nodes of a row, if this is a part.
-    pub row: Option<usize>,
+    /// Whether this is a part, and what it sees of the others.
+    pub is_part: bool,
+    pub halos: Vec<Halo>,
     /// Words of a plane.
     pub words: usize,
     pub extent: Extent,
@@ -183,7 +185,7 @@ impl Layout {
         let channels = router.channels as usize;
         let words = nodes.div_ceil(64).next_multiple_of(WORDS);
         let processor_queues = router.processor_queues.count(&shape);
-        let extent = Extent::new(words, 0);
+        let extent = Extent::new(words, [0, 0]);
         let list = router.north.port_list(&shape);
         let mut first_queue = vec![0; directions + 1];
         let (mut port_of_queue, mut channel_of_queue) = (Vec::new(), Vec::new());
@@ -225,7 +227,8 @@ impl Layout {
         let mut layout = Self {
             first: 0,
             nodes,
-            row: None,
+            is_part: false,
+            halos: Vec::new(),
             words,
             extent,
             directions,
@@ -244,7 +247,7 @@ impl Layout {
             bubble,
             grant_needs_room: router.grant_needs_room,
             headers_wait: cut_through && !router.grant_needs_room,
-            links: all().map(|direction| Links::new(&shape, direction, 0..nodes, extent)).collect(),
+            links: all().map(|direction| Links::new(&shape, direction, 0..nodes, &[], extent)).collect(),
             port_of_queue,
             channel_of_queue,
             place_of_queue,
@@ -269,18 +272,19 @@ impl Layout {
         layout
     }
 
-    /// A part of this, the whole network.
-    pub(super) fn part(&self, nodes: Range<usize>) -> Self {
-        let mut part = self.clone();
-        let row = self.shape.stride(self.shape.dimensions() - 1) as usize;
+    /// One of the parts of this, the whole network.
+    pub(super) fn part(&self, parts: &[Range<usize>], number: usize) -> Self {
+        let (mut part, nodes) = (self.clone(), parts[number].clone());
         part.first = nodes.start;
         part.nodes = nodes.len();
-        part.row = Some(row);
+        part.is_part = true;
+        part.halos = halo::halos(&self.shape, parts, number);
         part.words = nodes.len().div_ceil(64).next_multiple_of(WORDS);
-        part.extent = Extent::new(part.words, row);
+        part.extent = Extent::new(part.words, halo::extent(nodes.len(), &part.halos));
         part.links = (0..self.directions)
             .map(|direction| {
-                Links::new(&self.shape, Direction::from_index(direction), nodes.clone(), part.extent)
+                let direction = Direction::from_index(direction);
+                Links::new(&self.shape, direction, nodes.clone(), &part.halos, part.extent)
             })
             .collect();
         part.schemes = self.schemes.part(nodes.clone(), part.sizes());
@@ -290,6 +294,23 @@ impl Layout {
             part.lists = Some(Lists { ports: of(ports), places: of(places) });
         }
         part
+    }
+
+    /// The halos into which a direction leads.
+    #[inline(always)]
+    pub(super) fn halos_of(&self, direction: usize) -> impl Iterator<Item = &Halo> {
+        self.halos.iter().filter(move |halo| halo.out.contains(&direction))
+    }
+
+    /// That of the row before or behind, from which registers of buffers ahead are told, if there is one.
+    #[inline(always)]
+    pub(super) fn halo_of(&self, direction: usize) -> Option<&Halo> {
+        self.halos_of(direction).find(|halo| halo.side < 2)
+    }
+
+    /// The number of the halo with a place outside of this part's nodes.
+    pub(super) fn halo_with(&self, place: isize) -> Option<usize> {
+        self.halos.iter().position(|halo| (halo.others..halo.others + halo.nodes as isize).contains(&place))
     }
 
     fn sizes(&self) -> Sizes {

@@ -1,8 +1,9 @@
 //! What routers see of their neighbours, as shifts of whole planes.
 
+use super::halo::{Halo, place_of};
 use crate::{
     bits::{Extent, Vector},
-    fabric::{Direction, NodeId, Shape, Sign},
+    fabric::{Direction, NodeId, Shape},
 };
 use std::ops::Range;
 
@@ -100,21 +101,23 @@ impl<V: Vector> Glance<'_, V> {
 
 impl Links {
     /// The links of a direction of the whole network, or of a part of it: some of its rows, which
-    /// see the rows before and behind them.
-    pub(super) fn new(shape: &Shape, direction: Direction, part: Range<usize>, extent: Extent) -> Self {
-        let Extent { words, margin } = extent;
+    /// see rows of other parts where their halos are.
+    pub(super) fn new(
+        shape: &Shape,
+        direction: Direction,
+        part: Range<usize>,
+        halos: &[Halo],
+        extent: Extent,
+    ) -> Self {
+        let Extent { words, margin, .. } = extent;
         let none = || Part { distance: 0, ahead: margin as isize, nodes: vec![0; words] };
         let mut links = Self { direct: none(), wrap: none(), more: Vec::new(), within: Some(margin) };
         let dimension = shape.dimension_of(direction);
         let stride = (shape.stride(dimension) * shape.step_of(direction)) as i32;
-        let between_parts = part.len() < shape.nodes() && dimension + 1 == shape.dimensions();
-        for (own, node) in part.enumerate() {
+        for (own, node) in part.clone().enumerate() {
             let Some(other) = shape.neighbour(node as NodeId, direction) else { continue };
-            let mut distance = other as i32 - node as i32;
-            if between_parts {
-                // Rows of other parts follow on, whichever they are.
-                distance = if direction.sign() == Sign::Plus { stride } else { -stride };
-            }
+            let place = place_of(other as usize, own, direction, &part, halos);
+            let distance = place as i32 - own as i32;
             let part = links.part_for(distance, stride, none);
             part.distance = distance;
             part.ahead = margin as isize + (distance >> 6) as isize;
@@ -123,12 +126,16 @@ impl Links {
                 links.within = None;
             }
         }
+        // One of both leads ahead, the other one back.
+        if links.direct.distance.signum() * links.wrap.distance.signum() > 0 {
+            links.within = None;
+        }
         links
     }
 
     /// The links that lead a number of nodes on.
     fn part_for(&mut self, distance: i32, stride: i32, none: impl Fn() -> Part) -> &mut Part {
-        if distance.abs() == stride {
+        if distance.abs() == stride && (self.direct.distance == 0 || self.direct.distance == distance) {
             return &mut self.direct;
         }
         if self.wrap.distance == 0 || self.wrap.distance == distance {
@@ -153,7 +160,7 @@ impl Links {
             return Glance::Across(self.direct.side(word), self.wrap.side(word));
         };
         let mut parts = (&self.direct, &self.wrap);
-        if self.direct.distance < 0 {
+        if self.direct.distance < 0 || self.wrap.distance > 0 {
             parts = (parts.1, parts.0);
         }
         Glance::Within {
@@ -210,14 +217,14 @@ mod tests {
         ];
         for shape in shapes.map(Result::unwrap) {
             let words = shape.nodes().div_ceil(64).next_multiple_of(8);
-            let extent = Extent::new(words, 0);
+            let extent = Extent::new(words, [0, 0]);
             let mut planes = Planes::new(3, extent);
             for node in (0..shape.nodes()).filter(|node| node * node % 7 < 3) {
                 planes.plane_mut(1)[node / 64] |= 1 << (node % 64);
             }
             let set = |plane: &[u64], node: usize| plane[node / 64] >> (node % 64) & 1 == 1;
             for direction in (0..shape.directions()).map(Direction::from_index) {
-                let links = Links::new(&shape, direction, 0..shape.nodes(), extent);
+                let links = Links::new(&shape, direction, 0..shape.nodes(), &[], extent);
                 for node in 0..shape.nodes() {
                     let other = shape.neighbour(node as NodeId, direction);
                     let expected = other.is_some_and(|other| set(planes.plane(1), other as usize));

@@ -221,13 +221,8 @@ impl General {
         if several && shape.has_full() {
             return Err(SimulationError::FullRanks);
         }
-        if shape.is_twisted() {
-            if options.throttle.claims().signals {
-                return Err(SimulationError::TwistedLines(options.throttle));
-            }
-            if several {
-                return Err(SimulationError::TwistedRanks);
-            }
+        if shape.is_twisted() && options.throttle.claims().signals {
+            return Err(SimulationError::TwistedLines(options.throttle));
         }
         // One flit of a buffer may be the output register.
         let router = self.network.router();
@@ -344,7 +339,7 @@ impl<P: Probe, R: Record> OnVectors for Begin<P, R> {
             Division::Threads(threads) => {
                 let ranges = divide(&common.layout, threads);
                 if ranges.len() > 1 {
-                    return Box::new(Parts::<V, R>::new(proof, common, ranges));
+                    return Box::new(Parts::<V, R>::new(proof, common, &ranges));
                 }
             }
         }

@@ -15,7 +15,7 @@ use crate::{
         Options, Outcome, Rank, SimulationError,
         bell::Lost,
         protocol::{Clock, Engine, Quiescence},
-        regions::{self, Messages, Transport},
+        regions::{self, Message, Transport},
     },
     probe::{LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
@@ -36,7 +36,7 @@ pub(super) struct OneRank<V: Vector, R: Record> {
     ranges: Vec<Range<usize>>,
     rank: usize,
     transport: Arc<Mutex<Box<dyn Transport>>>,
-    messages: Messages,
+    messages: Vec<Message>,
     /// What happened in windows, if somebody looked at it since the parts ran: they go on from it.
     seen: Option<Box<Windows>>,
 }
@@ -48,9 +48,9 @@ impl<V: Vector, R: Record> OneRank<V, R> {
         let ranges = divide(&common.layout, ranks);
         // More ranks than rows: the last ones have the last row, which the callers refuse.
         let rank = rank.min(ranges.len() - 1);
-        let part = Part::new(proof, &common, ranges[rank].clone());
-        let transport = Arc::new(Mutex::new(transport));
-        Self { common, proof, part, ranges, rank, transport, messages: Messages::default(), seen: None }
+        let part = Part::new(proof, &common, &ranges, rank);
+        let (messages, transport) = (part.messages(), Arc::new(Mutex::new(transport)));
+        Self { common, proof, part, ranges, rank, transport, messages, seen: None }
     }
 
     fn collect(&self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
@@ -66,8 +66,8 @@ impl<V: Vector, R: Record> OneRank<V, R> {
         debug_assert_eq!(written, Ok(()));
         let all = self.collect(archive.into_bytes()).map_err(|Lost| SimulationError::Lost)?;
         let mut parts = Vec::new();
-        for (nodes, bytes) in self.ranges.iter().zip(all) {
-            let mut part = Part::<V, R>::new(self.proof, &self.common, nodes.clone());
+        for (number, bytes) in (0..self.ranges.len()).zip(all) {
+            let mut part = Part::<V, R>::new(self.proof, &self.common, &self.ranges, number);
             let read = part.state.archive(&part.layout, &mut Archive::reading(bytes));
             read.map_err(|_| SimulationError::Lost)?;
             parts.push(part);
@@ -171,7 +171,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
             ranges: self.ranges.clone(),
             rank: self.rank,
             transport: self.transport.clone(),
-            messages: Messages::default(),
+            messages: self.part.messages(),
             seen: self.seen.clone(),
         })
     }
@@ -187,7 +187,8 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
         let sources = crate::traffic::Sources::new(workload, layout.nodes);
         let mut whole = State::new(self.proof, layout, sources, *demands, rule.clone());
         whole.archive(layout, archive)?;
-        let layouts: Vec<_> = self.ranges.iter().map(|nodes| layout.part(nodes.clone())).collect();
+        let layouts: Vec<_> =
+            (0..self.ranges.len()).map(|number| layout.part(&self.ranges, number)).collect();
         let mut states = whole.scatter(layout, &layouts.iter().collect::<Vec<_>>(), rule.as_ref());
         self.part.state = states.swap_remove(self.rank);
         Ok(())

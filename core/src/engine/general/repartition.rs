@@ -6,6 +6,7 @@
 
 use super::{
     crossing::{Crossing, Due},
+    halo::Halo,
     layout::{Layout, NONE, Place},
     packets::Packed,
     record::{Record, Set},
@@ -254,22 +255,20 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Shows a part what queues of other parts hold.
     fn show_others(&self, layout: &Layout, part: &Layout, state: &mut Self) {
-        let all = layout.nodes as isize;
-        let row = part.row.unwrap_or(0);
-        let last = 2 * (layout.shape.dimensions() - 1);
-        for (side, others) in [-(row as isize), part.nodes as isize].into_iter().enumerate() {
-            let from = (part.first as isize + others).rem_euclid(all);
-            let (direction, mut words) = (last + 1 - side, Vec::new());
-            if let (Some(ahead), Some(whole)) = (&mut state.ahead, &self.ahead) {
-                whole.send_halo(direction, from, row, &mut words);
+        for &Halo { side, nodes, others, from, ref out, .. } in &part.halos {
+            let (from, mut words) = (from as isize, Vec::new());
+            if let (Some(ahead), Some(whole), 0 | 1) = (&mut state.ahead, &self.ahead, side) {
+                whole.send_halo(out[0], from, nodes, &mut words);
                 ahead.receive_halo(side, &words);
                 words.clear();
             }
-            if let (Some(control), Some(whole)) = (&mut state.injection_control, &self.injection_control) {
-                whole.send_halo(direction, from, row, &mut words);
+            if let (Some(control), Some(whole), 0 | 1) =
+                (&mut state.injection_control, &self.injection_control, side)
+            {
+                whole.send_halo(out[0], from, nodes, &mut words);
                 control.receive_halo(side, &words);
             }
-            for (first, count) in pieces(row) {
+            for (first, count) in pieces(nodes) {
                 let first = first as isize;
                 for queue in 0..layout.link_queues {
                     let full = self.full.bits(queue, from + first, count);

@@ -13,7 +13,7 @@ use crate::{
         Network, Options, Outcome, SimulationError,
         bell::Lost,
         protocol::{Clock, Engine, Quiescence},
-        regions::{self, Messages, Region, Thread},
+        regions::{self, Message, Region, Thread},
     },
     probe::{Counted, LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
@@ -33,7 +33,7 @@ pub(super) struct Part<V: Vector, R: Record> {
 struct Seat<V: Vector, R: Record> {
     part: Part<V, R>,
     thread: Thread,
-    messages: Messages,
+    messages: Vec<Message>,
 }
 
 /// What all parts share.
@@ -60,16 +60,14 @@ pub(super) struct Parts<V: Vector, R: Record> {
 pub(super) fn divide(layout: &Layout, parts: usize) -> Vec<Range<usize>> {
     let rows = layout.shape.size(layout.shape.dimensions() - 1) as usize;
     let row = layout.nodes / rows;
-    // On a twisted torus rows are not next to those before and behind them alone; links of full meshes are not told
-    // to other parts.
-    let whole = layout.shape.is_twisted() || layout.shape.has_full();
-    let parts = if whole { 1 } else { parts.clamp(1, rows) };
+    // Links of full meshes are not told to other parts.
+    let parts = if layout.shape.has_full() { 1 } else { parts.clamp(1, rows) };
     (0..parts).map(|part| part * rows / parts * row..(part + 1) * rows / parts * row).collect()
 }
 
 /// What leaves a part, and what enters it; what both are between is compiled once for parts and wholes.
-struct Leave<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Messages);
-struct Enter<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s Messages);
+struct Leave<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut [Message]);
+struct Enter<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s [Message]);
 
 impl<V: Vector, R: Record> Task for Leave<'_, V, R> {
     type Output = ();
@@ -82,7 +80,7 @@ impl<V: Vector, R: Record> Task for Leave<'_, V, R> {
 }
 
 /// What leaves a part once its neighbours have told what room they made.
-struct LeaveLate<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut Messages);
+struct LeaveLate<'s, V: Vector, R: Record>(&'s mut Part<V, R>, u64, &'s mut [Message]);
 
 impl<V: Vector, R: Record> Task for LeaveLate<'_, V, R> {
     type Output = bool;
@@ -107,7 +105,7 @@ impl<V: Vector, R: Record> Task for Enter<'_, V, R> {
 }
 
 impl<V: Vector, R: Record> Region for Part<V, R> {
-    fn leave(&mut self, cycle: u64, messages: &mut Messages) -> bool {
+    fn leave(&mut self, cycle: u64, messages: &mut [Message]) -> bool {
         let changes = self.state.decide(&self.layout, cycle);
         if self.leaves_late() {
             self.state.tell_room(&self.layout, messages);
@@ -121,11 +119,11 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
         self.state.registers.is_some()
     }
 
-    fn leave_late(&mut self, cycle: u64, messages: &mut Messages) -> bool {
+    fn leave_late(&mut self, cycle: u64, messages: &mut [Message]) -> bool {
         V::enter(self.state.proof, LeaveLate(self, cycle, messages))
     }
 
-    fn arrive(&mut self, cycle: u64, messages: &mut Messages) {
+    fn arrive(&mut self, cycle: u64, messages: &mut [Message]) {
         V::enter(self.state.proof, Enter(self, cycle, messages));
         self.state.account(&self.layout, cycle);
     }
@@ -165,13 +163,18 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
 
 impl<V: Vector, R: Record> Part<V, R> {
     /// Some rows of an empty network.
-    pub(super) fn new(proof: Available<V>, common: &Common, nodes: Range<usize>) -> Self {
-        let whole = &common.layout;
+    pub(super) fn new(proof: Available<V>, common: &Common, parts: &[Range<usize>], number: usize) -> Self {
+        let (whole, nodes) = (&common.layout, parts[number].clone());
         let sources = Sources::of_part(&common.workload, whole.nodes, nodes.clone());
         let rule = common.rule().map(|rule| rule.part(nodes.clone()));
-        let layout = Arc::new(whole.part(nodes));
+        let layout = Arc::new(whole.part(parts, number));
         let state = State::new(proof, &layout, sources, common.demands, rule);
         Self { layout, state }
+    }
+
+    /// What it sends and receives in a cycle.
+    pub(super) fn messages(&self) -> Vec<Message> {
+        self.layout.halos.iter().map(|halo| Message::new(halo.part, halo.there)).collect()
     }
 
     /// Goes on from what happened in windows of the whole network.
@@ -222,9 +225,9 @@ impl Common {
 
 impl<V: Vector, R: Record> Parts<V, R> {
     /// Parts of an empty network.
-    pub(super) fn new(proof: Available<V>, common: Common, ranges: Vec<Range<usize>>) -> Self {
-        let parts = ranges.into_iter().map(|nodes| Part::new(proof, &common, nodes)).collect();
-        let seats = seated(&common.layout, parts);
+    pub(super) fn new(proof: Available<V>, common: Common, ranges: &[Range<usize>]) -> Self {
+        let parts = (0..ranges.len()).map(|number| Part::new(proof, &common, ranges, number)).collect();
+        let seats = seated(parts);
         Self { common, proof, seats, seen: None }
     }
 
@@ -247,11 +250,11 @@ impl<V: Vector, R: Record> Parts<V, R> {
 }
 
 /// Parts with new places to meet.
-fn seated<V: Vector, R: Record>(layout: &Layout, parts: Vec<Part<V, R>>) -> Vec<Seat<V, R>> {
-    let round = layout.shape.wraps(layout.shape.dimensions() - 1);
-    let threads = Thread::all(parts.len(), round);
-    let seats = parts.into_iter().zip(threads);
-    seats.map(|(part, thread)| Seat { part, thread, messages: Messages::default() }).collect()
+fn seated<V: Vector, R: Record>(parts: Vec<Part<V, R>>) -> Vec<Seat<V, R>> {
+    let messages: Vec<_> = parts.iter().map(Part::messages).collect();
+    let threads = Thread::all(messages.iter().map(Vec::len));
+    let seats = parts.into_iter().zip(threads).zip(messages);
+    seats.map(|((part, thread), messages)| Seat { part, thread, messages }).collect()
 }
 
 impl<V: Vector, R: Record> Seat<V, R> {
@@ -338,7 +341,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
 
     fn copy(&self) -> Box<dyn Engine<P>> {
         let parts = self.seats.iter().map(|seat| seat.part.clone()).collect();
-        let seats = seated(&self.common.layout, parts);
+        let seats = seated(parts);
         Box::new(Self { common: self.common.clone(), proof: self.proof, seats, seen: self.seen.clone() })
     }
 
@@ -352,7 +355,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
             let layouts: Vec<&Layout> = parts.iter().map(|part| &**part).collect();
             let states = whole.scatter(&layout, &layouts, self.common.rule().as_ref());
             let parts = parts.into_iter().zip(states).map(|(layout, state)| Part { layout, state }).collect();
-            self.seats = seated(&layout, parts);
+            self.seats = seated(parts);
         }
         Ok(())
     }

@@ -206,7 +206,7 @@ impl<V: Vector, R: Record> State<V, R> {
             parks,
             parked: planes(some(parks, layout.link_outputs)),
             levels: Planes::new(
-                some(layout.headers_wait || layout.row.is_some(), link_queues * count_bits),
+                some(layout.headers_wait || layout.is_part, link_queues * count_bits),
                 layout.extent,
             ),
             sent: Planes::new(layout.outputs, layout.extent),

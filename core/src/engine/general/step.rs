@@ -87,7 +87,7 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
         if let Some(mut registers) = state.registers.take() {
             changes |= state.cross_all(layout, &mut registers, cycle);
             // A part has to hear of its neighbours first.
-            changes |= layout.row.is_none() && state.send_all(layout, &mut registers);
+            changes |= !layout.is_part && state.send_all(layout, &mut registers);
             state.registers = Some(registers);
         } else {
             changes |= state.allocate_switch(layout);

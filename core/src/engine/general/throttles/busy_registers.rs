@@ -179,11 +179,10 @@ impl BusyRegisters {
     #[inline(always)]
     pub(super) fn step<V: Vector>(&mut self, layout: &Layout, flits: Flits<'_, V>) {
         for direction in 0..layout.directions {
-            let halo = layout.halo_of(direction);
             for register in 0..self.registers {
                 let mut busy = self.look(layout, flits, direction, register);
-                if let Some(halo) = halo {
-                    busy |= self.look_across(layout, halo, flits, register);
+                for halo in layout.halos_of(direction) {
+                    busy |= self.look_across(layout, (halo, direction), flits, register);
                 }
                 self.advance::<V>(layout, flits.blocks, direction, register, busy);
             }
@@ -197,8 +196,8 @@ impl BusyRegisters {
         for direction in 0..layout.directions {
             for register in 0..self.registers {
                 self.look(layout, flits, direction, register);
-                if let Some(halo) = layout.halo_of(direction) {
-                    self.look_across(layout, halo, flits, register);
+                for halo in layout.halos_of(direction) {
+                    self.look_across(layout, (halo, direction), flits, register);
                 }
             }
         }
@@ -242,22 +241,22 @@ impl BusyRegisters {
         any
     }
 
-    /// The same of the row behind an edge.
+    /// The same of rows of another part, behind the links of a direction.
     fn look_across<V: Vector>(
         &mut self,
         layout: &Layout,
-        halo: Halo,
+        (halo, direction): (&Halo, usize),
         flits: Flits<'_, V>,
         register: usize,
     ) -> bool {
         let Flits { levels, bits, .. } = flits;
         let channels = if self.shown.apart { register..register + 1 } else { 0..layout.channels };
         let mut any = false;
-        for (first, count) in pieces(halo.row) {
+        for (first, count) in pieces(halo.nodes) {
             let node = halo.others + first as isize;
             let mut busy = 0;
             for channel in channels.clone() {
-                let queue = usize::from(layout.queue_behind[halo.out * layout.channels + channel]);
+                let queue = usize::from(layout.queue_behind[direction * layout.channels + channel]);
                 let planes = queue * bits..(queue + 1) * bits;
                 let counts = planes.map(|plane| levels.bits(plane, node, count));
                 let mut above = 0;
@@ -270,17 +269,17 @@ impl BusyRegisters {
                 busy |= above;
             }
             any |= busy != 0;
-            self.busy.set_bits(halo.out * self.registers + register, node, count, busy);
+            self.busy.set_bits(direction * self.registers + register, node, count, busy);
         }
         any
     }
 
     /// Puts what the row behind an edge told of a register where its planes are read.
-    fn receive_news(&mut self, halo: Halo, register: usize) {
-        let (told, width) = (&self.told[halo.side], halo.row.div_ceil(64));
-        let first = (halo.out * self.registers + register) * self.bits;
+    fn receive_news(&mut self, halo: &Halo, register: usize) {
+        let (told, width) = (&self.told[halo.side], halo.nodes.div_ceil(64));
+        let first = (halo.out[0] * self.registers + register) * self.bits;
         for bit in 0..self.bits {
-            for (piece, (begin, count)) in pieces(halo.row).enumerate() {
+            for (piece, (begin, count)) in pieces(halo.nodes).enumerate() {
                 let shown = told.get((register * self.bits + bit) * width + piece).copied().unwrap_or(0);
                 self.numbers.set_bits(first + bit, halo.others + begin as isize, count, shown);
             }
