@@ -165,7 +165,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition:
-    """Find the torus, mesh or product a subnet is, with coordinates, or the fat tree, with levels of switches.
+    """Find the torus, mesh or product a subnet is, with coordinates, or the fat tree, with its levels.
 
     Parallel cables count once. Rings of four and meshes of 2x2 are the same graph; the fewest dimensions
     are reported unless `sizes` say otherwise. If the topology is ambiguous, the answer is ``graph``.
