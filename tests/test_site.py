@@ -144,6 +144,7 @@ def test_the_live_page_is_the_first_thing_on_the_site(site):
 
 def test_commands_can_be_copied_and_pages_are_found_from_files(site):
     """In a browser that opened the files themselves, without a server."""
+    from selenium.webdriver import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.wait import WebDriverWait
 
@@ -156,15 +157,13 @@ def test_commands_can_be_copied_and_pages_are_found_from_files(site):
         assert (
             len(shown) == len(driver.find_elements(By.CSS_SELECTOR, ".highlight-sh, .highlight-python")) > 4
         )
-        driver.execute_script("arguments[0].click()", shown[0])
+        ActionChains(driver).move_to_element(shown[0]).click(shown[0]).perform()
         WebDriverWait(driver, 10).until(
             lambda _: shown[0].text == "Copied" or shown[0].get_property("textContent") == "Copied"
         )
         driver.get((site / "search.html").as_uri() + "?q=saturation")
-        found = WebDriverWait(driver, 20).until(
-            lambda _: driver.find_elements(By.CSS_SELECTOR, "#search-results li a")
-        )
-        assert any("load.html" in link.get_attribute("href") for link in found)
+        found = "#search-results li a[href*='load.html']"
+        WebDriverWait(driver, 20).until(lambda _: driver.find_elements(By.CSS_SELECTOR, found))
         assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
     finally:
         driver.quit()

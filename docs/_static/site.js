@@ -1,14 +1,17 @@
 // Buttons that copy commands and code, and search that works where the site was opened as files.
 
-function copyOnce(text) {
-  if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  const area = document.createElement("textarea");
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  document.execCommand("copy");
-  area.remove();
-  return Promise.resolve();
+async function copyOnce(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Where the clipboard is missing or denied, a selection is copied.
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
 }
 
 document.addEventListener("DOMContentLoaded", () => {
