@@ -11,9 +11,9 @@ from pathlib import Path
 import flitloom as fl
 import foreign_files
 from flitloom import formats
-from flitloom.collectives.ground import Ground
 from flitloom.formats.format import sample
 from flitloom.messages import MessageGraph, simulate_messages
+from flitloom.spec.ground import Ground
 from flitloom.traces import Operation
 from flitloom.traces.chakra import chakra_bytes, node_of
 

@@ -8,8 +8,8 @@ import pytest
 
 import flitloom as fl
 from flitloom import formats
-from flitloom.collectives.ground import Ground
 from flitloom.commands import run
+from flitloom.spec.ground import Ground
 from foreign_files import (
     Msccl,
     all_pairs_allreduce,

@@ -13,9 +13,9 @@ from flitloom.collectives.advice import weigh
 from flitloom.collectives.algorithms import algorithms
 from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.family import ring_rounds
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl import check_msccl, msccl_text
 from flitloom.commands import run
+from flitloom.spec.ground import Ground
 
 #: A ring of three written by hand: everybody sends its chunk on, and then what it got.
 RING = """<algo name="ring" proto="Simple" nchannels="1" ngpus="3" coll="allgather" inplace="0">{}</algo>"""

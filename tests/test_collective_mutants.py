@@ -17,7 +17,7 @@ import pytest
 import flitloom as fl
 from flitloom import formats
 from flitloom.collectives.chakra import chakra_files
-from flitloom.collectives.ground import Ground
+from flitloom.spec.ground import Ground
 from flitloom.traces.chakra import RECEIVE, chakra_bytes, read_nodes
 from foreign_files import forestcoll_trees, teccl_all_gather, teccl_all_to_all
 

@@ -11,9 +11,9 @@ import pytest
 import flitloom as fl
 from flitloom.collectives.advice import COMPARED, least_rounds, weigh
 from flitloom.collectives.algorithms import algorithms
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.rounds import Replay, around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.commands import run
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import AnyNetwork, network_of
 
 DAMAGED: list[AnyNetwork] = [

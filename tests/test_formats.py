@@ -9,13 +9,13 @@ import flitloom as fl
 import fuzz_formats
 from flitloom import formats, limits
 from flitloom.collectives.foreign import plan_of_moves
-from flitloom.collectives.ground import Ground
 from flitloom.commands import run
 from flitloom.formats import known
 from flitloom.formats.format import Format, needed, sample
 from flitloom.messages import MessageGraph
 from flitloom.outputs import write_lines
 from flitloom.reading import read_text
+from flitloom.spec.ground import Ground
 
 DOCS = Path(fl.__file__).parents[2] / "docs"
 GROUND = Ground(fl.Torus(3, 2))

@@ -8,10 +8,10 @@ import pytest
 
 import flitloom as fl
 from flitloom import formats
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl import msccl_text
 from flitloom.collectives.mscclpp import mscclpp_text
 from flitloom.commands import run
+from flitloom.spec.ground import Ground
 
 
 def loads_in_msccl_executor(text: str) -> None:

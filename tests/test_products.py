@@ -11,9 +11,9 @@ import pytest
 
 import flitloom as fl
 from flitloom.collectives import check_collective
-from flitloom.collectives.ground import Ground
 from flitloom.commands import run
 from flitloom.spec.factors import factors_of
+from flitloom.spec.ground import Ground
 
 NETWORKS = [
     "full4", "full2 x full3", "full3 x ring5", "ring6 x full4", "full3 x full3 x full3", "line3 x full4",

@@ -182,11 +182,11 @@ interrupts.arm()
 simulation.LOOK = 0.02
 if os.environ["PMI_RANK"] == "1":
     # In cycle 50 the run is under way.
-    def exchange(self, before, behind, count=[0], exchange=ranks.Ranks.exchange):
+    def exchange(self, halos, count=[0], exchange=ranks.Ranks.exchange):
         count[0] += 1
         if count[0] == 50:
             os.kill(os.getpid(), signal.SIGINT)
-        return exchange(self, before, behind)
+        return exchange(self, halos)
     ranks.Ranks.exchange = exchange
 sys.exit(run(sys.argv[1:]))
 """

@@ -9,9 +9,9 @@ import pytest
 
 import flitloom as fl
 from flitloom import formats
-from flitloom.collectives.ground import Ground
 from flitloom.commands import run
 from flitloom.load import make_cases, ramp_profile, run_ramp
+from flitloom.spec.ground import Ground
 from flitloom.traces import Operation, read_chakra
 from flitloom.traces.chakra import COLLECTIVE, SEND, chakra_bytes
 from foreign_files import Msccl, forestcoll_trees, ring_allreduce

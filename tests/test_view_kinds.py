@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import flitloom as fl
-from flitloom.collectives.ground import Ground
 from flitloom.commands import run
 from flitloom.fabric import examples
 from flitloom.fabric.checking import check_subnet
+from flitloom.spec.ground import Ground
 from flitloom.view import Cables, Steps, page, seats_of, wires, write_page
 from pages import read
 

@@ -88,10 +88,8 @@ def record_space_time(
         for direction, noted in rows.items():
             noted.append(flits[places[direction]] >= buffer - margin)
         simulation.step()
-    lines = [
-        f"{name}: " + ", ".join(f"{other}={at}" for other, at in passed.items() if other != name)
-        for name in names
-    ]
+    where = [", ".join(f"{other}={at}" for other, at in passed.items() if other != name) for name in names]
+    lines = [f"{name}: {beside}" for name, beside in zip(names, where, strict=True)]
     taken = len(rows[network.directions[0]])
     return xr.Dataset(
         {name: (("cycle", name[1:], "channel"), np.stack(noted)) for name, noted in rows.items()},

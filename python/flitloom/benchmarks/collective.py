@@ -6,7 +6,7 @@ import random
 
 import flitloom as fl
 from flitloom.benchmarks import Context, Row
-from flitloom.collectives.ground import Ground
+from flitloom.spec.ground import Ground
 
 #: Sizes, whether twisted, and operations with their chunks.
 WHOLE = [

@@ -9,12 +9,12 @@ from math import inf
 from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm, algorithms
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan, OperationName
 from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 from flitloom.spec import Topology
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import AnyNetwork
 
 #: Most nodes of a healthy torus.
@@ -248,7 +248,7 @@ def least_rounds(ground: Ground, members: int) -> int:
     Links are those of the node with the most, failed ones included.
 
     >>> import flitloom as fl
-    >>> from flitloom.collectives.ground import Ground
+    >>> from flitloom.spec.ground import Ground
     >>> least_rounds(Ground(fl.Torus(8, 8)), 64)  # 5, 25, 125 nodes
     3
     """

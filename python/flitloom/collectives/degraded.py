@@ -10,11 +10,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 from flitloom import provenance
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.jobs import Job, Store, run_jobs
 from flitloom.spec import Topology
+from flitloom.spec.ground import Ground
 
 #: Operations that are compared.
 OPERATIONS = ("all-gather", "all-reduce", "all-to-all")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flitloom.collectives.ground import Ground
 from flitloom.linear import solve
+from flitloom.spec.ground import Ground
 
 #: Largest number of members times links for which the program is solved; about a second.
 LARGEST = 1 << 15
@@ -34,7 +34,7 @@ def link_lengths(
     --------
     >>> import flitloom as fl
     >>> from flitloom.collectives.flow import link_lengths
-    >>> from flitloom.collectives.ground import Ground
+    >>> from flitloom.spec.ground import Ground
     >>> lengths = link_lengths(Ground(fl.Mesh(3)), (0, 1, 2))
     >>> len({length for _, _, length in lengths})  # a line of three: all links are equally full
     1

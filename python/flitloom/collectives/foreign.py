@@ -8,10 +8,10 @@ from typing import Any
 
 from flitloom.collectives.check import check_collective
 from flitloom.collectives.contents import some
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
+from flitloom.spec.ground import Ground
 
 
 def plan_of_moves(

@@ -9,10 +9,10 @@ from typing import Any
 
 from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl.read import only, parse_xml, whole
 from flitloom.errors import SpecError, show_file
 from flitloom.reading import placed, read_text
+from flitloom.spec.ground import Ground
 
 #: Most chunks of a node, and of all nodes over all links.
 MOST_CHUNKS = 1 << 16

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from flitloom._core import LISTS
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError
 from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
 from flitloom.renamed import moved
 from flitloom.spec.base import Frozen
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
 
 #: Form of plan files; readers refuse others.

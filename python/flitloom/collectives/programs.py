@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flitloom.collectives.ground import Ground, Vector
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.errors import SpecError
+from flitloom.spec.ground import Ground, Vector
 
 
 class Turn(NamedTuple):

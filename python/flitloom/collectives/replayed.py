@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from flitloom.collectives.contents import Buffers, Hop
 from flitloom.collectives.foreign import plan_of_moves
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
+from flitloom.spec.ground import Ground
 
 
 class Replayed(Protocol):

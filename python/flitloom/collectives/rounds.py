@@ -28,7 +28,7 @@ from flitloom.collectives.algorithms import (
     undominated,
 )
 from flitloom.collectives.family import Member, members, ring_sums, ring_windows, whole_sums
-from flitloom.collectives.ground import Ground
+from flitloom.spec.ground import Ground
 
 BRUCK = "Bruck et al. 1997"
 #: From which node to which, and the share of the vector.
@@ -46,7 +46,7 @@ class Replay:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.collectives.ground import Ground
+    >>> from flitloom.spec.ground import Ground
     >>> from flitloom.collectives.rounds import Replay
     >>> Replay(Ground(fl.Torus(4, 4))).fullest([(0, 5, 1.0)])  # over node 1 or node 4
     0.5

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.collectives.goal import goal_text
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.spec import Router
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import require_grid
 
 #: Simulations until the starts of all chunks agree with their arrivals.

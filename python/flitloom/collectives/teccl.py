@@ -10,9 +10,9 @@ from typing import Any
 
 from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
-from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError, show_file
 from flitloom.reading import read_json
+from flitloom.spec.ground import Ground
 
 #: The first key of every file.
 FIRST_KEY = "1-Epoch_Duration"

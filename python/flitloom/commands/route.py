@@ -15,6 +15,7 @@ from flitloom.commands.options import CommonThreads, Group, Network, Twist, grou
 #: Endings of files that tables are written to.
 OUTPUTS = (".json", ".csv", ".npz", ".lft", ".txt")
 METHODS = LISTS["table_methods"]
+_OF_FABRICS = LISTS["forwarding_methods"]
 
 
 class Named(Group):
@@ -87,8 +88,8 @@ class Sought(Group):
     method: Annotated[
         str | None,
         typer.Option(
-            help=f"One of {', '.join(METHODS)}; balanced by default. With --fabric: "
-            f"{' or '.join(LISTS['forwarding_methods'])}; by default the first of them that suits the fabric."
+            help=f"One of {', '.join(METHODS)}; balanced by default. With --fabric "
+            f"{', '.join(_OF_FABRICS[:-1])} or {_OF_FABRICS[-1]}; the first that suits the fabric by default."
         ),
     ] = None
     fail: Annotated[

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError
 from flitloom.fabric.examples import subnet
 from flitloom.fabric.model import Subnet
 from flitloom.spec import Graph, Product
 from flitloom.spec.families import build, is_family
+from flitloom.spec.ground import Ground
 
 
 def named_subnet(text: str) -> Subnet:

@@ -336,10 +336,8 @@ def route_subnet(
         Weight of every pair of hosts instead, by source and destination; loads and the bound are sums of
         weights.
     method : str, optional
-        ``ftree`` for fat trees, the default there: d-mod-k, whose shift permutations are free of
-        conflicts; then only entries of channels above the bound are changed. ``dor`` for products of full
-        meshes, rings and lines, the default there: dimension order. ``balanced`` for any fabric, the default
-        elsewhere.
+        ``ftree`` (d-mod-k) for fat trees, the default there; then only entries of channels above the bound
+        are changed. ``dor`` (dimension order) for products, the default there. ``balanced`` for any fabric.
 
     Examples
     --------

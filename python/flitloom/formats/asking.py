@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
@@ -14,6 +13,7 @@ from flitloom.formats import known
 from flitloom.formats.format import Format, Writing
 from flitloom.outputs import check_output
 from flitloom.reading import opened, placed
+from flitloom.spec.ground import Ground
 from flitloom.traces.goal import parse_goal
 from flitloom.traces.operations import Ranks
 

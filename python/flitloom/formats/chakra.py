@@ -8,10 +8,10 @@ from typing import Any
 from flitloom import limits
 from flitloom.collectives.chakra import chakra_files, chakra_plan
 from flitloom.collectives.check import wrong_plan
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.errors import show_file
 from flitloom.formats.format import Format, Writing, sample
+from flitloom.spec.ground import Ground
 from flitloom.traces.chakra import read_chakra, write_chakra, write_files
 
 

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 from flitloom.spec import Torus
+from flitloom.spec.ground import Ground
 from flitloom.traces.operations import Ranks
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl import check_msccl, msccl_plan, msccl_text
 from flitloom.collectives.msccl.write import msccl_lines
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.formats.for_gpus import write_for_gpus
 from flitloom.formats.format import Format, Writing, needed, sample
 from flitloom.garbage import uncollected
+from flitloom.spec.ground import Ground
 
 
 def _read(file: str | Path, ground: Ground | None) -> CollectivePlan:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.mscclpp import Replay, mscclpp_text, read_mscclpp
 from flitloom.collectives.mscclpp.write import mscclpp_lines
 from flitloom.collectives.plan import CollectivePlan
@@ -16,6 +15,7 @@ from flitloom.formats.for_gpus import write_for_gpus
 from flitloom.formats.format import Format, Writing, needed, sample
 from flitloom.garbage import uncollected
 from flitloom.reading import placed
+from flitloom.spec.ground import Ground
 
 
 def _sniff(start: bytes) -> bool:

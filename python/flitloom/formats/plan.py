@@ -7,10 +7,10 @@ from typing import Any
 
 from flitloom import limits
 from flitloom.collectives.check import check_collective
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan, plan_text
 from flitloom.collectives.reading import read_collective
 from flitloom.formats.format import Format, Writing, sample
+from flitloom.spec.ground import Ground
 
 
 def _sniff(start: bytes) -> bool:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.foreign import Sends, plan_of_sends, report
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.errors import show_file
 from flitloom.formats.format import needed
 from flitloom.reading import placed
+from flitloom.spec.ground import Ground
 
 Read = Callable[[str | Path, Ground], Sends]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flitloom import _core
-from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.notebook import frame_html
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
+from flitloom.spec.ground import Ground
 from flitloom.view.pack import Packer
 from flitloom.view.text import FRAME_HEIGHT, origin, page_text
 from flitloom.view.widgets import widget

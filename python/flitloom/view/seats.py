@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.collectives.ground import Ground
 from flitloom.errors import SpecError
 from flitloom.placing.placement import traffic_of
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
+from flitloom.spec.ground import Ground
 from flitloom.view.pack import Packer
 from flitloom.view.wires import grid_fields, grid_links, twist_facts
 

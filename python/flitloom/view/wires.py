@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.collectives.ground import Ground
 from flitloom.network import Network
 from flitloom.spec import DIMENSION_NAMES, Graph, Topology
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import AnyNetwork
 from flitloom.view.pack import Packer
 
@@ -62,7 +62,7 @@ def wiring(ground: Ground) -> Wiring:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.collectives.ground import Ground
+    >>> from flitloom.spec.ground import Ground
     >>> from flitloom.view.wires import wiring
     >>> wiring(Ground(fl.Torus(4, 4, 8), twist=True)).links[3, 64]  # over the edge of x: half of z on
     [18]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom.collectives.ground import Ground
 from flitloom.collectives.msccl.read import read_msccl
 from flitloom.collectives.msccl.replay import Replay
 from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import show_file
 from flitloom.reading import placed
+from flitloom.spec.ground import Ground
 
 
 def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     Examples
     --------
     >>> import flitloom as fl, tempfile, pathlib
-    >>> from flitloom.collectives.ground import Ground
+    >>> from flitloom.spec.ground import Ground
     >>> from flitloom.collectives.msccl import msccl_plan, write_msccl
     >>> plan = fl.collective(fl.Torus(4, 4), "all-gather")
     >>> with tempfile.TemporaryDirectory() as folder:

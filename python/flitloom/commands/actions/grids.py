@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flitloom.collectives.ground import Ground
 from flitloom.commands import options
 from flitloom.errors import SpecError
 from flitloom.routing.nodes import parse_nodes, read_nodes
 from flitloom.spec import Mesh, Topology, Torus
 from flitloom.spec.failed import read_failed
+from flitloom.spec.ground import Ground
 
 
 def grid_topology(torus: str | None, mesh: str | None, fail: Sequence[str]) -> Topology:

@@ -12,9 +12,9 @@ from itertools import product
 from pathlib import Path
 
 from flitloom.errors import SpecError, show_file
-from flitloom.spec import Graph, Topology
+from flitloom.spec.graph import Graph
 from flitloom.spec.product import AnyNetwork
-from flitloom.spec.topology import has_twist
+from flitloom.spec.topology import Topology, has_twist
 
 Vector = tuple[int, ...]
 
@@ -34,7 +34,7 @@ class Ground:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.collectives.ground import Ground
+    >>> from flitloom.spec.ground import Ground
     >>> ground = Ground(fl.Torus(4, 4, 8), twist=True)
     >>> ground.normal((4, 0, 0))
     (0, 0, 4)
