@@ -130,8 +130,8 @@ class Cables:
         return made, order
 
     def _places(self, names: Sequence[str]) -> list[Point]:
-        """Of switches, and of those that are missing in a grid."""
+        """Of switches, and of those that are missing. Full meshes would hide links in planes."""
         found = self.found
-        if not found.coordinates:
+        if not found.grid():
             return circle(names)
         return in_planes(found.sizes, [*found.coordinates, *found.missing_switches])
