@@ -612,9 +612,9 @@ def test_route_refuses_options_it_would_ignore(capsys: pytest.CaptureFixture[str
         (["--resilience", "--out", "x.json"], "--out does not go with --resilience"),
         (["--compare", "--method", "bfs"], "--method does not go with --compare"),
         (["--lanes", "4"], "--lanes belongs to --fabric"),
-        (["--fabric", "x", "--method", "bfs"], "--method does not go with --fabric"),
+        (["--network", "full4 x full4", "--method", "bfs"], "it must be one of ftree, dor, balanced"),
     ):
-        assert run(["route", *(["--torus", "4x4"] if "--fabric" not in arguments else []), *arguments]) == 2
+        assert run(["route", *(["--torus", "4x4"] if "--network" not in arguments else []), *arguments]) == 2
         assert message in capsys.readouterr().err
 
 

@@ -362,7 +362,7 @@ def route_subnet(
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
     if method not in (None, *FORWARDING_METHODS):
-        raise SpecError.at("method", *unknown_parts(str(method), FORWARDING_METHODS))
+        raise SpecError.at("--method", *unknown_parts(str(method), FORWARDING_METHODS))
     routing = _Routing(
         subnet, sizes, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic, method
     )
@@ -393,7 +393,9 @@ class _Routing:
         suits, fabrics = _SUITS.get(method or "", (self.recognition.kind, ""))
         if self.recognition.kind != suits:
             raise SpecError.at(
-                "method", f"{method} is for {fabrics}; this is {self.recognition.describe()}", "leave it out"
+                "--method",
+                f"{method} is for {fabrics}; this is {self.recognition.describe()}",
+                "leave it out",
             )
         self.lanes, self.spare_lanes = lanes
         self.lids, self.owners = destinations(self.subnet)
