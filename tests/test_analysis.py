@@ -279,7 +279,6 @@ def test_series_that_are_none():
 #: there.
 UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
-    "benchmarks/place_order.py": "random placements of which a share is printed",
     "fabric/pictures.py": "where a picture shows a switch",
     "view/wires.py": "where a page draws a node or a wire",
     "placing/cosine.py": "a linear program whose solution is a proposal; whole numbers prove the bound",

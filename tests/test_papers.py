@@ -11,8 +11,8 @@ import pytest
 
 import flitloom as fl
 from flitloom import papers
-from flitloom.commands import papers as papers_command
 from flitloom.commands import run
+from flitloom.commands.actions import papers as papers_command
 from flitloom.papers import Cell, Context, cup_stacking_genetic, state_propagation
 from flitloom.papers import angara_routing_2021_figure_5 as figure_5_angara
 from flitloom.papers import cup_stacking_extended_2023_figure_5 as figure_5

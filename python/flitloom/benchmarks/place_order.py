@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import combinations
 from random import Random
 
@@ -60,9 +61,10 @@ def _measured(case: Case, seed: int) -> list[Measured]:
         traffic.bytes,
         list(range(topology.nodes)),
     )
-    dice = np.random.default_rng(seed)
+    dice = random.Random(seed)
     placements: list[NDArray[np.uint32]] = [np.arange(topology.nodes, dtype=np.uint32)]
-    placements += [dice.permutation(placements[0]) for _ in range(2)]
+    nodes_of_all = range(topology.nodes)
+    placements += [np.array(dice.sample(nodes_of_all, topology.nodes), dtype=np.uint32) for _ in range(2)]
     for effort, hops in SEARCHES:
         mesh = list(traffic.mesh) or [traffic.ranks]
         placements.append(problem.search(mesh, hops, 0, seed, effort)["nodes"])

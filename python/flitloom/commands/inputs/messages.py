@@ -8,6 +8,8 @@ from flitloom import ranks
 from flitloom._core import LIMITS
 from flitloom.commands import options, screen
 from flitloom.commands.check import Asked
+from flitloom.commands.inputs import foreign
+from flitloom.commands.inputs.checked import OF_FABRICS, OF_PACKETS, TAKES
 from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.running import check_threads, say_of_rules
@@ -15,7 +17,7 @@ from flitloom.commands.inputs.seating import Sitting, put_on_nodes
 from flitloom.commands.options import Grid, Router, Traffic
 from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.errors import SpecError, show_file
-from flitloom.formats import is_messages
+from flitloom.formats import format_of, is_messages
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.network import Network
 from flitloom.outlook import memory_needed
@@ -98,14 +100,18 @@ def _run(
 
 
 def check(asked: Asked) -> None:
-    """Say that there is nothing to check.
+    """Check the plan of a collective operation that a trace is.
 
     Raises
     ------
     SpecError
-        Always.
+        There is nothing to check in a format that holds no plans.
     """
     assert asked.file is not None
+    form = format_of(asked.file)
+    if form is not None and form.check_plan is not None:
+        foreign.check(asked)
+        return
     problem = "a message graph promises nothing to check"
     raise SpecError.at(show_file(asked.file), problem, "flitloom simulate runs it")
 
@@ -123,7 +129,7 @@ INPUT = Input(
             ),
             _REFUSALS,
         ),
-        "check": Use(check),
+        "check": Use(check, TAKES - OF_PACKETS.names, (*OF_FABRICS, OF_PACKETS)),
         "convert": Use(convert),
     },
     several_ranks=True,
