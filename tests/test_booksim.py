@@ -334,9 +334,14 @@ def test_results_are_printed_where_the_file_asks_for_them(tmp_path: Path) -> Non
     added = asked.stdout.removeprefix(plain.stdout).splitlines()
     assert len(added) == 1
     assert added[0].startswith("results:0,uniform,0,0.1,7,")
-    wrong = command("simulate", "mesh.cfg", "print_csv_results=0.5", "--booksim", folder=tmp_path)
-    assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "print_csv_results" in wrong.stderr
+    # Like BookSim2, which takes any number but 0.
+    for number, printed in {"2": asked, "-1": asked, "0": plain}.items():
+        same = command("simulate", "mesh.cfg", f"print_csv_results={number}", "--booksim", folder=tmp_path)
+        assert same.stdout == printed.stdout
+    for text in ("0.5", "yes"):
+        wrong = command("simulate", "mesh.cfg", f"print_csv_results={text}", "--booksim", folder=tmp_path)
+        assert (wrong.returncode, wrong.stdout) == (2, "")
+        assert "print_csv_results" in wrong.stderr
 
 
 def test_the_command_line(tmp_path: Path) -> None:

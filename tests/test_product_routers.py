@@ -63,14 +63,17 @@ def test_the_command_line_runs_and_loads_products(capfd):
     [
         ("full4*2", [], "write full4, or give router.model = pipelined"),
         ("full64", ["--channels", "2"], "fewer channels or smaller full meshes"),
-        ("full66", [], "at most 64"),
+        ("full66", [], "at most 64; give router.model = pipelined"),
+        ("full8", ["--html", "page.html"], "pages that move are for tori and meshes"),
         ("full8", ["--throttle", "spth"], "take a throttle without signals"),
         ("full8", ["--routing", "cl"], "take do, o1turn"),
     ],
 )
 def test_what_is_not_known_says_so(network, options, words, capfd):
     assert run(["simulate", "--network", network, "--pattern", "rand", *options]) == 2
-    assert words in capfd.readouterr().err
+    printed = capfd.readouterr()
+    assert words in printed.err
+    assert printed.out == ""
 
 
 def test_schedules_do_not_know_full_meshes():

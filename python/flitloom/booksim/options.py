@@ -75,7 +75,9 @@ class Options:
                 continue
             if name == _RESULTS:
                 _check_kind(where, value, "0")
-                prints_results = WHOLE.fullmatch(value) is not None and int(value) > 0
+                if not WHOLE.fullmatch(value):
+                    raise SpecError.at(where, f'"{value}" is not a whole number', "write 1 or 0")
+                prints_results = int(value) != 0
                 continue
             if name not in defaults:
                 raise SpecError.at(where, *unknown_parts(name, [*defaults, _RESULTS, *sorted(SILENT)]))

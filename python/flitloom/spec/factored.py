@@ -60,7 +60,9 @@ class Factored(Topology):
                 )
         links = sum(_links(factor) for factor in factors)
         if links > LIMITS["directions"]:
-            raise problem(f"{network}: {links} links per router; at most {LIMITS['directions']} are possible")
+            at_most = f"routers of one cycle have at most {LIMITS['directions']}"
+            advice = "give router.model = pipelined"
+            raise problem(f"{network}: {links} directions of links per router; {at_most}", advice)
         fields = {"sizes": tuple(factor.size for factor in factors), "wrap": None, "twist": False}
         return {**data, **fields, "kind": "mesh", "network": network}
 

@@ -50,6 +50,8 @@ def run(simulation: Simulation, asked: Simulated) -> None:
     """Run a simulation to its end, write what is asked for and print what came of it."""
     outputs, every = asked.outputs, options.read_time(asked.kept.every, "--every")
     refused: SpecError | None = None
+    if outputs.html is not None:
+        simulation.network.topology.require_rings("pages that move are")
     if outputs.html is not None and ranks.speaks():
         # Before the simulation that may end in an error: a deadlock is to be seen, too.
         try:
