@@ -88,7 +88,11 @@ proptest! {
 
     #[test]
     fn what_needs_no_failed_part_runs_as_in_the_reference(
-        case in prop_oneof![2 => without_routes(CaseSpace::default()), 1 => without_routes(twisted())],
+        case in prop_oneof![
+            2 => without_routes(CaseSpace::default()),
+            1 => without_routes(twisted()),
+            1 => without_routes(CaseSpace::products()),
+        ],
         seed in any::<u64>(),
     ) {
         check(case, seed)?;

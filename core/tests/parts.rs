@@ -1,12 +1,12 @@
 //! Runs in several parts: whatever their number, the same bits as in one.
 
-use crate::common::{Case, CaseSpace, cases};
+use crate::common::{CaseSpace, cases};
 use flitloom_core::{
     bits::InstructionSet,
     engine::{EngineKind, Network, Options, Outcome, Setup, Simulation, SimulationError},
     fabric::{Direction, Fabric, NodeId, Shape, Sign},
     probe::{Histogram, LinkOccupation, Window, Windows},
-    router::{Arbitration, FlowControl, MAX_CHANNELS, ProcessorQueues, RouterConfig, Variant},
+    router::{Arbitration, FlowControl, ProcessorQueues, RouterConfig, Variant},
     routing::RoutingFunction,
     throttle::{Interlock, PathTurn, Spth, Throttle},
     traffic::{
@@ -99,25 +99,6 @@ fn twisted() -> CaseSpace {
         packets_per_node: 3,
         ..CaseSpace::default()
     }
-}
-
-/// The network of a case with a routing function of routers, with as many channels and as deep buffers as that
-/// needs.
-fn network_with(case: &Case, function: RoutingFunction) -> Option<Network> {
-    let (needed, usual) = (RouterConfig::for_routing(&case.shape, function), case.config());
-    if needed.channels > MAX_CHANNELS || !function.is_of_routers() {
-        return None;
-    }
-    let wormhole = [needed.flow_control, usual.flow_control] == [FlowControl::Wormhole; 2];
-    let router = RouterConfig {
-        routing: function,
-        channels: needed.channels,
-        buffer: 12 + usual.buffer,
-        flow_control: if wormhole { FlowControl::Wormhole } else { FlowControl::CutThrough },
-        arbitration: Arbitration::uniform(case.router.scheme),
-        ..usual
-    };
-    Some(Network::new(Fabric::new(case.shape.clone()), router).unwrap())
 }
 
 fn begin(
@@ -284,7 +265,7 @@ proptest! {
         stops in (0_u64..40, 0_u64..60),
         seed in any::<u64>(),
     ) {
-        let Some(network) = network_with(&case, function) else { return Ok(()) };
+        let Some(network) = case.network_with(function, 0) else { return Ok(()) };
         let stops = [stops.0, stops.0 + stops.1];
         check(&network, &case.workload(), &Options { seed, ..case.options() }, stops)?;
     }
@@ -297,7 +278,7 @@ proptest! {
         stops in (0_u64..40, 0_u64..60),
         seed in any::<u64>(),
     ) {
-        let Some(network) = network_with(&case, function) else { return Ok(()) };
+        let Some(network) = case.network_with(function, 0) else { return Ok(()) };
         let (release, margin, behind) = (Some(release), Some(margin), Some(behind));
         let throttle = PathTurn { release, margin, behind, shared: false }.into();
         let stops = [stops.0, stops.0 + stops.1];

@@ -11,32 +11,12 @@ use flitloom_core::{
         planes::{self, Unsupported},
     },
     fabric::{Fabric, Factor, NodeId, Shape},
-    router::{Arbitration, FlowControl, RouterConfig, RouterError},
+    router::{RouterConfig, RouterError},
     routing::RoutingFunction,
     throttle::Throttle,
     traffic::{Packet, PacketList, Workload},
 };
 use proptest::prelude::*;
-
-const PRODUCTS: &[&[Factor]] = {
-    use Factor::{Full, Line, Ring};
-    &[
-        &[Full(4), Full(4)],
-        &[Full(8)],
-        &[Full(5), Ring(5)],
-        &[Ring(6), Full(4)],
-        &[Full(4), Line(4)],
-        &[Line(3), Full(3), Ring(4)],
-        &[Full(6), Full(3)],
-        &[Full(3), Full(2), Full(4)],
-        &[Ring(5), Full(5)],
-        &[Full(16)],
-    ]
-};
-
-fn products() -> CaseSpace {
-    CaseSpace { products: PRODUCTS, throttles: false, ..CaseSpace::default() }
-}
 
 /// More than one vector of routers.
 fn large() -> CaseSpace {
@@ -45,7 +25,7 @@ fn large() -> CaseSpace {
         &[Factor::Full(13), Factor::Ring(11)],
         &[Factor::Line(25), Factor::Full(12), Factor::Full(4)],
     ];
-    CaseSpace { products: LARGE, channels: 1..=2, packets_per_node: 2, ..products() }
+    CaseSpace { products: LARGE, channels: 1..=2, packets_per_node: 2, ..CaseSpace::products() }
 }
 
 /// Of the throttles, those that go by no lines of routers.
@@ -77,23 +57,6 @@ fn equal(case: &Case) -> Result<(), TestCaseError> {
     compared(case, &case.network(), &case.rules(), &case.options())
 }
 
-/// The network of a case with another routing function, and channels and buffers as that needs.
-fn network(case: &Case, function: RoutingFunction) -> Network {
-    let needed = RouterConfig::for_routing(&case.shape, function);
-    let usual = case.config();
-    let wormhole =
-        needed.flow_control == FlowControl::Wormhole && usual.flow_control == FlowControl::Wormhole;
-    let router = RouterConfig {
-        routing: function,
-        channels: needed.channels,
-        buffer: 12 + usual.buffer,
-        flow_control: if wormhole { FlowControl::Wormhole } else { FlowControl::CutThrough },
-        arbitration: Arbitration::uniform(case.router.scheme),
-        ..usual
-    };
-    Network::new(Fabric::new(case.shape.clone()), router).unwrap()
-}
-
 fn functions() -> impl Iterator<Item = RoutingFunction> {
     let all = RoutingFunction::ALL.iter().copied();
     all.filter(|function| function.is_of_routers() && *function != RoutingFunction::CrossLine)
@@ -106,7 +69,7 @@ proptest! {
 
     #[test]
     fn packet_lists_run_as_in_the_reference(
-        case in products().packet_lists(),
+        case in CaseSpace::products().packet_lists(),
         throttle in proptest::sample::select(&THROTTLES[..]),
     ) {
         equal(&throttled(case, throttle))?;
@@ -114,7 +77,7 @@ proptest! {
 
     #[test]
     fn loads_run_as_in_the_reference(
-        case in products().loads(),
+        case in CaseSpace::products().loads(),
         throttle in proptest::sample::select(&THROTTLES[..]),
     ) {
         equal(&throttled(case, throttle))?;
@@ -122,7 +85,7 @@ proptest! {
 
     /// Saved in any cycle and taken up again, whatever parts are asked for.
     #[test]
-    fn runs_go_on_as_they_were(case in products().loads(), stop in 0..90_u64, threads in 1..4_usize) {
+    fn runs_go_on_as_they_were(case in CaseSpace::products().loads(), stop in 0..90_u64, threads in 1..4_usize) {
         let (network, workload, options) = (case.network(), case.workload(), case.options());
         let setup = Setup { engine: Some(EngineKind::General), options, ..Setup::default() };
         let begin = |threads| Simulation::new(&network, &workload, &Setup { parts: threads, ..setup }).unwrap();
@@ -150,12 +113,12 @@ proptest! {
 
     #[test]
     fn routing_functions_run_as_in_the_reference(
-        case in CaseSpace { given_routes: false, slice_rules: false, ..products() }.loads(),
+        case in CaseSpace { given_routes: false, slice_rules: false, ..CaseSpace::products() }.loads(),
         seed in any::<u64>(),
     ) {
         let longest = case.packets().iter().flatten().map(|packet| packet.length).max().unwrap_or(1);
         for function in functions() {
-            let network = network(&case, function);
+            let network = case.network_with(function, 0).expect("routers have the channels");
             let throttle = twin(case.throttle, &case.shape, network.router().buffer, longest);
             let rules = Rules { routing: Routing::of(function), seed, throttle, ..case.rules() };
             compared(&case, &network, &rules, &Options { seed, ..case.options() })
@@ -167,7 +130,7 @@ proptest! {
 /// Without deadlock in the channels that are needed, from every node to every other at once.
 #[test]
 fn all_to_all_arrives_with_the_channels_that_are_needed() {
-    for factors in PRODUCTS {
+    for factors in CaseSpace::products().products {
         let shape = Shape::product(factors).unwrap();
         let nodes = shape.nodes() as NodeId;
         let packets: Vec<Vec<_>> = (0..nodes)

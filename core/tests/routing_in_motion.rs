@@ -12,7 +12,7 @@ use flitloom_core::{
         planes::{self, Unsupported},
     },
     fabric::{Fabric, NodeId, Shape},
-    router::{Arbitration, FlowControl, MAX_CHANNELS, RouterConfig, RouterError},
+    router::{FlowControl, RouterConfig, RouterError},
     routing::{Freedom, RoutingFunction},
     traffic::{Collective, Packet, Pattern, Routes, Workload},
 };
@@ -24,26 +24,9 @@ fn functions() -> Vec<RoutingFunction> {
     all.filter(|&function| function.is_of_routers() && function != RoutingFunction::DimensionOrder).collect()
 }
 
-/// The network of a case with another routing function, with as many more channels and deeper buffers
-/// than that needs as the case says.
+/// The network of a case with another routing function, perhaps with a channel more than that needs.
 fn network(case: &Case, function: RoutingFunction) -> Option<Network> {
-    let needed = RouterConfig::for_routing(&case.shape, function);
-    let usual = case.config();
-    let channels = needed.channels + usual.channels % 2;
-    if channels > MAX_CHANNELS {
-        return None;
-    }
-    let wormhole =
-        needed.flow_control == FlowControl::Wormhole && usual.flow_control == FlowControl::Wormhole;
-    let router = RouterConfig {
-        routing: function,
-        channels,
-        buffer: 12 + usual.buffer,
-        flow_control: if wormhole { FlowControl::Wormhole } else { FlowControl::CutThrough },
-        arbitration: Arbitration::uniform(case.router.scheme),
-        ..usual
-    };
-    Some(Network::new(Fabric::new(case.shape.clone()), router).unwrap())
+    case.network_with(function, case.router.channels % 2)
 }
 
 fn space() -> CaseSpace {

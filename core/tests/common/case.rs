@@ -6,8 +6,8 @@ use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
     engine::{Network, Options},
     fabric::{Direction, Fabric, Factor, NodeId, Shape, Sign},
-    router::{Arbitration, ChannelScheme, FlowControl, North, ProcessorQueues, RouterConfig},
-    routing::Datelines,
+    router::{Arbitration, ChannelScheme, FlowControl, MAX_CHANNELS, North, ProcessorQueues, RouterConfig},
+    routing::{Datelines, RoutingFunction},
     throttle::{Interlock, Throttle},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
 };
@@ -112,6 +112,27 @@ impl CaseSpace {
             given_routes: false,
             mixed_lengths: false,
             lengths: 2..=12,
+            ..Self::default()
+        }
+    }
+
+    /// Products with full meshes.
+    pub fn products() -> Self {
+        use Factor::{Full, Line, Ring};
+        Self {
+            products: &[
+                &[Full(4), Full(4)],
+                &[Full(8)],
+                &[Full(5), Ring(5)],
+                &[Ring(6), Full(4)],
+                &[Full(4), Line(4)],
+                &[Line(3), Full(3), Ring(4)],
+                &[Full(6), Full(3)],
+                &[Full(3), Full(2), Full(4)],
+                &[Ring(5), Full(5)],
+                &[Full(16)],
+            ],
+            throttles: false,
             ..Self::default()
         }
     }
@@ -266,6 +287,28 @@ impl Case {
     /// The network.
     pub fn network(&self) -> Network {
         Network::new(Fabric::new(self.shape.clone()), self.config()).expect("cases are valid")
+    }
+
+    /// The network with another routing function: as many channels as that needs and so many more, and buffers as
+    /// much deeper as the case says. `None` where the function is not one of routers, no router has so many channels,
+    /// or full meshes have not the lines that it goes by.
+    pub fn network_with(&self, function: RoutingFunction, more: u8) -> Option<Network> {
+        let (needed, usual) = (RouterConfig::for_routing(&self.shape, function), self.config());
+        let channels = needed.channels + more;
+        let has_lines = function != RoutingFunction::CrossLine || !self.shape.has_full();
+        if channels > MAX_CHANNELS || !function.is_of_routers() || !has_lines {
+            return None;
+        }
+        let wormhole = [needed.flow_control, usual.flow_control] == [FlowControl::Wormhole; 2];
+        let router = RouterConfig {
+            routing: function,
+            channels,
+            buffer: 12 + usual.buffer,
+            flow_control: if wormhole { FlowControl::Wormhole } else { FlowControl::CutThrough },
+            arbitration: Arbitration::uniform(self.router.scheme),
+            ..usual
+        };
+        Some(Network::new(Fabric::new(self.shape.clone()), router).expect("the function has what it needs"))
     }
 
     /// What the nodes send, as the core takes it.
