@@ -48,11 +48,14 @@ def test_two_ranks_make_the_same_result():
         ["--set", "traffic.outstanding=2"],
         ["--throttle", "pt:release=20,link=shared,margin=2"],
         ["--set", "topology.sizes=4x8", "--twist"],
+        ["--network", "full4 x ring6"],
+        ["--network", "ring4 x full6"],
     ],
-    ids=["registers", "closed", "shared", "twisted"],
+    ids=["registers", "closed", "shared", "twisted", "full in rows", "full across rows"],
 )
 def test_ranks_tell_all_that_others_need(words, capsys):
-    words = ["simulate", *LOAD[:-4], "--rate", "0.5", "--cycles", "200", *words, "--json"]
+    traffic = LOAD[2:-4] if "--network" in words else LOAD[:-4]
+    words = ["simulate", *traffic, "--rate", "0.5", "--cycles", "200", *words, "--json"]
     done = ranks(2, *words)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)

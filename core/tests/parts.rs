@@ -244,8 +244,13 @@ proptest! {
     }
 
     #[test]
-    fn twisted_tori_run_in_parts_as_in_one(
-        case in prop_oneof![twisted().packet_lists(), twisted().loads()],
+    fn twisted_tori_and_products_run_in_parts_as_in_one(
+        case in prop_oneof![
+            twisted().packet_lists(),
+            twisted().loads(),
+            CaseSpace::products().packet_lists(),
+            CaseSpace::products().loads(),
+        ],
         throttle in proptest::sample::select(&["none", "alo", "alo:any", "pace:7", "global:3"][..]),
         stops in (0_u64..40, 0_u64..60),
         seed in 0..2_u64,
@@ -260,7 +265,7 @@ proptest! {
 
     #[test]
     fn headers_choose_in_parts_as_in_one(
-        case in long().loads(),
+        case in prop_oneof![2 => long().loads(), 1 => CaseSpace::products().loads()],
         function in proptest::sample::select(RoutingFunction::ALL),
         stops in (0_u64..40, 0_u64..60),
         seed in any::<u64>(),
@@ -314,6 +319,8 @@ proptest! {
             long().loads(),
             twisted().packet_lists(),
             twisted().loads(),
+            CaseSpace::products().packet_lists(),
+            CaseSpace::products().loads(),
         ],
         stops in (0_u64..40, 0_u64..60),
         seed in 0..2_u64,
@@ -336,7 +343,7 @@ proptest! {
 
     #[test]
     fn closed_sources_hear_of_other_parts(
-        case in prop_oneof![2 => long().loads(), 1 => twisted().loads()],
+        case in prop_oneof![2 => long().loads(), 1 => twisted().loads(), 1 => CaseSpace::products().loads()],
         outstanding in 1_u32..5,
         stops in (0_u64..40, 0_u64..60),
         seed in 0..2_u64,

@@ -34,7 +34,8 @@ def started() -> int:
 class Ranks:
     """How the ranks of a run meet: what crosses the borders goes to the neighbours in every cycle.
 
-    Neighbours have the rows before and behind, on a twisted torus also the opposite ones.
+    Neighbours have the rows before and behind, on a twisted torus also the opposite ones. Along a full mesh
+    all are neighbours.
 
     Parameters
     ----------

@@ -206,8 +206,6 @@ pub enum SimulationError {
     TwistedLines(Throttle),
     /// The same among full meshes.
     FullLines(Throttle),
-    /// Several processes for a product with full meshes.
-    FullRanks,
     /// A message graph with several queues of the processor.
     GraphQueues,
     /// A given route does not lead to its destination.
@@ -331,11 +329,6 @@ impl SimulationError {
                 "throttle",
                 format!("is {throttle}, which goes by what the routers of a line tell"),
                 "in a full mesh there are no such lines; take a throttle without signals (none, alo)",
-            ),
-            Self::FullRanks => Fault::of(
-                "topology.network",
-                "has full meshes",
-                "such a network is not divided among several processes: run it without MPI",
             ),
             Self::GraphQueues => Fault::of(
                 "router.processor_queues",

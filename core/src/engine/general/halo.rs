@@ -2,10 +2,14 @@
 //!
 //! Nodes of other parts to which links lead lie in planes before and behind a part's own nodes. Where rings of
 //! the last dimension are cut, these are the rows before and behind a part. In a twisted torus a step over the
-//! edge of a short dimension may lead half way round the last one: there, every row sees an opposite row, too.
+//! edge of a short dimension may lead half way round the last one: there, every row sees an opposite row, too. Where
+//! the last dimension is a full mesh, every row sees all others.
 
-use crate::fabric::{Direction, NodeId, Shape};
-use std::{collections::BTreeSet, ops::Range};
+use crate::fabric::{Direction, NodeId, Shape, Sign};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 /// What a part sees of another one: some rows of it, to which links of as many own rows lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,10 +62,13 @@ impl Band {
     }
 
     fn side(&self, shape: &Shape) -> usize {
-        let last = 2 * shape.dimensions() - 2;
+        let last = shape.dimensions() - 1;
+        let [before, behind] = [Sign::Minus, Sign::Plus].map(|sign| shape.direction(last, sign).index());
         match self.out[..] {
-            [out] if out == last + 1 => 0,
-            [out] if out == last => 1,
+            // Along a full mesh, every row is linked to all others.
+            _ if shape.is_full(last) => 2,
+            [out] if out == before => 0,
+            [out] if out == behind => 1,
             _ => 2,
         }
     }
@@ -73,8 +80,9 @@ pub(super) fn halos(shape: &Shape, parts: &[Range<usize>], part: usize) -> Vec<H
     let (first, nodes) = (parts[part].start, parts[part].len());
     let mut behind = nodes + row;
     let mut halos: Vec<Halo> = Vec::new();
+    let mut of_others = BTreeMap::new();
     for band in bands(shape, parts, part) {
-        let others = bands(shape, parts, band.part);
+        let others = of_others.entry(band.part).or_insert_with(|| bands(shape, parts, band.part));
         let there = others.iter().position(|other| other.part == part && other.is_of(&band));
         let (side, extent) = (band.side(shape), band.rows * row);
         let others = match side {
@@ -207,6 +215,7 @@ pub(super) fn place_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::Factor;
 
     fn parts(shape: &Shape, count: usize) -> Vec<Range<usize>> {
         let rows = shape.size(shape.dimensions() - 1) as usize;
@@ -227,6 +236,10 @@ mod tests {
             Shape::twisted(&[2, 4, 4]),
             Shape::twisted(&[4, 2, 4]),
             Shape::twisted(&[2, 2, 8]),
+            Shape::product(&[Factor::Full(4), Factor::Ring(6)]),
+            Shape::product(&[Factor::Ring(3), Factor::Full(6)]),
+            Shape::product(&[Factor::Line(2), Factor::Full(5), Factor::Full(3)]),
+            Shape::product(&[Factor::Full(7)]),
         ];
         for shape in shapes.map(Result::unwrap) {
             let rows = shape.size(shape.dimensions() - 1) as usize;

@@ -214,12 +214,8 @@ impl General {
         let guided = explicit_routes::by_dimension_order(&self.network, workload);
         let workload = guided.as_ref().unwrap_or(workload);
         let shape = self.network.fabric().shape();
-        let several = matches!(&division, Division::Rank(rank) if rank.ranks > 1);
         if shape.has_full() && options.throttle.claims().signals {
             return Err(SimulationError::FullLines(options.throttle));
-        }
-        if several && shape.has_full() {
-            return Err(SimulationError::FullRanks);
         }
         if shape.is_twisted() && options.throttle.claims().signals {
             return Err(SimulationError::TwistedLines(options.throttle));

@@ -60,8 +60,7 @@ pub(super) struct Parts<V: Vector, R: Record> {
 pub(super) fn divide(layout: &Layout, parts: usize) -> Vec<Range<usize>> {
     let rows = layout.shape.size(layout.shape.dimensions() - 1) as usize;
     let row = layout.nodes / rows;
-    // Links of full meshes are not told to other parts.
-    let parts = if layout.shape.has_full() { 1 } else { parts.clamp(1, rows) };
+    let parts = parts.clamp(1, rows);
     (0..parts).map(|part| part * rows / parts * row..(part + 1) * rows / parts * row).collect()
 }
 
