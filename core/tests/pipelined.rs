@@ -1,6 +1,7 @@
 //! The pipelined router held against a slow reference on random meshes and tori, packet for packet, and the reference
 //! against packets that BookSim2 logged.
 
+use crate::common::cases;
 use crate::reference::pipelined::{Record, run};
 use flitloom_core::engine::pipelined::{Event, Options, Phases};
 use proptest::{prelude::*, sample::select};
@@ -98,7 +99,7 @@ fn engine(words: &str) -> Option<Vec<Record>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(cases(100))]
     #[test]
     fn the_engine_equals_the_reference(words in configurations()) {
         prop_assert_eq!(engine(&words), run(&words, CYCLES));
