@@ -1,6 +1,6 @@
 //! Fat trees: which switches stand on which level, which of them are alike, and in which order hosts come.
 
-use super::{Graph, walk};
+use super::{Graph, sets::Sets, walk};
 use fixedbitset::FixedBitSet;
 
 /// A fat tree (folded Clos network): every cable joins two neighbouring levels, and the leaves, on level 0, have common
@@ -51,7 +51,7 @@ impl FatTree {
     fn above(graph: &Graph, leaves: &[u32]) -> Option<Self> {
         let levels = levels_above(graph, leaves);
         let level = |switch: u32| levels[switch as usize];
-        let highest = levels.iter().copied().filter(|&level| level != Self::APART).max()?;
+        let highest = highest(&levels);
         let flat = |channel: u32| {
             let (from, to) = graph.ends(channel);
             level(from) == level(to)
@@ -66,8 +66,9 @@ impl FatTree {
 
     /// Switches on every level.
     pub fn sizes(&self) -> Vec<usize> {
-        let highest = self.levels.iter().copied().filter(|&level| level != Self::APART).max().unwrap_or(0);
-        (0..=highest).map(|at| self.levels.iter().filter(|&&level| level == at).count()).collect()
+        (0..=highest(&self.levels))
+            .map(|at| self.levels.iter().filter(|&&level| level == at).count())
+            .collect()
     }
 
     /// The channels that lead up from a switch.
@@ -78,22 +79,23 @@ impl FatTree {
     }
 }
 
+/// The highest level of a switch of the tree.
+fn highest(levels: &[u16]) -> u16 {
+    levels.iter().copied().filter(|&level| level != FatTree::APART).max().unwrap_or(0)
+}
+
 /// Cables from every switch to the nearest leaf.
 fn levels_above(graph: &Graph, leaves: &[u32]) -> Vec<u16> {
     let mut levels = vec![FatTree::APART; graph.switches()];
     leaves.iter().for_each(|&leaf| levels[leaf as usize] = 0);
-    let mut order = leaves.to_vec();
-    let mut head = 0;
-    while let Some(&here) = order.get(head) {
-        head += 1;
-        for &channel in graph.outgoing(here) {
-            let there = graph.ends(channel).1;
-            if levels[there as usize] == FatTree::APART {
-                levels[there as usize] = levels[here as usize] + 1;
-                order.push(there);
-            }
+    let around = |here| graph.outgoing(here).iter().map(|&channel| graph.ends(channel).1);
+    walk::met_from(leaves.to_vec(), around, |here, there| {
+        let new = levels[there as usize] == FatTree::APART;
+        if new {
+            levels[there as usize] = levels[here as usize] + 1;
         }
-    }
+        new
+    });
     levels
 }
 
@@ -127,29 +129,6 @@ fn has_ancestors(graph: &Graph, levels: &[u16], leaves: &[u32]) -> bool {
         }
         4 * relatives.count_ones(..) >= 3 * leaves.len()
     })
-}
-
-/// Sets that are joined two by two, each named by its least member.
-struct Sets(Vec<u32>);
-
-impl Sets {
-    fn new(count: usize) -> Self {
-        Self((0..count as u32).collect())
-    }
-
-    fn name(&mut self, member: u32) -> u32 {
-        let mut at = member;
-        while self.0[at as usize] != at {
-            self.0[at as usize] = self.0[self.0[at as usize] as usize];
-            at = self.0[at as usize];
-        }
-        at
-    }
-
-    fn join(&mut self, one: u32, other: u32) {
-        let (one, other) = (self.name(one), self.name(other));
-        self.0[one.max(other) as usize] = one.min(other);
-    }
 }
 
 /// Number, width and ways of every switch; see [`FatTree`].

@@ -9,6 +9,7 @@ mod grid;
 mod lattice;
 mod product;
 mod recognise;
+mod sets;
 mod shape;
 mod shifts;
 mod symmetry;

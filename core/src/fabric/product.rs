@@ -5,7 +5,7 @@
 //! behind the algorithms of Feigenbaum, Hershberger and Schaeffer 1985 and Feder 1992). Everything is then verified
 //! cable by cable.
 
-use super::Graph;
+use super::{Graph, sets::Sets};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a factor is.
@@ -308,7 +308,7 @@ impl Edges {
 
     /// Cables by factor, those of the nearest numbers first; `None` if there are more than a product has.
     fn classes(&self, net: &Net) -> Option<Vec<Vec<u32>>> {
-        let mut of: Vec<u32> = (0..self.ends.len() as u32).collect();
+        let mut sets = Sets::new(self.ends.len());
         for (switch, list) in (0..).zip(&net.around) {
             let list: Vec<u32> = list.iter().copied().collect();
             // The squares through two cables that meet here: how many, and the far corner of the last.
@@ -327,16 +327,16 @@ impl Edges {
                 for (before, &b) in list[..place].iter().enumerate() {
                     match squares[place * list.len() + before] {
                         (1, corner) if !net.joined(a, b) => {
-                            join(&mut of, self.between(switch, a), self.between(b, corner));
-                            join(&mut of, self.between(switch, b), self.between(a, corner));
+                            sets.join(self.between(switch, a), self.between(b, corner));
+                            sets.join(self.between(switch, b), self.between(a, corner));
                         }
-                        _ => join(&mut of, self.between(switch, a), self.between(switch, b)),
+                        _ => sets.join(self.between(switch, a), self.between(switch, b)),
                     }
                 }
             }
         }
         let mut classes: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        (0..of.len() as u32).for_each(|edge| classes.entry(find(&mut of, edge)).or_default().push(edge));
+        (0..self.ends.len() as u32).for_each(|edge| classes.entry(sets.name(edge)).or_default().push(edge));
         let mut classes: Vec<Vec<u32>> = classes.into_values().collect();
         let nearest = |class: &Vec<u32>| {
             class.iter().map(|&edge| self.ends[edge as usize]).map(|(a, b)| (b - a, a)).min()
@@ -344,20 +344,6 @@ impl Edges {
         classes.sort_by_key(nearest);
         (1 << classes.len().min(31) <= net.around.len().max(2)).then_some(classes)
     }
-}
-
-fn find(of: &mut [u32], edge: u32) -> u32 {
-    let mut root = edge;
-    while of[root as usize] != root {
-        of[root as usize] = of[of[root as usize] as usize];
-        root = of[root as usize];
-    }
-    root
-}
-
-fn join(of: &mut [u32], one: u32, other: u32) {
-    let (one, other) = (find(of, one), find(of, other));
-    of[one.max(other) as usize] = one.min(other);
 }
 
 /// A factor, and the place of every switch in it.

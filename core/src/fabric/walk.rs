@@ -17,10 +17,19 @@ use std::{cmp::Ordering, collections::BinaryHeap, ops::Add};
 /// ```
 pub fn met<I: IntoIterator<Item = u32>>(
     start: u32,
+    next: impl FnMut(u32) -> I,
+    meet: impl FnMut(u32, u32) -> bool,
+) -> Vec<u32> {
+    met_from(vec![start], next, meet)
+}
+
+/// The same from several vertices, which come first.
+pub fn met_from<I: IntoIterator<Item = u32>>(
+    starts: Vec<u32>,
     mut next: impl FnMut(u32) -> I,
     mut meet: impl FnMut(u32, u32) -> bool,
 ) -> Vec<u32> {
-    let mut order = vec![start];
+    let mut order = starts;
     let mut head = 0;
     while let Some(&here) = order.get(head) {
         head += 1;

@@ -4,7 +4,7 @@
 
 use super::super::NO_CHANNEL;
 use super::{DimensionOrder, Forwarding, Graph, Method, Start};
-use crate::fabric::FatTree;
+use crate::fabric::{FatTree, walk};
 use rayon::prelude::*;
 
 pub(super) const METHOD: Method = Method {
@@ -127,40 +127,26 @@ impl Ways {
 /// where there is one come first.
 fn distances(graph: &Graph, tree: &FatTree, root: u32) -> (Vec<u32>, Vec<bool>) {
     let switches = graph.switches();
-    let (mut hops, mut down) = (vec![FAR; switches], vec![false; switches]);
-    (hops[root as usize], down[root as usize]) = (0, true);
-    let mut order = vec![root];
-    let mut head = 0;
-    while let Some(&here) = order.get(head) {
-        head += 1;
-        for channel in tree.up(graph, here) {
-            let there = graph.ends(channel).1 as usize;
-            if hops[there] == FAR {
-                (hops[there], down[there]) = (hops[here as usize] + 1, true);
-                order.push(there as u32);
-            }
-        }
-    }
+    let end = |channel: u32| graph.ends(channel).1;
+    let (mut hops, _) = walk::distances(switches, root, FAR, |here| tree.up(graph, here).map(end));
+    let down: Vec<bool> = hops.iter().map(|&hops| hops != FAR).collect();
     let mut falling: Vec<u32> = (0..switches as u32).collect();
     falling.sort_by_key(|&switch| std::cmp::Reverse(tree.levels[switch as usize]));
     for switch in falling {
-        let above = tree.up(graph, switch).map(|channel| hops[graph.ends(channel).1 as usize]).min();
+        let above = tree.up(graph, switch).map(|channel| hops[end(channel) as usize]).min();
         if let Some(above) = above.filter(|&above| above != FAR && hops[switch as usize] == FAR) {
             hops[switch as usize] = above + 1;
         }
     }
     let mut known: Vec<u32> = (0..switches as u32).filter(|&switch| hops[switch as usize] != FAR).collect();
     known.sort_by_key(|&switch| hops[switch as usize]);
-    let mut head = 0;
-    while let Some(&here) = known.get(head) {
-        head += 1;
-        for &channel in graph.outgoing(here) {
-            let there = graph.ends(channel).1;
-            if hops[there as usize] == FAR {
-                hops[there as usize] = hops[here as usize] + 1;
-                known.push(there);
-            }
+    let around = |here| graph.outgoing(here).iter().copied().map(end);
+    walk::met_from(known, around, |here, there| {
+        let new = hops[there as usize] == FAR;
+        if new {
+            hops[there as usize] = hops[here as usize] + 1;
         }
-    }
+        new
+    });
     (hops, down)
 }

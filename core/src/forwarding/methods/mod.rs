@@ -49,7 +49,7 @@ pub fn start(
     order: Option<&DimensionOrder>,
     roots: &[u32],
 ) -> (&'static Method, Start) {
-    let named = METHODS.iter().filter(|method| name.is_none_or(|name| name == method.name));
-    let found = named.into_iter().find_map(|method| Some((*method, (method.start)(graph, order, roots)?)));
+    let mut named = METHODS.iter().filter(|method| name.is_none_or(|name| name == method.name));
+    let found = named.find_map(|method| Some((*method, (method.start)(graph, order, roots)?)));
     found.unwrap_or_else(|| (&balanced::METHOD, balanced::begin(graph, order, roots)))
 }
