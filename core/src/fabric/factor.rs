@@ -1,6 +1,9 @@
 //! Products of rings, lines and full meshes.
 
-use super::{Direction, FabricError, Shape, Sign, shape::Axis};
+use super::{
+    Direction, FabricError, Shape, Sign,
+    shape::{Axis, Meshes},
+};
 
 /// Most directions of links.
 pub const MAX_DIRECTIONS: usize = 64;
@@ -45,52 +48,66 @@ impl Shape {
         let wraps: Vec<bool> = factors.iter().map(|factor| matches!(factor, Factor::Ring(_))).collect();
         let mut shape = Self::new(&sizes, &wraps)?;
         // Two nodes are linked alike in a line and in a full mesh.
-        let full = |factor: &Factor| matches!(factor, Factor::Full(size) if *size > 2);
-        shape.full = factors.iter().map(full).collect();
-        let steps = |dimension: usize| if shape.full[dimension] { sizes[dimension] / 2 } else { 1 };
+        let full: Vec<bool> =
+            factors.iter().map(|factor| matches!(factor, Factor::Full(size) if *size > 2)).collect();
+        let steps = |dimension: usize| if full[dimension] { sizes[dimension] / 2 } else { 1 };
         let count: u64 = (0..sizes.len()).map(|dimension| 2 * u64::from(steps(dimension))).sum();
         if count > MAX_DIRECTIONS as u64 {
             return Err(FabricError::Directions(count));
         }
-        shape.axes = (0..sizes.len())
+        let axes: Vec<Axis> = (0..sizes.len())
             .flat_map(|dimension| (1..=steps(dimension)).map(move |step| Axis { dimension, step }))
             .collect();
-        let first = |dimension| shape.axes.iter().take_while(|axis| axis.dimension < dimension).count();
-        shape.first_axis = (0..sizes.len()).map(|dimension| first(dimension) as u8).collect();
+        let first = |dimension| axes.iter().take_while(|axis| axis.dimension < dimension).count() as u8;
+        let first_axis = (0..sizes.len()).map(first).collect();
+        if full.contains(&true) {
+            shape.meshes = Some(Box::new(Meshes { full, axes, first_axis }));
+        }
         Ok(shape)
+    }
+
+    /// Pairs of opposite directions.
+    pub(super) fn axes(&self) -> usize {
+        self.meshes.as_ref().map_or(self.dimensions(), |meshes| meshes.axes.len())
     }
 
     /// Whether any dimension is a full mesh.
     #[inline]
     pub fn has_full(&self) -> bool {
-        self.full.contains(&true)
+        self.meshes.is_some()
     }
 
     /// Whether a dimension is a full mesh, of at least three nodes.
     #[inline]
     pub fn is_full(&self, dimension: usize) -> bool {
-        self.full[dimension]
+        self.meshes.as_ref().is_some_and(|meshes| meshes.full[dimension])
     }
 
     /// The dimension that a direction runs along.
     #[inline]
     pub fn dimension_of(&self, direction: Direction) -> usize {
-        self.axes[direction.index() / 2].dimension
+        self.meshes.as_ref().map_or(direction.dimension(), |meshes| meshes.axis(direction).dimension)
     }
 
     /// The direction of a dimension in which coordinates rise or fall by one.
     #[inline]
     pub fn direction(&self, dimension: usize, sign: Sign) -> Direction {
-        Direction::new(self.first_axis[dimension].into(), sign)
+        Direction::new(self.first_axis(dimension), sign)
+    }
+
+    #[inline]
+    fn first_axis(&self, dimension: usize) -> usize {
+        self.meshes.as_ref().map_or(dimension, |meshes| meshes.first_axis[dimension].into())
     }
 
     /// How many coordinates a step in a direction moves.
     #[inline]
     pub fn step_of(&self, direction: Direction) -> u32 {
-        self.axes[direction.index() / 2].step
+        self.meshes.as_ref().map_or(1, |meshes| meshes.axis(direction).step)
     }
 
     /// The direction from a coordinate of a full mesh to another one.
+    #[inline(never)]
     pub fn across(&self, dimension: usize, from: u32, to: u32) -> Option<Direction> {
         if from == to {
             return None;
@@ -99,15 +116,21 @@ impl Shape {
         let straight = 2 * step <= size;
         let step = if straight { step } else { size - step };
         let sign = if (to > from) == straight { Sign::Plus } else { Sign::Minus };
-        Some(Direction::new(usize::from(self.first_axis[dimension]) + step as usize - 1, sign))
+        Some(Direction::new(self.first_axis(dimension) + step as usize - 1, sign))
     }
 
     /// The name of a direction: `+x`, or `+2x` if a step moves two coordinates.
     pub fn direction_name(&self, direction: Direction) -> String {
-        let Axis { dimension, step } = self.axes[direction.index() / 2];
+        let (dimension, step) = (self.dimension_of(direction), self.step_of(direction));
         let sign = if direction.sign() == Sign::Plus { '+' } else { '-' };
         let letter = Direction::new(dimension, Sign::Plus).letter();
         if step > 1 { format!("{sign}{step}{letter}") } else { format!("{sign}{letter}") }
+    }
+}
+
+impl Meshes {
+    fn axis(&self, direction: Direction) -> Axis {
+        self.axes[direction.index() / 2]
     }
 }
 

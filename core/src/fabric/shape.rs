@@ -12,6 +12,16 @@ pub(super) struct Axis {
     pub step: u32,
 }
 
+/// The directions of a product with full meshes; without any there are two per dimension, of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Meshes {
+    /// Per dimension, whether all nodes of a line are linked.
+    pub full: Vec<bool>,
+    /// Pairs of opposite directions, and per dimension the first one.
+    pub axes: Vec<Axis>,
+    pub first_axis: Vec<u8>,
+}
+
 /// Sizes of a torus or mesh and whether each dimension wraps around; a torus may be [twisted](Shape::twisted).
 ///
 /// A dimension of size 2 is one pair of links: it never wraps, since the wrap-around link would
@@ -31,11 +41,8 @@ pub struct Shape {
     pub(super) wraps: Vec<bool>,
     /// Of a twisted torus: the size of its short dimensions.
     pub(super) short: Option<u32>,
-    /// Pairs of opposite directions, and per dimension the first one.
-    pub(super) axes: Vec<Axis>,
-    pub(super) first_axis: Vec<u8>,
-    /// Per dimension, whether all nodes of a line are linked.
-    pub(super) full: Vec<bool>,
+    /// Of a product with full meshes.
+    pub(super) meshes: Option<Box<Meshes>>,
     strides: Vec<u32>,
     /// Per dimension: the reciprocals of stride and size, for [`divide`].
     reciprocals: Vec<[u64; 2]>,
@@ -90,9 +97,7 @@ impl Shape {
             sizes: sizes.to_vec(),
             wraps,
             short: None,
-            axes: (0..sizes.len()).map(|dimension| Axis { dimension, step: 1 }).collect(),
-            first_axis: (0..sizes.len() as u8).collect(),
-            full: vec![false; sizes.len()],
+            meshes: None,
             strides,
             reciprocals,
             nodes: nodes as u32,
@@ -130,7 +135,7 @@ impl Shape {
     /// Number of link directions: `2 * dimensions`, more where dimensions are full meshes.
     #[inline]
     pub fn directions(&self) -> usize {
-        2 * self.axes.len()
+        2 * self.axes()
     }
 
     /// Sizes of all dimensions.
@@ -190,11 +195,11 @@ impl Shape {
 
     /// The neighbour in a direction, or `None` at the rim of a mesh dimension.
     pub fn neighbour(&self, node: NodeId, direction: Direction) -> Option<NodeId> {
-        let Axis { dimension, step } = self.axes[direction.index() / 2];
+        let (dimension, step) = (self.dimension_of(direction), self.step_of(direction));
         let (size, stride) = (self.sizes[dimension], self.strides[dimension]);
         let coordinate = self.coordinate(node, dimension);
         // Half way round a full mesh both senses lead to the same node, which the plus sense does below it.
-        let closes = self.wraps[dimension] || self.full[dimension] && 2 * step != size;
+        let closes = self.wraps[dimension] || self.is_full(dimension) && 2 * step != size;
         match direction.sign() {
             Sign::Plus if coordinate + step < size => Some(node + step * stride),
             Sign::Plus if closes => Some(self.turned(node - (size - step) * stride, dimension)),
@@ -212,7 +217,7 @@ impl Shape {
         (0..self.dimensions())
             .map(|dimension| {
                 let (a, b) = (self.coordinate(from, dimension), self.coordinate(to, dimension));
-                let direct = if self.full[dimension] { u32::from(a != b) } else { a.abs_diff(b) };
+                let direct = if self.is_full(dimension) { u32::from(a != b) } else { a.abs_diff(b) };
                 if self.wraps[dimension] { direct.min(self.sizes[dimension] - direct) } else { direct }
             })
             .sum()
@@ -229,7 +234,7 @@ impl Shape {
     /// ```
     pub fn reach(&self) -> u32 {
         let hops = |dimension: usize| match self.sizes[dimension] {
-            _ if self.full[dimension] => 1,
+            _ if self.is_full(dimension) => 1,
             size if self.wraps[dimension] => size / 2,
             size => size - 1,
         };
@@ -247,7 +252,7 @@ impl Shape {
     pub fn port_order(&self) -> Vec<Direction> {
         [Sign::Plus, Sign::Minus]
             .into_iter()
-            .flat_map(|sign| (0..self.axes.len()).rev().map(move |axis| Direction::new(axis, sign)))
+            .flat_map(|sign| (0..self.axes()).rev().map(move |axis| Direction::new(axis, sign)))
             .collect()
     }
 }

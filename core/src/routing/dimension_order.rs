@@ -40,7 +40,7 @@ pub fn next(shape: &Shape, here: NodeId, destination: NodeId) -> Option<Directio
 #[inline]
 pub fn along(shape: &Shape, dimension: usize, from: u32, to: u32) -> Option<(Direction, u32)> {
     if shape.is_full(dimension) {
-        return shape.across(dimension, from, to).map(|direction| (direction, 1));
+        return Some((shape.across(dimension, from, to)?, 1));
     }
     let size = shape.size(dimension);
     let sign = sign(size, shape.wraps(dimension), from, to)?;

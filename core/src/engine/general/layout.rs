@@ -162,6 +162,11 @@ impl Hops {
         hops.rising = directions.map(|direction| rise(shape, direction) as u8).collect();
         hops
     }
+
+    /// The port that leads from one coordinate of a dimension to another.
+    fn port(&self, dimension: usize, from: u32, to: u32) -> u8 {
+        self.port[(self.middle[dimension] + to - from) as usize]
+    }
 }
 
 /// The number of a direction in a set of `rises`.
@@ -474,6 +479,7 @@ impl Layout {
     }
 
     /// The same among full meshes, in a dimension.
+    #[inline(never)]
     fn next_by(
         &self,
         hops: &Hops,
@@ -486,7 +492,7 @@ impl Layout {
             return self.link_outputs + usize::from(channel);
         }
         let (from, to) = (self.coordinate(node, dimension), self.unpacked(way, dimension));
-        let port = hops.port[(hops.middle[dimension] + to - from) as usize];
+        let port = hops.port(dimension, from, to);
         let rises = rises >> (2 * dimension) >> (port & 1) & 1 == 1;
         usize::from(port) * self.channels + usize::from(self.rule.next(channel, rises))
     }
@@ -559,6 +565,7 @@ impl Layout {
     }
 
     /// The same among full meshes.
+    #[inline(never)]
     fn straight_by(
         &self,
         hops: &Hops,
@@ -568,7 +575,7 @@ impl Layout {
     ) -> (u32, Option<Direction>) {
         let along = |dimension: usize| {
             let (from, to) = (self.coordinate(node, dimension), self.unpacked(way, dimension));
-            let port = hops.port[(hops.middle[dimension] + to - from) as usize];
+            let port = hops.port(dimension, from, to);
             (from != to).then(|| (Direction::from_index(port.into()), from, to))
         };
         let own = self.shape.dimension_of(direction);

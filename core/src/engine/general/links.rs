@@ -11,6 +11,7 @@ use std::ops::Range;
 /// wrap-around link, another fixed number; in a twisted torus one of several.
 #[derive(Clone, Debug)]
 pub(super) struct Links {
+    /// Within the words of their nodes, `direct` leads ahead and `wrap` back.
     direct: Part,
     wrap: Part,
     /// Wrap-around links that lead by other numbers than those of `wrap`.
@@ -126,8 +127,11 @@ impl Links {
                 links.within = None;
             }
         }
-        // One of both leads ahead, the other one back.
-        if links.direct.distance.signum() * links.wrap.distance.signum() > 0 {
+        if links.direct.distance < 0 || links.wrap.distance > 0 {
+            std::mem::swap(&mut links.direct, &mut links.wrap);
+        }
+        if links.direct.distance < 0 || links.wrap.distance > 0 {
+            // Both lead the same way.
             links.within = None;
         }
         links
@@ -159,16 +163,12 @@ impl Links {
         let Some(margin) = self.within else {
             return Glance::Across(self.direct.side(word), self.wrap.side(word));
         };
-        let mut parts = (&self.direct, &self.wrap);
-        if self.direct.distance < 0 || self.wrap.distance > 0 {
-            parts = (parts.1, parts.0);
-        }
         Glance::Within {
             place: margin + word,
-            right: V::splat(parts.0.distance.unsigned_abs().into()),
-            ahead: V::load(&parts.0.nodes[word..]),
-            left: V::splat(parts.1.distance.unsigned_abs().into()),
-            behind: V::load(&parts.1.nodes[word..]),
+            right: V::splat(self.direct.distance.unsigned_abs().into()),
+            ahead: V::load(&self.direct.nodes[word..]),
+            left: V::splat(self.wrap.distance.unsigned_abs().into()),
+            behind: V::load(&self.wrap.nodes[word..]),
         }
     }
 
