@@ -110,13 +110,16 @@ def check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     Raises
     ------
     SpecError
-        The file cannot be read.
+        The file cannot be read, or is a message graph.
     """
     form = format_of(file)
-    if form is None or form.check_plan is None:
+    if form is None:
         with opened(file, limits.FOREIGN_BYTES):
             pass
         raise SpecError(f"{show_file(file)}: is no plan in a format that is known")
+    if form.check_plan is None:
+        problem = "a message graph promises nothing to check"
+        raise SpecError.at(show_file(file), problem, "flitloom simulate runs it")
     return form.check_plan(file, ground)
 
 

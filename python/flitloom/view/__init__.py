@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from flitloom.view.cables import Cables
     from flitloom.view.films import Film, film, film_of
     from flitloom.view.page import LARGEST, write_live_page, write_page
+    from flitloom.view.plans import plan_films, plan_title
     from flitloom.view.seats import Seats, seats_of
     from flitloom.view.steps import Steps
     from flitloom.view.tables import Loads
@@ -24,6 +25,8 @@ else:
             "LARGEST": "page",
             "write_live_page": "page",
             "write_page": "page",
+            "plan_films": "plans",
+            "plan_title": "plans",
             "Seats": "seats",
             "seats_of": "seats",
             "Steps": "steps",
@@ -41,6 +44,8 @@ __all__ = [
     "Steps",
     "film",
     "film_of",
+    "plan_films",
+    "plan_title",
     "seats_of",
     "widget",
     "write_live_page",

@@ -15,8 +15,9 @@ def perform(action: str, *asked: Any) -> None:
     Parameters
     ----------
     action : str
-        Name of the module, which has a function ``run``.
+        Name of the module, which has a function ``run``; of another function ``MODULE:FUNCTION``.
     *asked : object
-        What its ``run`` takes: groups of options.
+        What the function takes: groups of options.
     """
-    import_module(f"{__name__}.{action}").run(*asked)
+    module, _, function = action.partition(":")
+    getattr(import_module(f"{__name__}.{module}"), function or "run")(*asked)

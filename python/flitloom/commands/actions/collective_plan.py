@@ -9,7 +9,7 @@ from flitloom import limits
 from flitloom.collectives import CollectivePlan, collective
 from flitloom.collectives.plan import facts_of
 from flitloom.commands import options, pictures, screen
-from flitloom.commands.actions.grids import read_node_list
+from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.collective import Planned, Where
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture

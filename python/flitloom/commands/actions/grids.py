@@ -1,14 +1,12 @@
-"""Tori and meshes that the command line names, and nodes of them."""
+"""Tori and meshes that the command line names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from flitloom.commands import options
 from flitloom.errors import SpecError
-from flitloom.routing.nodes import parse_nodes, read_nodes
 from flitloom.spec import Mesh, Topology, Torus
 from flitloom.spec.failed import read_failed
 from flitloom.spec.ground import Ground
@@ -44,16 +42,3 @@ def ground_of_options(
     """The network of a plan of a collective operation, if options name it."""
     fields = options.topology_fields(torus, mesh, None, fail)
     return Ground(Topology(**fields), twist) if "sizes" in fields else None
-
-
-def read_node_list(text: str, nodes: int) -> list[int]:
-    """Nodes in Slurm notation, or a file of them; bare numbers and ranges may stand without brackets.
-
-    >>> read_node_list("0-2,7", 16)
-    [0, 1, 2, 7]
-    """
-    bare = text and set(text) <= set("0123456789,-")
-    # No file has a name as long as a list may be.
-    if len(text) < 4096 and Path(text).is_file():
-        return read_nodes(Path(text), nodes)
-    return parse_nodes(f"node[{text}]" if bare else text, nodes, "--nodes")

@@ -11,8 +11,7 @@ import typer
 from flitloom import interrupts
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions import place_jobs, place_shape
-from flitloom.commands.actions.grids import read_node_list
-from flitloom.commands.actions.hosts import read_hosts
+from flitloom.commands.actions.nodes import read_hosts, read_node_list
 from flitloom.commands.options import refuse
 from flitloom.commands.place import Asked, Ranks
 from flitloom.errors import SpecError

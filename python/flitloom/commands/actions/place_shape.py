@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from flitloom.commands import options, screen
-from flitloom.commands.actions.hosts import read_hosts
+from flitloom.commands.actions.nodes import read_hosts
 from flitloom.commands.place import Asked
 from flitloom.errors import SpecError
 from flitloom.outputs import write_text

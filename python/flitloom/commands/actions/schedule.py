@@ -10,10 +10,10 @@ from typing import Any
 import typer
 
 from flitloom import interrupts, settings
+from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
-from flitloom.commands.actions.grids import read_node_list
+from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.actions.schedule_text import print_plan
-from flitloom.commands.inputs.showing import plan_films, plan_title
 from flitloom.commands.options import refuse
 from flitloom.commands.schedule import Asked, Reported
 from flitloom.errors import SpecError
@@ -28,7 +28,6 @@ from flitloom.scheduling.search import MOVES, schedule
 from flitloom.simulation import simulate
 from flitloom.spec import Collective, TrafficMatrix
 from flitloom.spec.experiment import build_experiment
-from flitloom.view import write_page
 
 Sendable = Collective | TrafficMatrix | Operation
 
@@ -223,7 +222,9 @@ class _Outcome:
             return None
         before = self.traffic if isinstance(self.traffic, Collective) else None
         try:
-            write_page(plan_films(self.network, plan, before, self.seed), html, plan_title(plan))
+            pages.write_page(
+                pages.plan_films(self.network, plan, before, self.seed), html, pages.plan_title(plan)
+            )
         except SpecError as error:
             return error
         return None

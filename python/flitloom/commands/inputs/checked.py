@@ -1,4 +1,4 @@
-"""What checks of several inputs have in common: options that do not apply, and reports of plans."""
+"""What checks of several inputs have in common: options that do not apply, plans of collective operations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import typer
 
 from flitloom.claims import Claims
 from flitloom.commands import screen
-from flitloom.commands.check import Judged
-from flitloom.commands.inputs.input import Refusal, names_of
+from flitloom.commands.actions.grids import ground_of_options
+from flitloom.commands.check import Asked, Judged
+from flitloom.commands.inputs.input import Refusal, Use, names_of
+from flitloom.formats import check
 
 #: Options of checks but those of a fabric.
 TAKES = names_of(Judged)
@@ -42,3 +44,15 @@ def print_report(report: dict[str, Any], as_json: bool) -> None:
             screen.echo("valid" if report["passed"] else "NOT VALID")
     if not report["passed"]:
         raise typer.Exit(1)
+
+
+def check_operation(asked: Asked) -> None:
+    """Check a plan of a collective operation in a third-party format, with a network also its links."""
+    judged = asked.judged
+    assert asked.file is not None
+    ground = ground_of_options(judged.torus, judged.mesh, judged.fail, judged.twist)
+    print_report(check(asked.file, ground), judged.as_json)
+
+
+#: The check of plans of collective operations.
+CHECK = Use(check_operation, TAKES - OF_PACKETS.names, (*OF_FABRICS, OF_PACKETS))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from flitloom import view as pages
 from flitloom.collectives import CollectivePlan, check_collective, read_collective, simulate_collective
 from flitloom.commands import options, screen
 from flitloom.commands.actions.grids import ground_of_options
 from flitloom.commands.check import Asked
-from flitloom.commands.inputs.checked import OF_FABRICS, OF_PACKETS, TAKES, print_report
+from flitloom.commands.inputs.checked import CHECK, print_report
 from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import show
@@ -20,7 +22,6 @@ from flitloom.errors import SpecError
 from flitloom.formats import format_of, read_plan
 from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
-from flitloom.view import Steps
 
 _TITLE = "a plan of a collective operation"
 _ITS_OWN = "brings its own traffic; give the network and its routers only"
@@ -79,7 +80,7 @@ def view(asked: Viewed) -> None:
     plan = read_plan(file, ground_of_options(page.torus, page.mesh, None, page.twist))
     if page.stop_at is not None and page.stop_at < 1:
         raise SpecError.at("--stop-at", f"{page.stop_at} steps", "it must be at least 1")
-    show(asked, [Steps(plan, page.stop_at)])
+    show(asked, [pages.Steps(plan, page.stop_at)])
 
 
 def require_network(plan: CollectivePlan, given: Topology) -> None:
@@ -123,7 +124,7 @@ INPUT = Input(
         "simulate": Use(
             simulate, names_of(Grid, Router, "settings", "chunk_flits", "ports", "json"), _REFUSALS
         ),
-        "check": Use(check, TAKES - OF_PACKETS.names, (*OF_FABRICS, OF_PACKETS)),
+        "check": replace(CHECK, run=check),
         "view": Use(view),
         "convert": Use(convert),
     },

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
 from flitloom.commands.inputs.seating import Sitting
 from flitloom.commands.inputs.showing import film_of_experiment, show
-from flitloom.commands.load_curve import Asked as Curve
 from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
@@ -113,11 +113,6 @@ def view(asked: Viewed) -> None:
     show(asked, [film_of_experiment(read_experiment(file, changes), page.stop_at)])
 
 
-def curve(asked: Curve) -> None:
-    """Measure the load-latency curve."""
-    perform("load_curve", asked)
-
-
 def sniff(file: Path) -> bool:
     """Whether a file is an experiment, by its name."""
     return file.suffix == ".toml"
@@ -127,6 +122,10 @@ INPUT = Input(
     title="an experiment",
     given="give one that ends in .toml, or --torus and --pattern",
     sniff=sniff,
-    uses={"simulate": Use(simulate, TAKES), "view": Use(view), "load curve": Use(curve, CURVED)},
+    uses={
+        "simulate": Use(simulate, TAKES),
+        "view": Use(view),
+        "load curve": Use(partial(perform, "load_curve"), CURVED),
+    },
     several_ranks=True,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flitloom import view as pages
 from flitloom.commands.actions.subnets import allocated, failing
 from flitloom.commands.check import Asked, OfFabric
 from flitloom.commands.inputs.forwarding import print_verdict
@@ -14,7 +15,6 @@ from flitloom.errors import SpecError, show_file
 from flitloom.fabric import Subnet, SubnetReport
 from flitloom.fabric.checking import check_subnet, judge
 from flitloom.fabric.tables import read_folder
-from flitloom.view import Cables
 
 
 def check(asked: Asked) -> None:
@@ -54,10 +54,10 @@ def view(asked: Viewed) -> None:
         raise SpecError.at("--stop-at", "belongs to what moves", "leave it out")
     subnet = failing(named, page.fail or [])
     if tables is None:
-        show(asked, [Cables(subnet, title=named if isinstance(named, str) else "")])
+        show(asked, [pages.Cables(subnet, title=named if isinstance(named, str) else "")])
         return
     forwarding = read_folder(subnet, tables)
-    show(asked, [Cables(forwarding.subnet, judge(forwarding))])
+    show(asked, [pages.Cables(forwarding.subnet, judge(forwarding))])
 
 
 INPUT = Input(

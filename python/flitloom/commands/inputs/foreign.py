@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flitloom.commands.actions.grids import ground_of_options
-from flitloom.commands.check import Asked
 from flitloom.commands.inputs import collective
-from flitloom.commands.inputs.checked import OF_FABRICS, OF_PACKETS, TAKES, print_report
+from flitloom.commands.inputs.checked import CHECK
 from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Use
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError, show_file
-from flitloom.formats import check as check_file
 from flitloom.formats import format_of
 
 
@@ -39,21 +36,13 @@ def simulate(asked: Simulated) -> None:
     )
 
 
-def check(asked: Asked) -> None:
-    """Check the plan, with a network also its links; exit code 1 if it is wrong."""
-    judged = asked.judged
-    assert asked.file is not None
-    ground = ground_of_options(judged.torus, judged.mesh, judged.fail, judged.twist)
-    print_report(check_file(asked.file, ground), judged.as_json)
-
-
 INPUT = Input(
     title="a plan in a third-party format",
     given="give one that ends in .xml or .json",
     sniff=sniff,
     uses={
         "simulate": Use(simulate),
-        "check": Use(check, TAKES - OF_PACKETS.names, (*OF_FABRICS, OF_PACKETS)),
+        "check": CHECK,
         "view": Use(collective.view),
         "convert": Use(convert),
     },

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 
+from flitloom import view as pages
 from flitloom.commands import screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs import experiment
@@ -20,7 +21,6 @@ from flitloom.limits import TABLE_BYTES
 from flitloom.placing import check_placement
 from flitloom.placing.placement import read_placement
 from flitloom.reading import opened
-from flitloom.view import seats_of
 
 #: Bytes that hold the beginning of any placement.
 HEAD = 4096
@@ -73,7 +73,7 @@ def view(asked: Viewed) -> None:
         raise SpecError.at("--stop-at", "a placement does not move", "leave it out")
     document = read_placement(asked.file)
     title = f"{document.get('network', 'placement')}: ranks on nodes"
-    show(asked, list(seats_of(document)), title)
+    show(asked, list(pages.seats_of(document)), title)
 
 
 _CHECK = Use(

@@ -7,12 +7,13 @@ from typing import Any
 
 import typer
 
+from flitloom import view as pages
 from flitloom.claims import Claims
 from flitloom.commands import screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import OF_FABRICS, TAKES
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import plan_films, plan_title, show
+from flitloom.commands.inputs.showing import show
 from flitloom.commands.options import Grid, Router, Run, Traffic, topology_fields
 from flitloom.commands.options.simulation import Late, Simulated
 from flitloom.commands.view import Asked as Viewed
@@ -26,7 +27,6 @@ from flitloom.scheduling.jitter import with_channels
 from flitloom.simulation import simulate as simulate_once
 from flitloom.spec import Experiment, Load, Topology
 from flitloom.spec.experiment import build_experiment, read_fields
-from flitloom.view import write_page
 
 #: Bytes that hold the head of any plan; tables can be far larger.
 HEAD = 1 << 20
@@ -87,8 +87,8 @@ def view(asked: Viewed) -> None:
     """Show the plan beside sending in unison."""
     assert asked.file is not None
     plan, stop_at = read_plan(asked.file), asked.page.stop_at
-    films = plan_films(plan.network(), plan)
-    show(asked, films if stop_at is None else [one.cut(stop_at) for one in films], plan_title(plan))
+    films = pages.plan_films(plan.network(), plan)
+    show(asked, films if stop_at is None else [one.cut(stop_at) for one in films], pages.plan_title(plan))
 
 
 def simulate(asked: Simulated) -> None:
@@ -152,7 +152,7 @@ def _once(asked: Simulated, plan: Plan, network: Network, experiment: Experiment
         link_time=outputs.chart is not None,
     )
     if outputs.html is not None:
-        write_page(plan_films(network, plan), outputs.html, plan_title(plan))
+        pages.write_page(pages.plan_films(network, plan), outputs.html, pages.plan_title(plan))
     if outputs.chart is not None:
         result.plot_link_time(outputs.chart)
     if outputs.out is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flitloom import ranks
+from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.inputs.showing import film_of_experiment
 from flitloom.commands.options.simulation import Simulated, read_places
@@ -15,7 +16,6 @@ from flitloom.routing import Tables
 from flitloom.simulation import Simulation
 from flitloom.space_time import record_space_time
 from flitloom.spec import Experiment, Router
-from flitloom.view import write_page
 from flitloom.workload import describe
 
 
@@ -140,7 +140,7 @@ def draw_space_time(
 
 def write_html(experiment: Experiment, html: Path) -> None:
     """Write the page of an experiment."""
-    write_page([film_of_experiment(experiment)], html)
+    pages.write_page([film_of_experiment(experiment)], html)
 
 
 def _with_unit(value: object, unit: str) -> object:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import typer
 
+from flitloom import view as pages
 from flitloom.commands import screen
 from flitloom.commands.actions.grids import named_topology
 from flitloom.commands.check import Asked
-from flitloom.commands.inputs import foreign
-from flitloom.commands.inputs.checked import OF_FABRICS, TAKES
+from flitloom.commands.inputs.checked import OF_FABRICS, TAKES, check_operation
 from flitloom.commands.inputs.input import Input, Use
 from flitloom.commands.inputs.showing import print_totals, write_tables_page
 from flitloom.commands.view import Asked as Viewed
@@ -18,7 +18,6 @@ from flitloom.errors import SpecError, show_file
 from flitloom.routing import CheckReport, read_tables
 from flitloom.routing import check as check_tables
 from flitloom.spec.topology import BY_DESTINATION
-from flitloom.view import Loads
 
 
 def check(asked: Asked) -> None:
@@ -30,7 +29,7 @@ def check(asked: Asked) -> None:
         )
     if file.suffix == ".xml":
         # No tables are: what it lacks of a plan is said.
-        foreign.check(asked)
+        check_operation(asked)
         return
     if judged.fail and judged.torus is None and judged.mesh is None:
         raise SpecError("--fail belongs to a network named with --torus or --mesh")
@@ -88,7 +87,7 @@ def view(asked: Viewed) -> None:
     if not verdict["passed"]:
         wrong = f"{verdict['problem_count']} problems" if verdict["problem_count"] else "a possible deadlock"
         screen.say(f"note: {show_file(file)} has {wrong}; flitloom check says more")
-    print_totals([Loads(tables, tables.bound)], page.as_json)
+    print_totals([pages.Loads(tables, tables.bound)], page.as_json)
     write_tables_page([tables], page.out)
 
 

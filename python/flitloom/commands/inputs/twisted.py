@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from flitloom import view as pages
 from flitloom.commands.actions.subnets import twisted
 from flitloom.commands.check import Asked, OfFabric
 from flitloom.commands.inputs.fabric import dump_of, judged
@@ -15,7 +16,6 @@ from flitloom.commands.inputs.showing import show
 from flitloom.commands.view import Asked as Viewed
 from flitloom.fabric.checking import judge
 from flitloom.fabric.tables import read_folder
-from flitloom.view import Cables
 
 
 def asked(given: Mapping[str, Any]) -> bool:
@@ -37,7 +37,7 @@ def view(asked: Viewed) -> None:
     """Show the torus with the loads of its tables."""
     assert asked.file is not None
     forwarding = read_folder(twisted(str(asked.page.torus), asked.page.fail or []), asked.file)
-    show(asked, [Cables(forwarding.subnet, judge(forwarding))])
+    show(asked, [pages.Cables(forwarding.subnet, judge(forwarding))])
 
 
 INPUT = Input(

@@ -1,0 +1,77 @@
+"""What ``flitloom load curve`` does with a file of BookSim2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flitloom.booksim.curves import run_curve
+from flitloom.commands import pictures, screen
+from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.inputs.booksim import COLUMNS, read
+from flitloom.commands.load_curve import Asked
+from flitloom.load import verdict
+from flitloom.outputs import write_csv
+
+#: Columns of a curve.
+_POINTS = {"rate": "injection_rate", "offered": "offered [flits/node/cycle]", **COLUMNS}
+
+
+def run(asked: Asked) -> None:
+    """Run a file of BookSim2 at several rates, and print the curve."""
+    file, ending = asked.measured.compared.spec, asked.points
+    assert file is not None
+    out, plot = shared.check_outputs(ending.out, ending.plot, (".csv",))
+    loads = shared.read_rates(asked.rates, "--rates")
+    options, threads = read(file, asked.overrules), asked.measured.how.threads
+    with shared.progress("run", len(loads), "runs") as show:
+        rows, interrupted = run_curve(options, loads, refine=ending.refine, workers=threads, progress=show)
+    written = shared.marked(rows, interrupted, len(loads))
+    if out is not None and rows:
+        write_csv(list(written[0]), (row.values() for row in written), out)
+    if plot is not None and rows and not interrupted:
+        _plot(rows, plot, file.name)
+    if ending.json:
+        screen.print_json(written)
+    elif rows:
+        table = [
+            [row["class"], *(row[name] for name in _POINTS), "unstable" if row["saturated"] else "stable"]
+            for row in rows
+        ]
+        screen.print_table(["class", *_POINTS.values(), "outcome"], table)
+        screen.echo(_verdict(verdict(rows, loads)))
+        bound = rows[0]["bound"]
+        if bound is not None:
+            screen.echo(f"the fullest link allows an injection_rate of at most {bound:.4g}")
+    shared.end_interrupted(interrupted, len({row["rate"] for row in rows}), len(loads))
+
+
+def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
+    """Draw a curve per class over the offered load."""
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        bound = row["bound"] and row["bound"] * row["offered"] / row["rate"]
+        curves.setdefault(f"class {row['class']}", []).append(
+            {
+                "rate": row["offered"],
+                "latency": row["packet_latency"],
+                "confidence": None,
+                "accepted": row["accepted"],
+                "bound": bound,
+                "bound_of": "the fullest link",
+            }
+        )
+    pictures.plot_load_curves(curves if len(curves) > 1 else {"": next(iter(curves.values()))}, plot, name)
+
+
+def _verdict(found: Mapping[str, Any]) -> str:
+    """Where a file becomes unstable, in a sentence."""
+    match found["outcome"]:
+        case "between":
+            return f"becomes unstable between injection_rate {found['below']:g} and {found['above']:g}"
+        case "not reached":
+            return f"is stable up to injection_rate {found['below']:g}; try higher rates"
+        case "below":
+            return f"is unstable at injection_rate {found['above']:g} already; try lower rates"
+    return "not all rates were run: no verdict"

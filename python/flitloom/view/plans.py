@@ -1,0 +1,62 @@
+"""Plans beside other methods of sending."""
+
+from __future__ import annotations
+
+from flitloom.network import Network
+from flitloom.plans.plan import Plan
+from flitloom.plans.proofs import messages_of
+from flitloom.spec import Collective, Packets
+from flitloom.stacking import stack
+from flitloom.view.films import Film, film
+
+
+def plan_title(plan: Plan) -> str:
+    """What a plan's page is called.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan_title(fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl")))
+    'shfl, payload 7 on 4x4 torus'
+    """
+    return f"{plan.traffic} on {plan.network().topology}"
+
+
+def plan_films(network: Network, plan: Plan, before: Collective | None = None, seed: int = 1) -> list[Film]:
+    """A plan beside sending in unison, and beside the best simple stacking where that is another.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    plan : Plan
+        The plan.
+    before : Collective, optional
+        What was planned; without it the messages of the plan are sent in unison.
+    seed : int
+        Seed of random patterns.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> network = fl.Network(fl.Torus(4, 4))
+    >>> [one.title for one in plan_films(network, fl.schedule(network, fl.Collective("shfl")))]
+    ['unison', 'planned, proven optimal']
+    """
+    shown = []
+    if before is not None:
+        shown.append(film(network, before, "unison", seed=seed))
+        if before.slices > 1:
+            best = stack(network, before, seed=seed).best
+            shown.append(film(network, best, f"stacked, a slice every {best.interval} cycles", seed=seed))
+    elif plan.operation is None:
+        table = [
+            (source, destination, length, 0, number)
+            for source, destination, length, slices in messages_of(plan).tolist()
+            for number in range(slices)
+        ]
+        shown.append(film(network, Packets(table=table), "unison", seed=seed))
+    proof = "proven optimal" if plan.optimal else f"bound {plan.bound}"
+    facts = {"planned duration": f"{plan.duration} cycles", "bound of the schedule": f"{plan.bound} cycles"}
+    shown.append(film(network, plan, f"planned, {proof}", facts=facts))
+    return shown
