@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import flitloom as fl
-from flitloom import _core
 from flitloom.benchmarks import Context, Row
 from flitloom.benchmarks.place_cases import Case, cases
 from flitloom.placing.running import duration
+from flitloom.placing.search import problem_of
 
 #: Ranks at most, pairs that are drawn, and by what factor their times differ at least.
 RANKS, PAIRS, APART = 128, 200, 1.1
@@ -51,16 +51,7 @@ def _measured(case: Case, seed: int) -> list[Measured]:
     """Simulated time and measures of the placements of a case."""
     topology, traffic = fl.Torus(*case.sizes), case.make()
     network = fl.Network(topology)
-    problem = _core.PlacementProblem(
-        list(topology.sizes),
-        list(topology.wraps),
-        topology.twist,
-        traffic.ranks,
-        traffic.sources,
-        traffic.destinations,
-        traffic.bytes,
-        list(range(topology.nodes)),
-    )
+    problem = problem_of(topology, traffic, range(topology.nodes))
     dice = random.Random(seed)
     placements: list[NDArray[np.uint32]] = [np.arange(topology.nodes, dtype=np.uint32)]
     nodes_of_all = range(topology.nodes)

@@ -129,6 +129,46 @@ class _Asked:
             )
 
 
+def problem_of(
+    topology: Topology,
+    traffic: Traffic,
+    slots: Sequence[int],
+    ways: tuple[list[int], list[int]] | None = None,
+) -> _core.PlacementProblem:
+    """Traffic that is to be placed, as the core takes it.
+
+    Parameters
+    ----------
+    topology : Topology
+        The network.
+    traffic : Traffic
+        Who sends what.
+    slots : sequence of int
+        The node of every place that a rank can have.
+    ways : tuple of list, optional
+        Channels of all routes, where they are not those of dimension order.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.placing import stencil_traffic
+    >>> problem = problem_of(fl.Torus(2, 2), stencil_traffic((2, 2)), range(4))
+    >>> problem.loads(np.arange(4, dtype=np.uint32))[1]
+    (1, 8, 8)
+    """
+    return _core.PlacementProblem(
+        list(topology.sizes),
+        list(topology.wraps),
+        topology.twist,
+        traffic.ranks,
+        traffic.sources,
+        traffic.destinations,
+        traffic.bytes,
+        list(slots),
+        ways,
+    )
+
+
 def _placed(
     asked: _Asked,
     slots: list[int],
@@ -141,17 +181,7 @@ def _placed(
     asked.check()
     topology, traffic, per_node, flit_bytes = asked.topology, asked.traffic, asked.per_node, asked.flit_bytes
     minimise, seed = asked.minimise, asked.seed
-    problem = _core.PlacementProblem(
-        list(topology.sizes),
-        list(topology.wraps),
-        topology.twist,
-        traffic.ranks,
-        traffic.sources,
-        traffic.destinations,
-        traffic.bytes,
-        slots,
-        None if tables is None else _served(tables, slots),
-    )
+    problem = problem_of(topology, traffic, slots, None if tables is None else _served(tables, slots))
     if minimise == "time":
         # What cannot be run is refused before the search.
         packet_rows(traffic, slots[: traffic.ranks], flit_bytes)

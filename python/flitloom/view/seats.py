@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.placing.placement import traffic_of
+from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
@@ -145,17 +145,7 @@ def _loads(
     ways = document.get("ways")
     if ways is None:
         slots = np.repeat(np.arange(topology.nodes), max(_per_node(document), int(np.bincount(nodes).max())))
-        problem = _core.PlacementProblem(
-            list(topology.sizes),
-            list(topology.wraps),
-            topology.twist,
-            traffic.ranks,
-            traffic.sources,
-            traffic.destinations,
-            traffic.bytes,
-            slots.tolist(),
-            None,
-        )
+        problem = problem_of(topology, traffic, slots.tolist())
         return np.asarray(problem.loads(nodes.astype(np.uint32))[0], dtype=np.int64)
     links = grid_links(Ground(topology))
     loads = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
