@@ -26,14 +26,7 @@ Graph = Annotated[
     ),
 ]
 Pattern = Annotated[str | None, options.shown("pattern", several=True)]
-Routing = Annotated[str | None, options.shown("routing", several=True)]
-Throttle = Annotated[str | None, options.shown("throttle", several=True)]
 Length = Annotated[str | None, options.shown("length", several=True)]
-Channels = Annotated[str | None, options.shown("channels", several=True)]
-Buffer = Annotated[str | None, options.shown("buffer", several=True)]
-FlowControl = Annotated[str | None, options.shown("flow_control", several=True)]
-Process = Annotated[str | None, options.shown("process", note="gap with --preset s07")]
-Outstanding = Annotated[int | None, options.shown("outstanding")]
 Window = Annotated[int, typer.Option(min=1, help="Cycles of a window.")]
 WarmUp = Annotated[
     int | None, typer.Option(min=0, help="Cycles before the measured stretch. [default: as long as needed]")
@@ -102,29 +95,24 @@ class Compared(Group):
     pattern: Pattern = None
 
 
-class Packets(Group):
+class Packets(
+    Group,
+    only=("length", "process", "outstanding", "hotspot_fraction", "hotspot_target"),
+    several=True,
+    changes={"process": {"note": "gap with --preset s07"}},
+):
     """What packets are like, when they start and where they go."""
 
-    length: Length = None
-    process: Process = None
-    outstanding: Outstanding = None
-    hotspot_fraction: options.HotspotFraction = None
-    hotspot_target: options.HotspotTarget = None
 
-
-class Router(Group):
+class Router(
+    Group,
+    only=(
+        *("routing", "throttle", "model", "preset", "channels", "buffer", "latency", "flow_control"),
+        *("settings", "seed"),
+    ),
+    several=True,
+):
     """What the routers are like, and what else a spec says."""
-
-    routing: Routing = None
-    throttle: Throttle = None
-    model: options.Model = None
-    preset: options.Preset = None
-    channels: Channels = None
-    buffer: Buffer = None
-    latency: options.Latency = None
-    flow_control: FlowControl = None
-    settings: options.Changes = None
-    seed: options.Seed = None
 
 
 class Measured(Group):
