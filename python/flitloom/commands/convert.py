@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands import options
-from flitloom.commands.actions import perform
+from flitloom.commands import inputs, options
 from flitloom.commands.options import Group, grouped
 
 
@@ -68,4 +67,4 @@ def command(context: typer.Context, *, asked: Asked) -> None:
       flitloom convert trace.goal trace.bin
       flitloom convert mesh.cfg spec.toml
     """
-    perform("convert", context, asked)
+    inputs.use("convert", context, asked.source, asked)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from flitloom.commands import inputs, options
 from flitloom.commands import load_options as shared
-from flitloom.commands import options
 from flitloom.commands.actions import perform
 from flitloom.commands.options import Group, grouped
 
@@ -84,8 +84,8 @@ def curve(
       flitloom load curve --torus 8x8,16x16 --pattern rand,bcmp --rates 0.05:0.3:0.05 --picture curve.png
       flitloom load curve mesh.cfg num_vcs=4 --rates 0.001:0.01:0.001
     """
-    cases = Measured(compared, packets, router, measured)
-    perform("load_input", context, Asked(overrules or [], rates, cases, points))
+    asked = Asked(overrules or [], rates, Measured(compared, packets, router, measured), points)
+    inputs.use("load curve", context, compared.spec, asked, overrules)
 
 
 @grouped

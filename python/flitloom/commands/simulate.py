@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from flitloom.commands import inputs
 from flitloom.commands.options import Grid, Router, Run, Traffic, grouped
 from flitloom.commands.options.simulation import (
     Brought,
@@ -70,8 +71,5 @@ def command(
       flitloom simulate --model pipelined --torus 8x8 --pattern torn --rate 0.1 --cycles 2000
       flitloom simulate mesh.cfg injection_rate=0.3 --booksim
     """
-    from flitloom.commands import inputs
-
-    more = {"overrules": overrules[0]} if overrules else {}
     groups = (grid, traffic, router, run, brought, late, sizes, printed, kept, outputs)
-    inputs.use("simulate", context, spec, Simulated(spec, overrules or [], *groups), more)
+    inputs.use("simulate", context, spec, Simulated(spec, overrules or [], *groups), overrules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from flitloom.errors import SpecError
 
 
 def use(
-    verb: str, context: typer.Context, file: Path | None, asked: Any, more: Mapping[str, str] | None = None
+    verb: str, context: typer.Context, file: Path | None, asked: Any, overrules: Sequence[str] | None = None
 ) -> None:
     """Do what a verb does with its input.
 
@@ -30,10 +30,10 @@ def use(
         The first argument.
     asked : object
         What the command line says, for the input's `Use.run`.
-    more : mapping, optional
-        Further arguments that not all inputs take: names, and how they are written.
+    overrules : sequence of str, optional
+        Further arguments, NAME=VALUE, which not all inputs take.
     """
-    written = {**options.typed(context), **(more or {})}
+    written = options.typed(context) | ({"overrules": overrules[0]} if overrules else {})
     found = choose(verb, file, {name: context.params.get(name) for name in written})
     refuse_others(verb, found, written)
     _refuse_ranks(found)
