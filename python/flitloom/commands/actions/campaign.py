@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from flitloom import interrupts
 from flitloom.campaign import Store, read_campaign, run_campaign, search_rows
 from flitloom.commands import screen
-from flitloom.commands.actions.rows import check_rows, write_rows
+from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.campaign import Asked
 from flitloom.errors import SpecError, show_file
 from flitloom.genetic.chromosome import chromosome_text
@@ -42,15 +39,9 @@ def _run(asked: Asked) -> None:
     jobs, results = _open(asked, read_only=False)
     jobs = jobs[: asked.first]
     try:
-        with interrupts.keeping(), screen.progress("searches") as show:
+        with kept(results, [job.id for job in jobs], "searches") as show:
             count = run_campaign(jobs, results, workers=asked.workers, progress=show)
         screen.say(f"{count} searches run, {len(jobs)} of {len(jobs)} finished")
-    except KeyboardInterrupt:
-        interrupts.kept()
-        finished = results.finished()
-        kept = sum(job.id in finished for job in jobs)
-        interrupts.tell(f"interrupted: {kept} of {len(jobs)} searches are finished and kept")
-        raise typer.Exit(interrupts.INTERRUPTED) from None
     finally:
         results.close()
 

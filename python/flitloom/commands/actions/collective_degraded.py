@@ -10,21 +10,19 @@ from flitloom import interrupts
 from flitloom.collectives.degraded import OPERATIONS, damaged, degraded_rows, plan_jobs
 from flitloom.collectives.degraded import degraded as study
 from flitloom.commands import options, screen
+from flitloom.commands.actions.grids import sized
 from flitloom.commands.collective import Damaged
 from flitloom.errors import SpecError
 from flitloom.jobs import Store
 from flitloom.outputs import check_output
-from flitloom.spec import Topology
 from flitloom.workers import Workers
 
 
 def run(asked: Damaged) -> None:
     """Plan for all networks, and print what failures cost; Ctrl-C prints what there is."""
     fields = options.topology_fields(asked.torus, asked.mesh, None, None)
-    if "sizes" not in fields:
-        raise SpecError.at("topology", "is missing", "give --torus 8x8 or --mesh 6x6")
-    limits = read_limits(asked.failures)
-    topology, chosen = Topology(**fields), asked.operation or OPERATIONS
+    topology = sized(fields, "give --torus 8x8 or --mesh 6x6")
+    limits, chosen = read_limits(asked.failures), asked.operation or OPERATIONS
     seed = 1 if asked.seed is None else asked.seed
     place = ":memory:" if asked.store is None else check_output(asked.store, place="--store").absolute()
     results, pool = Store(place), Workers(asked.workers)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flitloom.commands import screen
 from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.load_options import Compared, Packets, Router
 from flitloom.commands.load_responses import Burst, Rows
 from flitloom.load import run_bursts
-from flitloom.outputs import write_csv
 
 
 def run(compared: Compared, sent: Burst, router: Router, ending: Rows) -> None:
@@ -24,7 +24,7 @@ def run(compared: Compared, sent: Burst, router: Router, ending: Rows) -> None:
         )
     written = shared.marked(rows, interrupted, len(cases))
     if out is not None and rows:
-        write_csv(list(written[0]), (row.values() for row in written), out)
+        write_rows(written, out)
     if ending.json:
         screen.print_json(written)
     else:

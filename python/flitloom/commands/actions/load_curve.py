@@ -7,9 +7,9 @@ from typing import Any
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions.load_points import run_points
+from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.load_curve import Asked
 from flitloom.load import bound_text, curve_rows, verdict
-from flitloom.outputs import write_csv
 
 
 def run(asked: Asked) -> None:
@@ -25,7 +25,7 @@ def run(asked: Asked) -> None:
         if out.suffix == ".nc":
             shared.write_series(out, points)
         else:
-            write_csv(list(written[0]), (row.values() for row in written), out)
+            write_rows(written, out)
     labels = len(cases[0].labels)
     # Nobody who presses Ctrl-C waits for a picture.
     if plot is not None and rows and not interrupted:

@@ -9,10 +9,10 @@ from typing import Any
 from flitloom.booksim.curves import run_curve
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.inputs.booksim import COLUMNS, read
 from flitloom.commands.load_curve import Asked
 from flitloom.load import verdict
-from flitloom.outputs import write_csv
 
 #: Columns of a curve.
 _POINTS = {"rate": "injection_rate", "offered": "offered [flits/node/cycle]", **COLUMNS}
@@ -29,7 +29,7 @@ def run(asked: Asked) -> None:
         rows, interrupted = run_curve(options, loads, refine=ending.refine, workers=threads, progress=show)
     written = shared.marked(rows, interrupted, len(loads))
     if out is not None and rows:
-        write_csv(list(written[0]), (row.values() for row in written), out)
+        write_rows(written, out)
     if plot is not None and rows and not interrupted:
         _plot(rows, plot, file.name)
     if ending.json:

@@ -7,11 +7,11 @@ from typing import Any
 from flitloom._core import LIMITS
 from flitloom.commands import screen
 from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.load_curve import Measured, Rows
 from flitloom.load import compared as sentence
 from flitloom.load import run_saturation
 from flitloom.load.bounds import THROTTLED
-from flitloom.outputs import write_csv
 
 
 def run(measured: Measured, within: float, ending: Rows) -> None:
@@ -26,7 +26,7 @@ def run(measured: Measured, within: float, ending: Rows) -> None:
         rows, interrupted = run_saturation(cases, within=within, **settings, progress=show)
     written = shared.marked(rows, interrupted, len(cases))
     if out is not None and rows:
-        write_csv(list(written[0]), (row.values() for row in written), out)
+        write_rows(written, out)
     names = list(cases[0].labels)
     if ending.json:
         screen.print_json(written)

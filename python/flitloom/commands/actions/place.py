@@ -11,6 +11,7 @@ import typer
 from flitloom import interrupts
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions import place_jobs, place_shape
+from flitloom.commands.actions.grids import sized
 from flitloom.commands.actions.nodes import read_hosts, read_node_list
 from flitloom.commands.options import refuse
 from flitloom.commands.place import Asked, Ranks
@@ -30,7 +31,6 @@ from flitloom.placing.formats import ending_of
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.placing.ways import ROUTINGS
 from flitloom.routing import Tables, read_tables
-from flitloom.spec import Topology
 
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (
@@ -65,9 +65,7 @@ def _place(asked: Asked) -> None:
     """Search for a placement of ranks, print how good it is, and write what is asked for."""
     where, sought, reported = asked.where, asked.sought, asked.reported
     fields = options.topology_fields(where.torus, where.mesh, where.wrap, where.fail, where.twist)
-    if "sizes" not in fields:
-        raise SpecError.at("topology", "is missing", "give --torus 4x4x8 or --mesh 8x8")
-    topology = Topology(**fields)
+    topology = sized(fields, "give --torus 4x4x8 or --mesh 8x8")
     if reported.chart is not None:
         check_picture(reported.chart, "--picture")
     names = None if reported.hosts is None else read_hosts(reported.hosts, topology.nodes)

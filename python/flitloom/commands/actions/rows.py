@@ -1,13 +1,20 @@
-"""Rows of many results in files: CSV or Parquet."""
+"""Many results: kept in a store after Ctrl-C, and rows of them in files, CSV or Parquet."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from flitloom import interrupts
+from flitloom.commands import screen
 from flitloom.extras import need
+from flitloom.jobs import Store
 from flitloom.outputs import check_output, write_bytes, write_csv
 
 
@@ -27,3 +34,27 @@ def write_rows(rows: list[dict[str, Any]], out: Path) -> None:
     table = import_module("pyarrow").Table.from_pylist(rows)
     import_module("pyarrow.parquet").write_table(table, image)
     write_bytes(out, image.getbuffer())
+
+
+@contextmanager
+def kept(results: Store, identifiers: Sequence[str], what: str) -> Iterator[screen.Progress]:
+    """The progress of a block that fills a store; after Ctrl-C says how much of it is kept, and ends.
+
+    Parameters
+    ----------
+    results : Store
+        What is finished.
+    identifiers : sequence of str
+        All that is asked for.
+    what : str
+        What these are, e.g. searches.
+    """
+    try:
+        with interrupts.keeping(), screen.progress(what) as show:
+            yield show
+    except KeyboardInterrupt:
+        interrupts.kept()
+        finished = results.finished()
+        count = sum(one in finished for one in identifiers)
+        interrupts.tell(f"interrupted: {count} of {len(identifiers)} {what} are finished and kept")
+        raise typer.Exit(interrupts.INTERRUPTED) from None

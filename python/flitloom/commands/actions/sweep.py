@@ -7,11 +7,8 @@ from concurrent.futures import Executor
 from importlib import import_module
 from typing import Any
 
-import typer
-
-from flitloom import interrupts
 from flitloom.commands import options, screen
-from flitloom.commands.actions.rows import check_rows, write_rows
+from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.sweep import Asked
 from flitloom.errors import SpecError
 from flitloom.extras import need
@@ -31,16 +28,10 @@ def run(asked: Asked) -> None:
     results = Store(check_output(asked.store or out.with_suffix(".sqlite"), place="--store").absolute())
     executor = _ranks() if asked.mpi else None
     try:
-        with interrupts.keeping(), screen.progress("simulations") as show:
+        with kept(results, [point.id for point in points], "simulations") as show:
             count = run_sweep(points, results, executor=executor, workers=asked.workers, progress=show)
         rows = list(sweep_rows(points, results))
         causes = sweep_causes(points, results)
-    except KeyboardInterrupt:
-        interrupts.kept()
-        finished = results.finished()
-        kept = sum(point.id in finished for point in points)
-        interrupts.tell(f"interrupted: {kept} of {len(points)} simulations are finished and kept")
-        raise typer.Exit(interrupts.INTERRUPTED) from None
     finally:
         if executor is not None:
             executor.shutdown()
