@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flitloom.commands.actions import perform
-from flitloom.commands.options import Json, Preset, Workers
+from flitloom.commands.options import Group, Json, Preset, Workers, grouped
 
 app = typer.Typer(
     help="Run many genetic searches over combinations of parameters; stop and resume at will.\n\n"
@@ -17,31 +16,22 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-File = Annotated[Path, typer.Argument(help="The campaign, a TOML file.")]
-StoreFile = Annotated[
-    Path | None, typer.Option("--store", help="SQLite file of finished searches. [default: FILE.sqlite]")
-]
 
+class Searches(Group):
+    """The campaign, and where its finished searches are."""
 
-@dataclass(frozen=True)
-class Asked:
-    """All that the command line of a verb says."""
-
-    verb: str
-    file: Path
-    store: Path | None
-    preset: str | None
-    workers: int | None = None
-    first: int | None = None
-    json: bool = False
-    out: Path | None = None
+    file: Annotated[Path, typer.Argument(help="The campaign, a TOML file.")]
+    store: Annotated[
+        Path | None, typer.Option("--store", help="SQLite file of finished searches. [default: FILE.sqlite]")
+    ] = None
+    preset: Preset = None
 
 
 @app.command("run")
+@grouped
 def run(
-    file: File,
-    store: StoreFile = None,
-    preset: Preset = None,
+    *,
+    searches: Searches,
     workers: Workers = None,
     first: Annotated[
         int | None, typer.Option(min=1, help="Number of searches to run, the first ones, e.g. 10.")
@@ -53,23 +43,24 @@ def run(
 
     Example: flitloom campaign run examples/campaigns/small.toml --preset cup-stacking
     """
-    perform("campaign", Asked("run", file, store, preset, workers, first))
+    perform("campaign:run", searches, workers, first)
 
 
 @app.command("status")
-def status(file: File, store: StoreFile = None, preset: Preset = None, json: Json = False) -> None:
+@grouped
+def status(*, searches: Searches, json: Json = False) -> None:
     """Show how many searches are finished, by pattern.
 
     Example: flitloom campaign status examples/campaigns/small.toml
     """
-    perform("campaign", Asked("status", file, store, preset, json=json))
+    perform("campaign:status", searches, json)
 
 
 @app.command("best")
+@grouped
 def best(
-    file: File,
-    store: StoreFile = None,
-    preset: Preset = None,
+    *,
+    searches: Searches,
     json: Json = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder for the best chromosomes, as JSON.")
@@ -79,18 +70,18 @@ def best(
 
     Example: flitloom campaign best examples/campaigns/small.toml
     """
-    perform("campaign", Asked("best", file, store, preset, json=json, out=out))
+    perform("campaign:best", searches, out, json)
 
 
 @app.command("export")
+@grouped
 def export(
-    file: File,
+    *,
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV or Parquet file to write.")],
-    store: StoreFile = None,
-    preset: Preset = None,
+    searches: Searches,
 ) -> None:
     """Write one row per finished search to a CSV or Parquet file.
 
     Example: flitloom campaign export examples/campaigns/small.toml --out small.parquet
     """
-    perform("campaign", Asked("export", file, store, preset, out=out))
+    perform("campaign:export", searches, out)

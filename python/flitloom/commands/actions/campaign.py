@@ -8,7 +8,7 @@ from typing import Any
 from flitloom.campaign import Store, read_campaign, run_campaign, search_rows
 from flitloom.commands import screen
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
-from flitloom.commands.campaign import Asked
+from flitloom.commands.campaign import Searches
 from flitloom.errors import SpecError, show_file
 from flitloom.genetic.chromosome import chromosome_text
 from flitloom.genetic.reading import chromosome_of
@@ -16,16 +16,10 @@ from flitloom.jobs import Job
 from flitloom.outputs import check_folder, check_output, folder_for, within, write_files
 
 
-def run(asked: Asked) -> None:
-    """Do what the verb says."""
-    actions = {"run": _run, "status": _status, "best": _best, "export": _export}
-    actions[asked.verb](asked)
-
-
-def _open(asked: Asked, *, read_only: bool = True) -> tuple[list[Job], Store]:
+def _open(searches: Searches, *, read_only: bool = True) -> tuple[list[Job], Store]:
     """The searches of a campaign and the store of those that are finished."""
-    file, store = asked.file, asked.store
-    campaign = read_campaign(file, preset=asked.preset)
+    file, store = searches.file, searches.store
+    campaign = read_campaign(file, preset=searches.preset)
     # SQLite has names of its own for what is no file, as ":memory:".
     place = (store or file.with_suffix(".sqlite")).absolute()
     if not read_only:
@@ -35,19 +29,21 @@ def _open(asked: Asked, *, read_only: bool = True) -> tuple[list[Job], Store]:
     return list(campaign.jobs()), Store(place, read_only=read_only)
 
 
-def _run(asked: Asked) -> None:
-    jobs, results = _open(asked, read_only=False)
-    jobs = jobs[: asked.first]
+def run(searches: Searches, workers: int | None, first: int | None) -> None:
+    """Run what is not finished yet."""
+    jobs, results = _open(searches, read_only=False)
+    jobs = jobs[:first]
     try:
         with kept(results, [job.id for job in jobs], "searches") as show:
-            count = run_campaign(jobs, results, workers=asked.workers, progress=show)
+            count = run_campaign(jobs, results, workers=workers, progress=show)
         screen.say(f"{count} searches run, {len(jobs)} of {len(jobs)} finished")
     finally:
         results.close()
 
 
-def _status(asked: Asked) -> None:
-    jobs, results = _open(asked)
+def status(searches: Searches, as_json: bool) -> None:
+    """Print how many searches are finished, by pattern."""
+    jobs, results = _open(searches)
     finished = results.finished()
     rows: dict[str, dict[str, Any]] = {}
     for job in jobs:
@@ -55,11 +51,12 @@ def _status(asked: Asked) -> None:
         row = rows.setdefault(pattern, {"pattern": pattern, "finished": 0, "searches": 0})
         row["searches"] += 1
         row["finished"] += job.id in finished
-    _print(list(rows.values()), asked.json)
+    _print(list(rows.values()), as_json)
 
 
-def _best(asked: Asked) -> None:
-    jobs, results = _open(asked)
+def best(searches: Searches, out: Path | None, as_json: bool) -> None:
+    """Print the best search of every pattern and scheme, and write its chromosome."""
+    jobs, results = _open(searches)
     winners: dict[tuple[str, str], dict[str, Any]] = {}
     counts: dict[tuple[str, str], int] = {}
     specs = {job.id: job.spec for job in jobs}
@@ -76,9 +73,9 @@ def _best(asked: Asked) -> None:
         {**{name: row[name] for name in names}, "searches": counts[key]}
         for key, row in sorted(winners.items())
     ]
-    if asked.out is not None:
-        _write(winners, results, asked.out)
-    _print(table, asked.json)
+    if out is not None:
+        _write(winners, results, out)
+    _print(table, as_json)
 
 
 def _write(winners: dict[tuple[str, str], dict[str, Any]], results: Store, out: Path) -> None:
@@ -94,11 +91,10 @@ def _write(winners: dict[tuple[str, str], dict[str, Any]], results: Store, out: 
         write_files(files)
 
 
-def _export(asked: Asked) -> None:
-    out = asked.out
-    assert out is not None
+def export(searches: Searches, out: Path) -> None:
+    """Write a row per finished search."""
     check_rows(out)
-    jobs, results = _open(asked)
+    jobs, results = _open(searches)
     rows = list(search_rows(results, jobs))
     if not rows:
         raise SpecError.at("campaign", "no search is finished yet", "start with: flitloom campaign run")
