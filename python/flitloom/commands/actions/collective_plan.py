@@ -12,8 +12,6 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.collective import Planned, Where
 from flitloom.errors import SpecError
-from flitloom.extras import check_picture
-from flitloom.outputs import check_output
 from flitloom.reading import read_text
 from flitloom.spec.product import network_of
 
@@ -22,10 +20,7 @@ ADVICE = "give --torus 8x8x8, --mesh 6x6, --network 'full8 x ring16' or --graph 
 
 def run(operation: str, where: Where, planned: Planned) -> None:
     """Plan an operation, print its steps, and write what is asked for."""
-    if planned.out is not None:
-        check_output(planned.out, (".json",), "--out")
-    if planned.chart is not None:
-        check_picture(planned.chart, "--picture")
+    options.check_files(planned.out, (".json",), planned.chart)
     topology = network_of(where.fields(ADVICE))
     if where.graph is not None:
         name = where.graph.name

@@ -15,9 +15,8 @@ from flitloom.booksim import is_booksim
 from flitloom.commands import options, screen
 from flitloom.commands.load_options import Compared, Packets, Router
 from flitloom.errors import SpecError, show_file
-from flitloom.extras import check_picture
 from flitloom.load import Case, Response, Steady, make_cases, room_needed, unsteady
-from flitloom.outputs import check_output, write_netcdf
+from flitloom.outputs import write_netcdf
 from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.traffic import Load
@@ -40,10 +39,7 @@ def check_outputs(
     out: Path | None, plot: Path | None, endings: tuple[str, ...] = (".csv", ".nc")
 ) -> tuple[Path | None, Path | None]:
     """Refuse files that cannot be written before any work is done; those that this process is to write."""
-    if out is not None:
-        check_output(out, endings, "--out")
-    if plot is not None:
-        check_picture(plot, "--picture")
+    options.check_files(out, endings, plot)
     return (out, plot) if ranks.speaks() else (None, None)
 
 

@@ -17,11 +17,10 @@ from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.tables_text import print_comparison, print_report
 from flitloom.commands.inputs.seating import placement_weights
 from flitloom.commands.inputs.showing import write_tables_page
-from flitloom.commands.options import refuse
+from flitloom.commands.options import check_files, refuse
 from flitloom.commands.route import OUTPUTS, Asked, Written
 from flitloom.commands.screen import progress, say
 from flitloom.errors import SpecError, show_file
-from flitloom.extras import check_picture
 from flitloom.limits import LISTED_NODES
 from flitloom.outputs import check_output
 from flitloom.routing import METHODS, Tables
@@ -115,10 +114,7 @@ def _check_outputs(written: Written, topology: Topology) -> None:
             )
     if written.loads is not None:
         check_output(written.loads, (".csv",), "--loads")
-    if written.picture is not None:
-        check_picture(written.picture, "--picture")
-    if written.html is not None:
-        check_output(written.html, (".html",), "--html")
+    check_files(picture=written.picture, html=written.html)
 
 
 def _make(asked: Asked, topology: Topology, weights: Weights) -> MadeTables:

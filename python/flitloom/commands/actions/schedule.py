@@ -15,12 +15,10 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.actions.schedule_text import print_plan
 from flitloom.commands.options import refuse
-from flitloom.commands.schedule import Asked, Reported
+from flitloom.commands.schedule import Asked
 from flitloom.errors import SpecError
-from flitloom.extras import check_picture
 from flitloom.genetic import GeneticSettings
 from flitloom.network import Network
-from flitloom.outputs import check_output
 from flitloom.plans.operation import Operation
 from flitloom.scheduling.compared import Beside, beside
 from flitloom.scheduling.planning import Planned, best_known, guarded
@@ -35,7 +33,7 @@ Sendable = Collective | TrafficMatrix | Operation
 def run(context: typer.Context, asked: Asked) -> None:
     """Search for a plan, print how good it is, and write what is asked for."""
     reported = asked.reported
-    _check_outputs(reported)
+    options.check_files(reported.out, (".json",), reported.chart, reported.html)
     topology = asked.grid.required()
     _refuse(context, asked)
     network, traffic, seed = _problem(asked, topology)
@@ -56,16 +54,6 @@ def run(context: typer.Context, asked: Asked) -> None:
     if refused is not None:
         raise refused
     raise typer.Exit(interrupts.INTERRUPTED if interrupted else 0)
-
-
-def _check_outputs(reported: Reported) -> None:
-    """Refuse what cannot be written before anything is done."""
-    if reported.out is not None:
-        check_output(reported.out, (".json",), "--out")
-    if reported.chart is not None:
-        check_picture(reported.chart, "--picture")
-    if reported.html is not None:
-        check_output(reported.html, (".html",), "--html")
 
 
 def _refuse(context: typer.Context, asked: Asked) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from flitloom import interrupts
 from flitloom.commands import pictures, screen
+from flitloom.commands.options import check_files
 from flitloom.commands.stack import Asked, Reported
 from flitloom.errors import SpecError
-from flitloom.extras import check_picture
-from flitloom.outputs import check_output
 from flitloom.simulation import experiment_memory
 from flitloom.spec import PERMUTATIONS, SCHEMES, Experiment
 from flitloom.spec.experiment import build_experiment
@@ -18,10 +17,7 @@ from flitloom.workers import usable_cores
 def run(asked: Asked) -> None:
     """Sweep the intervals of all experiments; what is finished at Ctrl-C is kept."""
     reported = asked.reported
-    if reported.out is not None:
-        check_output(reported.out, (".csv", ".nc"), "--out")
-    if reported.chart is not None:
-        check_picture(reported.chart, "--picture")
+    check_files(reported.out, (".csv", ".nc"), reported.chart)
     experiments = _experiments(asked)
     intervals = read_intervals(asked.stacked.intervals)
     _foretell_memory(experiments, reported.threads)

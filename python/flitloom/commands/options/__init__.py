@@ -10,7 +10,7 @@ from flitloom.commands.options.network import (
     topology_fields,
 )
 from flitloom.commands.options.parts import given, merge, part, read_time, whole_numbers
-from flitloom.commands.options.refusing import refuse, typed
+from flitloom.commands.options.refusing import check_files, refuse, typed
 from flitloom.commands.options.shared import (
     Changes,
     CommonThreads,
@@ -65,6 +65,7 @@ __all__ = [
     "Twist",
     "Workers",
     "Wrap",
+    "check_files",
     "given",
     "grouped",
     "has_switches",

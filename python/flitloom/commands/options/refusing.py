@@ -1,12 +1,15 @@
-"""Options that do not apply: which of them stand on the command line, and one message for each."""
+"""Options that do not apply, and files that cannot be written, are refused before any work is done."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import typer
 
 from flitloom.errors import SpecError
+from flitloom.extras import check_picture
+from flitloom.outputs import check_output
 
 
 def typed(context: typer.Context) -> dict[str, str]:
@@ -32,3 +35,24 @@ def refuse(context: typer.Context, names: Sequence[str], reason: str) -> None:
     for name in names:
         if name in there:
             raise SpecError(f"{there[name]} {reason}")
+
+
+def check_files(
+    out: Path | None = None,
+    endings: tuple[str, ...] = (),
+    picture: Path | None = None,
+    html: Path | None = None,
+) -> None:
+    """Refuse what cannot be written: ``--out`` with one of the endings, ``--picture`` and ``--html``.
+
+    Raises
+    ------
+    SpecError
+        One of them cannot.
+    """
+    if out is not None:
+        check_output(out, endings, "--out")
+    if picture is not None:
+        check_picture(picture, "--picture")
+    if html is not None:
+        check_output(html, (".html",), "--html")

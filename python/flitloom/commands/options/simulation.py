@@ -12,6 +12,7 @@ from flitloom.commands.options.groups import Grid, Router, Run, Traffic
 from flitloom.commands.options.made import Group
 from flitloom.commands.options.network import has_switches, switches_fields, topology_fields
 from flitloom.commands.options.parts import merge
+from flitloom.commands.options.refusing import check_files
 from flitloom.commands.options.shared import Html, Json, Switches
 from flitloom.errors import SpecError, show
 from flitloom.extras import check_picture
@@ -140,10 +141,7 @@ class Outputs(Group):
 
     def check(self) -> None:
         """Refuse what cannot be written before anything is done."""
-        if self.out is not None:
-            check_output(self.out, (".nc",), "--out")
-        if self.chart is not None:
-            check_picture(self.chart, "--picture")
+        check_files(self.out, (".nc",), self.chart)
         if self.space_time is not None:
             read_span(self.space_time_cycles)
             read_places(self.space_time_at)
@@ -153,8 +151,7 @@ class Outputs(Group):
                 raise SpecError.at(
                     f"--space-time-{name}", "says what --space-time FILE draws", "give that, too"
                 )
-        if self.html is not None:
-            check_output(self.html, (".html",), "--html")
+        check_files(html=self.html)
 
     @property
     def span(self) -> tuple[int, int | None]:
