@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import random
 
 import numpy as np
@@ -10,6 +11,10 @@ import pytest
 from flitloom import SpecError
 from flitloom.commands import run
 from flitloom.fabric import parse_fabric, recognise, route_subnet
+from flitloom.fabric.layout import stand
+from flitloom.fabric.networks import named_subnet
+from flitloom.view.cables import Cables
+from flitloom.view.pack import Packer
 
 
 def joined(kind, size, one, other):
@@ -123,3 +128,23 @@ def test_dor_is_for_products_only():
     ring = parse_fabric("\n".join(f"s{n},s{(n + 1) % 5}" for n in range(5)))
     with pytest.raises(SpecError, match="products of full meshes"):
         route_subnet(ring, method="dor")
+
+
+def test_pictures_show_the_order_that_was_found():
+    """Members of a full mesh are beside each other, a missing switch has its place, and trees have levels."""
+    _, cables = cables_of([("full", 5), ("full", 4)])
+    whole = recognise(fabric_of(cables, 1))
+    places = stand(whole)
+    turns = sorted(range(20), key=lambda n: round(math.atan2(*places[n][::-1]) % (2 * math.pi), 6))
+    at = [whole.coordinates[n] for n in turns]
+    assert at == sorted(at, key=lambda place: place[::-1])
+
+    less = recognise(fabric_of(cables, 1, gone=[(3, 2)]))
+    assert len(less.missing_switches) == 1
+    assert len(set(stand(less))) == 20
+    assert Cables(less.subnet).head(Packer())["fabric"]["failed_nodes"] == [19]
+
+    tree = recognise(named_subnet("fattree(4)"))
+    heights = [height for _, height in stand(tree)]
+    assert sorted(set(heights)) == [heights[tree.levels.index(level)] for level in range(3)]
+    assert len(set(stand(tree))) == len(tree.levels)

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from flitloom.fabric.layout import stand
 from flitloom.fabric.networks import named_subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.plots.canvas import panel
@@ -21,7 +22,7 @@ _SHIFTS = ((1.0, 0.0), (0.0, 1.0), (0.31, 0.23), (0.11, -0.07), (0.04, 0.05), (0
 def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw switches and cables; cables over the edges are dotted, what is missing or wrong is reddish.
 
-    A graph is drawn on a circle.
+    A fat tree is drawn by its levels, a product with full meshes and a graph on a circle.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes 
         points = np.array(found.coordinates, dtype=float) @ shifts
         gone = np.array(found.missing_switches, dtype=float).reshape(-1, len(found.sizes)) @ shifts
     else:
-        angles = 2 * np.pi * np.arange(count) / count
-        points, gone = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.zeros((0, 2))
+        places = np.array(stand(found))
+        points, gone = places[:count], places[count:]
     with panel(path, ax, 8, 8) as axes:
         misfits = set(found.misfits)
         for index, cable in enumerate(subnet.cables):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.fabric.layout import stand
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.view.pack import Packer
-from flitloom.view.wires import Point, Wiring, circle, drawn, in_planes, straight_or_rim
+from flitloom.view.wires import Point, Wiring, drawn, in_planes, straight_or_rim
 
 if TYPE_CHECKING:
     from flitloom.fabric import Subnet
@@ -100,7 +100,7 @@ class Cables:
         """How it is drawn, and the channel of every link of the drawing."""
         subnet, found = self.subnet, self.found
         names = [switch.name for switch in subnet.switches]
-        places = self._places(names)
+        places = self._places()
         names += [f"missing ({','.join(map(str, place))})" for place in found.missing_switches]
         channels: dict[tuple[int, int], list[int]] = {}
         for number, cable in enumerate(subnet.cables):
@@ -129,9 +129,9 @@ class Cables:
             order[made.links[ends]] = members
         return made, order
 
-    def _places(self, names: Sequence[str]) -> list[Point]:
+    def _places(self) -> list[Point]:
         """Of switches, and of those that are missing. Full meshes would hide links in planes."""
         found = self.found
         if not found.grid():
-            return circle(names)
+            return stand(found)
         return in_planes(found.sizes, [*found.coordinates, *found.missing_switches])

@@ -58,7 +58,8 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     if aside:
         others += ["out", "method", "mode", "spare_lanes", "sizes", "effort", "reversible"]
         others += [] if risk else ["lanes", "seed", "old"]
-    what = "diff" if named.words else "--critical" if critical else "--fabric"
+    given = "--fabric" if named.network is None else "--network"
+    what = "diff" if named.words else "--critical" if critical else "--twist" if twisted_alone else given
     refuse(context, others, f"does not go with {what}")
 
 
