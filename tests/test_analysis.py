@@ -279,6 +279,7 @@ def test_series_that_are_none():
 #: there.
 UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
+    "fabric/layout.py": "where a page draws a switch",
     "fabric/pictures.py": "where a picture shows a switch",
     "view/wires.py": "where a page draws a node or a wire",
     "placing/cosine.py": "a linear program whose solution is a proposal; whole numbers prove the bound",
