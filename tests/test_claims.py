@@ -692,7 +692,7 @@ def test_failures_on_the_command_line_are_not_ignored(separated, capsys):
         assert run(command) == 0
         for fail in ("node:5", "link:0-1"):
             assert run([*command, "--fail", fail]) == 2
-            assert "4x4 torus with 1 failed parts" in capsys.readouterr().err
+            assert "4x4 torus with 1 failed part" in capsys.readouterr().err
     whole = fl.Torus(4, 4, failed_links=["0-1"])
     plan = fl.schedule(fl.Network(whole), fl.Packets([[2, 3, 4, 0, 0]]))
     plan.save(separated / "failed.json")

@@ -126,7 +126,7 @@ def test_flaws_are_one_message_with_gpu_threadblock_and_step(
             "ring.xml",
             ring_allreduce(4),
             ["simulate"],
-            "ring.xml: is a plan in a third-party format; flitloom",
+            "ring.xml: does not say what network it is for; name it with --torus 4x4",
         ),
         ("ring.xml", "<algo/>", ["check"], "ring.xml: algo: ngpus: is missing"),
         ("ring.xml", '<algo ngpus="2"/>', ["check"], "ring.xml: algo: coll: is missing; it is allgather"),

@@ -169,8 +169,10 @@ def test_a_new_format_is_written_checked_read_and_told_apart(tmp_path, monkeypat
     assert run(["convert", "x.moves", "again.json", "--torus", "3x2"]) == 0
     assert fl.read_collective("again.json").moves == plan.expanded().moves
     assert formats.format_of(tmp_path / "x.moves") is ROWS
-    assert run(["simulate", "x.moves", "--torus", "3x2"]) == 2
-    assert "x.moves: is a plan in a third-party format" in capsys.readouterr().err
+    assert run(["simulate", "x.moves", "--torus", "3x2"]) == 0
+    assert "plan                     all-gather, 3x2 torus" in capsys.readouterr().out
+    assert run(["simulate", "x.moves"]) == 2
+    assert "x.moves: does not say what network it is for" in capsys.readouterr().err
     lines = (tmp_path / "x.moves").read_text().splitlines(keepends=True)
     (tmp_path / "x.moves").write_text("".join(lines[:-1]))
     assert run(["check", "x.moves", "--torus", "3x2"]) == 1

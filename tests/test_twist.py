@@ -81,7 +81,7 @@ def test_a_load_meets_no_deadlock_in_any_number_of_parts(sizes):
 
 def test_a_twist_is_part_of_what_a_topology_is():
     twisted = fl.Torus(4, 8, twist=True, failed_links=["(3,1)+x"])
-    assert str(twisted) == "4x8 twisted torus with 1 failed parts"
+    assert str(twisted) == "4x8 twisted torus with 1 failed part"
     assert twisted.failed_links == ((7, 20),)  # (3,1) and (0,5)
     assert fl.Topology(**twisted.model_dump()).is_as(twisted)
     assert not twisted.is_as(fl.Torus(4, 8, failed_links=["(3,1)-(2,1)"]))

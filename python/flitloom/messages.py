@@ -172,6 +172,7 @@ def simulate_messages(
     >>> simulate_messages(net, graph, tables=fl.route(fl.Torus(4, 2)))["flits_delivered"]
     107
     """
+    network.require_one_cycle("message graphs run on")
     if graph.ranks > network.nodes and nodes is None:
         raise SpecError.at("messages", f"{graph.ranks} ranks, the network has {network.nodes} nodes")
     require_whole("flit_bytes", flit_bytes, 1, LIMITS["start"], "bytes")

@@ -91,6 +91,26 @@ class Network(Fixed):
         parts = (router.message_classes or 1) if router.reply_length is not None else 1
         return 2 * parts * (self.topology.lanes or self._core.channel_classes)
 
+    def require_one_cycle(self, what: str) -> None:
+        """Refuse pipelined routers, which some things are not known of: ``what`` they are, and their verb.
+
+        Raises
+        ------
+        SpecError
+            The routers are pipelined.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> fl.Network(fl.Torus(4, 4), fl.Router(model="pipelined")).require_one_cycle("pages show")
+        Traceback (most recent call last):
+        flitloom.errors.SpecError: router.model: is pipelined, and pages show routers of one cycle; ...
+        """
+        if self.router.model == "pipelined":
+            raise SpecError.at(
+                "router.model", f"is pipelined, and {what} routers of one cycle", "leave it out"
+            )
+
     @property
     def directions(self) -> tuple[str, ...]:
         """Directions of links by their index: +x, -x, +y, -y, ..., and +2x for two on in a full mesh."""
@@ -115,7 +135,9 @@ class Network(Fixed):
         return type(self), (self.topology, self.router)
 
     def __repr__(self) -> str:
-        return f"Network({self.topology}, {self.channels} channels, {self.router.buffer}-flit buffers)"
+        kind = "pipelined, " if self.router.model == "pipelined" else ""
+        channels = f"{kind}{self.channels} channel{'s' * (self.channels != 1)}"
+        return f"Network({self.topology}, {channels}, {self.router.buffer}-flit buffers)"
 
 
 def _of_product(product: Product, router: Router) -> Topology:

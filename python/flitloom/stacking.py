@@ -149,6 +149,7 @@ def stack(
     131
     """
     require_network(network)
+    network.require_one_cycle("stackings are known of")
     require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
     if arbitration is not None:
         network = Network(

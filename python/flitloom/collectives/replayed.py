@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -77,39 +78,41 @@ def _bound(replay: Replayed, ground: Ground) -> int | None:
 
 
 def replayed_plan(replay: Replayed, ground: Ground) -> CollectivePlan:
-    """What was replayed, as a plan."""
+    """What was replayed, as a plan: ranks are all nodes, or in order those that work."""
     if replay.problems:
         raise SpecError(replay.problems[0])
     algorithm = replay.buffers
     name, chunks, total = algorithm.collective, replay.chunks, replay.inputs(0)
     if name in ("reduce-scatter", "all-reduce", "all-to-all") and total % algorithm.gpus:
         raise SpecError(f"{name} of {total} chunks is no plan; chunks are dealt to {algorithm.gpus} nodes")
+    nodes = ground.working if algorithm.gpus < ground.nodes else range(ground.nodes)
     root = replay.root() if name in ("broadcast", "reduce") else None
+    if root is not None:
+        root = nodes[root]
     if replay.hops and all(hop.given >= 0 for hop in replay.hops):
         # Steps that a plan was written with hold if they are possible.
         with suppress(SpecError):
             steps = max(hop.given for hop in replay.hops) + 1
             given = [replace(hop, step=hop.given) for hop in replay.hops]
-            return plan_of_moves(
-                ground, name, chunks, *_rows(given, name, chunks, root), steps=steps, root=root
-            )
-    rows = _rows(replay.hops, name, chunks, root)
+            rows = _rows(given, name, chunks, root, nodes)
+            return plan_of_moves(ground, name, chunks, *rows, steps=steps, root=root)
+    rows = _rows(replay.hops, name, chunks, root, nodes)
     return plan_of_moves(ground, name, chunks, *rows, steps=replay.steps, root=root)
 
 
 def _rows(
-    hops: list[Hop], name: str, chunks: int, root: int | None
+    hops: list[Hop], name: str, chunks: int, root: int | None, nodes: Sequence[int]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Copies and sums as the rows of plans."""
+    """Copies and sums as the rows of plans; `nodes` are the nodes of ranks."""
     rows: dict[bool, list[list[int]]] = {False: [], True: []}
     for hop in hops:
         chunk, gpus = hop.content
-        source = gpus.bit_length() - 1
+        source = nodes[gpus.bit_length() - 1]
         block = [source, chunk]
         if name == "reduce":
             block = [int(root or 0), chunk]
         elif name not in ("all-gather", "broadcast"):
             owner, part = divmod(chunk, chunks)
-            block = [*([source] if name == "all-to-all" else []), owner, part]
-        rows[hop.adds].append([hop.step, hop.start, hop.end, *block])
+            block = [*([source] if name == "all-to-all" else []), nodes[owner], part]
+        rows[hop.adds].append([hop.step, nodes[hop.start], nodes[hop.end], *block])
     return rows[False], rows[True]

@@ -150,7 +150,8 @@ def simulate_collective(
     count = len(lanes) if ports is None else ports
     if not 1 <= count <= max(len(lanes), 1):
         raise SpecError.at("ports", str(count), f"a node has 1 to {len(lanes)}, the number of its links")
-    router = router or Router()
+    network = Network(routers, router)
+    network.require_one_cycle("plans of collective operations run on")
     moves = transfers(plan)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
@@ -160,7 +161,7 @@ def simulate_collective(
     return _Run(
         moves,
         _ports(ground, lanes, moves, count),
-        Network(routers, router),
+        network,
         count,
     ).result(plan, flits, packet_payload)
 

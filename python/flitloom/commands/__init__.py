@@ -40,7 +40,9 @@ def run(arguments: list[str]) -> int:
                 find_anyway(command)
                 if line is not arguments:
                     offer_values(command)
-                command(renamed(hyphenated(arguments)), prog_name="flitloom")
+                words = renamed(hyphenated(arguments))
+                # Messages call options as they are written here.
+                command(words, prog_name="flitloom", obj=words)
         except SystemExit as leaving:
             code = leaving.code
         if settings.get("verbosity") == "verbose":

@@ -22,7 +22,9 @@ Mesh = Annotated[str | None, options.shown("mesh", several=True)]
 Graph = Annotated[
     Path | None,
     typer.Option(
-        "--graph", help="Switches with hosts from a file (ibnetdiscover, GraphML, CSV), pipelined routers."
+        "--graph",
+        "--fabric",
+        help="Switches with hosts from a file (ibnetdiscover, GraphML, CSV), pipelined routers.",
     ),
 ]
 Pattern = Annotated[str | None, options.shown("pattern", several=True)]

@@ -13,7 +13,7 @@ from flitloom import _core
 from flitloom.fabric.failures import without
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import recognise
-from flitloom.fabric.tables import read_forwarding
+from flitloom.fabric.tables import dump_in, read_forwarding
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,22 @@ class TableChange:
     first: str
 
 
-def compare_tables(subnet: Subnet, old: str | Path, new: str | Path) -> tuple[list[TableChange], int, int]:
-    """The switches to reprogram, the entries that change, and all entries of the new tables.
+def compare_tables(
+    subnet: Subnet, old: str | Path, new: str | Path
+) -> tuple[list[TableChange], int, int, tuple[str, ...]]:
+    """The switches to reprogram, the entries that change, all entries of the new tables, and what is odd.
+
+    Switches that the new tables say nothing about are not reprogrammed.
 
     Parameters
     ----------
     old, new : path
-        ``opensm-lfts.dump`` or ``opensm.fdbs`` each.
+        ``opensm-lfts.dump`` or ``opensm.fdbs`` each, or a folder with the former.
     """
-    before, _ = read_forwarding(subnet, old, strict=False)
-    after, _ = read_forwarding(subnet, new)
+    before, _ = read_forwarding(subnet, dump_in(old), strict=False)
+    after, remarks = read_forwarding(subnet, dump_in(new))
     tables = of_one_width(before, after)
-    differs = tables[0] != tables[1]
+    differs = (tables[0] != tables[1]) & (tables[1] != 255).any(axis=1)[:, None]
     changes = []
     for index, switch in enumerate(subnet.switches):
         where = np.flatnonzero(differs[index])
@@ -46,7 +50,7 @@ def compare_tables(subnet: Subnet, old: str | Path, new: str | Path) -> tuple[li
                 "none" if port == 255 else str(port) for port in (int(t[index, lid]) for t in tables)
             )
             changes.append(TableChange(switch.name, len(where), f"LID {lid}: port {ports}"))
-    return changes, int(differs.sum()), int((tables[1] != 255).sum())
+    return changes, int(differs.sum()), int((tables[1] != 255).sum()), remarks
 
 
 def of_one_width(*tables: NDArray[np.uint8]) -> list[NDArray[np.uint8]]:

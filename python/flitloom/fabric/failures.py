@@ -57,8 +57,10 @@ def without(subnet: Subnet, switches: set[int], cables: set[int]) -> Subnet:
     """The subnet without switches (and their hosts) and cables, by index."""
     kept = [index for index in range(len(subnet.switches)) if index not in switches]
     place = {index: number for number, index in enumerate(kept)}
+    lost = (switch.guid for index, switch in enumerate(subnet.switches) if index in switches)
     return replace(
         subnet,
+        gone=(*subnet.gone, *(guid for guid in lost if guid is not None)),
         switches=tuple(subnet.switches[index] for index in kept),
         hosts=tuple(
             replace(host, switch=place[host.switch]) for host in subnet.hosts if host.switch in place
@@ -86,7 +88,11 @@ def _switch(subnet: Subnet, recognition: Recognition | None, name: str, part: st
     ]
     if len(found) != 1:
         count = "no switch is" if not found else f"{len(found)} switches are"
-        raise SpecError.at("--fail", f"{show(part)}: {count} called {show(name)}", str(_HELP))
+        problem = f"{show(part)}: {count} called {show(name)}"
+        raise SpecError(
+            f"--fail: {problem}; {_HELP}", "--fail", problem, _HELP, given=name,
+            names=[switch.name for switch in subnet.switches],
+        )  # fmt: skip
     return found[0]
 
 

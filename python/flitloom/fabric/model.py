@@ -88,6 +88,8 @@ class Subnet:
         What there is. Channel ``2 * i`` runs along cable ``i`` from its first end, ``2 * i + 1`` back.
     remarks : tuple of str
         What was odd about the description but could be understood.
+    gone : tuple of int
+        GUIDs of switches that were taken out since; files of tables may speak of them.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Subnet:
     hosts: tuple[Host, ...]
     cables: tuple[Cable, ...]
     remarks: tuple[str, ...] = field(default=())
+    gone: tuple[int, ...] = field(default=())
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

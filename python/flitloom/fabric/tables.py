@@ -19,6 +19,8 @@ from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.reading import opened, read_text, text_lines
 
+#: What to do with tables that speak of a switch that the fabric lacks.
+_SINCE = "if it has failed since, name the fabric as it was, and the switch with --fail node:NAME"
 #: No channel.
 NONE = 0xFFFFFFFF
 #: Service levels of InfiniBand.
@@ -177,16 +179,18 @@ def read_forwarding(
         guids.append(switch.guid)
     with opened(file, limits.SUBNET_BYTES) as source:
         try:
-            ports, absent = _core.read_lfts(source.pieces(), guids, strict)
+            ports, absent = _core.read_lfts(source.pieces(), [*guids, *subnet.gone], strict)
         except SpecError:
             raise
         except ValueError as error:
-            raise SpecError(f"{source.name}, {error}") from None
+            advice = f"; {_SINCE}" if "is not in the fabric" in str(error) else ""
+            raise SpecError(f"{source.name}, {error}{advice}") from None
     remarks: tuple[str, ...] = ()
+    absent = [index for index in absent if index < len(guids)]
     if absent:
-        first = subnet.switches[absent[0]].name
-        remarks = (f"{file} tells nothing about {len(absent)} switches, the first {first}",)
-    return ports, remarks
+        count = f"{len(absent)} switches, the first" if len(absent) > 1 else "switch"
+        remarks = (f"{file} tells nothing about {count} {subnet.switches[absent[0]].name}",)
+    return ports[: len(guids)], remarks
 
 
 def channels(
@@ -300,8 +304,8 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
             continue
         if head := re.match(r"Switch\s+0x([0-9a-fA-F]+)", row):
             switch = by_guid.get(int(head[1], 16))
-            if switch is None:
-                raise SpecError(f"{place}: switch 0x{head[1]} is not in the fabric")
+            if switch is None and int(head[1], 16) not in subnet.gone:
+                raise SpecError(f"{place}: switch 0x{head[1]} is not in the fabric; {_SINCE}")
             known = True
         elif re.match(r"(?:Channel Adapter|CA|Ca|Router|Rt)\b", row):
             switch, known = None, True
@@ -309,8 +313,10 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
             r"0x([0-9a-fA-F]{1,16})\s+(\d{1,9})\s+(\d{1,9})((?:\s+0x[0-9a-fA-F]{2})+)", row
         ):
             index = by_guid.get(int(match[1], 16))
+            if index is None and int(match[1], 16) in subnet.gone:
+                continue
             if index is None:
-                raise SpecError(f"{place}: switch 0x{match[1]} is not in the fabric")
+                raise SpecError(f"{place}: switch 0x{match[1]} is not in the fabric; {_SINCE}")
             digits = match[4].replace("0x", "").replace(" ", "").replace("\t", "")
             lanes = [int(digit, 16) for digit in digits]
             _set_lanes(
@@ -398,13 +404,19 @@ def with_lanes(
     return ForwardingTables(subnet, owners, following, by_host, tables, 8, "lanes by sl2vl.dump")
 
 
+def dump_in(tables: str | Path) -> Path:
+    """The dump of forwarding tables: the file itself, or that in a folder that ``route --fabric`` wrote."""
+    tables = Path(tables)
+    return tables / "opensm-lfts.dump" if tables.is_dir() else tables
+
+
 def read_folder(subnet: Subnet, tables: Path) -> ForwardingTables:
     """Tables in a folder that ``route --fabric`` wrote, or in a dump on one lane."""
     if not tables.is_dir():
         return read_tables(subnet, tables)
     return read_tables(
         subnet,
-        tables / "opensm-lfts.dump",
+        dump_in(tables),
         path_levels=tables / "path-sl.txt",
         lane_tables=tables / "sl2vl.dump",
     )

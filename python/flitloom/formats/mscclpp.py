@@ -23,14 +23,13 @@ def _sniff(start: bytes) -> bool:
     return b'"gpus"' in start and (b'"collective"' in start or b'"colletive"' in start)
 
 
-def _replay(file: str | Path, ground: Ground | None, of_all: bool = False) -> Replay:
-    """A replay, whose GPUs may have to be all nodes."""
+def _replay(file: str | Path, ground: Ground | None) -> Replay:
     plan = read_mscclpp(file)
-    return Replay(plan, None if ground is None else ground.links_of_ranks(plan.buffers.gpus, file, of_all))
+    return Replay(plan, None if ground is None else ground.links_of_ranks(plan.buffers.gpus, file))
 
 
 def _read(file: str | Path, ground: Ground | None) -> CollectivePlan:
-    return placed(show_file(file), lambda: replayed_plan(_replay(file, needed(ground), True), needed(ground)))
+    return placed(show_file(file), lambda: replayed_plan(_replay(file, needed(ground)), needed(ground)))
 
 
 def _check(file: str | Path, ground: Ground | None) -> dict[str, Any]:

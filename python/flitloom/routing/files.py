@@ -69,6 +69,12 @@ def read(
     file: Path, topology: Topology | None, rules: str | RouterRules | None, progress: Progress | None = None
 ) -> Tables:
     """Read tables from any kind of file."""
+    if file.is_dir():
+        raise SpecError.at(
+            show_file(file),
+            "is a folder of tables by destination, which do not name their network",
+            "name it with --fabric FILE, --network NAME or --torus SIZES --twist",
+        )
     if file.suffix == ".npz":
         return _read_headers(file, topology, rules, progress)
     with opened(file, TABLE_BYTES) as source:

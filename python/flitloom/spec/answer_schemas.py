@@ -68,6 +68,13 @@ ANSWERS = {
         "operation network steps cycles cycles_per_step step_cycles flits_per_chunk ports chunks_sent "
         "waited_for_chunks waited_for_ports lost_on_the_way waits chain_length chain",
     ),
+    "simulate-messages": Answer(
+        "flitloom simulate with a message graph",
+        False,
+        "network ranks duration cycles packets_injected packets_delivered flits_delivered flit_hops latency "
+        "fingerprint parts",
+        "time",
+    ),
     "simulate-graph": Answer(
         "flitloom simulate --graph",
         False,

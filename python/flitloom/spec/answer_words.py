@@ -170,6 +170,7 @@ remarks: array: what was odd
 repair: string?: safe (beside traffic) or stop; null where not tried
 replies_delivered: integer: replies of pipelined routers that arrived
 reply_latency: number?: mean cycles from the arrival of a request to the delivery of its reply
+ranks: integer: ranks of the application
 reproducible: boolean: whether the same command finds the same
 resolution: number?: step of the load, in flits/node/cycle
 rounds: integer?: rounds
@@ -224,6 +225,7 @@ swapped: array: pairs of cables plugged the wrong way round
 switch: string: the switch
 switches: any: switches: how many, or an object each
 systems: integer: failed systems that were tried
+time: number: simulated seconds, where the bandwidth of a link says how long a cycle is
 throughput: number?: flits delivered per node and cycle
 title: string: what it is
 topology: object: the network, field by field

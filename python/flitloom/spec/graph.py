@@ -154,4 +154,4 @@ class Graph(SpecModel):
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
         name = self.name or f"a graph of {self.nodes} nodes and {len(self.cables)} cables"
-        return name + (f" with {failed} failed parts" if failed else "")
+        return name + (f" with {failed} failed part{'s' * (failed > 1)}" if failed else "")

@@ -146,19 +146,21 @@ class Ground:
             found[end] += count
         return found
 
-    def links_of_ranks(self, count: int, file: str | Path, of_all: bool = False) -> Counter[tuple[int, int]]:
+    def links_of_ranks(self, count: int, file: str | Path) -> Counter[tuple[int, int]]:
         """All working links between the ranks of a file: all nodes, or in order those that work.
 
         Raises
         ------
         SpecError
-            The file has another number of ranks, or not all nodes where `of_all` asks for them.
+            The file has another number of ranks.
         """
         if count == self.nodes:
             return self.links
-        working = "" if len(self.working) == self.nodes else f", of which {len(self.working)} work"
-        if of_all or count != len(self.working):
-            raise SpecError(f"{show_file(file)}: {count} gpus, the network has {self.nodes} nodes{working}")
+        if count != len(self.working):
+            working = "" if len(self.working) == self.nodes else f", of which {len(self.working)} work"
+            advice = "name the failed ones, e.g. --fail node:5" if count < len(self.working) else ""
+            problem = f"{count} gpus, the network has {self.nodes} nodes{working}"
+            raise SpecError.at(show_file(file), problem, advice)
         ranks = {node: rank for rank, node in enumerate(self.working)}
         return Counter({(ranks[a], ranks[b]): number for (a, b), number in self.links.items()})
 

@@ -140,7 +140,7 @@ class Product(SpecModel):
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
-        return self.network + (f" with {failed} failed parts" if failed else "")
+        return self.network + (f" with {failed} failed part{'s' * (failed > 1)}" if failed else "")
 
 
 #: Every kind of network.

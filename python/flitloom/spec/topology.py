@@ -315,7 +315,7 @@ class Topology(SpecModel):
     def __str__(self) -> str:
         text = f"{'x'.join(map(str, self.sizes))} {'twisted ' if self.twist else ''}{self.kind}"
         failed = len(self.failed_nodes) + len(self.failed_links)
-        return text + (f" with {failed} failed parts" if failed else "")
+        return text + (f" with {failed} failed part{'s' * (failed > 1)}" if failed else "")
 
 
 class _BySizes(Topology):
@@ -344,7 +344,7 @@ class Torus(_BySizes):
     >>> torus.nodes
     256
     >>> print(torus)
-    16x16 torus with 1 failed parts
+    16x16 torus with 1 failed part
     >>> print(fl.Torus(4, 4, 8, twist=True))
     4x4x8 twisted torus
     """

@@ -217,6 +217,7 @@ def film(
         plan, network = traffic, traffic.arbitrated(network)
         title = title or plan.traffic
         traffic = plan.as_packets(network)
+    network.require_one_cycle("pages show")
     spec = Experiment(
         topology=network.topology,
         router=network.router,

@@ -54,5 +54,5 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     True
     """
     algorithm = read_msccl(file)
-    links = ground.links_of_ranks(algorithm.buffers.gpus, file, True)
+    links = ground.links_of_ranks(algorithm.buffers.gpus, file)
     return placed(show_file(file), lambda: replayed_plan(Replay(algorithm, links), ground))

@@ -16,7 +16,7 @@ def grid_topology(torus: str | None, mesh: str | None, fail: Sequence[str]) -> T
     """The network of ``--torus``, ``--mesh`` and ``--fail``.
 
     >>> str(grid_topology("4x4", None, ["node:3"]))
-    '4x4 torus with 1 failed parts'
+    '4x4 torus with 1 failed part'
     """
     if (torus is None) == (mesh is None):
         raise SpecError("name the network with --torus 4x2x2x2 or --mesh 8x8")

@@ -56,7 +56,11 @@ def run(context: typer.Context, asked: Asked) -> None:
         refuse(context, NOT_OF_JOBS, "does not go with --jobs")
         place_jobs.run(asked)
     else:
-        refuse(context, ["graph"], "goes with --shape")
+        refuse(
+            context,
+            ["graph"],
+            "goes with --shape, a grid that must fit; for other ranks give --torus or --mesh",
+        )
         refuse(context, ["fit"], "goes with --jobs")
         _place(asked)
 

@@ -10,9 +10,9 @@ import typer
 from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.subnets import failing, job_hosts, twisted
 from flitloom.commands.options import refuse, sizes_of_fabric
-from flitloom.commands.route import Asked
+from flitloom.commands.route import OUTPUTS, Asked
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet, SubnetTables, route_subnet
 from flitloom.fabric.comparing import compare_tables, critical_parts
 from flitloom.fabric.risk import repair_risk
@@ -69,6 +69,10 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     if of_fabric.mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("--mode", f"{of_fabric.mode!r} is unknown", "write portable or sl2vl")
     if out is not None:
+        if out.suffix in OUTPUTS:
+            raise SpecError.at(
+                "--out", f"{show_file(out)}: tables by destination fill a folder", "write -o out/"
+            )
         check_folder(out, "--out")
     others = "they are served, but count neither in the load nor in the bound"
     job = None if sought.nodes is None else job_hosts(subnet, sought.nodes, others)
@@ -127,7 +131,9 @@ def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int |
 
 def _show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:
     """Say which switches and entries differ between two dumps."""
-    changes, changed, entries = compare_tables(subnet, old, new)
+    changes, changed, entries, remarks = compare_tables(subnet, old, new)
+    for remark in remarks:
+        say(f"note: {remark}")
     if as_json:
         rows = [{"switch": row.switch, "entries": row.entries, "first": row.first} for row in changes]
         print_json({"changed_entries": changed, "entries": entries, "switches": rows})

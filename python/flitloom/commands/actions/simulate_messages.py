@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from flitloom import ranks
 from flitloom._core import LIMITS
+from flitloom.collectives.advice import read_bandwidth
 from flitloom.commands import options, screen
 from flitloom.commands.inputs.messages import ITS_OWN, TITLE
 from flitloom.commands.inputs.running import check_threads, say_of_rules
@@ -16,8 +18,8 @@ from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.network import Network
 from flitloom.outlook import memory_needed
 from flitloom.routing import read_tables
+from flitloom.spec import Product, Topology
 from flitloom.spec import Router as RouterSpec
-from flitloom.spec import Topology
 
 #: Fields of an experiment that a message graph goes with.
 _FIELDS = {"topology", "router", "cycle_limit"}
@@ -38,26 +40,95 @@ def run(asked: Simulated) -> None:
     if "topology" not in fields:
         raise SpecError.at("topology", "is missing", "give --torus 4x4 or --mesh 4x4")
     graph = MessageGraph.read(file)
-    network = Network(options.part(Topology, fields), options.part(RouterSpec, fields))
+    product = asked.brought.network is not None
+    if asked.has_switches:
+        raise SpecError.at(
+            "--network", f"{TITLE} runs on a torus, a mesh or a product", "write ring4 x full4, say"
+        )
+    topology = Product(**fields["topology"]) if product else options.part(Topology, fields)
+    network = Network(topology, options.part(RouterSpec, fields))
+    pace = _pace(asked, graph)
     try:
-        result = _totals(asked, graph, network, sitting, fields.get("cycle_limit"))
+        result = _totals(asked, graph, network, sitting, fields.get("cycle_limit"), pace)
     except SpecError as error:
         if str(error).startswith("messages:"):
             raise SpecError(f"{show_file(file)}: {error}", error.field, error.problem, error.advice) from None
         raise
-    totals = {name: value for name, value in result.items() if isinstance(value, int | float)}
-    facts: dict[str, object] = {"ranks": graph.ranks, **totals}
+    _print(asked, graph, network, result, pace)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long a cycle is, if that is known, and how many cycles a unit of computing takes."""
+
+    seconds: float | None
+    calc_cycles: int
+
+
+def _pace(asked: Simulated, graph: MessageGraph) -> Pace:
+    """What options say of time: a cycle is a flit on a link.
+
+    Raises
+    ------
+    SpecError
+        Computing has no unit, and options do not say how many cycles it takes.
+    """
+    sizes = asked.sizes
+    if sizes.bandwidth is None:
+        return Pace(None, 1 if sizes.calc_cycles is None else sizes.calc_cycles)
+    seconds = _flit_bytes(asked) / read_bandwidth(sizes.bandwidth, "--bandwidth")
+    if sizes.calc_cycles is not None:
+        return Pace(seconds, sizes.calc_cycles)
+    assert asked.file is not None
+    if asked.file.suffix != ".et" and " calc " in graph.text:
+        raise SpecError.at(
+            "--bandwidth", "GOAL does not say how long a unit of computing is", "give --calc-cycles, too"
+        )
+    return Pace(seconds, max(1, round(1e-6 / seconds)))
+
+
+def _flit_bytes(asked: Simulated) -> int:
+    return 16 if asked.sizes.flit_bytes is None else asked.sizes.flit_bytes
+
+
+def _print(
+    asked: Simulated, graph: MessageGraph, network: Network, result: dict[str, Any], pace: Pace
+) -> None:
+    """Print the totals under the names that other simulations have for them."""
+    delivered = result["packets_delivered"]
+    facts: dict[str, Any] = {
+        "network": repr(network)[len("Network(") : -1],
+        "ranks": graph.ranks,
+        "duration": result["duration"],
+    }
+    if pace.seconds is not None:
+        facts["time"] = result["duration"] * pace.seconds
+    names = ("cycles", "packets_injected", "packets_delivered", "flits_delivered", "flit_hops")
+    facts |= {name: result[name] for name in names}
+    # Counted as by `Result`: h + L + 1 where nothing hinders.
+    facts["latency"] = result["latency_sum"] / delivered + 2 if delivered else None
+    facts |= {"fingerprint": f"{result['fingerprint']:016x}", "parts": result["parts"]}
     if asked.printed.json:
         screen.print_json(facts)
-    else:
-        screen.print_fields(facts)
+        return
+    facts["duration"] = f"{facts['duration']} cycles"
+    if pace.seconds is not None:
+        facts["time"] = f"{1e6 * facts['time']:.4g} us; a cycle is {1e9 * pace.seconds:.4g} ns"
+    if delivered:
+        facts["latency"] = f"{facts['latency']:.4g} cycles from start to ejection, h + L + 1 unhindered"
+    screen.print_fields(facts)
 
 
 def _totals(
-    asked: Simulated, graph: MessageGraph, network: Network, sitting: Sitting | None, cycle_limit: int | None
+    asked: Simulated,
+    graph: MessageGraph,
+    network: Network,
+    sitting: Sitting | None,
+    cycle_limit: int | None,
+    pace: Pace,
 ) -> dict[str, Any]:
     """Totals of the simulation."""
-    tables, sizes = asked.brought.tables, asked.sizes
+    tables = asked.brought.tables
     routes = None if tables is None else read_tables(tables, network.topology)
     nodes = None
     if sitting is not None:
@@ -74,8 +145,8 @@ def _totals(
         graph,
         tables=routes,
         nodes=nodes,
-        flit_bytes=16 if sizes.flit_bytes is None else sizes.flit_bytes,
-        calc_cycles=1 if sizes.calc_cycles is None else sizes.calc_cycles,
+        flit_bytes=_flit_bytes(asked),
+        calc_cycles=pace.calc_cycles,
         cycle_limit=cycle_limit,
         threads=asked.kept.threads,
         _on_ranks=ranks.started() > 1,

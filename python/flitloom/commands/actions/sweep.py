@@ -7,10 +7,11 @@ from concurrent.futures import Executor
 from importlib import import_module
 from typing import Any
 
+from flitloom.booksim import is_booksim
 from flitloom.commands import options, screen
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.sweep import Asked
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.extras import need
 from flitloom.jobs import Store
 from flitloom.outputs import check_output
@@ -46,6 +47,10 @@ def run(asked: Asked) -> None:
 
 def _fields(asked: Asked) -> dict[str, Any]:
     """Fields of the experiment with what options change."""
+    if is_booksim(asked.spec):
+        raise SpecError.at(
+            show_file(asked.spec), "is a file of BookSim2", "flitloom load curve runs it at several rates"
+        )
     fields = read_fields(asked.spec)
     options.merge(fields, {"router": {"preset": asked.preset}} if asked.preset is not None else {})
     for setting in asked.settings or []:

@@ -16,7 +16,7 @@ from flitloom.commands.actions import perform
 from flitloom.commands.convert import Asked as Converted
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.load_curve import Points
-from flitloom.commands.options.simulation import Simulated
+from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.errors import SpecError
 from flitloom.outputs import check_output, write_text
 
@@ -105,6 +105,14 @@ INPUT = Input(
         "simulate": Use(
             simulate,
             names_of("json", "as_booksim", "overrules"),
+            (
+                Refusal(
+                    names_of(Outputs, Kept),
+                    "{option}",
+                    "a file of BookSim2 is run without records, in one go",
+                    "leave it out; flitloom load curve draws a picture",
+                ),
+            ),
             otherwise="write NAME=VALUE behind the file",
         ),
         "convert": Use(convert),

@@ -9,32 +9,39 @@ from typing import Any
 from flitloom import view as pages
 from flitloom.collectives import CollectivePlan, check_collective, read_collective, simulate_collective
 from flitloom.commands import options, screen
-from flitloom.commands.actions.grids import ground_of_options
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import CHECK, print_report
 from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import show
+from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.options import Grid, Router, Traffic
 from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
-from flitloom.formats import format_of, read_plan
+from flitloom.formats import format_of
 from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
 
 _TITLE = "a plan of a collective operation"
 _ITS_OWN = "brings its own traffic; give the network and its routers only"
-_REFUSALS = (
+REFUSALS = (
+    Refusal(
+        names_of(Outputs),
+        "{option}",
+        f"{_TITLE} is run without records",
+        "flitloom view shows its steps, flitloom collective --picture how busy links are",
+    ),
     Refusal(names_of("seed", "stop_at", "throttle", "cycle_limit"), "{option}", f"{_TITLE} {_ITS_OWN}"),
     Refusal(
-        names_of(Traffic, Outputs, "tables"),
+        names_of(Traffic, "tables"),
         "{option}",
         f"{_TITLE} brings its own traffic",
         "give the router only",
     ),
     Refusal(names_of("threads"), "{option}", "belongs to simulations of one network in parts, not to plans"),
 )
+#: Options of a simulation that apply.
+TAKES = names_of(Grid, Router, "settings", "chunk_flits", "ports", "json")
 
 
 def sniff(file: Path) -> bool:
@@ -46,16 +53,22 @@ def sniff(file: Path) -> bool:
 def simulate(asked: Simulated) -> None:
     """Run the plan on routers and say who waited for whom."""
     assert asked.file is not None
-    fields, sizes = asked.fields(), asked.sizes
-    for name in fields:
-        if name not in ("topology", "router"):
-            raise SpecError(f"{name!r:.60}: {_TITLE} {_ITS_OWN}")
+    fields = asked.fields()
     plan = read_collective(asked.file)
     if "topology" in fields:
         require_network(plan, options.part(Topology, fields))
+    run(asked, plan, fields)
+
+
+def run(asked: Simulated, plan: CollectivePlan, fields: dict[str, Any]) -> None:
+    """Run a plan on the router of the fields."""
+    for name in fields:
+        if name not in ("topology", "router"):
+            raise SpecError(f"{name!r:.60}: {_TITLE} {_ITS_OWN}")
+    sizes = asked.sizes
     flits = 16 if sizes.chunk_flits is None else sizes.chunk_flits
-    run = simulate_collective(plan, options.part(RouterSpec, fields), flits=flits, ports=sizes.ports)
-    facts = {"operation": plan.operation, "network": str(plan.ground), **run.summary()}
+    made = simulate_collective(plan, options.part(RouterSpec, fields), flits=flits, ports=sizes.ports)
+    facts = {"operation": plan.operation, "network": str(plan.ground), **made.summary()}
     if asked.printed.json:
         screen.print_json(facts)
     else:
@@ -75,9 +88,18 @@ def check(asked: Asked) -> None:
 
 def view(asked: Viewed) -> None:
     """Show the steps of the plan."""
-    file, page = asked.file, asked.page
-    assert file is not None
-    plan = read_plan(file, ground_of_options(page.torus, page.mesh, None, page.twist))
+    page = asked.page
+    assert asked.file is not None
+    plan = read_collective(asked.file)
+    fields = options.topology_fields(page.torus, page.mesh, None, None, page.twist)
+    if fields:
+        require_network(plan, Topology(**fields))
+    show_steps(asked, plan)
+
+
+def show_steps(asked: Viewed, plan: CollectivePlan) -> None:
+    """Show the steps of a plan."""
+    page = asked.page
     if page.stop_at is not None and page.stop_at < 1:
         raise SpecError.at("--stop-at", f"{page.stop_at} steps", "it must be at least 1")
     show(asked, [pages.Steps(plan, page.stop_at)])
@@ -121,11 +143,20 @@ INPUT = Input(
     given="give one that ends in .json",
     sniff=sniff,
     uses={
-        "simulate": Use(
-            simulate, names_of(Grid, Router, "settings", "chunk_flits", "ports", "json"), _REFUSALS
-        ),
+        "simulate": Use(simulate, TAKES, REFUSALS),
         "check": replace(CHECK, run=check),
-        "view": Use(view),
-        "convert": Use(convert),
+        "view": Use(view, names_of("out", "stop_at", "torus", "mesh", "twist", "as_json"), (NOT_ANEW,)),
+        "convert": Use(
+            convert,
+            names_of("loader", "chunk_bytes", "as_collective"),
+            (
+                Refusal(
+                    names_of("torus", "mesh", "twist", "fail"),
+                    "{option}",
+                    "the plan names its network",
+                    "leave it out",
+                ),
+            ),
+        ),
     },
 )

@@ -124,7 +124,7 @@ INPUT = Input(
     sniff=sniff,
     uses={
         "simulate": Use(simulate, TAKES),
-        "view": Use(view),
+        "view": Use(view, names_of("out", "stop_at", "preset", "as_json")),
         "load curve": Use(partial(perform, "load_curve"), CURVED),
     },
     several_ranks=True,

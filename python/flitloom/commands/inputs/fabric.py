@@ -9,7 +9,7 @@ from flitloom.commands.actions.subnets import allocated, failing
 from flitloom.commands.check import Asked, OfFabric
 from flitloom.commands.inputs.forwarding import print_verdict
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import show
+from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric import Subnet, SubnetReport
@@ -50,8 +50,6 @@ def view(asked: Viewed) -> None:
     page, tables = asked.page, asked.file
     named = page.fabric if page.network is None else page.network
     assert named is not None
-    if page.stop_at is not None:
-        raise SpecError.at("--stop-at", "belongs to what moves", "leave it out")
     subnet = failing(named, page.fail or [])
     if tables is None:
         show(asked, [pages.Cables(subnet, title=named if isinstance(named, str) else "")])
@@ -75,6 +73,10 @@ INPUT = Input(
                 ),
             ),
         ),
-        "view": Use(view),
+        "view": Use(
+            view,
+            names_of("out", "fabric", "network", "fail", "as_json"),
+            (Refusal(names_of("stop_at"), "{option}", "belongs to what moves", "leave it out"), NOT_ANEW),
+        ),
     },
 )

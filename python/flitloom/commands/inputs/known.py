@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.commands.inputs.input import Input
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ INPUTS: dict[str, Entry] = {
     "placement": Entry((".json",), ("placement",)),
     "result": Entry((".nc",)),
     "experiment": Entry((".toml",)),
-    "tables": Entry(),
+    "tables": Entry((".json", ".npz")),
 }
 #: What it is where nothing else is meant.
 DEFAULTS = {
@@ -85,6 +85,11 @@ def choose(verb: str, file: Path | None, given: Mapping[str, Any]) -> Input:
         Its first argument.
     given : mapping
         Options of the command line, names and values.
+
+    Raises
+    ------
+    SpecError
+        The file is something that the verb does not take.
     """
     others = {name: entry for name, entry in INPUTS.items() if name != DEFAULTS[verb]}
     said = given if file is None else {**given, "file": file}
@@ -94,12 +99,22 @@ def choose(verb: str, file: Path | None, given: Mapping[str, Any]) -> Input:
     for name, entry in others.items():
         if file is not None and entry.may_be(file):
             found = load(name)
-            if verb in found.uses and found.sniff(file):
-                return found
+            if found.sniff(file):
+                return _for_verb(verb, file, found)
     for name, entry in others.items():
         if _is_asked(verb, name, entry, said):
             return load(name)
     return load(DEFAULTS[verb])
+
+
+def _for_verb(verb: str, file: Path, found: Input) -> Input:
+    """What a file is, if the verb takes it."""
+    if verb in found.uses:
+        return found
+    takers = [f"flitloom {one}" for one in found.uses]
+    listed = " or ".join(filter(None, (", ".join(takers[:-1]), takers[-1])))
+    advice = f"{listed} take{'s' * (len(takers) == 1)} it"
+    raise SpecError.at(show_file(file), f"is {found.title}, which flitloom {verb} does not take", advice)
 
 
 def _is_asked(verb: str, name: str, entry: Entry, given: Mapping[str, Any]) -> bool:
@@ -133,7 +148,7 @@ def refuse_others(verb: str, chosen: Input, written: Mapping[str, str]) -> None:
         owners = _owners(verb, name)
         if owners:
             titles = " or ".join(owner.title for owner in owners)
-            raise SpecError.at(option, f"belongs to {titles}", owners[0].given if len(owners) == 1 else "")
+            raise SpecError.at(option, f"belongs to {titles}", owners[0].given)
         raise SpecError.at(option, f"does not go with {chosen.title}", use.otherwise)
 
 

@@ -13,7 +13,7 @@ from flitloom.commands.inputs import experiment
 from flitloom.commands.inputs.checked import OF_FABRICS
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.seating import put_on_nodes
-from flitloom.commands.inputs.showing import show
+from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.options.simulation import Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
@@ -69,8 +69,6 @@ def simulate(asked: Simulated) -> None:
 def view(asked: Viewed) -> None:
     """Show the node of every rank."""
     assert asked.file is not None
-    if asked.page.stop_at is not None:
-        raise SpecError.at("--stop-at", "a placement does not move", "leave it out")
     document = read_placement(asked.file)
     title = f"{document.get('network', 'placement')}: ranks on nodes"
     show(asked, list(pages.seats_of(document)), title)
@@ -95,7 +93,11 @@ INPUT = Input(
     uses={
         "simulate": Use(simulate, experiment.TAKES | names_of("placement", "flit_bytes")),
         "check": _CHECK,
-        "view": Use(view),
+        "view": Use(
+            view,
+            names_of("out", "as_json"),
+            (Refusal(names_of("stop_at"), "{option}", "a placement does not move", "leave it out"), NOT_ANEW),
+        ),
     },
     several_ranks=True,
 )

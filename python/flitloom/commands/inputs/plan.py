@@ -13,7 +13,7 @@ from flitloom.commands import screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import OF_FABRICS, TAKES
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import show
+from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.options import Grid, Router, Run, Traffic, topology_fields
 from flitloom.commands.options.simulation import Late, Simulated
 from flitloom.commands.view import Asked as Viewed
@@ -206,6 +206,6 @@ INPUT = Input(
                 ),
             ),
         ),
-        "view": Use(view),
+        "view": Use(view, names_of("out", "stop_at", "as_json"), (NOT_ANEW,)),
     },
 )

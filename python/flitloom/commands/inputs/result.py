@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flitloom.commands.inputs.input import Input, Use
+from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import film_of_experiment, show
 from flitloom.commands.view import Asked
-from flitloom.errors import SpecError
 from flitloom.view.stored import read_result
 
 
@@ -15,8 +14,6 @@ def view(asked: Asked) -> None:
     """Simulate it anew and show that."""
     file, page = asked.file, asked.page
     assert file is not None
-    if page.preset is not None:
-        raise SpecError.at("--preset", "a result has its router", "give an experiment (.toml)")
     spec, fingerprint = read_result(file)
     made = film_of_experiment(spec, page.stop_at)
     if page.stop_at is None and fingerprint is not None:
@@ -29,4 +26,19 @@ def sniff(file: Path) -> bool:
     return file.suffix == ".nc"
 
 
-INPUT = Input(title="a result", given="give one that ends in .nc", sniff=sniff, uses={"view": Use(view)})
+INPUT = Input(
+    title="a result",
+    given="give one that ends in .nc",
+    sniff=sniff,
+    uses={
+        "view": Use(
+            view,
+            names_of("out", "stop_at", "as_json"),
+            (
+                Refusal(
+                    names_of("preset"), "{option}", "a result has its router", "give an experiment (.toml)"
+                ),
+            ),
+        )
+    },
+)

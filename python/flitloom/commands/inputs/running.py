@@ -82,12 +82,21 @@ def _print(result: Result, json: bool) -> None:
         return
     units = {
         "latency": "cycles from start to ejection, h + L + 1 unhindered",
-        "age_sum": "cycles",
         "duration": "cycles, h + L + 1 for an unhindered packet",
         "throughput": "flits/node/cycle",
     }
-    for name in ("height", "effective_thickness", "bound", "cycles"):
-        units[name] = "cycles"
+    if result.network.router.model == "pipelined":
+        units |= {"latency": "cycles from generation to arrival", "duration": "cycles"}
+    in_cycles = (
+        "height",
+        "effective_thickness",
+        "bound",
+        "cycles",
+        "age_sum",
+        "network_latency",
+        "reply_latency",
+    )
+    units |= dict.fromkeys(in_cycles, "cycles")
     screen.print_fields(
         {
             "network": repr(result.network)[len("Network(") : -1],

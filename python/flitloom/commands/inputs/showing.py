@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom import view as pages
 from flitloom.commands import screen
+from flitloom.commands.inputs.input import Refusal, names_of
 from flitloom.commands.view import Asked
 from flitloom.network import Network
 from flitloom.routing.tables import Tables
@@ -15,6 +16,11 @@ from flitloom.spec import Experiment
 
 if TYPE_CHECKING:
     from flitloom.view.page import Shown
+
+#: What is said of an option that only experiments take.
+NOT_ANEW = Refusal(
+    names_of("preset"), "{option}", "only experiments (.toml) are simulated anew", "leave it out"
+)
 
 
 def write_tables_page(made: list[Tables], file: Path) -> None:

@@ -11,13 +11,20 @@ from flitloom.commands import screen
 from flitloom.commands.actions.grids import named_topology
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import OF_FABRICS, TAKES, check_operation
-from flitloom.commands.inputs.input import Input, Use
-from flitloom.commands.inputs.showing import print_totals, write_tables_page
+from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
+from flitloom.commands.inputs.showing import NOT_ANEW, print_totals, write_tables_page
+from flitloom.commands.load_curve import Asked as Curve
+from flitloom.commands.options.simulation import Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
+from flitloom.limits import TABLE_BYTES
+from flitloom.reading import opened
 from flitloom.routing import CheckReport, read_tables
 from flitloom.routing import check as check_tables
 from flitloom.spec.topology import BY_DESTINATION
+
+#: Bytes that hold the beginning of any file of tables.
+HEAD = 4096
 
 
 def check(asked: Asked) -> None:
@@ -91,8 +98,53 @@ def view(asked: Viewed) -> None:
     write_tables_page([tables], page.out)
 
 
+def sniff(file: Path) -> bool:
+    """Whether a file is one that `flitloom route` wrote."""
+    if file.suffix != ".json" or not file.is_file():
+        return file.suffix == ".npz"
+    with opened(file, TABLE_BYTES) as source:
+        return b'"flitloom-routing-tables"' in source.start()[:HEAD]
+
+
+def simulate(asked: Simulated) -> None:
+    """Say how tables are given.
+
+    Raises
+    ------
+    SpecError
+        Always.
+    """
+    raise _as_option(asked.file)
+
+
+def curve(asked: Curve) -> None:
+    """The same.
+
+    Raises
+    ------
+    SpecError
+        Always.
+    """
+    raise _as_option(asked.measured.compared.spec)
+
+
+def _as_option(file: Path | None) -> SpecError:
+    name = show_file(file or "")
+    return SpecError.at(name, "is a file of routing tables", f"write --tables {name}")
+
+
 INPUT = Input(
     title="routing tables",
     given="give a file of tables",
-    uses={"check": Use(check, TAKES, OF_FABRICS), "view": Use(view)},
+    sniff=sniff,
+    uses={
+        "simulate": Use(simulate),
+        "load curve": Use(curve),
+        "check": Use(check, TAKES, OF_FABRICS),
+        "view": Use(
+            view,
+            names_of("out", "torus", "mesh", "as_json"),
+            (Refusal(names_of("stop_at"), "{option}", "tables do not move", "leave it out"), NOT_ANEW),
+        ),
+    },
 )

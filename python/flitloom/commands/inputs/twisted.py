@@ -12,7 +12,7 @@ from flitloom.commands.check import Asked, OfFabric
 from flitloom.commands.inputs.fabric import dump_of, judged
 from flitloom.commands.inputs.forwarding import print_verdict
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import show
+from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.view import Asked as Viewed
 from flitloom.fabric.checking import judge
 from flitloom.fabric.tables import read_folder
@@ -55,6 +55,6 @@ INPUT = Input(
                 ),
             ),
         ),
-        "view": Use(view),
+        "view": Use(view, names_of("out", "torus", "twist", "fail", "as_json"), (NOT_ANEW,)),
     },
 )

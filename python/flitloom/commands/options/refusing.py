@@ -13,9 +13,10 @@ from flitloom.outputs import check_output
 
 
 def typed(context: typer.Context) -> dict[str, str]:
-    """The options on the command line: names of parameters, and how they are written."""
+    """The options on the command line: names of parameters, and how they are written there."""
+    line = {word.partition("=")[0] for word in context.obj or () if word.startswith("--")}
     return {
-        parameter.name: max(parameter.opts, key=len)
+        parameter.name: next((name for name in parameter.opts if name in line), max(parameter.opts, key=len))
         for parameter in context.command.params
         if parameter.name is not None
         and parameter.opts[-1].startswith("-")

@@ -82,6 +82,13 @@ class Sizes(Group):
     flit_bytes: Annotated[
         int | None, typer.Option(help="Message graph, placement: bytes of a flit. [default: 16]")
     ] = None
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(
+            help="Message graph: bandwidth of a link in one direction, e.g. 50GB/s or 400Gb/s. It says how "
+            "long a cycle is, and how many cycles a microsecond of computing has."
+        ),
+    ] = None
     calc_cycles: Annotated[
         int | None,
         typer.Option(help="Message graph: cycles of a unit of computing, Chakra's microsecond. [default: 1]"),
