@@ -612,7 +612,10 @@ def test_route_refuses_options_it_would_ignore(capsys: pytest.CaptureFixture[str
         (["--resilience", "--out", "x.json"], "--out does not go with --resilience"),
         (["--compare", "--method", "bfs"], "--method does not go with --compare"),
         (["--lanes", "4"], "--lanes belongs to --fabric"),
-        (["--network", "full4 x full4", "--method", "bfs"], "it must be one of ftree, dor, balanced"),
+        (
+            ["--network", "full4 x full4", "--method", "bfs"],
+            "it must be one of ftree, dor, dragonfly, balanced",
+        ),
         (["--network", "full4 x full4", "--picture", "x.png"], "--picture does not go with --network"),
     ):
         assert run(["route", *(["--torus", "4x4"] if "--network" not in arguments else []), *arguments]) == 2

@@ -126,7 +126,7 @@ def test_fabric_show_names_the_factors(capsys):
 
 def test_dor_is_for_products_only():
     ring = parse_fabric("\n".join(f"s{n},s{(n + 1) % 5}" for n in range(5)))
-    with pytest.raises(SpecError, match="products of full meshes"):
+    with pytest.raises(SpecError, match="fabrics of kind product"):
         route_subnet(ring, method="dor")
 
 
@@ -148,3 +148,51 @@ def test_pictures_show_the_order_that_was_found():
     heights = [height for _, height in stand(tree)]
     assert sorted(set(heights)) == [heights[tree.levels.index(level)] for level in range(3)]
     assert len(set(stand(tree))) == len(tree.levels)
+
+
+@pytest.mark.parametrize(("name", "load"), [("dragonfly(4,2)", 17), ("dragonfly(6,3)", 37)])
+def test_dragonflies_are_routed_at_the_bound(name, load):
+    subnet = named_subnet(name)
+    cables = [f"g{cable.a},g{cable.b}" for cable in subnet.cables]
+    random.Random(name).shuffle(cables)
+    made = route_subnet(parse_fabric("\n".join(cables)))
+    assert made.recognition.kind == "dragonfly"
+    assert (made.method, made.report.max_load, made.bound["value"], made.lanes) == (
+        "dragonfly",
+        load,
+        load,
+        2,
+    )
+    # Every route leaves its group over one cable at most.
+    groups = made.recognition.groups
+    counted = [sum(groups[a] != groups[b] for a, b in itertools.pairwise(way)) for way in ways(made)]
+    assert max(counted) == 1
+
+
+def ways(made):
+    """The switches of every route."""
+    ends = np.repeat(made.recognition.subnet.cable_ends(), 2, axis=0)
+    ends[1::2] = ends[1::2, ::-1]
+    for row, owner in zip(made.following, made.owners, strict=True):
+        root = made.recognition.subnet.hosts[owner].switch
+        for start in range(len(row)):
+            way = [start]
+            while way[-1] != root:
+                way.append(int(ends[row[way[-1]]][1]))
+            yield way
+
+
+def test_dragonflies_with_several_cables_between_groups_share_them():
+    # Three groups of four switches, three cables between every two.
+    inside = [(f"{g}{a}", f"{g}{b}") for g in "abc" for a, b in itertools.combinations(range(4), 2)]
+    between = [(f"{one}{n}", f"{other}{(n + 1) % 4}") for one, other in ("ab", "bc", "ca") for n in range(3)]
+    made = route_subnet(parse_fabric("\n".join(",".join(cable) for cable in inside + between)))
+    assert made.recognition.describe() == "a dragonfly of 3 groups of 4 switches and 27 cables"
+    assert not made.report.deadlock
+    assert made.report.max_load <= 1.2 * made.bound["value"]
+
+
+def test_what_lacks_a_cable_in_a_group_is_no_dragonfly():
+    subnet = named_subnet("dragonfly(4,2)")
+    cables = [f"g{cable.a},g{cable.b}" for cable in subnet.cables if (cable.a, cable.b) != (0, 1)]
+    assert recognise(parse_fabric("\n".join(cables))).kind == "graph"

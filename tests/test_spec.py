@@ -21,7 +21,7 @@ BAD_FIELDS = [
     ("topology.sizes=[4.5]", "topology.sizes[0]: 4.5 is not a whole number; it must be 2 to"),
     ("topology.sizes=[2,2,2,2,2,2,2]", "topology.sizes: too many entries; at most 6 are supported"),
     ("topology.sizes=4by4", "topology.sizes: '4by4' is no shape; write sizes like 16x16"),
-    ("topology.sizes=[1024, 1025]", "topology: 1049600 routers; at most 1048576 (2^20) are supported"),
+    ("topology.sizes=[1024, 1025]", "topology.sizes: 1049600 routers; at most 1048576 (2^20) are supported"),
     ("topology.kind=ring", "topology.kind: 'ring' is unknown; it must be one of torus, mesh"),
     ("topology.wrap=[true]", "topology: wrap has 1 entries; one per dimension (2) is needed"),
     ("topology.failed_nodes=[256]", "topology.failed_nodes: node 256 does not exist; nodes are 0 to 255"),
@@ -223,3 +223,32 @@ def test_errors_say_where_what_and_what_would_be_right_in_parts(make, field, pro
         assert (error.problem, error.advice) == (problem, advice)
     parts = str(error).removeprefix(field).lstrip(": ")
     assert parts == f"{error.problem}; {error.advice}".removesuffix("; ")
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (
+            lambda: fl.Network(fl.Torus(1024, 1025)),
+            ("topology.sizes", "1049600 routers", "at most 1048576 (2^20) are supported"),
+        ),
+        (
+            lambda: fl.collective(fl.Torus(8, 8, 8), "all-to-all", chunks=60_000),
+            ("chunks", "60000 make 184320000 moves", "at least one chunk and at most 33554432"),
+        ),
+        (
+            lambda: fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather", payload=1_000_000)),
+            ("operation.payload", "a message would have 4000000 flits of payload", "at least 1 and"),
+        ),
+        (
+            lambda: fl.schedule(fl.Network(fl.Torus(64, 64)), fl.Operation("all-to-all")),
+            ("operation", "16773120 messages", "at most 1048576 can be scheduled"),
+        ),
+    ],
+)
+def test_errors_of_the_core_come_in_parts(make, parts):
+    with pytest.raises(fl.SpecError) as caught:
+        make()
+    error = caught.value
+    assert (error.field, error.problem) == parts[:2]
+    assert error.advice.startswith(parts[2])

@@ -168,7 +168,7 @@ TWISTED = ["--torus", "4x8", "--twist"]
         (["simulate", "--torus", "8x8", "--twist", "--pattern", "torn"], "torus has none"),
         (["load", "bound", *TWISTED, "--pattern", "rand"], "loads of links"),
         (["route", "--mesh", "4x8", "--twist"], "--twist belongs to --torus"),
-        (["route", *TWISTED, "--method", "ftree"], "ftree is for fat trees"),
+        (["route", *TWISTED, "--method", "ftree"], "ftree is for fabrics of kind fat tree"),
         (["route", *TWISTED, "--compare"], "--compare"),
         (["check", "tables.json", *TWISTED], "source routes know no twist"),
         (["check", "plan.json", "--torus", "4x8"], "the plan is for 4x8 twisted torus"),

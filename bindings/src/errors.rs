@@ -6,10 +6,12 @@ use flitloom_core::{
     fabric::{Direction, FabricError},
     fault::Fault,
     names::UnknownName,
+    placement::DemandError,
     router::{ArbitrationError, RouterError},
     routing::RulesError,
     save::SaveError,
     schedule::{PlanError, ScheduleError},
+    tables::TableError,
     throttle::ThrottleError,
     traffic::{GoalError, GraphError, OperationError, PatternError, WorkloadError},
 };
@@ -43,12 +45,22 @@ macro_rules! faulty {
 
 faulty!(
     ArbitrationError,
+    CollectiveError,
+    DemandError,
+    FabricError,
+    GoalError,
+    GraphError,
     NetworkError,
+    OperationError,
+    PatternError,
+    PlanError,
     RouterError,
     RulesError,
+    SaveError,
+    ScheduleError,
     SimulationError,
+    TableError,
     ThrottleError,
-    PatternError,
     UnknownName,
     WorkloadError
 );
@@ -64,19 +76,7 @@ macro_rules! sentences {
     };
 }
 
-sentences!(
-    &str,
-    String,
-    CollectiveError,
-    FabricError,
-    GoalError,
-    GraphError,
-    OperationError,
-    PlanError,
-    SaveError,
-    ScheduleError,
-    Unsupported,
-);
+sentences!(&str, String, Unsupported);
 
 impl Faulty for Fault {
     fn told(self) -> Fault {

@@ -2,7 +2,7 @@
 
 use crate::errors::spec_error;
 use flitloom_core::{
-    fabric::{self, FactorKind, FatTree, Graph, Grid, Lattice, Product},
+    fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product},
     forwarding::{
         self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
         LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads, methods::METHODS,
@@ -67,6 +67,17 @@ pub fn recognise_fat_tree(
     Ok(py.detach(|| FatTree::of(&graph)).map(|tree| (tree.levels, tree.order)))
 }
 
+/// The group of every switch of a dragonfly; `None` for other fabrics.
+#[pyfunction]
+pub fn recognise_groups(
+    py: Python<'_>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'_, u32>,
+) -> PyResult<Option<Vec<u32>>> {
+    let graph = graph(py, hosts, &cables)?;
+    Ok(py.detach(|| Groups::of(&graph)).map(|groups| groups.of))
+}
+
 /// Factors, coordinates and missing parts of a product of full meshes, rings and lines; `None` for other fabrics.
 #[pyfunction]
 pub fn recognise_product<'py>(
@@ -76,12 +87,12 @@ pub fn recognise_product<'py>(
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let graph = graph(py, hosts, &cables)?;
     let Some(found) = py.detach(|| Product::of(&graph)) else { return Ok(None) };
-    let name = |kind| match kind {
-        FactorKind::Full => "full",
-        FactorKind::Ring => "ring",
-        FactorKind::Line => "line",
+    let told = |factor: &Factor| match *factor {
+        Factor::Full(size) => ("full", size),
+        Factor::Ring(size) => ("ring", size),
+        Factor::Line(size) => ("line", size),
     };
-    let factors: Vec<(&str, u32)> = found.factors.iter().map(|&(kind, size)| (name(kind), size)).collect();
+    let factors: Vec<(&str, u32)> = found.factors.iter().map(told).collect();
     let facts = PyDict::new(py);
     facts.set_item("factors", factors)?;
     facts.set_item("coordinates", found.coordinates)?;

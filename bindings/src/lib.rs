@@ -36,7 +36,7 @@ mod _core {
         collective::plan_collective,
         fabric::{
             check_forwarding, fabric_bound, forward, read_lfts, read_path_levels, recognise,
-            recognise_fat_tree, recognise_product, repair_forwarding,
+            recognise_fat_tree, recognise_groups, recognise_product, repair_forwarding,
         },
         film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},

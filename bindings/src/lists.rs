@@ -32,12 +32,13 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
-    let lists: [(&str, Vec<&str>); 28] = [
+    let lists: [(&str, Vec<&str>); 29] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
         ("beginnings", names::all(&Beginning::NAMES)),
         ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
         ("datelines", names::all(&Datelines::NAMES)),
         ("flow_controls", names::all(&FlowControl::NAMES)),
+        ("forwarding_kinds", METHODS.iter().map(|method| method.kind).collect()),
         ("forwarding_methods", METHODS.iter().map(|method| method.name).collect()),
         ("instruction_sets", InstructionSet::ALL.map(InstructionSet::name).to_vec()),
         ("interval_limits", names::all(&IntervalLimit::NAMES)),

@@ -48,7 +48,7 @@ impl PlacementProblem {
             .zip(units.as_slice()?)
             .map(|((source, destination), units)| (*source, *destination, *units))
             .collect();
-        let demand = Demand::new(ranks, &rows).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let demand = Demand::new(ranks, &rows).map_err(|error| spec_error(py, "traffic", error))?;
         let mut places = vec![0; shape.nodes()];
         for node in &slots {
             *places.get_mut(*node as usize).ok_or_else(|| PyValueError::new_err("no such node"))? += 1;

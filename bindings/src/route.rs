@@ -53,9 +53,8 @@ fn table_error(py: Python<'_>, error: TableError) -> PyErr {
     let text = error.to_string();
     match error {
         TableError::Unserved { pairs, .. } => exception(py, "UnreachableError", (text, pairs)),
-        TableError::TooManyNodes(_) => spec_error(py, "topology", text),
         TableError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(text),
-        _ => spec_error(py, "traffic", text),
+        error => spec_error(py, "traffic", error),
     }
 }
 

@@ -4,19 +4,17 @@
 //! saves and restores. State that belongs to nodes is written in the order of the nodes, so that it
 //! does not depend on vectors or on how the network is divided.
 
-use thiserror::Error;
+use crate::fault::Fault;
 
 /// What can be wrong with a saved state.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveError {
     /// The bytes end early or go on too long.
-    #[error("field {field}: the saved state ends there; the file is cut off or of another simulation")]
     Short {
         /// The field that is missing.
         field: &'static str,
     },
     /// Another field stands there.
-    #[error("field {field} is expected, {found} stands there; the file is of another version or simulation")]
     Field {
         /// The field that should come.
         field: &'static str,
@@ -24,7 +22,6 @@ pub enum SaveError {
         found: String,
     },
     /// A list of another length.
-    #[error("field {field} has {given} entries, this simulation {needed}")]
     Length {
         /// The field.
         field: &'static str,
@@ -34,7 +31,6 @@ pub enum SaveError {
         needed: u64,
     },
     /// A value that cannot be.
-    #[error("field {field}: {value} is out of range; the file is damaged")]
     Value {
         /// The field.
         field: &'static str,
@@ -42,8 +38,39 @@ pub enum SaveError {
         value: u64,
     },
     /// The bytes go on after the last field.
-    #[error("{0} bytes follow the last field; the file is of another simulation")]
     Long(usize),
+}
+
+crate::fault::displays_fault!(SaveError);
+
+impl SaveError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        let field =
+            |name: &str, problem: String, advice: &str| Fault::at(format!("field {name}"), problem, advice);
+        match self {
+            Self::Short { field: name } => field(
+                name,
+                "the saved state ends there".into(),
+                "the file is cut off or of another simulation",
+            ),
+            Self::Field { field: name, found } => field(
+                name,
+                format!("is expected, {found} stands there"),
+                "the file is of another version or simulation",
+            ),
+            Self::Length { field: name, given, needed } => {
+                field(name, format!("{given} entries, this simulation has {needed}"), "")
+            }
+            Self::Value { field: name, value } => {
+                field(name, format!("{value} is out of range"), "the file is damaged")
+            }
+            Self::Long(bytes) => Fault::somewhere(
+                format!("{bytes} bytes follow the last field"),
+                "the file is of another simulation",
+            ),
+        }
+    }
 }
 
 /// A number with a fixed form in bytes.

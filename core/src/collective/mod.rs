@@ -41,25 +41,23 @@ pub use plan::{Plan, Request, Schedule};
 pub use solve::{MAX_MOVES, plan_demands, plan_graph, plan_repaired, plan_torus};
 pub use torus::{Generator, MAX_ORBIT_NODES, MAX_PORTS, Torus};
 
-use crate::fabric::{FabricError, NodeId};
-use thiserror::Error;
+use crate::{
+    fabric::{FabricError, NodeId},
+    fault::Fault,
+    names::UnknownName,
+};
 
 /// What can be wrong with the description of a collective operation.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CollectiveError {
     /// Sizes out of range.
-    #[error(
-        "topology.sizes: {nodes} nodes; every size is at least 2, and at most {MAX_ORBIT_NODES} nodes are planned"
-    )]
     Sizes {
         /// Product of the sizes.
         nodes: u64,
     },
     /// The network cannot be.
-    #[error("topology: {0}")]
-    Fabric(#[from] FabricError),
+    Fabric(FabricError),
     /// The number of widths is not that of the dimensions.
-    #[error("width: {given} numbers for {needed} dimensions; give one per dimension")]
     Widths {
         /// Numbers given.
         given: usize,
@@ -67,23 +65,14 @@ pub enum CollectiveError {
         needed: usize,
     },
     /// A width out of range.
-    #[error("width: {0} parallel links; 1 to 64 are possible")]
     Width(u32),
     /// Too many links at a node.
-    #[error("topology: {0} links leave every node; at most {MAX_PORTS} are planned")]
     Ports(usize),
     /// A twisted mesh.
-    #[error("twist: a twisted torus wraps around in every dimension")]
     TwistedMesh,
     /// A name of no operation.
-    #[error(
-        "operation: {0:?} is unknown; it is all-gather, reduce-scatter, all-reduce, broadcast, reduce, scatter, gather or all-to-all"
-    )]
-    Name(String),
+    Name(UnknownName),
     /// A number of chunks out of range.
-    #[error(
-        "chunks: {chunks} make {moves} moves; at least one chunk and at most {MAX_MOVES} moves are planned"
-    )]
     Chunks {
         /// Chunks asked for.
         chunks: u32,
@@ -91,13 +80,10 @@ pub enum CollectiveError {
         moves: u64,
     },
     /// A latency out of range.
-    #[error("latency: {0} steps; 0 to 65536 are possible")]
     Latency(u32),
     /// An operation that is no orbit.
-    #[error("operation: {0} has a root, so that its nodes do not all do the same")]
     NeedsGraph(&'static str),
     /// A node that does not exist.
-    #[error("node {node} does not exist; there are {nodes}")]
     Node {
         /// The node.
         node: NodeId,
@@ -105,18 +91,75 @@ pub enum CollectiveError {
         nodes: NodeId,
     },
     /// Two nodes without a link.
-    #[error("nodes {0} and {1} are not neighbours; a link joins two neighbouring nodes")]
     NotNeighbours(NodeId, NodeId),
     /// A failed node takes part.
-    #[error("node {0} has failed; leave it out")]
     Failed(NodeId),
     /// Members that make no operation.
-    #[error("members: at least two different nodes, in ascending order, take part in an operation")]
     Members,
     /// The root is no member.
-    #[error("root: node {0} does not take part")]
     Root(NodeId),
     /// No way between two members.
-    #[error("no way leads from node {0} to node {1} and back")]
     Unreachable(NodeId, NodeId),
+}
+
+crate::fault::displays_fault!(CollectiveError);
+
+impl CollectiveError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Sizes { nodes } => Fault::at(
+                "topology.sizes",
+                format!("{nodes} nodes"),
+                format!("every size is at least 2, and at most {MAX_ORBIT_NODES} nodes are planned"),
+            ),
+            Self::Fabric(error) => error.fault().or_at("topology"),
+            Self::Widths { given, needed } => Fault::at(
+                "width",
+                format!("{given} numbers for {needed} dimensions"),
+                "give one per dimension",
+            ),
+            Self::Width(given) => {
+                Fault::at("width", format!("{given} parallel links"), "1 to 64 are possible")
+            }
+            Self::Ports(given) => Fault::at(
+                "topology",
+                format!("{given} links leave every node"),
+                format!("at most {MAX_PORTS} are planned"),
+            ),
+            Self::TwistedMesh => Fault::at("twist", "a twisted torus wraps around in every dimension", ""),
+            Self::Name(error) => error.fault().or_at("operation"),
+            Self::Chunks { chunks, moves } => Fault::at(
+                "chunks",
+                format!("{chunks} make {moves} moves"),
+                format!("at least one chunk and at most {MAX_MOVES} moves are planned"),
+            ),
+            Self::Latency(given) => Fault::at("latency", format!("{given} steps"), "0 to 65536 are possible"),
+            Self::NeedsGraph(name) => Fault::at(
+                "operation",
+                format!("{name} has a root, so that its nodes do not all do the same"),
+                "",
+            ),
+            Self::Node { node, nodes } => {
+                Fault::somewhere(format!("node {node} does not exist"), format!("there are {nodes}"))
+            }
+            Self::NotNeighbours(a, b) => FabricError::NotNeighbours(*a, *b).fault(),
+            Self::Failed(node) => Fault::at("members", format!("node {node} has failed"), "leave it out"),
+            Self::Members => Fault::at(
+                "members",
+                "at least two different nodes, in ascending order, take part in an operation",
+                "",
+            ),
+            Self::Root(node) => Fault::at("root", format!("node {node} does not take part"), ""),
+            Self::Unreachable(a, b) => {
+                Fault::somewhere(format!("no way leads from node {a} to node {b} and back"), "")
+            }
+        }
+    }
+}
+
+impl From<FabricError> for CollectiveError {
+    fn from(error: FabricError) -> Self {
+        Self::Fabric(error)
+    }
 }

@@ -1,4 +1,5 @@
 use super::CollectiveError;
+use crate::names;
 use std::str::FromStr;
 
 /// A collective operation.
@@ -59,7 +60,6 @@ impl FromStr for CollectiveKind {
     type Err = CollectiveError;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        known.ok_or_else(|| CollectiveError::Name(name.to_owned()))
+        names::find(&Self::ALL.map(|kind| (kind.name(), kind)), name).map_err(CollectiveError::Name)
     }
 }

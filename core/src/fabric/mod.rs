@@ -6,6 +6,7 @@ mod failures;
 mod fat_tree;
 mod graph;
 mod grid;
+mod groups;
 mod lattice;
 mod product;
 mod recognise;
@@ -22,8 +23,9 @@ pub use failures::Fabric;
 pub use fat_tree::FatTree;
 pub use graph::{Graph, MAX_PORTS, UNREACHABLE};
 pub use grid::Grid;
+pub use groups::Groups;
 pub use lattice::Lattice;
-pub use product::{FactorKind, Product};
+pub use product::Product;
 pub use recognise::{Recognition, recognise};
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
 pub(crate) use shape::{common_divisor, divide, reciprocal};
@@ -31,7 +33,7 @@ pub use shifts::Shifts;
 pub use symmetry::Symmetry;
 pub use twist::Displacement;
 
-use thiserror::Error;
+use crate::fault::Fault;
 
 /// Index of a node (router): `w = ... + z*Nx*Ny + y*Nx + x`, the first dimension fastest.
 pub type NodeId = u32;
@@ -43,13 +45,11 @@ pub type NodeId = u32;
 pub type LinkId = u32;
 
 /// What can be wrong with the description of a fabric.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FabricError {
     /// The number of dimensions is out of range.
-    #[error("{0} dimensions given; a torus or mesh has 1 to {MAX_DIMENSIONS}")]
     Dimensions(usize),
     /// A dimension is too small.
-    #[error("dimension {dimension} has size {size}; sizes start at 2")]
     Size {
         /// Index of the dimension.
         dimension: usize,
@@ -57,21 +57,12 @@ pub enum FabricError {
         size: u32,
     },
     /// The product of the sizes is too large.
-    #[error("{0} routers; at most {MAX_NODES} (2^20) are supported")]
     Nodes(u64),
     /// Full meshes with too many links per node.
-    #[error(
-        "{0} directions of links; full meshes of sizes k have k/2 in both senses, at most {MAX_DIRECTIONS} in all"
-    )]
     Directions(u64),
     /// These sizes have no twist.
-    #[error(
-        "twist: {} has none; a twisted torus has short dimensions of size K and long ones of an even size nK, as \
-         4x4x8 or 4x8x8", named(.0)
-    )]
     Twist(Vec<u32>),
     /// A node index beyond the shape.
-    #[error("node {node} does not exist; nodes are 0 to {last}")]
     Node {
         /// The node that was named.
         node: u64,
@@ -79,11 +70,50 @@ pub enum FabricError {
         last: NodeId,
     },
     /// A link between two nodes that are not neighbours.
-    #[error("nodes {0} and {1} are not neighbours; a link joins two neighbouring nodes")]
     NotNeighbours(NodeId, NodeId),
     /// A switch with more ports than InfiniBand numbers.
-    #[error("switch {0} has {1} ports, hosts included; at most {MAX_PORTS}")]
     Ports(u32, u64),
+}
+
+crate::fault::displays_fault!(FabricError);
+
+impl FabricError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        let topology = |problem: String, advice: String| Fault::at("topology.sizes", problem, advice);
+        match self {
+            Self::Dimensions(given) => topology(
+                format!("{given} dimensions given"),
+                format!("a torus or mesh has 1 to {MAX_DIMENSIONS}"),
+            ),
+            Self::Size { dimension, size } => {
+                topology(format!("dimension {dimension} has size {size}"), "sizes start at 2".into())
+            }
+            Self::Nodes(given) => {
+                topology(format!("{given} routers"), format!("at most {MAX_NODES} (2^20) are supported"))
+            }
+            Self::Directions(given) => topology(
+                format!("{given} directions of links"),
+                format!("full meshes of sizes k have k/2 in both senses, at most {MAX_DIRECTIONS} in all"),
+            ),
+            Self::Twist(sizes) => Fault::at(
+                "topology.twist",
+                format!("{} has none", named(sizes)),
+                "a twisted torus has short dimensions of size K and long ones of an even size nK, as 4x4x8 or 4x8x8",
+            ),
+            Self::Node { node, last } => {
+                Fault::somewhere(format!("node {node} does not exist"), format!("nodes are 0 to {last}"))
+            }
+            Self::NotNeighbours(a, b) => Fault::somewhere(
+                format!("nodes {a} and {b} are not neighbours"),
+                "a link joins two neighbouring nodes",
+            ),
+            Self::Ports(switch, ports) => Fault::somewhere(
+                format!("switch {switch} has {ports} ports, hosts included"),
+                format!("at most {MAX_PORTS}"),
+            ),
+        }
+    }
 }
 
 /// Sizes as people write them.

@@ -5,41 +5,18 @@
 //! behind the algorithms of Feigenbaum, Hershberger and Schaeffer 1985 and Feder 1992). Everything is then verified
 //! cable by cable.
 
-use super::{Graph, sets::Sets};
+use super::{Factor, Graph, sets::Sets, walk};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a factor is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FactorKind {
-    /// Every switch is joined to every other.
-    Full,
-    /// A ring.
-    Ring,
-    /// A line.
-    Line,
-}
-
-impl FactorKind {
-    /// Cables of such a factor.
-    fn cables(self, size: u32) -> usize {
-        let size = size as usize;
-        match self {
-            Self::Full => size * (size - 1) / 2,
-            Self::Ring => size,
-            Self::Line => size - 1,
-        }
-    }
-}
 
 /// A product with at least one full mesh of four or more switches; others are tori and meshes. Parts may be missing.
 ///
 /// ```
-/// use flitloom_core::fabric::{FactorKind, Graph, Product};
+/// use flitloom_core::fabric::{Factor, Graph, Product};
 /// // Rows of four switches that are all joined, and two of each column.
 /// let row = |first: u32| (0..4).flat_map(move |a| (0..a).map(move |b| (first + b, first + a)));
 /// let cables: Vec<(u32, u32)> = row(0).chain(row(4)).chain((0..4).map(|n| (n, n + 4))).collect();
 /// let product = Product::of(&Graph::new(vec![1; 8], &cables)?).unwrap();
-/// assert_eq!(product.factors, [(FactorKind::Full, 4), (FactorKind::Line, 2)]);
+/// assert_eq!(product.factors, [Factor::Full(4), Factor::Line(2)]);
 /// assert_eq!(product.coordinates[6], [2, 1]);
 /// // Without the cable between the switches 1 and 2.
 /// let fewer: Vec<(u32, u32)> = cables.iter().copied().filter(|&cable| cable != (1, 2)).collect();
@@ -49,8 +26,8 @@ impl FactorKind {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Product {
-    /// Kind and size of every factor, the one whose cables join the nearest numbers first.
-    pub factors: Vec<(FactorKind, u32)>,
+    /// The factors, the one whose cables join the nearest numbers first.
+    pub factors: Vec<Factor>,
     /// Of every switch, a number per factor: along a ring or line in its order.
     pub coordinates: Vec<Vec<u32>>,
     /// Coordinates without a switch.
@@ -86,17 +63,12 @@ impl Product {
 
     /// The first of so many switches are there.
     fn without(mut self, switches: usize, mut missing_cables: Vec<(u32, u32)>) -> Option<Self> {
-        let meshes = |&(kind, size): &(FactorKind, u32)| kind == FactorKind::Full && size > 3;
-        if !self.factors.iter().any(meshes) {
+        if !self.factors.iter().any(|factor| matches!(factor, Factor::Full(size) if *size > 3)) {
             return None;
         }
         self.missing_switches = self.coordinates.split_off(switches);
         // With more missing it could as well be something else.
-        let cables: usize = self
-            .factors
-            .iter()
-            .map(|&(kind, size)| kind.cables(size) * self.coordinates.len() / size as usize)
-            .sum();
+        let cables = cables_of(&self.factors, self.coordinates.len());
         if missing_cables.len() > 1.max(cables / 16) || 4 * self.missing_switches.len() > switches {
             return None;
         }
@@ -105,6 +77,16 @@ impl Product {
         self.missing_cables = missing_cables;
         Some(self)
     }
+}
+
+/// Cables of a product in which nothing is missing.
+fn cables_of(factors: &[Factor], switches: usize) -> usize {
+    let of = |factor: &Factor| match factor.size() as usize {
+        size if matches!(factor, Factor::Full(_)) => switches * (size - 1) / 2,
+        size if matches!(factor, Factor::Line(_)) => switches / size * (size - 1),
+        _ => switches,
+    };
+    factors.iter().map(of).sum()
 }
 
 /// Missing cables of rings and lines that are looked for: half as many ends as may be without one.
@@ -196,14 +178,12 @@ impl Net {
         let mut left = lacking.clone();
         let mut sets: Vec<Vec<u32>> = Vec::new();
         while let Some(start) = left.pop() {
-            let (mut set, mut head) = (vec![start], 0);
-            while let Some(&here) = set.get(head) {
-                head += 1;
+            let next = |here| {
                 let (near, far): (Vec<u32>, Vec<u32>) = left.iter().partition(|&&other| beside(here, other));
-                set.extend(near);
                 left = far;
-            }
-            sets.push(set);
+                near
+            };
+            sets.push(walk::met(start, next, |_, _| true));
         }
         for set in
             sets.into_iter().filter(|set| set.len() == usual && set.iter().all(|one| deficits[one] == 1))
@@ -257,28 +237,26 @@ impl Net {
     fn factorise(&self) -> Option<Product> {
         let edges = Edges::new(self);
         let classes = edges.classes(self)?;
-        let mut factors =
-            classes.iter().map(|class| Factor::new(self, &edges, class)).collect::<Option<Vec<Factor>>>()?;
-        join_squares(&mut factors);
-        let positions: usize = factors.iter().map(|factor| factor.size as usize).product();
+        let mut found =
+            classes.iter().map(|class| Found::new(self, &edges, class)).collect::<Option<Vec<Found>>>()?;
+        join_squares(&mut found);
+        let factors: Vec<Factor> = found.iter().map(|found| found.factor).collect();
+        let positions: usize = factors.iter().map(|factor| factor.size() as usize).product();
         if positions != self.around.len() {
             return None;
         }
         let coordinates: Vec<Vec<u32>> = (0..self.around.len())
-            .map(|switch| factors.iter().map(|factor| factor.place[switch]).collect())
+            .map(|switch| found.iter().map(|found| found.place[switch]).collect())
             .collect();
         // As many different places as switches, every cable along one factor, and as many as the factors have.
         let along = |&(a, b): &(u32, u32)| {
             let differ = coordinates[a as usize].iter().zip(&coordinates[b as usize]).filter(|(a, b)| a != b);
             differ.count() == 1
         };
-        let cables: usize = factors
-            .iter()
-            .map(|factor| factor.kind.cables(factor.size) * positions / factor.size as usize)
-            .sum();
         let distinct = coordinates.iter().collect::<BTreeSet<_>>().len() == positions;
-        (distinct && cables == edges.ends.len() && edges.ends.iter().all(along)).then(|| Product {
-            factors: factors.iter().map(|factor| (factor.kind, factor.size)).collect(),
+        let complete = cables_of(&factors, positions) == edges.ends.len();
+        (distinct && complete && edges.ends.iter().all(along)).then(|| Product {
+            factors,
             coordinates,
             missing_switches: Vec::new(),
             missing_cables: Vec::new(),
@@ -347,13 +325,12 @@ impl Edges {
 }
 
 /// A factor, and the place of every switch in it.
-struct Factor {
-    kind: FactorKind,
-    size: u32,
+struct Found {
+    factor: Factor,
     place: Vec<u32>,
 }
 
-impl Factor {
+impl Found {
     /// Switches that the cables of all other factors join have one place.
     fn new(net: &Net, edges: &Edges, class: &[u32]) -> Option<Self> {
         let mut own = vec![false; edges.ends.len()];
@@ -385,16 +362,16 @@ impl Factor {
         }
         let most = around.iter().map(BTreeSet::len).max()?;
         let least = around.iter().map(BTreeSet::len).min()?;
-        let kind = match (least, most) {
-            _ if size == 2 => FactorKind::Line,
-            (least, _) if size > 3 && least == size as usize - 1 => FactorKind::Full,
-            (2, 2) => FactorKind::Ring,
-            (1, 2) => FactorKind::Line,
+        let factor = match (least, most) {
+            _ if size == 2 => Factor::Line(size),
+            (least, _) if size > 3 && least == size as usize - 1 => Factor::Full(size),
+            (2, 2) => Factor::Ring(size),
+            (1, 2) => Factor::Line(size),
             _ => return None,
         };
-        if kind != FactorKind::Full {
+        if !matches!(factor, Factor::Full(_)) {
             // From switch 0, or the end of a line nearest to it in number, on.
-            let mut at = if kind == FactorKind::Ring {
+            let mut at = if matches!(factor, Factor::Ring(_)) {
                 0
             } else {
                 (0..size).find(|&n| around[n as usize].len() == 1)?
@@ -411,19 +388,19 @@ impl Factor {
             }
             place.iter_mut().for_each(|place| *place = walk[*place as usize]);
         }
-        Some(Self { kind, size, place })
+        Some(Self { factor, place })
     }
 }
 
 /// A line of two times another one is a ring of four.
-fn join_squares(factors: &mut Vec<Factor>) {
-    let short = |factor: &Factor| factor.kind == FactorKind::Line && factor.size == 2;
-    while factors.iter().filter(|factor| short(factor)).count() > 1 {
-        let Some(first) = factors.iter().position(short) else { return };
-        let Some(second) = factors.iter().rposition(short) else { return };
+fn join_squares(factors: &mut Vec<Found>) {
+    let short = |found: &Found| found.factor == Factor::Line(2);
+    while let (Some(first), Some(second)) = (factors.iter().position(short), factors.iter().rposition(short))
+        && first < second
+    {
         let second = factors.remove(second);
         let ring = &mut factors[first];
-        (ring.kind, ring.size) = (FactorKind::Ring, 4);
+        ring.factor = Factor::Ring(4);
         for (place, other) in ring.place.iter_mut().zip(&second.place) {
             // Around the square: (0, 0), (1, 0), (1, 1), (0, 1).
             *place = if *other == 0 { *place } else { 3 - *place };

@@ -1,15 +1,13 @@
 //! Who sends how much to whom.
 
-use thiserror::Error;
+use crate::fault::Fault;
 
 /// What is wrong with traffic.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DemandError {
     /// More rows than fit.
-    #[error("{0} pairs; at most {most} are placed", most = Demand::MAX_PAIRS)]
     Pairs(usize),
     /// A rank that is not there.
-    #[error("row {row} names rank {rank}; there are ranks 0 to {last}")]
     Rank {
         /// The row, from 0 on.
         row: usize,
@@ -19,8 +17,32 @@ pub enum DemandError {
         last: u32,
     },
     /// More units than sums can hold.
-    #[error("{0} units in all; at most {most}: divide all of them", most = Demand::MAX_UNITS)]
     Units(u64),
+}
+
+crate::fault::displays_fault!(DemandError);
+
+impl DemandError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Pairs(pairs) => Fault::at(
+                "traffic",
+                format!("{pairs} pairs"),
+                format!("at most {} are placed", Demand::MAX_PAIRS),
+            ),
+            Self::Rank { row, rank, last } => Fault::at(
+                "traffic",
+                format!("row {row} names rank {rank}"),
+                format!("there are ranks 0 to {last}"),
+            ),
+            Self::Units(units) => Fault::at(
+                "traffic",
+                format!("{units} units in all"),
+                format!("at most {}: divide all of them", Demand::MAX_UNITS),
+            ),
+        }
+    }
 }
 
 /// What one rank exchanges with another one.

@@ -36,20 +36,17 @@ pub use sssp::SsspCalls;
 pub use system::System;
 pub use table::{NO_ROUTE, Table};
 
-use crate::fabric::NodeId;
-use thiserror::Error;
+use crate::{fabric::NodeId, fault::Fault};
 
 /// Largest number of nodes for which tables are made.
 pub const MAX_TABLE_NODES: usize = 8192;
 
 /// Why there is no table.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableError {
     /// Too many nodes for a header of 32 bits per pair.
-    #[error("{0} nodes; routing tables are made for at most {MAX_TABLE_NODES}")]
     TooManyNodes(usize),
     /// A traffic matrix of the wrong size.
-    #[error("traffic has {given} entries; {needed} (nodes x nodes) are needed")]
     TrafficSize {
         /// Entries given.
         given: usize,
@@ -57,14 +54,8 @@ pub enum TableError {
         needed: usize,
     },
     /// Traffic too large to be summed exactly.
-    #[error(
-        "traffic is too large: the weights of all pairs times the longest way must stay below 2^63; scale them down"
-    )]
     TrafficRange,
     /// Pairs without a legal deadlock-free route.
-    #[error(
-        "{count} pairs have no legal deadlock-free route, the first from node {source_node} to node {destination}"
-    )]
     Unserved {
         /// Source of the first.
         source_node: NodeId,
@@ -76,8 +67,40 @@ pub enum TableError {
         pairs: Vec<(NodeId, NodeId)>,
     },
     /// Interrupted from outside.
-    #[error("interrupted")]
     Interrupted,
+}
+
+crate::fault::displays_fault!(TableError);
+
+impl TableError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::TooManyNodes(nodes) => Fault::at(
+                "topology",
+                format!("{nodes} nodes"),
+                format!("routing tables are made for at most {MAX_TABLE_NODES}"),
+            ),
+            Self::TrafficSize { given, needed } => Fault::of(
+                "traffic",
+                format!("has {given} entries"),
+                format!("{needed} (nodes x nodes) are needed"),
+            ),
+            Self::TrafficRange => Fault::of(
+                "traffic",
+                "is too large",
+                "the weights of all pairs times the longest route must stay below 2^63; scale them down",
+            ),
+            Self::Unserved { source_node, destination, count, .. } => Fault::somewhere(
+                format!(
+                    "{count} pairs have no legal deadlock-free route, the first from node {source_node} to node \
+                     {destination}"
+                ),
+                "",
+            ),
+            Self::Interrupted => Fault::somewhere("interrupted", ""),
+        }
+    }
 }
 
 /// Tells `keep_going` a part of the whole work: from `first` to `last` as this part is done.

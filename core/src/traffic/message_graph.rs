@@ -8,12 +8,11 @@ pub use goal::{GoalError, parse_goal};
 pub use progress::GraphProgress;
 
 use super::Routes;
-use crate::fabric::NodeId;
+use crate::{fabric::NodeId, fault::Fault};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     sync::Arc,
 };
-use thiserror::Error;
 
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,10 +245,9 @@ fn match_messages(ranks: &[Vec<Operation>], first: &[u32]) -> Result<Vec<u32>, G
 }
 
 /// What can be wrong with a message graph.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GraphError {
     /// Nodes do not fit the ranks.
-    #[error("{given} nodes given for {needed} ranks; every rank needs one")]
     Nodes {
         /// How many were given.
         given: usize,
@@ -257,13 +255,10 @@ pub enum GraphError {
         needed: usize,
     },
     /// Two ranks on one node.
-    #[error("node {0} holds two ranks; every rank needs a node of its own")]
     SharedNode(NodeId),
     /// A packet size out of range.
-    #[error("packets of {0} payload flits; it must be 1 to {max}", max = super::Packet::MAX_LENGTH)]
     PacketPayload(u32),
     /// A rank that does not exist.
-    #[error("operation {operation} of rank {rank} names rank {named}; there are {ranks} ranks")]
     Rank {
         /// Rank of the operation.
         rank: u32,
@@ -275,7 +270,6 @@ pub enum GraphError {
         ranks: u32,
     },
     /// An operation that does not exist.
-    #[error("operation {operation} of rank {rank} requires operation {named}, which does not exist")]
     Requires {
         /// Rank of the operation.
         rank: u32,
@@ -285,7 +279,6 @@ pub enum GraphError {
         named: u32,
     },
     /// Requirements in a circle.
-    #[error("operation {operation} of rank {rank} requires itself, directly or through others")]
     Cycle {
         /// Rank of the operation.
         rank: u32,
@@ -293,7 +286,6 @@ pub enum GraphError {
         operation: u32,
     },
     /// A message of two sizes.
-    #[error("rank {from} sends {sent} flits to rank {to} under tag {tag}, which receives {received}")]
     Size {
         /// Sending rank.
         from: u32,
@@ -307,7 +299,6 @@ pub enum GraphError {
         received: u64,
     },
     /// A send without receive.
-    #[error("rank {from} sends a message to rank {to} under tag {tag} that is never received")]
     NoReceive {
         /// Sending rank.
         from: u32,
@@ -317,7 +308,6 @@ pub enum GraphError {
         tag: u32,
     },
     /// A receive without send.
-    #[error("rank {to} waits for a message from rank {from} under tag {tag} that is never sent")]
     NoSend {
         /// Sending rank.
         from: u32,
@@ -327,9 +317,6 @@ pub enum GraphError {
         tag: u32,
     },
     /// Ranks that wait for each other.
-    #[error(
-        "{left} operations can never start; the first is operation {operation} of rank {rank}: its rank and others wait for each other's messages"
-    )]
     Stuck {
         /// Operations that are not complete.
         left: usize,
@@ -338,4 +325,65 @@ pub enum GraphError {
         /// Its index.
         operation: u32,
     },
+}
+
+crate::fault::displays_fault!(GraphError);
+
+impl GraphError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        let (problem, advice) = match self {
+            Self::Nodes { given, needed } => {
+                return Fault::at(
+                    "messages.nodes",
+                    format!("{given} nodes given for {needed} ranks"),
+                    "every rank needs one",
+                );
+            }
+            Self::SharedNode(node) => {
+                let problem = format!("node {node} holds two ranks");
+                return Fault::at("messages.nodes", problem, "every rank needs a node of its own");
+            }
+            Self::PacketPayload(given) => {
+                let advice = format!("it must be 1 to {}", super::Packet::MAX_LENGTH);
+                return Fault::of("messages.packet_payload", format!("is {given} flits"), advice);
+            }
+            Self::Rank { rank, operation, named, ranks } => (
+                format!("operation {operation} of rank {rank} names rank {named}"),
+                format!("there are {ranks} ranks"),
+            ),
+            Self::Requires { rank, operation, named } => (
+                format!(
+                    "operation {operation} of rank {rank} requires operation {named}, which does not exist"
+                ),
+                String::new(),
+            ),
+            Self::Cycle { rank, operation } => (
+                format!("operation {operation} of rank {rank} requires itself, directly or through others"),
+                String::new(),
+            ),
+            Self::Size { from, to, tag, sent, received } => (
+                format!(
+                    "rank {from} sends {sent} flits to rank {to} under tag {tag}, which receives {received}"
+                ),
+                String::new(),
+            ),
+            Self::NoReceive { from, to, tag } => (
+                format!("rank {from} sends a message to rank {to} under tag {tag} that is never received"),
+                String::new(),
+            ),
+            Self::NoSend { from, to, tag } => (
+                format!("rank {to} waits for a message from rank {from} under tag {tag} that is never sent"),
+                String::new(),
+            ),
+            Self::Stuck { left, rank, operation } => (
+                format!("{left} operations can never start"),
+                format!(
+                    "the first is operation {operation} of rank {rank}: its rank and others wait for each other's \
+                     messages"
+                ),
+            ),
+        };
+        Fault::somewhere(problem, advice)
+    }
 }

@@ -1,7 +1,6 @@
 //! One packet that a node has to send, and its limits.
 
-use crate::fabric::NodeId;
-use thiserror::Error;
+use crate::{fabric::NodeId, fault::Fault};
 
 /// One packet a node has to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +23,11 @@ impl Packet {
 }
 
 /// What can be wrong with a packet.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PacketError {
     /// No flits, or too many.
-    #[error("its length is {0} flits; lengths are 1 to {max}", max = Packet::MAX_LENGTH)]
     Length(u32),
     /// A node that does not exist.
-    #[error("destination {node} does not exist; nodes are 0 to {last}")]
     Destination {
         /// The node that was named.
         node: NodeId,
@@ -38,6 +35,28 @@ pub enum PacketError {
         last: NodeId,
     },
     /// A start time out of range.
-    #[error("it starts in cycle {0}; starts are up to {max}", max = Packet::MAX_START)]
     Start(u64),
+}
+
+crate::fault::displays_fault!(PacketError);
+
+impl PacketError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Length(flits) => Fault::of(
+                "length",
+                format!("is {flits} flits"),
+                format!("lengths are 1 to {}", Packet::MAX_LENGTH),
+            ),
+            Self::Destination { node, last } => {
+                Fault::of("destination", format!("{node} does not exist"), format!("nodes are 0 to {last}"))
+            }
+            Self::Start(cycle) => Fault::of(
+                "start",
+                format!("is cycle {cycle}"),
+                format!("starts are up to {}", Packet::MAX_START),
+            ),
+        }
+    }
 }

@@ -270,7 +270,9 @@ impl WorkloadError {
                 format!("one per packet ({needed}) is needed"),
             ),
             Self::Packet { source_node, number, what } => {
-                Fault::somewhere(format!("packet {number} of node {source_node}: {what}"), "")
+                let Fault { field, problem, advice, .. } = what.fault();
+                let problem = format!("packet {number} of node {source_node}: {field} {problem}");
+                Fault::somewhere(problem, advice)
             }
             Self::Rate(rate) => Fault::of(
                 "traffic.load",
@@ -286,7 +288,7 @@ impl WorkloadError {
                 format!("cycle {cycle} comes after cycle {before}"),
                 "cycles must not fall",
             ),
-            Self::Graph(error) => Fault::somewhere(error.to_string(), ""),
+            Self::Graph(error) => error.fault(),
         }
     }
 }

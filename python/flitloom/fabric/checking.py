@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import recognise
+from flitloom.fabric.recognition import grid_of
 from flitloom.fabric.tables import ForwardingTables, read_folder, read_tables
 from flitloom.notebook import fields_html
 
@@ -113,7 +113,7 @@ def judge(tables: ForwardingTables) -> SubnetReport:
     facts = _core.check_forwarding(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),
-        recognise(subnet).grid(),
+        grid_of(subnet),
         tables.roots,
         owners.tolist(),
         tables.following,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.fabric.failures import without
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import recognise
+from flitloom.fabric.recognition import grid_of
 from flitloom.fabric.tables import dump_in, read_forwarding
 
 
@@ -102,7 +102,7 @@ def critical_parts(
 ) -> list[Criticality]:
     """All single cables and switches, the worst first: by pairs cut off, then by the lower bound."""
     found = []
-    grid = recognise(subnet).grid()
+    grid = grid_of(subnet)
     parts = single_parts(subnet)
     for number, (name, switches, cables) in enumerate(parts):
         progress(number, len(parts))

@@ -23,8 +23,8 @@ def stand(found: Recognition) -> list[Point]:
         return _by_levels(found)
     places = [*found.coordinates, *found.missing_switches]
     count = max(len(places), len(found.subnet.switches))
-    # Members of a full mesh of the first dimension are beside each other.
-    order = sorted(range(count), key=lambda n: places[n][::-1] if places else (n,))
+    # Members of a full mesh of the first dimension, and of a group, are beside each other.
+    order = sorted(range(count), key=lambda n: places[n][::-1] if places else (*found.groups[n : n + 1], n))
     radius = max(count / (2 * math.pi), 1)
     turns = {node: 2 * math.pi * at / count for at, node in enumerate(order)}
     return [(radius * math.cos(turns[node]), radius * math.sin(turns[node])) for node in range(count)]

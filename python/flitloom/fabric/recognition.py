@@ -1,4 +1,4 @@
-"""What a fabric is: a torus, mesh, twisted torus, product with full meshes, fat tree, or just a graph."""
+"""What a fabric is: a torus, mesh, twisted torus, product with full meshes, fat tree, dragonfly or graph."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ class Recognition:
     Attributes
     ----------
     kind : str
-        ``torus``, ``mesh``, ``twisted``, ``product``, ``fat tree`` or ``graph``.
+        ``torus``, ``mesh``, ``twisted``, ``product``, ``fat tree``, ``dragonfly`` or ``graph``.
     sizes : tuple of int
-        Switches along every dimension, of a fat tree on every level from the leaves up; empty for a graph.
+        Switches along every dimension, of a fat tree on every level from the leaves up, of a dragonfly in
+        every group; empty for a graph.
     wraps : tuple of bool
         Whether each dimension closes to rings.
     closed : tuple of tuple of int
         Displacements that lead back to where they begin, and generate all that do: of a torus its sizes,
         dimension by dimension.
     coordinates : tuple of tuple of int
-        Of every switch; empty for a fat tree or a graph.
+        Of every switch; empty for a fat tree, a dragonfly or a graph.
     missing_switches : tuple
         Coordinates where no switch stands.
     missing_cables : tuple of (int, int)
@@ -48,6 +49,8 @@ class Recognition:
         Switches of a fat tree that have hosts, neighbours in the tree side by side.
     factors : tuple of str
         What every dimension of a product is, e.g. ``full8``, ``ring16``, ``line2``.
+    groups : tuple of int
+        The group of every switch of a dragonfly.
     """
 
     subnet: Subnet
@@ -63,6 +66,7 @@ class Recognition:
     levels: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
     factors: tuple[str, ...] = ()
+    groups: tuple[int, ...] = ()
 
     def grid(self) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
         """Sizes, closed ways and coordinates of a torus or mesh, for dimension order."""
@@ -91,6 +95,11 @@ class Recognition:
             return f"a graph of {count} switches and {len(self.subnet.cables)} cables"
         if self.kind == "fat tree":
             return self._describe_fat_tree()
+        if self.kind == "dragonfly":
+            least, most = min(self.sizes), max(self.sizes)
+            size = str(most) if least == most else f"{least} to {most}"
+            groups = f"{len(self.sizes)} groups of {size} switches"
+            return f"a dragonfly of {groups} and {len(self.subnet.cables)} cables"
         text = " x ".join(self.factors) or self._describe_grid()
         lost = [
             _count(len(self.missing_switches), "switch", "switches"),
@@ -165,7 +174,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition:
-    """Find the torus, mesh or product a subnet is, with coordinates, or the fat tree, with its levels.
+    """Find the torus, mesh or product a subnet is, with coordinates, the fat tree or the dragonfly.
 
     Parallel cables count once. Rings of four and meshes of 2x2 are the same graph; the fewest dimensions
     are reported unless `sizes` say otherwise. If the topology is ambiguous, the answer is ``graph``.
@@ -177,19 +186,25 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     >>> recognise(parse_fabric(ring)).describe()
     '6 torus'
     """
-    ends = subnet.cable_ends()
-    found: dict[str, Any] | None = _core.recognise(
-        len(subnet.switches), ends, None if sizes is None else list(sizes)
-    )
-    if found is None and sizes is not None:
+    if grid := _grid(subnet, sizes):
+        return grid
+    if sizes is not None:
         raise SpecError.at("--sizes", f"the fabric is no torus or mesh of {'x'.join(map(str, sizes))}")
+    return _fat_tree(subnet) or _product(subnet) or _dragonfly(subnet) or Recognition(subnet, "graph")
+
+
+def grid_of(subnet: Subnet) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
+    """Sizes, closed ways and coordinates of the torus or mesh that a subnet is, if it is one."""
+    found = _grid(subnet, None)
+    return None if found is None else found.grid()
+
+
+def _grid(subnet: Subnet, sizes: Sequence[int] | None) -> Recognition | None:
+    """The torus or mesh that a subnet is, if it is one."""
+    asked = None if sizes is None else list(sizes)
+    found: dict[str, Any] | None = _core.recognise(len(subnet.switches), subnet.cable_ends(), asked)
     if found is None:
-        tree = _core.recognise_fat_tree(subnet.hosts_per_switch(), ends)
-        if tree is None:
-            return _product(subnet) or Recognition(subnet, "graph")
-        levels, order = tree
-        sizes = tuple(map(levels.count, range(max(level for level in levels if level != _APART) + 1)))
-        return Recognition(subnet, "fat tree", sizes, levels=tuple(levels), order=tuple(order))
+        return None
     wraps = tuple(found["wraps"])
     kind = "twisted" if found["twisted"] else "torus" if any(wraps) else "mesh"
     by_ends: dict[tuple[int, int], list[int]] = {}
@@ -209,6 +224,16 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     )
 
 
+def _fat_tree(subnet: Subnet) -> Recognition | None:
+    """The fat tree that a subnet is, if it is one."""
+    tree = _core.recognise_fat_tree(subnet.hosts_per_switch(), subnet.cable_ends())
+    if tree is None:
+        return None
+    levels, order = tree
+    sizes = tuple(map(levels.count, range(max(level for level in levels if level != _APART) + 1)))
+    return Recognition(subnet, "fat tree", sizes, levels=tuple(levels), order=tuple(order))
+
+
 def _product(subnet: Subnet) -> Recognition | None:
     """The product of full meshes, rings and lines that a subnet is, if it is one."""
     found = _core.recognise_product(subnet.hosts_per_switch(), subnet.cable_ends())
@@ -223,4 +248,15 @@ def _product(subnet: Subnet) -> Recognition | None:
         tuple(map(tuple, found["missing_switches"])),
         tuple(found["missing_cables"]),
         factors=tuple(f"{kind}{size}" for kind, size in found["factors"]),
+    )
+
+
+def _dragonfly(subnet: Subnet) -> Recognition | None:
+    """The dragonfly that a subnet is, if it is one."""
+    groups = _core.recognise_groups(subnet.hosts_per_switch(), subnet.cable_ends())
+    if groups is None:
+        return None
+    counts = Counter(groups)
+    return Recognition(
+        subnet, "dragonfly", tuple(counts[group] for group in sorted(counts)), groups=tuple(groups)
     )

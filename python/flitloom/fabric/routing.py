@@ -28,11 +28,8 @@ from flitloom.spec.base import require_whole
 
 #: Methods of tables by destination; the first that suits a fabric is the default.
 FORWARDING_METHODS: tuple[str, ...] = _core.LISTS["forwarding_methods"]
-#: What a fabric has to be for a method, and how such fabrics are called.
-_SUITS = {
-    "ftree": ("fat tree", "fat trees"),
-    "dor": ("product", "products of full meshes, rings and lines (tori have it in balanced)"),
-}
+#: The kind of fabric that each is for.
+_KINDS = dict(zip(FORWARDING_METHODS, _core.LISTS["forwarding_kinds"], strict=True))
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005
 #: Largest loads up to so many times those of another method are taken for what else the method is good for.
@@ -80,7 +77,7 @@ class SubnetTables:
     report : SubnetReport
         The independent check of it all.
     method : str
-        ``ftree``, ``dor`` or ``balanced``; repairs of old tables are ``repair``.
+        ``ftree``, ``dor``, ``dragonfly`` or ``balanced``; repairs of old tables are ``repair``.
     shifts : tuple or None
         Of a fat tree: pairs on the fullest channel of shift permutations, their mean over shifts, the worst,
         and how many shifts were looked at. In a shift every host sends to the one a fixed number further on,
@@ -336,8 +333,8 @@ def route_subnet(
         Weight of every pair of hosts instead, by source and destination; loads and the bound are sums of
         weights.
     method : str, optional
-        ``ftree`` (d-mod-k) for fat trees, the default there; then only entries of channels above the bound
-        are changed. ``dor`` (dimension order) for products, the default there. ``balanced`` for any fabric.
+        ``ftree`` (d-mod-k) for fat trees, ``dor`` (dimension order) for products, ``dragonfly`` (over one
+        cable between groups), the defaults there, or ``balanced``.
 
     Examples
     --------
@@ -390,11 +387,11 @@ class _Routing:
         self.recognition = recognise(self.subnet, sizes)
         self.mode, self.effort, self.reversible, self.seed = mode, effort, reversible, seed
         self.method = method
-        suits, fabrics = _SUITS.get(method or "", (self.recognition.kind, ""))
-        if self.recognition.kind != suits:
+        suits = "any" if method is None else _KINDS[method]
+        if suits not in ("any", self.recognition.kind):
             raise SpecError.at(
                 "--method",
-                f"{method} is for {fabrics}; this is {self.recognition.describe()}",
+                f"{method} is for fabrics of kind {suits}; this is {self.recognition.describe()}",
                 "leave it out",
             )
         self.lanes, self.spare_lanes = lanes

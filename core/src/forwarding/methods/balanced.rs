@@ -5,6 +5,7 @@ use super::{DimensionOrder, Forwarding, Graph, Method, Start};
 
 pub(super) const METHOD: Method = Method {
     name: "balanced",
+    kind: "any",
     about: "all pairs of hosts evenly on any fabric: dimension order or shortest routes, balanced",
     start: |graph, order, roots| Some(begin(graph, order, roots)),
 };

@@ -2,12 +2,13 @@
 //! In a product in which nothing is missing it carries all pairs evenly, and full meshes and lines need one lane.
 
 use super::{DimensionOrder, Forwarding, Graph, Method, Start};
-use crate::fabric::{FactorKind, Product};
+use crate::fabric::{Factor, Product};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
 pub(super) const METHOD: Method = Method {
     name: "dor",
+    kind: "product",
     about: "all pairs on products of full meshes, rings and lines: dimension order",
     start,
 };
@@ -44,24 +45,17 @@ fn start(graph: &Graph, order: Option<&DimensionOrder>, roots: &[u32]) -> Option
 /// Where dimension order goes next: along the first factor in which the places differ.
 fn hop(product: &Product, here: &[u32], there: &[u32]) -> Vec<u32> {
     let mut next = here.to_vec();
-    let differing = (0..here.len()).find(|&factor| here[factor] != there[factor]);
-    if let Some(factor) = differing {
-        let (kind, size) = product.factors[factor];
+    if let Some(factor) = (0..here.len()).find(|&factor| here[factor] != there[factor]) {
         let (from, to) = (here[factor], there[factor]);
-        next[factor] = match kind {
-            FactorKind::Full => to,
-            FactorKind::Line => {
-                if to > from {
-                    from + 1
-                } else {
-                    from - 1
-                }
-            }
-            FactorKind::Ring => {
+        next[factor] = match product.factors[factor] {
+            Factor::Full(_) => to,
+            Factor::Line(_) if to > from => from + 1,
+            Factor::Line(_) => from - 1,
+            Factor::Ring(size) => {
                 let ahead = (to + size - from) % size;
                 // Half the switches go either way to the one opposite.
                 let forwards = 2 * ahead < size || 2 * ahead == size && from % 2 == 0;
-                if forwards { (from + 1) % size } else { (from + size - 1) % size }
+                (from + if forwards { 1 } else { size - 1 }) % size
             }
         };
     }

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 pub(super) const METHOD: Method = Method {
     name: "ftree",
+    kind: "fat tree",
     about: "shift permutations and all pairs on fat trees: the number of the destination chooses the way up (d-mod-k)",
     start,
 };

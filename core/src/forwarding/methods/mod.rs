@@ -2,6 +2,7 @@
 
 mod balanced;
 mod dor;
+mod dragonfly;
 mod ftree;
 
 use super::{DimensionOrder, Forwarding};
@@ -21,6 +22,8 @@ pub struct Start {
 pub struct Method {
     /// What users call it.
     pub name: &'static str,
+    /// The kind of fabric that it is for, as recognition calls it, or `any`.
+    pub kind: &'static str,
     /// What it is good for, in a line.
     pub about: &'static str,
     /// Tables for the switches that destinations hang off, if the fabric is one for this method.
@@ -28,7 +31,7 @@ pub struct Method {
 }
 
 /// All methods; the first that suits a fabric is the default.
-pub static METHODS: &[&Method] = &[&ftree::METHOD, &dor::METHOD, &balanced::METHOD];
+pub static METHODS: &[&Method] = &[&ftree::METHOD, &dor::METHOD, &dragonfly::METHOD, &balanced::METHOD];
 
 /// Tables of the named method, or of the first that suits the fabric, and which that is.
 ///

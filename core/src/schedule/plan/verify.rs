@@ -1,19 +1,18 @@
 use super::{PlannedPacket, RouteChoice, routes::Path};
-use crate::fabric::{Fabric, LinkId, NodeId};
+use crate::{
+    fabric::{Fabric, LinkId, NodeId},
+    fault::Fault,
+};
 use std::collections::BTreeMap;
-use thiserror::Error;
 
 /// What is wrong with a plan; packets are named by their index.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanError {
     /// A node that does not exist or has failed.
-    #[error("packets[{0}]: node {1} does not exist or has failed")]
     Node(usize, NodeId),
     /// No flits.
-    #[error("packets[{0}].length is 0; a packet has at least its header")]
     Length(usize),
     /// A link that does not exist or does not continue the route.
-    #[error("packets[{packet}].route: hop {hop} does not lead on from node {node} over a working link")]
     Route {
         /// The packet.
         packet: usize,
@@ -23,7 +22,6 @@ pub enum PlanError {
         node: NodeId,
     },
     /// A route that ends elsewhere.
-    #[error("packets[{packet}].route ends at node {end}, not at its destination {destination}")]
     End {
         /// The packet.
         packet: usize,
@@ -33,7 +31,6 @@ pub enum PlanError {
         destination: NodeId,
     },
     /// Two packets at once.
-    #[error("packets {first} and {second} both hold {place} in cycle {cycle}")]
     Conflict {
         /// One packet.
         first: usize,
@@ -44,6 +41,34 @@ pub enum PlanError {
         /// First cycle they share.
         cycle: u64,
     },
+}
+
+crate::fault::displays_fault!(PlanError);
+
+impl PlanError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        let (index, rest, problem) = match self {
+            Self::Node(index, node) => (index, "", format!("node {node} does not exist or has failed")),
+            Self::Length(index) => {
+                let advice = "a packet has at least its header";
+                let field = format!("packets[{index}].length");
+                return Fault { goes_on: true, ..Fault::at(field, "is 0", advice) };
+            }
+            Self::Route { packet, hop, node } => {
+                (packet, ".route", format!("hop {hop} does not lead on from node {node} over a working link"))
+            }
+            Self::End { packet, end, destination } => {
+                let problem = format!("ends at node {end}, not at its destination {destination}");
+                return Fault { goes_on: true, ..Fault::at(format!("packets[{packet}].route"), problem, "") };
+            }
+            Self::Conflict { first, second, place, cycle } => {
+                let problem = format!("packets {first} and {second} both hold {place} in cycle {cycle}");
+                return Fault::somewhere(problem, "");
+            }
+        };
+        Fault::at(format!("packets[{index}]{rest}"), problem, "")
+    }
 }
 
 /// Follows the route of packet `index` link by link.

@@ -11,8 +11,10 @@ pub use placement::{Placement, duration_of};
 pub use quotient::Quotient;
 pub use routes::{Path, RouteChoice};
 
-use crate::fabric::{Fabric, LinkId, NodeId};
-use thiserror::Error;
+use crate::{
+    fabric::{Fabric, LinkId, NodeId},
+    fault::Fault,
+};
 
 /// How the slices of one message follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -29,10 +31,9 @@ pub enum Slicing {
 }
 
 /// What can be wrong with a scheduling problem.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScheduleError {
     /// A node that does not exist.
-    #[error("packet {packet}: node {node} does not exist; nodes are 0 to {last}")]
     Node {
         /// Index of the demand.
         packet: usize,
@@ -42,7 +43,6 @@ pub enum ScheduleError {
         last: NodeId,
     },
     /// No route that works.
-    #[error("packet {packet} from node {source_node} to node {destination} has no working route")]
     Unreachable {
         /// Index of the demand.
         packet: usize,
@@ -52,10 +52,6 @@ pub enum ScheduleError {
         destination: NodeId,
     },
     /// A packet without flits or slices, or a far too long one.
-    #[error(
-        "packet {packet}: {slices} slices of {length} flits; at least one slice of one flit, at most {max} flits in all",
-        max = Demand::MAX_LENGTH
-    )]
     Length {
         /// Index of the demand.
         packet: usize,
@@ -65,9 +61,6 @@ pub enum ScheduleError {
         length: u32,
     },
     /// Slices that overlap.
-    #[error(
-        "the interval is {interval} cycles, shorter than a slice of {length} flits; slices would overlap"
-    )]
     Interval {
         /// The interval.
         interval: u32,
@@ -75,10 +68,8 @@ pub enum ScheduleError {
         length: u32,
     },
     /// Too much to schedule.
-    #[error("{0} flits have to be sent in all; at most {max} can be scheduled", max = Problem::MAX_FLITS)]
     TooMuch(u64),
     /// A start, or all slices of a message at their interval, beyond what is counted in cycles.
-    #[error("a message would last {cycles} cycles; at most {most} can be scheduled")]
     TooLate {
         /// Cycles it would last.
         cycles: u64,
@@ -86,16 +77,8 @@ pub enum ScheduleError {
         most: u32,
     },
     /// Too many links and ports.
-    #[error(
-        "the packets may hold links and ports {0} times in all; at most {max} can be scheduled",
-        max = Problem::MAX_USES
-    )]
     TooManyUses(u64),
     /// Too much to search.
-    #[error(
-        "{packets} packets have some {starts} possible starts; at most {max} are searched, so take method greedy",
-        max = Problem::MAX_STARTS
-    )]
     TooManyStarts {
         /// Packets, or messages of slices at one interval.
         packets: usize,
@@ -103,8 +86,49 @@ pub enum ScheduleError {
         starts: u64,
     },
     /// Nothing to schedule.
-    #[error("there is no packet to schedule")]
     Empty,
+}
+
+crate::fault::displays_fault!(ScheduleError);
+
+impl ScheduleError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        let (problem, advice) = match self {
+            Self::Node { packet, node, last } => {
+                (format!("packet {packet}: node {node} does not exist"), format!("nodes are 0 to {last}"))
+            }
+            Self::Unreachable { packet, source_node, destination } => (
+                format!("packet {packet} from node {source_node} to node {destination} has no working route"),
+                String::new(),
+            ),
+            Self::Length { packet, slices, length } => (
+                format!("packet {packet}: {slices} slices of {length} flits"),
+                format!("at least one slice of one flit, at most {} flits in all", Demand::MAX_LENGTH),
+            ),
+            Self::Interval { interval, length } => (
+                format!("the interval is {interval} cycles, shorter than a slice of {length} flits"),
+                "slices would overlap".into(),
+            ),
+            Self::TooMuch(flits) => (
+                format!("{flits} flits have to be sent in all"),
+                format!("at most {} can be scheduled", Problem::MAX_FLITS),
+            ),
+            Self::TooLate { cycles, most } => {
+                (format!("a message would last {cycles} cycles"), format!("at most {most} can be scheduled"))
+            }
+            Self::TooManyUses(uses) => (
+                format!("the packets may hold links and ports {uses} times in all"),
+                format!("at most {} can be scheduled", Problem::MAX_USES),
+            ),
+            Self::TooManyStarts { packets, starts } => (
+                format!("{packets} packets have some {starts} possible starts"),
+                format!("at most {} are searched, so take method greedy", Problem::MAX_STARTS),
+            ),
+            Self::Empty => ("there is no packet to schedule".into(), String::new()),
+        };
+        Fault::somewhere(problem, advice)
+    }
 }
 
 /// That a job holds `resource` during `[start + offset, start + offset + length)`.

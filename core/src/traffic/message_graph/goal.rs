@@ -1,6 +1,6 @@
 use super::{Operation, OperationKind};
+use crate::fault::Fault;
 use std::collections::HashMap;
-use thiserror::Error;
 
 /// Largest number of ranks a text may declare.
 const MAX_RANKS: u32 = 1 << 20;
@@ -150,8 +150,7 @@ fn tag(attributes: &[&str]) -> Option<u32> {
 }
 
 /// A line that is not GOAL.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("line {line}: {found}: expected {expected}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoalError {
     /// Its number, from 1.
     pub line: usize,
@@ -159,6 +158,15 @@ pub struct GoalError {
     pub found: String,
     /// What would be right.
     pub expected: &'static str,
+}
+
+crate::fault::displays_fault!(GoalError);
+
+impl GoalError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        Fault::at(format!("line {}", self.line), self.found.clone(), format!("expected {}", self.expected))
+    }
 }
 
 #[cfg(test)]
@@ -169,10 +177,10 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         let error = |text: &str| parse_goal(text, 16, 1).unwrap_err().to_string();
-        assert_eq!(error(""), "line 0: the end of the text: expected num_ranks N as the first line");
+        assert_eq!(error(""), "line 0: the end of the text; expected num_ranks N as the first line");
         assert_eq!(
             error("num_ranks 1\nrank 0 {\nsend 8 to 0\n}"),
-            "line 3: send 8 to 0: expected send SIZEb to RANK tag TAG"
+            "line 3: send 8 to 0; expected send SIZEb to RANK tag TAG"
         );
         assert!(error("num_ranks 1\nrank 1 {").contains("line 2"));
         assert!(error("num_ranks 1\nrank 0 {\nl1: calc 5").contains("} at the end of the last rank"));

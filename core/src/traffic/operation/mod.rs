@@ -5,26 +5,44 @@ pub use group::Group;
 use super::Demand;
 use crate::{
     fabric::{NodeId, Shape},
+    fault::Fault,
     names::UnknownName,
 };
 use std::str::FromStr;
-use thiserror::Error;
 
 /// What can be wrong with an operation.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationError {
     /// A root that does not take part.
-    #[error("node {0} does not take part, so it cannot broadcast")]
     Root(NodeId),
     /// A message that is too long.
-    #[error(
-        "a message would have {0} flits of payload; at least 1 and at most {max} are possible, so take a smaller payload",
-        max = Demand::MAX_LENGTH - 1
-    )]
     Message(u64),
     /// Too many messages.
-    #[error("{0} messages; at most {max} can be scheduled", max = CollectiveOperation::MAX_MESSAGES)]
     TooManyMessages(u64),
+}
+
+crate::fault::displays_fault!(OperationError);
+
+impl OperationError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Root(node) => Fault::at(
+                "operation.root",
+                format!("node {node} does not take part, so it cannot broadcast"),
+                "",
+            ),
+            Self::Message(flits) => Fault::at(
+                "operation.payload",
+                format!("a message would have {flits} flits of payload"),
+                format!("at least 1 and at most {} are possible", Demand::MAX_LENGTH - 1),
+            ),
+            Self::TooManyMessages(messages) => Fault::somewhere(
+                format!("{messages} messages"),
+                format!("at most {} can be scheduled", CollectiveOperation::MAX_MESSAGES),
+            ),
+        }
+    }
 }
 
 /// A collective operation over a group of nodes, as phases of messages.
