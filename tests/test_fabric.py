@@ -690,6 +690,44 @@ def test_identifiers_are_made_up_aloud_and_the_same_by_route_and_check(tmp_path,
     assert "made-up" in err
 
 
+TREE = """\
+- topology: {name}
+  cluster_default: {default}
+  tree:
+    switches:
+    - switch: top
+      children: s[0-1]
+    - switch: s0
+      nodes: {name}[0-3]
+    - switch: s1
+      nodes: {name}[4-7]
+"""
+BLOCKS = """\
+- topology: racks
+  cluster_default: true
+  block:
+    block_sizes:
+    - 4
+    blocks:
+    - block: b0
+      nodes: n[0-3]
+- topology: wire
+  flat: true
+"""
+
+
+def test_of_several_topologies_of_slurm_the_tree_is_read():
+    alone = parse_fabric(TREE.format(name="n", default="false") + BLOCKS)
+    assert (len(alone.switches), len(alone.hosts)) == (3, 8)
+    assert alone.remarks == ("of the topologies of the file, n is read",)
+    both = TREE.format(name="a", default="false") + BLOCKS.replace("true", "false", 1)
+    assert parse_fabric(both + TREE.format(name="b", default="true")).hosts[0].name == "b0"
+    with pytest.raises(SpecError, match="has the trees a, c; mark one with cluster_default: true"):
+        parse_fabric(both + TREE.format(name="c", default="no"))
+    with pytest.raises(SpecError, match="blocks say nothing about cables"):
+        parse_fabric(BLOCKS)
+
+
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     st.integers(0, 4),

@@ -6,6 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from flitloom.errors import SpecError
 from flitloom.fabric.hostlist import expand
@@ -119,24 +120,58 @@ def parse_slurm(text: str, source: str) -> Subnet:
     return assembly.finish()
 
 
+_SLURM_KEY = re.compile(r"(?:-\s*+)?(topology|cluster_default|switch|children|nodes|block)\s*+:(.+)$")
+
+
+@dataclass
+class _Described:
+    """A topology of Slurm's topology.yaml: lines of a tree as topology.conf has them."""
+
+    name: str
+    rows: list[str] = field(default_factory=list)
+    blocks: bool = False
+    default: bool = False
+
+
 def parse_slurm_yaml(text: str, source: str) -> Subnet:
-    """Read a tree of Slurm's topology.yaml: ``switch``, ``children`` and ``nodes``."""
-    rows, name = [], ""
+    """Read a tree of Slurm's topology.yaml: ``switch``, ``children`` and ``nodes``.
+
+    Of several topologies it is the only tree, or the one with ``cluster_default: true``.
+    """
+    described, switch = [_Described("")], ""
     for number, line in enumerate(text_lines(text, source), start=1):
-        match = re.match(r"(?:-\s*+)?(switch|children|nodes|block)\s*+:(.+)$", line.strip())
+        match = _SLURM_KEY.match(line.strip())
         value = "" if match is None else match[2].partition("#")[0].strip().strip("\"'")
         if match is None or not value:
             continue
-        if match[1] == "block":
-            raise SpecError(f"{source}, line {number}: blocks say nothing about cables; a tree is needed")
-        if match[1] == "switch":
-            name = value
-            rows.append(f"SwitchName={name}")
-        elif not name:
-            raise SpecError(f"{source}, line {number}: {match[1]} before the first switch")
-        else:
-            rows.append(f"SwitchName={name} {'Switches' if match[1] == 'children' else 'Nodes'}={value}")
-    return parse_slurm("\n".join(rows), source)
+        key, last = match[1], described[-1]
+        if key == "topology":
+            described.append(_Described(value))
+            switch = ""
+        elif key == "cluster_default":
+            last.default = value.lower() in ("true", "yes", "on")
+        elif key == "block":
+            last.blocks = True
+        elif key == "switch":
+            switch = value
+            last.rows.append(f"SwitchName={switch}")
+        elif switch:
+            last.rows.append(f"SwitchName={switch} {'Switches' if key == 'children' else 'Nodes'}={value}")
+        elif not last.blocks:
+            raise SpecError(f"{source}, line {number}: {key} before the first switch")
+    trees = [one for one in described if one.rows]
+    if not trees:
+        raise SpecError(f"{source}: blocks say nothing about cables; a tree is needed")
+    if len(trees) > 1:
+        names = ", ".join(one.name for one in trees)
+        trees = [one for one in trees if one.default]
+        if len(trees) != 1:
+            raise SpecError(f"{source}: has the trees {names}; mark one with cluster_default: true")
+    subnet = parse_slurm("\n".join(trees[0].rows), source)
+    if len(described) > 2:
+        remark = f"of the topologies of the file, {trees[0].name} is read"
+        subnet = replace(subnet, remarks=(*subnet.remarks, remark))
+    return subnet
 
 
 #: What the columns of a cable's ends may be called.
