@@ -61,7 +61,7 @@ def test_verdicts_name_router_and_bound(capsys):
     curve = ["load", "curve", "--torus", "4x4", "--pattern", "rand", "--measure", "500"]
     assert run([*curve, "--rates", "0.1,0.95", "--routing", "valiant", "--refine", "0"]) == 0
     verdict, beside = capsys.readouterr().out.splitlines()[-2:]
-    assert verdict == "4x4 saturates between 0.1 and 0.95 flits/node/cycle"
+    assert verdict == "4x4 torus saturates between 0.1 and 0.95 flits/node/cycle"
     assert beside.startswith("  valiant, wormhole, 6 channels of 4 flits: half a packet; bound 0.")
     assert beside.endswith("(links under Valiant's routing)")
     assert run([*curve, "--rates", "0.1", "--throttle", "pt", "--buffer", "16"]) == 0
@@ -136,7 +136,7 @@ def test_closed_sources_have_no_saturation(capsys):
     rows = json.loads(capsys.readouterr().out)
     assert run(["load", "curve", *closed, "--rates", "0.2,0.9", "--measure", "500"]) == 0
     most = max(rows, key=lambda row: row["accepted"])
-    verdict = f"4x4 accepts most at a rate of {most['rate']:g}: {most['accepted']:.4g} flits/node/cycle"
+    verdict = f"4x4 torus accepts most at a rate of {most['rate']:g}: {most['accepted']:.4g} flits/node/cycle"
     assert capsys.readouterr().out.splitlines()[-2] == verdict
     assert run(["load", "ramp", *closed, "--rates", "0.1:0.9", "--cycles", "20000", "--json"]) == 0
     row = json.loads(capsys.readouterr().out)[0]
@@ -192,7 +192,7 @@ def test_the_saturation_of_all_throttles_is_a_table_and_a_sentence(capsys):
     assert run([*ask, "--throttle", "none,pace:256"]) == 0
     lost = round(100 * (1 - pace["saturation"] / none["saturation"]))
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"Compared with none: pace:256 accepts {lost} % less."
+    assert last == f"Compared with throttle none: throttle pace:256 accepts {lost} % less."
     assert run([*ask, "--routing", "all", "--json"]) == 0
     assert [row["routing"] for row in json.loads(capsys.readouterr().out)] == [*fl._core.LISTS["routings"]]
     assert run([*ask, "--within", "0"]) == 2
@@ -271,3 +271,66 @@ def test_a_saturation_below_the_least_load_of_a_search_is_still_measured() -> No
     assert row["points"] == 1
     assert 0 < row["bound"] < 1e-4
     assert (row["below"] or 0) < row["above"] <= 1.06 * row["bound"]
+
+
+def test_cases_are_called_so_that_a_sentence_says_what_they_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    curve = "load curve --torus 4x4 --pattern torn --rates 0.1,0.95 --measure 200 --refine 0"
+    assert run([*curve.split(), "--buffer", "4,16", "--throttle", "none,pt", "-o", "curve.csv"]) == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "saturates between" in line]
+    names = [f"throttle {throttle}, buffer {buffer}" for throttle in ("none", "pt") for buffer in (4, 16)]
+    assert told == [f"{name} saturates between 0.1 and 0.95 flits/node/cycle" for name in names]
+
+
+def test_a_network_without_sizes_is_named(capsys):
+    loads = ["--pattern", "rand", "--rates", "0.05", "--measure", "200", "--refine", "0", "--json"]
+    assert run(["load", "curve", "--network", "fattree(4)", *loads]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert row["network"] == "fattree(4) with 16 hosts"
+    assert run(["load", "curve", "--torus", "4x4", *loads]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert "network" not in row
+    assert row["torus"] == "4x4"
+
+
+def test_what_a_search_cannot_tell_apart_is_as_much():
+    rows = [
+        {"tables": name, "saturation": (low + high) / 2, "outcome": "measured", "below": low, "above": high}
+        for name, low, high in (("a", 0.39, 0.43), ("b", 0.4, 0.44), ("c", 0.43, 0.47), ("d", 0.2, 0.22))
+    ]
+    assert fl.load.compared(rows, ["tables"]) == (
+        "Compared with a: b accepts as much, to the precision of the search; c accepts 10 % more; d accepts "
+        "49 % less."
+    )
+
+
+def test_a_rate_above_the_bound_that_booksim_calls_stable_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mesh.cfg").write_text(
+        "topology = mesh; k = 8; n = 2; routing_function = dor; num_vcs = 8; traffic = transpose;\n"
+        "packet_size = 4; injection_rate_uses_flits = 1; sample_period = 500;\n"
+    )
+    assert run(["load", "curve", "mesh.cfg", "--rates", "0.1,0.15", "--refine", "0"]) == 0
+    *_, bound, told = capsys.readouterr().out.splitlines()
+    assert bound == "the fullest link allows an injection_rate of at most 0.1429"
+    assert told.startswith("0.15 is above that: BookSim2 calls it stable")
+    assert run(["load", "curve", "mesh.cfg", "--rates", "0.05,0.1", "--refine", "0"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == bound
+
+
+def test_a_curve_in_a_table_ends_with_its_arrow_where_it_saturates(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = ["torus,pattern,rate,saturated,latency", "8x8,bcmp,0.1,False,14", "8x8,bcmp,0.2,True,"]
+    (tmp_path / "curve.csv").write_text("\n".join(rows) + "\n")
+    drawn = []
+    from flitloom.plots import curves
+
+    draw = curves.plot_curves
+    monkeypatch.setattr(curves, "plot_curves", lambda *given, **named: drawn.append(draw(*given, **named)))
+    assert run(["plot", "curve.csv", "--x", "rate", "--y", "latency"]) == 0
+    [axes] = drawn
+    [arrow] = [text for text in axes.texts if text.arrow_patch is not None]
+    assert arrow.xy == (0.2, 1.0)
+    assert axes.get_xlim()[1] > 0.2
+    assert (axes.get_xlabel(), axes.get_title()) == ("rate (flits/node/cycle)", "8x8 torus, bcmp")
+    capsys.readouterr()

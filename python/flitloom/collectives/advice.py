@@ -337,16 +337,17 @@ def compare(topology: AnyNetwork, twist: bool = False) -> list[dict[str, object]
     return rows
 
 
-def in_words(row: dict[str, object]) -> str:
-    """What a row of `compare` means.
+def in_words(row: dict[str, object], failed: bool, twist: bool) -> str:
+    """What a row of `compare` means for a network with failed parts or a twist.
 
-    >>> in_words({"operation": "all-gather", "steps": 21, "without": 16})
-    'an all-gather takes 31 % longer than on the healthy network, without a twist'
-    >>> in_words({"operation": "all-to-all", "steps": 74, "without": 128})
-    'an all-to-all is 1.73 times as fast as on the healthy network, without a twist'
+    >>> in_words({"operation": "all-gather", "steps": 21, "without": 16}, failed=True, twist=False)
+    'an all-gather takes 31 % longer than on the healthy network'
+    >>> in_words({"operation": "all-to-all", "steps": 74, "without": 128}, failed=False, twist=True)
+    'an all-to-all is 1.73 times as fast as on the network without a twist'
     """
     steps, without = int(str(row["steps"])), int(str(row["without"]))
-    where = "on the healthy network, without a twist"
+    where = "on the healthy network" if failed else "on the network"
+    where += " without a twist" if twist else ""
     if steps == without:
         return f"an {row['operation']} takes as long as {where}"
     if steps < without:

@@ -52,8 +52,18 @@ def command(
     rows = _read(file)
     from flitloom.plots.curves import plot_curves
 
-    plot_curves(rows, x, y, by or [], title=title, path=picture)
+    plot_curves(rows, x, y, by or [], title=title or _common(rows, by or []), path=picture)
     say(f"wrote {picture}")
+
+
+def _common(rows: list[dict[str, Any]], by: list[str]) -> str:
+    """A title: what all rows of a file of ``flitloom load`` have in common."""
+    from flitloom.load.cases import FIELDS, told
+
+    names = [name for name in ("tables", "network", *FIELDS) if name in rows[0] and name not in by]
+    return ", ".join(
+        told(name, rows[0][name]) for name in names if len({str(row[name]) for row in rows}) == 1
+    )
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ Examples
 
 from flitloom.load.bounds import bound_text, ideal_loads, router_text
 from flitloom.load.bursts import run_bursts
-from flitloom.load.cases import Case, make_cases, room_needed
+from flitloom.load.cases import Case, make_cases, room_needed, told
 from flitloom.load.curves import curve_rows, run_curve, verdict
 from flitloom.load.responses import (
     Response,
@@ -52,5 +52,6 @@ __all__ = [
     "run_step",
     "saturation",
     "step",
+    "told",
     "verdict",
 ]

@@ -47,6 +47,25 @@ ROOMY = 16
 ADAPTIVE = ("sa", "cl", "ma")
 
 
+#: Labels whose values do not say what they are of.
+UNNAMED = ("buffer", "channels", "length", "throttle", "rate", "packets")
+
+
+def told(name: str, value: object) -> str:
+    """The value of a label as sentences, titles and legends say it.
+
+    Examples
+    --------
+    >>> told("torus", "8x8"), told("buffer", "4"), told("throttle", "none"), told("routing", "ma")
+    ('8x8 torus', 'buffer 4', 'throttle none', 'ma')
+    """
+    if name in ("torus", "mesh"):
+        return f"{value} {name}"
+    if name in UNNAMED:
+        return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+    return str(value)
+
+
 @dataclass(frozen=True)
 class Case:
     """One of several things that are compared under load.
@@ -95,7 +114,7 @@ class Case:
     @property
     def name(self) -> str:
         """Its labels as text."""
-        return ", ".join(self.labels.values())
+        return ", ".join(told(*label) for label in self.labels.items())
 
 
 @lru_cache(maxsize=16)
@@ -141,9 +160,9 @@ def make_cases(
     if tables:
         cases = []
         for file in tables:
-            named = {"tables": file.name} if len(tables) > 1 or not values else {}
-            made = make_cases(_on_tables(fields, values, file), values, folder)
-            cases += [replace(case, labels={**named, **case.labels}, tables=file) for case in made]
+            for case in make_cases(_on_tables(fields, values, file), values, folder):
+                plain = {name: value for name, value in case.labels.items() if name != "network"}
+                cases.append(replace(case, labels={"tables": file.name, **plain}, tables=file))
         return cases
     cases = []
     for combination in itertools.product(*values.values()):
@@ -160,8 +179,20 @@ def make_cases(
             # Its fields belong to no other pattern of the list.
             for name in ("hotspot_fraction", "hotspot_target"):
                 own["traffic"].pop(name, None)
-        cases.append(Case(labels, own, folder))
+        cases.append(Case({**_network(labels, own, folder), **labels}, own, folder))
     return cases
+
+
+def _network(labels: Mapping[str, str], fields: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """A label that says which network it is, where no other does."""
+    if {"torus", "mesh"} & set(labels):
+        return {}
+    try:
+        load = Case(labels, fields, folder).experiment(kind="load", rate=1.0, cycles=1)
+    except SpecError:
+        # What is wrong with it is told by what runs it.
+        return {}
+    return {"network": str(load.topology)}
 
 
 def _on_tables(fields: Mapping[str, Any], values: Mapping[str, Sequence[str]], file: Path) -> dict[str, Any]:

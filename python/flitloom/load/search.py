@@ -9,7 +9,7 @@ from typing import Any
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.load.bounds import ideal_loads, router_text
-from flitloom.load.cases import Case, tables_of
+from flitloom.load.cases import Case, tables_of, told
 from flitloom.load.running import run_all
 from flitloom.load.steady import Progress, run_steady
 from flitloom.load.unsteady import never_steady
@@ -171,7 +171,8 @@ def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
     Returns
     -------
     str
-        Cases that differ from the first one in one label only, by that label; empty where there is none.
+        Cases that differ from the first one in one label only, by that label; empty where there is none. What
+        the search cannot tell apart is as much.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
     ...         {"routing": "ma", "throttle": "none", "saturation": 0.5, "outcome": "measured"},
     ...         {"routing": "do", "throttle": "pt", "saturation": 0.38, "outcome": "measured"}]
     >>> compared(rows, ["routing", "throttle"])
-    'Compared with do, none: ma accepts 25 % more; pt accepts 5 % less.'
+    'Compared with do, throttle none: ma accepts 25 % more; throttle pt accepts 5 % less.'
     """
     first = _carried(rows[0]) if rows else None
     if first is None:
@@ -192,9 +193,11 @@ def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
             if row[label] == rows[0][label] or any(row[name] != rows[0][name] for name in others):
                 continue
             if carried is not None:
-                texts.append(f"{row[label]} accepts {_difference(carried / first)}")
+                same = _overlap(rows[0], row)
+                much = "as much, to the precision of the search" if same else _difference(carried / first)
+                texts.append(f"{told(label, row[label])} accepts {much}")
     differing = [label for label in labels if any(row[label] != rows[0][label] for row in rows)]
-    against = ", ".join(str(rows[0][label]) for label in differing)
+    against = ", ".join(told(label, rows[0][label]) for label in differing)
     return f"Compared with {against}: {'; '.join(texts)}." if texts else ""
 
 
@@ -203,6 +206,14 @@ def _carried(row: Mapping[str, Any]) -> float | None:
     if row["outcome"] == "not reached":
         return 1.0
     return None if row["saturation"] is None else float(row["saturation"])
+
+
+def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether the last windows of two searches, which both found something, have loads in common."""
+    low, lower, high, higher = (row.get(name) for name in ("below", "above") for row in (one, other))
+    if low is None or lower is None or high is None or higher is None:
+        return False
+    return bool(max(low, lower) < min(high, higher))
 
 
 def _difference(part: float) -> str:

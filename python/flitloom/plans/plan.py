@@ -278,6 +278,9 @@ class Plan(Closed):
         """The same for plans that say the same."""
         return hash((self.traffic, self.duration, len(self.packets)))
 
+    def __str__(self) -> str:
+        return repr(self)
+
     def __repr__(self) -> str:
         return f"Plan({self.traffic}, {self.method}: {self.duration} cycles, {len(self.packets)} packets)"
 

@@ -20,11 +20,26 @@ UNITS = {
     "bound": "cycles",
     "latency": "cycles",
     "cycles": "cycles",
+    "median": "cycles",
+    "p95": "cycles",
+    "p99": "cycles",
+    "max": "cycles",
+    "network_latency": "cycles",
+    "packet_latency": "cycles",
+    "flit_latency": "cycles",
+    "age_sum": "cycles",
     "throughput": "flits/node/cycle",
+    "generated": "flits/node/cycle",
+    "accepted": "flits/node/cycle",
+    "offered": "flits/node/cycle",
+    "saturation": "flits/node/cycle",
     "traffic.rate": "flits/node/cycle",
     "traffic.payload": "flits",
     "traffic.interval": "cycles",
+    "traffic.length": "flits",
     "router.buffer": "flits",
+    "buffer": "flits",
+    "length": "flits",
     "router.latency": "cycles",
     "seconds": "s",
 }
@@ -80,7 +95,8 @@ def plot_curves(
         if _is_latency(y) and str(row.get("saturated")).lower() == "true":
             beyond[tuple(str(row[name]) for name in by)].add(_number(row[x], x))
     with panel(path, ax, 7, 4.5) as axes:
-        return _draw(curves, beyond, x, y, by, title, axes)
+        # Rates of a file of BookSim2 may count packets.
+        return _draw(curves, beyond, x, y, by, title, axes, "offered" not in rows[0])
 
 
 def _is_latency(name: str) -> bool:
@@ -140,8 +156,10 @@ def _draw(
     by: Sequence[str],
     title: str,
     ax: Axes,
+    rates: bool,
 ) -> Axes:
-    for number, (names, points) in enumerate(curves.items()):
+    for number, names in enumerate(dict.fromkeys((*curves, *beyond))):
+        points = curves.get(names, {})
         saturated = beyond.get(names, set())
         places = sorted(place for place in points if place not in saturated)
         means = [sum(points[place]) / len(points[place]) for place in places]
@@ -150,7 +168,7 @@ def _draw(
         if any(len(points[place]) > 1 for place in places):
             low, high = ([edge(points[place]) for place in places] for edge in (min, max))
             ax.fill_between(places, low, high, color=colour(number), alpha=0.2, linewidth=0)
-        above = [place for place in points if place in saturated]
+        above = sorted(saturated)
         if above:
             # From the last steady point, or from the foot, to the first load that is too much.
             foot = (places[-1], means[-1]) if places else (min(above), 0.0)
@@ -165,8 +183,8 @@ def _draw(
             "arrow: saturated", (0.99, 0.01), xycoords="axes fraction", fontsize="x-small",
             horizontalalignment="right", verticalalignment="bottom",
         )  # fmt: skip
-    ax.set_xlabel(_with_unit(x))
-    ax.set_ylabel(_with_unit(y))
+    ax.set_xlabel(_with_unit(x, rates))
+    ax.set_ylabel(_with_unit(y, rates))
     ax.set_ylim(bottom=0)
     ax.grid()
     if title:
@@ -176,6 +194,8 @@ def _draw(
     return ax
 
 
-def _with_unit(name: str) -> str:
+def _with_unit(name: str, rates: bool) -> str:
+    """A column with its unit; that of a plain rate is flits, if so is said."""
     words = name.rpartition(".")[2].replace("_", " ")
-    return f"{words} ({UNITS[name]})" if name in UNITS else words
+    unit = "flits/node/cycle" if name == "rate" and rates else UNITS.get(name)
+    return words if unit is None else f"{words} ({unit})"

@@ -155,7 +155,8 @@ def plot_series(
             axes.set_ylim(bottom=0)
             axes.grid()
         drawn[-1].set_xlabel("cycle")
-        drawn[0].legend()
+        if len(series) > 1:
+            drawn[0].legend()
         title_of_all(title, drawn, path)
     return drawn
 
@@ -219,6 +220,10 @@ def plot_responses(
                 accepted.axvline(found.row["critical_load"], color=colour, linewidth=0.8, linestyle=":")
             most = max(most, float(load.max()))
         _draw_bounds(accepted, {name: found.row for name, found in responses.items()}, most)
+        if any(found.row["critical_load"] is not None for found in responses.values()):
+            critical = accepted.axvline(0.0, color=FAINT, linewidth=0.8, linestyle=":")
+            accepted.legend([critical], ["critical load"], loc="center left")
+            critical.remove()
         top = accepted.get_ylim()[1]
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
         accepted.set_ylim(0, 1.06 * top)
@@ -228,6 +233,7 @@ def plot_responses(
         for axes in (accepted, latency):
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
-        latency.legend(loc="upper left")
+        if len(responses) > 1:
+            latency.legend(loc="upper left")
         title_of_all(title, drawn, path)
     return drawn

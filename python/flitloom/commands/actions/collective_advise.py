@@ -37,10 +37,11 @@ def run(where: Where, weighed: Weighed) -> None:
     if weighed.json:
         screen.print_json({**advice.facts(str(topology)), "compared": compared})
     else:
-        _print(advice, compared)
+        failed = bool(topology.failed_nodes or topology.failed_links)
+        _print(advice, compared, failed, where.twist)
 
 
-def _print(advice: Advice, compared: list[dict[str, Any]]) -> None:
+def _print(advice: Advice, compared: list[dict[str, Any]], failed: bool, twist: bool) -> None:
     screen.print_table(
         ["algorithm", "rounds", "bytes on a link", "source"],
         [[one.name, one.rounds, round(one.factor, 4), one.source] for one in advice.algorithms],
@@ -57,7 +58,7 @@ def _print(advice: Advice, compared: list[dict[str, Any]]) -> None:
         )
         screen.echo()
         for change in compared:
-            screen.echo(in_words(change))
+            screen.echo(in_words(change, failed, twist))
 
 
 def _row(advice: Advice, row: int) -> list[object]:

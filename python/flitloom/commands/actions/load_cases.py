@@ -15,7 +15,7 @@ from flitloom.booksim import is_booksim
 from flitloom.commands import options, screen
 from flitloom.commands.load_options import Compared, Packets, Router
 from flitloom.errors import SpecError, show_file
-from flitloom.load import Case, Response, Steady, make_cases, room_needed, unsteady
+from flitloom.load import Case, Response, Steady, make_cases, room_needed, told, unsteady
 from flitloom.outputs import write_netcdf
 from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
@@ -223,5 +223,5 @@ def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
 def common(kind: str, cases: Sequence[Case]) -> str:
     """A title: what all cases have in common."""
     first = cases[0].labels
-    shared = [value for name, value in first.items() if len({case.labels[name] for case in cases}) == 1]
+    shared = [told(*label) for label in first.items() if len({case.labels[label[0]] for case in cases}) == 1]
     return f"{kind}: {', '.join(shared)}" if shared else kind

@@ -9,7 +9,7 @@ from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions.load_points import run_points
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.load_curve import Asked
-from flitloom.load import bound_text, curve_rows, verdict
+from flitloom.load import bound_text, curve_rows, told, verdict
 
 
 def run(asked: Asked) -> None:
@@ -30,7 +30,8 @@ def run(asked: Asked) -> None:
     # Nobody who presses Ctrl-C waits for a picture.
     if plot is not None and rows and not interrupted:
         title = shared.common("Load and latency", cases)
-        pictures.plot_load_curves(_by_case(rows, labels), plot, title)
+        curves = _by_case(rows, labels)
+        pictures.plot_load_curves(curves if len(curves) > 1 else {"": rows}, plot, title)
     if ending.json:
         screen.print_json(written)
     elif rows:
@@ -44,7 +45,8 @@ def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str
     differing = [name for name in names if len({row[name] for row in rows}) > 1]
     curves: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        curves.setdefault(" ".join(str(row[name]) for name in differing or names[:1]), []).append(row)
+        called = ", ".join(told(name, row[name]) for name in differing or names[:1])
+        curves.setdefault(called, []).append(row)
     return curves
 
 
@@ -60,7 +62,7 @@ def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float], cl
         "p95",
         "p99",
         "max",
-        "network",
+        "in network" if "network" in names else "network",
         "starved",
     ]
     keys = ("median", "p95", "p99", "max", "network_latency", "starved")

@@ -44,6 +44,12 @@ def run(asked: Asked) -> None:
         bound = rows[0]["bound"]
         if bound is not None:
             screen.echo(f"the fullest link allows an injection_rate of at most {bound:.4g}")
+            beyond = [row["rate"] for row in rows if not row["saturated"] and row["rate"] > bound]
+            if beyond:
+                screen.echo(
+                    f"{max(beyond):g} is above that: BookSim2 calls it stable, since its samples end before "
+                    "their mean latency reaches latency_thres; in a longer run queues and latencies grow on"
+                )
     shared.end_interrupted(interrupted, len({row["rate"] for row in rows}), len(loads))
 
 

@@ -8,7 +8,7 @@ from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.load_options import Compared, Outputs, Packets, Router
 from flitloom.errors import SpecError
-from flitloom.load import Case, Response, bound_text, run_responses
+from flitloom.load import Case, Response, bound_text, run_responses, told
 
 #: What is compared.
 Comparison = tuple[Compared, Packets, Router]
@@ -49,7 +49,7 @@ def _named(made: list[tuple[Case, Response]]) -> dict[str, Response]:
     rows = [{**case.labels, **found.row} for case, found in made]
     labels = [*made[0][0].labels, "rate", "packets"]
     differing = [name for name in labels if len({row.get(name) for row in rows}) > 1] or labels[:1]
-    names = (" ".join(str(row[name]) for name in differing if name in row) for row in rows)
+    names = (", ".join(told(name, row[name]) for name in differing if name in row) for row in rows)
     return dict(zip(names, (found for _, found in made), strict=True))
 
 
@@ -59,7 +59,7 @@ def _print(rows: list[dict[str, Any]], labels: list[str], columns: tuple[str, ..
     names = [*labels, *columns]
     screen.print_table(names, [[row[name] for name in names] for row in rows])
     for row in rows:
-        name = ", ".join(str(row[label]) for label in labels)
+        name = ", ".join(told(label, row[label]) for label in labels)
         if "router" in row:
             screen.echo(f"{name}: {row['router']}; {bound_text(row)}")
         if row["advice"]:

@@ -8,7 +8,7 @@ from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions.load_points import run_points
 from flitloom.commands.load_curve import Measured, Windows
-from flitloom.load import curve_rows
+from flitloom.load import curve_rows, told
 
 
 def run(measured: Measured, rate: str, ending: Windows) -> None:
@@ -22,7 +22,13 @@ def run(measured: Measured, rate: str, ending: Windows) -> None:
         shared.write_series(out, points)
     # Nobody who presses Ctrl-C waits for a picture.
     if plot is not None and rows and not interrupted:
-        named = {f"{case.name} {point.row['rate']:g}": point.series for case, point in points}
+        several = [name for name in cases[0].labels if len({case.labels[name] for case in cases}) > 1]
+        named = {
+            ", ".join(
+                [*(told(name, case.labels[name]) for name in several), told("rate", float(point.row["rate"]))]
+            ): point.series
+            for case, point in points
+        }
         pictures.plot_series(named, plot, title=shared.common("Steady state", cases))
     if ending.json:
         screen.print_json(shared.marked(rows, interrupted, len(cases) * len(loads)))
