@@ -3,6 +3,7 @@
 
 usage: recheck.py tables.json certificate.json [--rules NAME]
        recheck.py plan.json certificate.json
+       recheck.py out/ certificate.json
 
 Every pair of working nodes (every packet of a plan) must have a route over existing, working links,
 and every step of a route from one channel to the next must go to a channel of higher rank; with the
@@ -12,10 +13,15 @@ slot. Then no cycle of channels can wait for each other.
 How many virtual channels there are, when a packet changes them and whether there is a bubble rule is
 taken from the tables (from --rules, if the tables were checked with it), never from the certificate,
 which must say the same. Tables without rules are taken to have one channel per link and no bubble rule.
+
+A folder has tables by destination of a fabric: opensm-lfts.dump, path-sl.txt if any packet has another
+service level than 0, and sl2vl.dump if that chooses the lanes. They must lead every host's packets to every
+other host over the cables that the certificate names, each hop to a channel and lane of higher rank.
 """
 
 import json
 import os
+import re
 import signal
 import stat
 import sys
@@ -296,6 +302,117 @@ def main(tables, certificate, given=None):
         need(first is None, f"no route for {first}")
 
 
+class Fabric:
+    """Tables by destination in a folder, over the cables and hosts that a certificate names."""
+
+    def __init__(self, folder, certificate):
+        self.cables, self.hosts = {}, []
+        for a, a_port, b, b_port in certificate["cables"]:
+            for end, other in (((a, a_port), (b, b_port)), ((b, b_port), (a, a_port))):
+                need(end not in self.cables, f"port {end[1]!r:.20} of {end[0]!r:.20} has two cables")
+                self.cables[end] = other
+        for guid, lid, lmc, switch, port in certificate["hosts"]:
+            whole(lid, 1, 0xBFFF, "LID of a host")
+            whole(lmc, 0, 7, "LMC of a host")
+            need((switch, port) not in self.cables, f"port {port!r:.20} of {switch!r:.20} has two cables")
+            self.cables[switch, port] = guid
+            self.hosts.append((guid, range(lid, lid + (1 << lmc)), (switch, port)))
+        lids = [lid for _, lids, _ in self.hosts for lid in lids]
+        need(len(set(lids)) == len(lids), "two hosts have one LID")
+        known = {switch for _, _, (switch, _) in self.hosts} | {end[0] for end in self.cables}
+        self.out = self.rows(
+            folder, "opensm-lfts.dump", r"Unicast lids .* guid (0x\w+)", r"0x(\w+) +(\d+) +:", 16
+        )
+        need(
+            known <= set(self.out), f"the tables lack switch {min(known - set(self.out), default=None)!r:.20}"
+        )
+        levels = text_of(folder, "path-sl.txt") or ""
+        self.levels = {
+            (named_guid(guid), int(lid)): int(level)
+            for guid, lid, level in re.findall(r"(?m)^(0x\w+) +(\d+) +(\d+)", levels)
+        }
+        self.count = certificate["lanes"]
+        self.lanes = {}
+        if self.count is None:
+            row = r"(\d+) +(\d+) +: *((?:\d+ *){16})$"
+            self.lanes = self.rows(folder, "sl2vl.dump", r"Switch (0x\w+),", row, 10)
+        else:
+            whole(self.count, 1, 8, "lanes of the certificate")
+
+    @staticmethod
+    def rows(folder, name, head, row, base):
+        """What a dump says of every switch, by the first words of its rows."""
+        found, of_switch = {}, None
+        for line in (text_of(folder, name) or "").splitlines():
+            if begun := re.match(head, line):
+                of_switch = found.setdefault(named_guid(begun[1]), {})
+            elif of_switch is not None and (match := re.match(row, line)):
+                first, *rest = match.groups()
+                key = int(first, base) if len(rest) == 1 else (int(first), int(rest[0]))
+                of_switch[key] = int(rest[0]) if len(rest) == 1 else [int(lane) for lane in rest[1].split()]
+        need(found, f"{name} is missing, or says nothing")
+        return found
+
+    def lane(self, switch, port, out, level):
+        """The lane of a packet that came by a port."""
+        return level % self.count if self.count is not None else self.lanes[switch][port, out][level]
+
+    def follow(self, rank):
+        """Raise `Refused` unless all packets arrive over ever higher ranks."""
+        for owner, lids, (last, plug) in told(self.hosts):
+            for lid in lids:
+                seen = set()
+                for source, _, (switch, port) in self.hosts:
+                    level = self.levels.get((source, lid), 0)
+                    where = f"from {source} to LID {lid}"
+                    before = None
+                    while source != owner and (before, switch, port, level) not in seen:
+                        seen.add((before, switch, port, level))
+                        out = self.out[switch].get(lid)
+                        if switch == last:
+                            need(out == plug, f"{where}: switch {switch} does not hand packets over")
+                            break
+                        after = (switch, out, self.lane(switch, port, out, level))
+                        ahead = self.cables.get((switch, out))
+                        need(isinstance(ahead, tuple), f"{where}: no cable at port {out} of switch {switch}")
+                        need(after in rank, f"{where}: {after} has no rank")
+                        need(
+                            before is None or rank[before] < rank[after],
+                            f"{where}: rank does not rise to {after}",
+                        )
+                        before, (switch, port) = after, ahead
+
+
+def named_guid(text):
+    return f"0x{int(text, 16):016x}"
+
+
+def text_of(folder, name):
+    """The text of a file in a folder, or None."""
+    file = os.path.join(folder, name)
+    if not os.path.exists(file):
+        return None
+    need(os.stat(file).st_size <= MOST_BYTES, f"{file}: at most {MOST_BYTES} bytes are read")
+    with open(file, encoding="utf-8", errors="replace") as text:
+        return text.read()
+
+
+def main_of_fabric(folder, certificate):
+    """Raise `Refused` unless the certificate holds for the tables in a folder."""
+    unknown = set(certificate) ^ {"format", "version", "lanes", "cables", "hosts", "channels"}
+    need(not unknown, f"fields that are missing or unknown: {sorted(unknown)!r:.60}")
+    need(certificate["format"] == "flitloom-certificate", "it is no certificate")
+    need(certificate["version"] == 2, "it is of another version")
+    rank = {}
+    for switch, port, lane, value in certificate["channels"]:
+        place = (switch, whole(port, 1, 254, "port"), whole(lane, 0, 14, "lane"))
+        need(place not in rank, f"{place}: has two ranks")
+        rank[place] = whole(value, 0, 1 << 62, "rank")
+    Fabric(folder, certificate).follow(rank)
+    cables, hosts = len(certificate["cables"]), len(certificate["hosts"])
+    return f"for the {cables} cables and {hosts} hosts that it names"
+
+
 def told(entries):
     """All entries; a terminal is told how far it is if that takes long."""
     begin, last = time.monotonic(), -1
@@ -330,7 +447,13 @@ if __name__ == "__main__":
     if len(arguments) != 2:
         sys.exit(__doc__)
     try:
-        main(load(arguments[0]), load(arguments[1]), rules)
+        certificate = load(arguments[1])
+        if os.path.isdir(arguments[0]):
+            need(rules is None, "--rules belongs to tables of source routes")
+            of_what = " " + main_of_fabric(arguments[0], certificate)
+        else:
+            of_what = ""
+            main(load(arguments[0]), certificate, rules)
     except Refused as problem:
         print(problem)
         sys.exit(1)
@@ -345,4 +468,4 @@ if __name__ == "__main__":
     ) as error:
         print(f"not understood, so nothing is verified: {type(error).__name__}: {error!s:.100}")
         sys.exit(1)
-    print("certificate holds")
+    print("certificate holds" + of_what)

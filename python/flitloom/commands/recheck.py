@@ -20,7 +20,7 @@ def command(
     file: Annotated[
         Path | None,
         typer.Argument(
-            help="Routing tables or a plan (.json), or a placement, which includes its certificates."
+            help="Routing tables or a plan (.json), a folder of tables by destination, or a placement."
         ),
     ] = None,
     certificate: Annotated[Path | None, typer.Argument(help="Its certificate (.json).")] = None,
@@ -38,6 +38,7 @@ def command(
     \b
     For example:
       flitloom recheck tables.json certificate.json
+      flitloom recheck out/ certificate.json
       flitloom recheck placement.json
     """
     from flitloom.commands.inputs.placement import is_placement
@@ -55,7 +56,7 @@ def command(
     if file is None or certificate is None:
         raise SpecError.at("recheck", "name the tables or the plan, and the certificate")
     for place in (file, certificate):
-        if not place.is_file():
+        if not place.is_file() and not (place == file and place.is_dir()):
             raise SpecError(f"{place}: there is no such file")
     more = [] if rules is None else ["--rules", rules]
     done = subprocess.run(

@@ -12,7 +12,7 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
-from flitloom.fabric.tables import ForwardingTables, read_folder, read_tables
+from flitloom.fabric.tables import ForwardingTables, read_given
 from flitloom.notebook import fields_html
 
 #: Pairs that a report names.
@@ -100,9 +100,7 @@ def check_subnet(
     lanes : int, optional
         Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
     """
-    if Path(tables).is_dir() and path_levels is None and lane_tables is None and lanes is None:
-        return judge(read_folder(subnet, Path(tables)))
-    return judge(read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes))
+    return judge(read_given(subnet, tables, path_levels, lane_tables, lanes))
 
 
 def judge(tables: ForwardingTables) -> SubnetReport:

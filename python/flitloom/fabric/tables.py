@@ -270,14 +270,19 @@ def read_path_levels(
     return levels, missing, tuple(remarks)
 
 
+def port_rows(subnet: Subnet) -> list[dict[int, int]]:
+    """By switch, the row of every port in tables of lanes: ports of cables, then those of hosts."""
+    rows = [{port: row for row, (_, port, _) in enumerate(lists)} for lists in subnet.outgoing()]
+    for host in subnet.hosts:
+        rows[host.switch][host.switch_port] = len(rows[host.switch])
+    return rows
+
+
 def _identity(
     subnet: Subnet, lanes: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint8], list[dict[int, int]]]:
     """Tables as `_core.check_forwarding` takes them, and the row of every port of a switch."""
-    outgoing = subnet.outgoing()
-    rows: list[dict[int, int]] = [{port: row for row, (_, port, _) in enumerate(lists)} for lists in outgoing]
-    for host in subnet.hosts:
-        rows[host.switch][host.switch_port] = len(rows[host.switch])
+    outgoing, rows = subnet.outgoing(), port_rows(subnet)
     start, total = [], 0
     for lists, ports in zip(outgoing, rows, strict=True):
         start.append(total)
@@ -408,6 +413,19 @@ def dump_in(tables: str | Path) -> Path:
     """The dump of forwarding tables: the file itself, or that in a folder that ``route --fabric`` wrote."""
     tables = Path(tables)
     return tables / "opensm-lfts.dump" if tables.is_dir() else tables
+
+
+def read_given(
+    subnet: Subnet,
+    tables: str | Path,
+    path_levels: str | Path | None,
+    lane_tables: str | Path | None,
+    lanes: int | None,
+) -> ForwardingTables:
+    """Tables with what chooses lanes; a folder alone has all that belongs to it."""
+    if Path(tables).is_dir() and path_levels is None and lane_tables is None and lanes is None:
+        return read_folder(subnet, Path(tables))
+    return read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes)
 
 
 def read_folder(subnet: Subnet, tables: Path) -> ForwardingTables:

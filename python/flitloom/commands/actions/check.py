@@ -18,6 +18,6 @@ def run(context: typer.Context, asked: Asked) -> None:
     has_fabric = of_fabric.fabric is not None or of_fabric.network is not None
     if judged.twist and judged.torus is None and not has_fabric:
         raise SpecError.at("--twist", "no torus is named", "write --torus 4x4x8 --twist")
-    if judged.certificate is not None and not has_fabric and not judged.twist:
+    if judged.certificate is not None:
         check_output(judged.certificate, (".json",), "--certificate")
     inputs.use("check", context, asked.file, asked)

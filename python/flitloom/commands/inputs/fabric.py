@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import typer
+
 from flitloom import view as pages
+from flitloom.commands import screen
 from flitloom.commands.actions.subnets import allocated, failing
 from flitloom.commands.check import Asked, OfFabric
 from flitloom.commands.inputs.forwarding import print_verdict
@@ -12,9 +15,10 @@ from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
-from flitloom.fabric import Subnet, SubnetReport
-from flitloom.fabric.checking import check_subnet, judge
-from flitloom.fabric.tables import read_folder
+from flitloom.fabric import Subnet
+from flitloom.fabric.certificate import write_certificate
+from flitloom.fabric.checking import judge
+from flitloom.fabric.tables import read_folder, read_given
 
 
 def check(asked: Asked) -> None:
@@ -28,7 +32,7 @@ def check(asked: Asked) -> None:
     subnet = failing(named, asked.judged.fail or [])
     if given.nodes is not None:
         subnet = allocated(subnet, given.nodes, "what they send is not judged")
-    print_verdict(judged(subnet, tables, given), asked.judged.as_json)
+    judge_tables(subnet, tables, asked)
 
 
 def dump_of(given: OfFabric) -> Path | None:
@@ -38,11 +42,19 @@ def dump_of(given: OfFabric) -> Path | None:
     return given.lft or given.fdbs
 
 
-def judged(subnet: Subnet, tables: Path | None, given: OfFabric) -> SubnetReport:
-    """The verdict on tables in a file, with the lanes that options name."""
-    if tables is None:
+def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
+    """Print the verdict on tables in a file, with the lanes that options name, and write its certificate."""
+    given, wanted = asked.of_fabric, asked.judged.certificate
+    if file is None:
         raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
-    return check_subnet(subnet, tables, path_levels=given.path_sl, lane_tables=given.slvl, lanes=given.lanes)
+    tables = read_given(subnet, file, given.path_sl, given.slvl, given.lanes)
+    found = judge(tables)
+    print_verdict(found, asked.judged.as_json)
+    if wanted is not None and found.passed:
+        with screen.progress(f"certificate of {show_file(file)}", "destinations") as step:
+            write_certificate(tables, wanted, step)
+    if not found.passed:
+        raise typer.Exit(1)
 
 
 def view(asked: Viewed) -> None:
@@ -65,10 +77,10 @@ INPUT = Input(
     uses={
         "check": Use(
             check,
-            names_of(OfFabric, "fail", "_threads", "as_json"),
+            names_of(OfFabric, "fail", "certificate", "_threads", "as_json"),
             (
                 Refusal.plain(
-                    names_of("torus", "mesh", "rules", "certificate", "twist"),
+                    names_of("torus", "mesh", "rules", "twist"),
                     "{option} does not go with --fabric",
                 ),
             ),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
 from flitloom.commands.screen import echo, print_json, report, say
 from flitloom.fabric import SubnetReport
 
 
 def print_verdict(found: SubnetReport, as_json: bool) -> None:
-    """Print the verdict; exit code 1 for danger."""
+    """Print the verdict."""
     for remark in found.remarks:
         say(f"note: {remark}")
     with report():
@@ -32,8 +30,6 @@ def print_verdict(found: SubnetReport, as_json: bool) -> None:
             )
         else:
             _print(found)
-    if not found.passed:
-        raise typer.Exit(1)
 
 
 def _print(found: SubnetReport) -> None:

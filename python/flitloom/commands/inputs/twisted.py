@@ -9,8 +9,7 @@ from typing import Any
 from flitloom import view as pages
 from flitloom.commands.actions.subnets import twisted
 from flitloom.commands.check import Asked, OfFabric
-from flitloom.commands.inputs.fabric import dump_of, judged
-from flitloom.commands.inputs.forwarding import print_verdict
+from flitloom.commands.inputs.fabric import dump_of, judge_tables
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.view import Asked as Viewed
@@ -27,10 +26,7 @@ def asked(given: Mapping[str, Any]) -> bool:
 
 def check(asked: Asked) -> None:
     """Judge the tables; exit code 1 for danger."""
-    given = asked.of_fabric
-    tables = dump_of(given)
-    subnet = twisted(str(asked.judged.torus), asked.judged.fail or [])
-    print_verdict(judged(subnet, tables, given), asked.judged.as_json)
+    judge_tables(twisted(str(asked.judged.torus), asked.judged.fail or []), dump_of(asked.of_fabric), asked)
 
 
 def view(asked: Viewed) -> None:
@@ -47,12 +43,10 @@ INPUT = Input(
     uses={
         "check": Use(
             check,
-            names_of(OfFabric, "torus", "twist", "fail", "_threads", "as_json") - {"nodes"},
+            names_of(OfFabric, "torus", "twist", "fail", "certificate", "_threads", "as_json") - {"nodes"},
             (
                 Refusal.plain(names_of("nodes"), "{option} belongs to --fabric"),
-                Refusal.plain(
-                    names_of("mesh", "rules", "certificate"), "{option} does not go with --twist and --lft"
-                ),
+                Refusal.plain(names_of("mesh", "rules"), "{option} does not go with --twist and --lft"),
             ),
         ),
         "view": Use(view, names_of("out", "torus", "twist", "fail", "as_json"), (NOT_ANEW,)),

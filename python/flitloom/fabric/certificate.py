@@ -1,0 +1,122 @@
+"""Certificates that tables by destination cannot deadlock, verified by a program that shares no code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import numpy as np
+
+from flitloom.fabric.tables import LEVELS, ForwardingTables, port_rows
+from flitloom.outputs import write_text
+
+#: A channel and its lane.
+Laned = tuple[int, int]
+
+
+def write_certificate(
+    tables: ForwardingTables,
+    file: str | Path,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> None:
+    """Write a rank for every channel and lane, such that packets wait only for those of a higher rank.
+
+    The cables and hosts of the fabric stand beside the ranks. The program of ``flitloom recheck`` follows
+    the tables over them.
+
+    Parameters
+    ----------
+    tables : ForwardingTables
+        Tables that reach every host and cannot deadlock.
+    file : path
+        Where the certificate goes.
+    progress : function, optional
+        Is told destinations done, and all.
+    """
+    subnet = tables.subnet
+    guids = [f"0x{switch.guid:016x}" for switch in subnet.switches]
+    cables = [(guids[c.a], c.a_port, guids[c.b], c.b_port) for c in subnet.cables]
+    begins = [end for a, a_port, b, b_port in cables for end in ((a, a_port), (b, b_port))]
+    # Who waits comes after what it waits for.
+    order = TopologicalSorter(_Routes(tables).waits(progress)).static_order()
+    ranked = [[*begins[channel], lane] for channel, lane in order]
+    head = {
+        "format": "flitloom-certificate",
+        "version": 2,
+        "lanes": None if tables.rows is not None else tables.lanes,
+        "cables": cables,
+        "hosts": [
+            (f"0x{host.guid:016x}", host.lid, host.lmc, guids[host.switch], host.switch_port)
+            for host in subnet.hosts
+        ],
+    }
+    rows = ",\n  ".join(json.dumps([*row, rank]) for rank, row in enumerate(reversed(ranked)))
+    write_text(file, json.dumps(head)[:-1] + f',\n "channels": [\n  {rows}\n ]\n}}\n')
+
+
+class _Routes:
+    """The routes of all packets, with their lanes."""
+
+    def __init__(self, tables: ForwardingTables) -> None:
+        subnet = tables.subnet
+        self.tables = tables
+        ends = [(c.b, c.b_port, c.a, c.a_port) for c in subnet.cables]
+        #: The switch and port that each channel enters.
+        self.enters = [end for b, b_port, a, a_port in ends for end in ((b, b_port), (a, a_port))]
+        self.rows = port_rows(subnet)
+        self.columns = [
+            {channel: column for column, (channel, _, _) in enumerate(lists)} for lists in subnet.outgoing()
+        ]
+        self.plugs: list[list[int]] = [[] for _ in subnet.switches]
+        for host in subnet.hosts:
+            self.plugs[host.switch].append(host.switch_port)
+
+    def waits(self, progress: Callable[[int, int], None]) -> dict[Laned, set[Laned]]:
+        """For what a packet on a channel and lane may wait."""
+        waits: dict[Laned, set[Laned]] = {}
+        tables = self.tables
+        sources = np.array([host.switch for host in tables.subnet.hosts], dtype=np.int64) * LEVELS
+        for row, root in enumerate(tables.roots):
+            progress(row, len(tables.roots))
+            following = tables.following[row].tolist()
+            begins = np.unique(sources if tables.levels is None else sources + tables.levels[row])
+            seen: set[tuple[Laned, int]] = set()
+            for switch, level in (divmod(begin, LEVELS) for begin in begins.tolist()):
+                if switch != root:
+                    for lane in {
+                        self.lane(switch, port, following[switch], level) for port in self.plugs[switch]
+                    }:
+                        self._follow((following[switch], lane), level, following, root, seen, waits)
+        return waits
+
+    def lane(self, switch: int, port: int, channel: int, level: int) -> int:
+        """The lane of a packet that came by a port and leaves on a channel."""
+        if self.tables.rows is None:
+            return level % self.tables.lanes
+        start, entries = self.tables.rows
+        columns = self.columns[switch]
+        return int(
+            entries[int(start[switch]) + self.rows[switch][port] * len(columns) + columns[channel], level]
+        )
+
+    def _follow(
+        self,
+        here: Laned,
+        level: int,
+        following: list[int],
+        root: int,
+        seen: set[tuple[Laned, int]],
+        waits: dict[Laned, set[Laned]],
+    ) -> None:
+        """Adds what a packet waits for, as far as no other to this destination was followed."""
+        while (here, level) not in seen:
+            seen.add((here, level))
+            wanted = waits.setdefault(here, set())
+            switch, port = self.enters[here[0]]
+            if switch == root:
+                return
+            channel = following[switch]
+            here = channel, self.lane(switch, port, channel, level)
+            wanted.add(here)
