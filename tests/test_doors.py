@@ -201,8 +201,5 @@ def test_a_trace_has_the_names_and_the_unit_of_other_simulations(capsys):
 def test_messages_call_an_option_as_it_was_typed(capsys):
     for option in ("--graph", "--fabric"):
         for words in ([option, str(TORUS)], [f"{option}={TORUS}"]):
-            said = refused(["place", *words, "--stencil", "4x4"], capsys)
-            assert (
-                said
-                == f"{option} goes with --shape, a grid that must fit; for other ranks give --torus or --mesh"
-            )
+            said = refused(["place", *words, "--jobs", "jobs.toml"], capsys)
+            assert said == f"{option} does not go with --jobs"

@@ -97,10 +97,12 @@ def test_hop_bytes_are_those_of_networkx() -> None:
 
 @pytest.mark.parametrize(
     "topology",
-    [fl.Torus(4, 2, 3), fl.Mesh(4, 3), fl.Torus(4, 8, twist=True), fl.Torus(4, 4, 8, twist=True)],
+    [
+        *(fl.Torus(4, 2, 3), fl.Mesh(4, 3), fl.Torus(4, 8, twist=True), fl.Torus(4, 4, 8, twist=True)),
+    ],
     ids=str,
 )
-def test_the_check_counts_the_same(tmp_path: Path, topology: fl.Topology) -> None:
+def test_the_check_counts_the_same(tmp_path: Path, topology: fl.Topology | fl.Product) -> None:
     rng = np.random.default_rng(7)
     ranks = topology.nodes - 1
     rows = np.column_stack([rng.integers(0, ranks, 90), rng.integers(0, ranks, 90), rng.integers(1, 50, 90)])
@@ -302,3 +304,14 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
 
     draw_placement(place(fl.Torus(4, 4, 4), stencil_traffic([4, 4, 4]), effort=1), file)
     assert "row-major" in file.read_text() or file.stat().st_size > 10_000
+
+
+def test_ranks_are_placed_on_files_of_cables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hosts = tmp_path / "run.hosts"
+    cables = tmp_path / "cables.csv"
+    grid = [f"s{x}{y},s{x}{(y + 1) % 4}\ns{x}{y},s{(x + 1) % 4}{y}" for x in range(4) for y in range(4)]
+    cables.write_text("\n".join(grid) + "\n")
+    code, out, err = command(capsys, "--graph", cables, "--stencil", "4x4", "--closed", "-o", hosts, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["fullest_channel"] == 1
+    assert sorted(hosts.read_text().split()) == sorted(f"s{x}{y}" for x in range(4) for y in range(4))

@@ -12,7 +12,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.placing import Fit, Grid, check_placement, fit, ground_of, ground_of_fabric
+from flitloom.placing import Fit, Grid, Ground, check_placement, fit, ground_of, ground_of_fabric
 
 
 def of_grid(shape: Grid) -> nx.Graph:
@@ -231,7 +231,7 @@ def test_files_of_exact_placements_are_checked_and_run(
         (["--shape", "4x4", "--torus", "4x4", "--wrap", "yes"], "has 1 answers"),
         (["--shape", "4x4", "--torus", "4x4", "--axes", "a=4:ring:1"], "--axes does not go with --shape"),
         (["--shape", "4x4", "--torus", "4x4", "--effort", "0"], "at least 1"),
-        (["--graph", "x.csv", "--stencil", "4x4"], "--fabric goes with --shape"),
+        (["--graph", "x.csv", "--stencil", "4x4"], "x.csv"),
         (["--graph", "x.csv", "--shape", "4x4"], "x.csv"),
         (["--shape", "1000x1000", "--torus", "4x4"], "at most"),
     ],
@@ -244,3 +244,19 @@ def test_bad_input_is_told_in_one_message(
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
     assert told in err
+
+
+def test_too_few_nodes_can_hold_some_positions() -> None:
+    shape = Grid((3, 3), (False, False))
+    needed = set()
+    for seed in range(60):
+        # Ten nodes of which only some have three cables; the corners of a grid have neighbours with three.
+        graph = nx.random_degree_sequence_graph([4, 4, 3, 3, 3, 3, 2, 2, 2, 2], seed=seed, tries=50)
+        cables = tuple(sorted((min(a, b), max(a, b)) for a, b in graph.edges))
+        found = fit(shape, Ground(tuple(map(str, range(10))), tuple(range(10)), cables))
+        within = nx.algorithms.isomorphism.GraphMatcher(graph, of_grid(shape)).subgraph_is_monomorphic()
+        assert (found.nodes is not None) == within
+        if found.reason.get("kind") == "holders":
+            assert found.reason["there"] < found.reason["needed"] <= 9
+            needed.add(found.reason["needed"])
+    assert {1, 4} & needed

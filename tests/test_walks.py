@@ -64,7 +64,7 @@ def test_a_walk_prints_what_it_says(page, tmp_path):
 
 def test_there_is_a_walk_for_every_role():
     index = (WALKS[0].parents[1] / "index.md").read_text(encoding="utf-8")
-    assert len(WALKS) == 7
+    assert len(WALKS) == 9
     assert all(f"(walks/{page.name})" in index for page in WALKS)
 
 

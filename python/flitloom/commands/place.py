@@ -28,7 +28,8 @@ class Where(Group):
         typer.Option(
             "--graph",
             "--fabric",
-            help="With --shape: any graph of switches (ibnetdiscover, GraphML, CSV), recognised as a torus.",
+            help="File of switches and cables (ibnetdiscover, GraphML, CSV) that are recognised as a torus "
+            "or mesh, less what has failed; with --shape any others, too.",
         ),
     ] = None
     fail: options.Fail = None

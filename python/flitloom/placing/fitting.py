@@ -39,8 +39,9 @@ class Fit:
         ``layout`` or ``search``; empty if nothing was found.
     reason : dict
         If it does not fit: its ``kind``, ``text`` and what they are about. Of the kinds ``positions``,
-        ``cables``, ``degrees``, ``parts``, ``colours``, ``odd_ring``, ``separated``, ``missing`` and
-        ``search`` each proves that there is none; ``undecided`` says that the search ended before.
+        ``cables``, ``degrees``, ``parts``, ``colours``, ``odd_ring``, ``separated``, ``holders``,
+        ``missing`` and ``search`` each proves that there is none; ``undecided`` says that the search ended
+        before.
     """
 
     ground: Ground

@@ -1,15 +1,15 @@
-"""Why a grid does not fit on a network, as far as counts, colours and cuts say it."""
+"""Why a grid does not fit on a network, as far as counts, colours, cuts and Hall's theorem say it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flitloom.placing.ground import Grid, Ground
 
 
 def plain_reason(shape: Grid, ground: Ground) -> dict[str, Any] | None:
-    """The first proof that a grid does not fit: positions, cables, degrees, parts, colours, cuts.
+    """The first proof that a grid does not fit: positions, cables, degrees, parts, colours, cuts, holders.
 
     Examples
     --------
@@ -36,7 +36,110 @@ def plain_reason(shape: Grid, ground: Ground) -> dict[str, Any] | None:
         if need > have:
             text = f"{need} positions need {degree} cables, only {have} nodes have as many"
             return {"kind": "degrees", "text": text, "degree": degree, "needed": need, "there": have}
-    return _parted(shape, ground) or _coloured(shape, ground) or _separated(shape, ground)
+    return (
+        _parted(shape, ground)
+        or _coloured(shape, ground)
+        or _separated(shape, ground)
+        or _held(shape, ground)
+    )
+
+
+#: Cables of a position or node, and those of its neighbours, the most first.
+Surroundings = tuple[int, ...]
+
+
+def _held(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+    """Positions that fewer nodes can hold (Hall 1935).
+
+    A node holds a position only if it has as many neighbours, and these as many cables one by one. Positions
+    and nodes of the same surroundings are one class, and a flow between classes says whether all are held.
+    """
+    around: list[list[int]] = [[] for _ in range(shape.positions)]
+    for a, b in shape.cables():
+        around[a].append(b)
+        around[b].append(a)
+    positions = _classes(range(shape.positions), around)
+    nodes = _classes(ground.nodes, ground.neighbours)
+    able = {
+        wanted: [
+            had
+            for had in nodes
+            if len(had) >= len(wanted) and all(a >= b for a, b in zip(had, wanted, strict=False))
+        ]
+        for wanted in positions
+    }
+    held = _flow({one: len(members) for one, members in positions.items()}, able, nodes)
+    # From positions that are not held, to all that could hold them, and back to what these hold.
+    reached = [one for one, members in positions.items() if sum(held[one].values()) < len(members)]
+    if not reached:
+        return None
+    seen: set[Surroundings] = set()
+    for wanted in reached:
+        for had in able[wanted]:
+            if had not in seen:
+                seen.add(had)
+                reached += [one for one in positions if held[one].get(had) and one not in reached]
+    needed = sum(len(positions[one]) for one in reached)
+    there = sum(len(nodes[one]) for one in seen)
+    first = positions[reached[0]][0]
+    place = ",".join(map(str, _place(first, shape.sizes)))
+    text = (
+        f"{needed} positions, ({place}) first, can be held by {there} nodes only: others lack cables nearby"
+    )
+    return {"kind": "holders", "text": text, "needed": needed, "there": there}
+
+
+def _place(position: int, sizes: Sequence[int]) -> list[int]:
+    place = []
+    for size in sizes:
+        position, here = divmod(position, size)
+        place.append(here)
+    return place
+
+
+def _classes(members: Iterable[int], around: Sequence[Sequence[int]]) -> dict[Surroundings, list[int]]:
+    """Members by the cables of their neighbours."""
+    found: dict[Surroundings, list[int]] = {}
+    for one in members:
+        key = tuple(sorted((len(around[peer]) for peer in around[one]), reverse=True))
+        found.setdefault(key, []).append(one)
+    return found
+
+
+def _flow(
+    wanted: dict[Surroundings, int],
+    able: dict[Surroundings, list[Surroundings]],
+    nodes: dict[Surroundings, list[int]],
+) -> dict[Surroundings, dict[Surroundings, int]]:
+    """How many of every class of positions are held by which class of nodes, as many as possible in all."""
+    free = {one: len(members) for one, members in nodes.items()}
+    held: dict[Surroundings, dict[Surroundings, int]] = {one: {} for one in wanted}
+    for start, count in wanted.items():
+        for _ in range(count):
+            before: dict[Surroundings, tuple[Surroundings, Surroundings | None]] = {}
+            line: list[tuple[Surroundings, Surroundings | None]] = [(start, None)]
+            end = None
+            for one, by in line:
+                for had in able[one]:
+                    if had not in before:
+                        before[had] = (one, by)
+                        if free[had]:
+                            end = had
+                            break
+                        line += [(other, had) for other in wanted if held[other].get(had)]
+                if end is not None:
+                    break
+            if end is None:
+                break
+            free[end] -= 1
+            here: Surroundings | None = end
+            while here is not None:
+                one, by = before[here]
+                held[one][here] = held[one].get(here, 0) + 1
+                if by is not None:
+                    held[one][by] -= 1
+                here = by
+    return held
 
 
 def _parted(shape: Grid, ground: Ground) -> dict[str, Any] | None:

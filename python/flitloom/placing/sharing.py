@@ -1,6 +1,8 @@
 """Lower bounds of the fullest channel from messages that must share a channel.
 
 A message between two ranks takes one route, so of more messages than a node has channels two share one.
+Under dimension order messages to nodes with another x leave over the channels of x, and only so many nodes
+have the same x; it is the same of x and y together, and of the last dimensions for what arrives.
 
 Under dimension order more is known of g ranks that all send to each other. Take the first dimension in which
 not all have the same coordinate. If they have two coordinates there, all messages from one rank to the other
@@ -11,6 +13,7 @@ channels. So one channel has (g - floor(g / 3)) / 2 of these messages, rounded u
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -39,8 +42,9 @@ def sharing_bound(topology: Topology, traffic: Traffic, by_order: bool) -> Bound
     >>> sharing_bound(fl.Torus(16), traffic, False)[1]["kind"]
     'packing'
     """
-    best = _packing(topology, traffic)
-    if by_order and not topology.twist:
+    plain = by_order and not topology.twist and not any(topology.full)
+    best = _packing(topology, traffic, plain)
+    if plain:
         found = _clique(traffic)
         best = found if found[0] > best[0] else best
     return best
@@ -57,11 +61,14 @@ def at_once(ranks: int) -> int:
     return -(-(ranks - ranks // 3) // 2)
 
 
-def _packing(topology: Topology, traffic: Traffic) -> Bounded:
-    """Of the largest messages of a rank, one more than twice, three times, ... as many as channels."""
-    channels = sum(
-        2 if wraps or k > 2 else 1 for k, wraps in zip(topology.sizes, topology.wraps, strict=True)
-    )
+def _packing(topology: Topology, traffic: Traffic, by_order: bool) -> Bounded:
+    """Of the largest messages of a rank, one more than twice, three times, ... as many as channels.
+
+    Where routes are by dimension order, also for the channels of the first dimensions alone, or the last ones
+    for what a rank receives: the largest messages go where the others do not lead, to as many nodes as there
+    are.
+    """
+    each = [k - 1 if full else min(k - 1, 2) for k, full in zip(topology.sizes, topology.full, strict=True)]
     best: Bounded = (0, {"kind": "nothing"})
     amounts = traffic.bytes.astype(np.int64)
     for sends, ends in ((True, traffic.sources), (False, traffic.destinations)):
@@ -71,15 +78,21 @@ def _packing(topology: Topology, traffic: Traffic) -> Bounded:
         firsts = np.searchsorted(ends[order], np.arange(traffic.ranks))
         counts = np.bincount(ends.astype(np.int64), minlength=traffic.ranks)
         sums = np.concatenate([[0], np.cumsum(rows)])
-        for shared in range(2, 2 + (int(counts.max(initial=0)) - 1) // channels):
-            many = (shared - 1) * channels + 1
-            ranks = np.flatnonzero(counts >= many)
-            last = firsts[ranks] + many
-            values = sums[last] - sums[last - shared]
-            at = int(values.argmax())
-            if values[at] > best[0]:
-                proof = {"kind": "packing", "rank": int(ranks[at]), "sends": sends}
-                best = (int(values[at]), {**proof, "channels": channels, "shared": shared})
+        for along in range(len(each), 0 if by_order else len(each) - 1, -1):
+            used, others = (each[:along], topology.sizes[along:])
+            if not sends:
+                used, others = (each[len(each) - along :], topology.sizes[: len(each) - along])
+            channels, aside = sum(used), math.prod(others) - 1
+            for shared in range(2, 2 + max(0, int(counts.max(initial=0)) - aside - 1) // channels):
+                many = aside + (shared - 1) * channels + 1
+                ranks = np.flatnonzero(counts >= many)
+                last = firsts[ranks] + many
+                values = sums[last] - sums[last - shared]
+                at = int(values.argmax())
+                if values[at] > best[0]:
+                    proof = {"kind": "packing", "rank": int(ranks[at]), "sends": sends, "channels": channels}
+                    proof |= {"shared": shared} if along == len(each) else {"shared": shared, "along": along}
+                    best = (int(values[at]), proof)
     return best
 
 

@@ -36,9 +36,20 @@ def whole(value, low, high, place):
 
 
 class Network:
-    """A torus or mesh, plain or twisted, with dimension-order routing."""
+    """A torus or mesh, plain or twisted, or a product with full meshes, with dimension-order routing."""
 
     def __init__(self, topology):
+        factors = (
+            [self.factor(text) for text in topology["network"].split(" x ")] if "network" in topology else []
+        )
+        if factors:
+            kinds = [kind for kind, _ in factors]
+            topology = {
+                **topology,
+                "kind": "mesh",
+                "sizes": [size for _, size in factors],
+                "wrap": [kind == "ring" for kind in kinds],
+            }
         sizes = topology["sizes"]
         need(type(sizes) is list and 1 <= len(sizes) <= 6, "topology.sizes: there are 1 to 6 dimensions")
         self.sizes = [whole(size, 2, LARGEST, "topology.sizes") for size in sizes]
@@ -62,6 +73,20 @@ class Network:
             need(all(wrap), "topology.twist: all dimensions must wrap")
             self.wraps = [True] * len(sizes)
         self.short = min(self.sizes)
+        self.full = [kind == "full" and size > 2 for kind, size in factors] or [False] * len(self.sizes)
+
+    @staticmethod
+    def factor(text):
+        """A factor as ring8, line8 or full8."""
+        kind, size = text[:4], text[4:]
+        need(
+            kind in ("ring", "line", "full") and size.isdigit(), f"topology.network: {text:.40} is no factor"
+        )
+        return kind, int(size)
+
+    def degree(self):
+        """Channels that leave a node in the middle of its lines."""
+        return sum(k - 1 if full else min(k - 1, 2) for k, full in zip(self.sizes, self.full, strict=True))
 
     def place(self, node):
         """The coordinates of a node."""
@@ -138,6 +163,11 @@ class Network:
             hops = [one[dimension] for one in left]
             chosen = max(hops) if 2 * here[dimension] >= size - size % 2 else min(hops)
             left = [one for one in left if one[dimension] == chosen]
+            if self.full[dimension] and chosen:
+                # One hop, over the cable of these two places.
+                channels.append((self.node(here), dimension, chosen))
+                here[dimension] += chosen
+                continue
             for _ in range(abs(chosen)):
                 channels.append((self.node(here), dimension, chosen > 0))
                 here = self.step(here, dimension, chosen > 0)
@@ -149,6 +179,7 @@ class Network:
         need(here not in self.failed and there not in self.failed, f"node {here} or {there} has failed")
         need(frozenset((here, there)) not in self.broken, f"the cable {here}-{there} has failed")
         place, target = self.place(here), self.place(there)
+        need(not any(self.full), "ways: products with full meshes have those of dimension order")
         for dimension, size in enumerate(self.sizes):
             for forwards in (True, False):
                 inside = 0 <= place[dimension] + (1 if forwards else -1) < size
@@ -159,6 +190,8 @@ class Network:
     def channels(self, dimension):
         """Channels of a dimension: both directions of all its links."""
         rows = self.count // self.sizes[dimension]
+        if self.full[dimension]:
+            return self.count * (self.sizes[dimension] - 1)
         links = self.sizes[dimension] if self.wraps[dimension] else self.sizes[dimension] - 1
         return 2 * rows * links
 
@@ -166,7 +199,8 @@ class Network:
         """Distances to all nodes, ascending, each the least over all nodes they are measured from."""
         sources = [0]
         if not self.twist and any(
-            not wraps and size > 2 for wraps, size in zip(self.wraps, self.sizes, strict=True)
+            not wraps and not full and size > 2
+            for wraps, full, size in zip(self.wraps, self.full, self.sizes, strict=True)
         ):
             sources = range(self.count)
         least = None
@@ -183,6 +217,7 @@ class Network:
                 for dimension, size in enumerate(self.sizes):
                     apart = abs(here[dimension] - there[dimension])
                     apart = min(apart, size - apart) if self.wraps[dimension] else apart
+                    apart = min(apart, 1) if self.full[dimension] else apart
                     total += apart * lengths[dimension]
                 lines.append(total)
             lines.sort()
@@ -444,19 +479,27 @@ def shared(proof, network, bytes_of, ordered):
     each other (g - floor(g / 3)) / 2 messages do, under dimension order: in the first dimension in which they
     differ there are two coordinates, or one that at most g / 3 of them have.
     """
+    plain = not network.twist and not any(network.full)
     if proof["kind"] == "packing":
         side = 0 if proof["sends"] else 1
         amounts = sorted(
             (each for pair, each in bytes_of.items() if pair[side] == proof["rank"]), reverse=True
         )
-        channels = sum(
-            2 if wraps or k > 2 else 1 for k, wraps in zip(network.sizes, network.wraps, strict=True)
-        )
+        along = whole(proof.get("along", len(network.sizes)), 1, len(network.sizes), "along")
+        # Over the channels of the first dimensions leaves what goes to other places in them; over those of
+        # the last ones arrives what comes from other places in them.
+        dimensions = range(along) if proof["sends"] else range(len(network.sizes) - along, len(network.sizes))
+        need(along == len(network.sizes) or (plain and ordered), "along: is about dimension order")
+        channels, aside = 0, network.count
+        for d in dimensions:
+            size = network.sizes[d]
+            channels += size - 1 if network.full[d] else min(size - 1, 2)
+            aside //= size
         many = whole(proof["shared"], 2, LARGEST, "shared")
-        last = (many - 1) * channels + 1
+        last = aside - 1 + (many - 1) * channels + 1
         need(last <= len(amounts), "shared: the rank has too few messages")
         return sum(amounts[last - many : last])
-    need(ordered and not network.twist, "a clique is about dimension order")
+    need(ordered and plain, "a clique is about dimension order in rings and lines")
     ranks = proof["ranks"]
     need(
         type(ranks) is list and 2 <= len(ranks) == len(set(ranks)) <= 4096, "ranks: 2 or more, all different"
@@ -515,10 +558,7 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
         rank = proof["rank"]
         side = 0 if proof["sends"] else 1
         amount = sum(amount for pair, amount in bytes_of.items() if pair[side] == rank)
-        most = sum(
-            2 if wraps or size > 2 else 1 for wraps, size in zip(network.wraps, network.sizes, strict=True)
-        )
-        return ceil(ceil(amount, most), step) * step
+        return ceil(ceil(amount, network.degree()), step) * step
     need(
         kind == "cut" and axes and not network.twist and ranks == network.count, f"a certificate {kind!r:.40}"
     )
@@ -526,6 +566,8 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
     nodes = whole(proof["nodes"], 1, ranks - 1, "nodes")
     need(nodes % slab == 0, "a cut is between slabs")
     channels = slab * (2 if network.wraps[proof["dimension"]] else 1)
+    if network.full[proof["dimension"]]:
+        channels = nodes * (network.sizes[proof["dimension"]] - nodes // slab)
     # Every ordered pair of ranks sends one unit along the axes: what an edge carries, times eight.
     load, units = 0, 1
     for axis in axes:

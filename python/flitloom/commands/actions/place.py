@@ -14,14 +14,15 @@ from flitloom.commands.actions import place_jobs, place_shape
 from flitloom.commands.actions.grids import sized
 from flitloom.commands.actions.nodes import read_hosts, read_node_list
 from flitloom.commands.options import refuse
-from flitloom.commands.place import Asked, Ranks
-from flitloom.errors import SpecError
+from flitloom.commands.place import Asked, Ranks, Where
+from flitloom.errors import SpecError, show_file
 from flitloom.extras import check_picture
 from flitloom.outputs import check_output
 from flitloom.placing import (
     Placement,
     Traffic,
     axes_traffic,
+    ground_of_fabric,
     parse_axes,
     place,
     read_traffic,
@@ -31,6 +32,7 @@ from flitloom.placing.formats import ending_of
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.placing.ways import ROUTINGS
 from flitloom.routing import Tables, read_tables
+from flitloom.spec import Topology
 
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (
@@ -39,7 +41,8 @@ NOT_OF_JOBS = (
 )
 #: Options that say what is placed, or how well, otherwise than --shape.
 NOT_OF_SHAPES = (
-    *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node", "minimise"),
+    *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
+    "minimise",
     *("routing", "flit_bytes", "seed", "chart", "jobs", "fit"),
 )
 
@@ -56,11 +59,6 @@ def run(context: typer.Context, asked: Asked) -> None:
         refuse(context, NOT_OF_JOBS, "does not go with --jobs")
         place_jobs.run(asked)
     else:
-        refuse(
-            context,
-            ["graph"],
-            "goes with --shape, a grid that must fit; for other ranks give --torus or --mesh",
-        )
         refuse(context, ["fit"], "goes with --jobs")
         _place(asked)
 
@@ -68,11 +66,10 @@ def run(context: typer.Context, asked: Asked) -> None:
 def _place(asked: Asked) -> None:
     """Search for a placement of ranks, print how good it is, and write what is asked for."""
     where, sought, reported = asked.where, asked.sought, asked.reported
-    fields = options.topology_fields(where.torus, where.mesh, where.wrap, where.fail, where.twist)
-    topology = sized(fields, "give --torus 4x4x8 or --mesh 8x8")
+    topology, switches = _network(where)
     if reported.chart is not None:
         check_picture(reported.chart, "--picture")
-    names = None if reported.hosts is None else read_hosts(reported.hosts, topology.nodes)
+    names = switches if reported.hosts is None else read_hosts(reported.hosts, topology.nodes)
     nodes = None if sought.nodes is None else read_node_list(sought.nodes, topology.nodes)
     traffic = traffic_of(asked.ranks)
     if sought.flit_bytes is not None and sought.minimise != "time":
@@ -94,6 +91,28 @@ def _place(asked: Asked) -> None:
             progress=progress,
         )
     _report(found, asked, names)
+
+
+def _network(where: Where) -> tuple[Topology, list[str] | None]:
+    """The network, and the names of its nodes where a file has them.
+
+    Raises
+    ------
+    SpecError
+        No option names one, or ranks cannot be placed on it.
+    """
+    if where.graph is None:
+        fields = options.topology_fields(where.torus, where.mesh, where.wrap, where.fail, where.twist)
+        return sized(fields, "give --torus 4x4x8, --mesh 8x8 or --graph FILE"), None
+    options.topology_fields(where.torus, where.mesh, where.wrap, None, where.twist, None, where.graph)
+    ground = ground_of_fabric(where.graph, where.fail or [])
+    if ground.topology is None:
+        raise SpecError.at(
+            "--graph",
+            f"{show_file(where.graph)} is no torus or mesh, not even a damaged one",
+            "ranks are placed on those; --shape fits a grid on any graph",
+        )
+    return ground.topology, list(ground.names)
 
 
 def _report(found: Placement, asked: Asked, names: list[str] | None) -> None:
@@ -191,7 +210,12 @@ def in_words(proof: dict[str, Any]) -> str:
     if kind == "packing":
         verb = "sent" if proof["sends"] else "received"
         which = f"{proof['shared']} messages {verb} by rank {proof['rank']}"
-        return f"{which} share one of {proof['channels']} channels"
+        of = (
+            f" of the {'first' if proof['sends'] else 'last'} {proof['along']} dimensions"
+            if "along" in proof
+            else ""
+        )
+        return f"{which} share one of {proof['channels']} channels{of}"
     if kind == "port":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} its flits through one port"
