@@ -239,6 +239,16 @@ impl Behind {
     pub(super) fn send(&mut self, policy: &Policy, link: usize, channel: usize, is_tail: bool) {
         let at = link * self.count + channel;
         self.channels[at].used += 1;
+        if let Policy::Private(_) = policy
+            && !is_tail
+        {
+            return;
+        }
+        self.send_from(policy, link, channel, is_tail);
+    }
+
+    fn send_from(&mut self, policy: &Policy, link: usize, channel: usize, is_tail: bool) {
+        let at = link * self.count + channel;
         if let (Some(trips), Policy::Shared(Sharing { limit: Limit::RoundTrips(rule), .. })) =
             (self.trips.get_mut(at), policy)
         {
@@ -279,6 +289,16 @@ impl Behind {
     pub(super) fn credit(&mut self, policy: &Policy, link: usize, channel: usize) {
         let at = link * self.count + channel;
         self.channels[at].used -= 1;
+        if let Policy::Private(_) = policy
+            && !self.waits_for_tail
+        {
+            return;
+        }
+        self.credit_to(policy, link, channel);
+    }
+
+    fn credit_to(&mut self, policy: &Policy, link: usize, channel: usize) {
+        let at = link * self.count + channel;
         if let (Some(trips), Policy::Shared(Sharing { limit: Limit::RoundTrips(rule), .. })) =
             (self.trips.get_mut(at), policy)
         {

@@ -353,6 +353,7 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         crossbar_delay: crossbar as u32,
         credit_delay: credit_delay as u32,
         output_places,
+        largest: 1,
         cuts_by_next_port,
         is_plain_channels,
         is_plain_switch,
@@ -366,7 +367,7 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
 
 /// A run on a network at its beginning.
 pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Result<Run, OptionError> {
-    let rules = rules(options, ground)?;
+    let mut rules = rules(options, ground)?;
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", 1, 16)?;
     let mut numbers = Numbers::new();
@@ -384,6 +385,7 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
         })?;
     numbers.seed(seed as u32);
     let largest = classes.iter().map(Class::largest).max().unwrap_or(1);
+    rules.largest = largest;
     let subnet = |name: &'static str| options.within(name, 0, subnets as i64 - 1).map(|at| at as u32);
     Ok(Run {
         nodes,

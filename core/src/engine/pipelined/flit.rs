@@ -163,7 +163,13 @@ impl Packets {
     /// Notes that a flit was sent.
     #[inline]
     pub(super) fn note_sent(&mut self, flit: &Flit, now: u32) {
-        let at = (flit.packet * self.largest + flit.index()) as usize;
+        self.note_sent_at(flit.packet, flit.index(), now);
+    }
+
+    /// Notes that a flit of a packet was sent.
+    #[inline]
+    pub(super) fn note_sent_at(&mut self, packet: u32, index: u32, now: u32) {
+        let at = (packet * self.largest + index) as usize;
         if at >= self.sent.len() {
             self.sent.resize(self.all.len() * self.largest as usize, 0);
         }

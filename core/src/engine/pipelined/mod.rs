@@ -33,6 +33,7 @@ mod stuck;
 mod switch;
 mod waiting;
 mod wiring;
+mod words;
 
 pub use bound::Demand;
 pub use feed::Replies;

@@ -8,6 +8,7 @@ use super::{
     router::{LAST, Router, World},
     rules::Rules,
     wiring::End,
+    words::{self, AnyWords},
 };
 use crate::probe::LinkOccupation;
 
@@ -25,7 +26,8 @@ struct Slot {
 /// Routers and links.
 #[derive(Clone, Debug)]
 pub(super) struct Subnet {
-    /// All routers, if they are plain, else none.
+    /// All routers, if they are planes, or plain, else none.
+    words: Option<Box<dyn AnyWords>>,
     plain: Option<Box<Plain>>,
     pub routers: Vec<Router>,
     /// A bit per router that has something to do.
@@ -44,7 +46,15 @@ pub(super) struct Subnet {
 impl Subnet {
     /// A network without flits.
     pub(super) fn new(rules: &Rules) -> Self {
-        Self::with(rules, Plain::new(rules).map(Box::new))
+        match words::new(rules) {
+            Some(words) => Self::of_words(rules, words),
+            None => Self::with(rules, Plain::new(rules).map(Box::new)),
+        }
+    }
+
+    /// A network of routers that are planes.
+    pub(super) fn of_words(rules: &Rules, words: Box<dyn AnyWords>) -> Self {
+        Self { words: Some(words), routers: Vec::new(), ..Self::with(rules, None) }
     }
 
     /// A network of plain routers, or of others if there are none.
@@ -53,6 +63,7 @@ impl Subnet {
         let others = if plain.is_some() { 0 } else { routers };
         let slots = rules.wiring.longest() + 2 + rules.credit_delay;
         Self {
+            words: None,
             plain,
             routers: (0..others as u32).map(|number| Router::new(number, rules)).collect(),
             at_work: vec![0; routers.div_ceil(64)],
@@ -82,6 +93,10 @@ impl Subnet {
         arrived: &mut Vec<(u32, Flit)>,
     ) {
         self.sources.set_time(now);
+        if let Some(words) = &mut self.words {
+            words.receive(rules, packets, &mut self.sources, arrived);
+            return;
+        }
         if let Some(plain) = &mut self.plain {
             plain.receive(now, rules, packets, &mut self.sources, &mut self.load, arrived);
             return;
@@ -107,13 +122,18 @@ impl Subnet {
 
     /// Whether no credit waits or is on its way.
     pub(super) fn has_no_credits(&self) -> bool {
-        self.plain.as_ref().is_none_or(|plain| plain.has_no_credits())
+        self.words.as_ref().is_none_or(|words| words.has_no_credits())
+            && self.plain.as_ref().is_none_or(|plain| plain.has_no_credits())
             && self.credits_under_way == 0
             && self.routers.iter().all(|router| router.busy_credits.is_empty())
     }
 
     /// A source sends a flit.
     pub(super) fn inject(&mut self, node: u32, flit: Flit, now: u32, rules: &Rules, packets: &mut Packets) {
+        if let Some(words) = &mut self.words {
+            words.inject(node, &flit, now, packets);
+            return;
+        }
         if let Some(plain) = &mut self.plain {
             plain.inject(node, &flit, now, rules, packets);
             return;
@@ -123,8 +143,25 @@ impl Subnet {
         self.slot(now + latency + 1).flits.push((router, port, flit));
     }
 
+    /// A node sends a flit that is no header to routers that are planes.
+    #[inline]
+    pub(super) fn inject_more(&mut self, node: usize, channel: usize) {
+        if let Some(words) = &mut self.words {
+            words.inject_more(node, channel);
+        }
+    }
+
+    /// Whether routers are planes.
+    pub(super) fn is_words(&self) -> bool {
+        self.words.is_some()
+    }
+
     /// A sink gives a place back.
     pub(super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
+        if self.words.is_some() {
+            // Planes know it from the arrival.
+            return;
+        }
         if let Some(plain) = &mut self.plain {
             plain.give_back(node, channel, now, rules);
             return;
@@ -143,6 +180,10 @@ impl Subnet {
         packets: &mut Packets,
         numbers: &mut Numbers,
     ) -> bool {
+        if let Some(words) = &mut self.words {
+            words.work();
+            return false;
+        }
         if let Some(plain) = &mut self.plain {
             plain.work(&mut Around { now, rules, packets, numbers, load: &mut self.load });
             return false;

@@ -1,7 +1,10 @@
 //! The two subtractive generators of Knuth, The Art of Computer Programming, volume 2, section 3.6 (2002),
 //! as integers: x[n] = x[n-100] - x[n-37] mod 2^30 and u[n] = u[n-100] + u[n-37] mod 2^52.
 
-use crate::traffic::{Purpose, draw};
+use crate::{
+    bits::{Vector, VectorWork, with_longest},
+    traffic::{Purpose, draw},
+};
 
 /// The long lag.
 const LONG: usize = 100;
@@ -9,6 +12,8 @@ const LONG: usize = 100;
 const SHORT: usize = 37;
 /// Values that are made at once; only the first hundred of them are used.
 const BATCH: usize = 1009;
+/// Most values of one run of the recurrence.
+const MOST: usize = 1024;
 /// Separation of the streams of different seeds.
 const SEPARATION: u32 = 70;
 /// The seed of generators that were never seeded.
@@ -23,54 +28,34 @@ struct Lagged {
     batch: [u64; LONG],
     used: usize,
     is_seeded: bool,
+    /// Where the recurrence runs.
+    room: Box<[u64; ROOM]>,
 }
 
 impl Lagged {
     /// A generator that was not seeded yet: its state is nothing but zeros until it is.
     fn new(bits: u32, adds: bool) -> Self {
         let mask = (1 << bits) - 1;
-        Self { mask, adds, state: [0; LONG], batch: [0; LONG], used: LONG, is_seeded: false }
+        Self {
+            mask,
+            adds,
+            state: [0; LONG],
+            batch: [0; LONG],
+            used: LONG,
+            is_seeded: false,
+            room: Box::new([0; ROOM]),
+        }
     }
 
     fn combine(&self, older: u64, newer: u64) -> u64 {
         (if self.adds { older + newer } else { older.wrapping_sub(newer) }) & self.mask
     }
 
-    /// Runs the recurrence so far: the state becomes the hundred values behind. Values wrap at more bits than they
-    /// have, which those that they have do not see.
+    /// Runs the recurrence so far: the state becomes the hundred values behind.
     fn advance(&mut self, by: usize) {
-        if self.adds {
-            self.advance_by(by, u64::wrapping_add);
-        } else {
-            self.advance_by(by, u64::wrapping_sub);
-        }
+        with_longest(Advance { state: &mut self.state, room: &mut self.room, by, adds: self.adds });
         for value in &mut self.state {
             *value &= self.mask;
-        }
-    }
-
-    #[inline]
-    fn advance_by(&mut self, by: usize, combine: impl Fn(u64, u64) -> u64) {
-        let change = |values: &mut [u64], newer: &[u64]| {
-            for (value, &newer) in values.iter_mut().zip(newer) {
-                *value = combine(*value, newer);
-            }
-        };
-        let mut left = by;
-        while left > 0 {
-            // A value takes the place of the one a hundred before; as many at once as do not need each other.
-            let many = left.min(LONG);
-            let (low, high) = self.state.split_at_mut(LONG - SHORT);
-            change(&mut low[..many.min(SHORT)], &high[..SHORT]);
-            for first in (SHORT..many).step_by(SHORT) {
-                let (older, values) = self.state.split_at_mut(first);
-                let end = SHORT.min(many - first);
-                change(&mut values[..end], &older[first - SHORT..]);
-            }
-            left -= many;
-            if many < LONG {
-                self.state.rotate_left(many);
-            }
         }
     }
 
@@ -136,6 +121,44 @@ impl Lagged {
     }
 }
 
+/// Values that the recurrence makes at once; no more than the short lag, as none of them needs another one.
+const AT_ONCE: usize = 32;
+
+/// The values before, and those that are made of them.
+const ROOM: usize = LONG + MOST + AT_ONCE;
+
+/// Runs the recurrence so far. Values wrap at more bits than they have, which those that they have do not see.
+struct Advance<'a> {
+    state: &'a mut [u64; LONG],
+    room: &'a mut [u64; ROOM],
+    by: usize,
+    adds: bool,
+}
+
+impl VectorWork for Advance<'_> {
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        let values = self.room;
+        let mut left = self.by;
+        while left > 0 {
+            let by = left.min(MOST);
+            values[..LONG].copy_from_slice(self.state);
+            let mut first = 0;
+            while first < by {
+                for at in (first..first + AT_ONCE).step_by(V::WORDS) {
+                    let (older, newer) = (V::load(&values[at..]), V::load(&values[at + LONG - SHORT..]));
+                    let value =
+                        if self.adds { older.plus(newer) } else { older.plus(!newer).plus(V::splat(1)) };
+                    value.store(&mut values[at + LONG..]);
+                }
+                first += AT_ONCE;
+            }
+            self.state.copy_from_slice(&values[by..][..LONG]);
+            left -= by;
+        }
+    }
+}
+
 /// Both generators, as one seed sets them.
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
@@ -191,7 +214,8 @@ impl Numbers {
             let drawn = u128::from(draw(*seed, 0, Purpose::Arbiter, *drawn));
             return ((drawn * (u128::from(most) + 1)) >> 64) as u32;
         }
-        (self.whole.next() % (u64::from(most) + 1)) as u32
+        // Whole numbers have 30 bits.
+        self.whole.next() as u32 % most.saturating_add(1)
     }
 
     /// From now on whole numbers are not drawn: every sequence of them is given once.

@@ -53,6 +53,8 @@ pub(super) struct Rules {
     /// Whether a packet may only use the part of the channels that stands for its port out of the next router.
     pub cuts_by_next_port: bool,
     pub output_places: Option<usize>,
+    /// Flits of the largest packet.
+    pub largest: u32,
     /// Whether channels, and the switch, are allocated without listed requests.
     pub is_plain_channels: bool,
     pub is_plain_switch: bool,

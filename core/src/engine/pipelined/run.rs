@@ -252,41 +252,46 @@ impl Run {
     }
 
     /// A flit has arrived.
+    #[inline]
     fn retire(&mut self, node: u32, flit: Flit) {
         self.quiet = 0;
         self.standstill = 0;
-        let now = self.now;
+        let (now, counts) = (self.now, self.counts());
         let packet = &mut self.packets[flit.packet];
         packet.delivered += 1;
-        self.last_retired = Some((packet.number, packet.first_flit + flit.index()));
+        let number = packet.first_flit + flit.index();
+        self.last_retired = Some((packet.number, number));
         if flit.is_head() {
             packet.head_arrival = now;
         }
-        let packet = *packet;
-        if let Some(feed) = &mut self.feed {
-            feed.arrived(now, node, &packet, flit.is_tail());
-        }
         let class = usize::from(packet.class);
-        let counts = self.counts();
         let facts = &mut self.facts[class];
         facts.in_flight -= 1;
         self.created_in_flight[class] -= u64::from(packet.created);
-        if packet.is_measured {
-            facts.measured_in_flight -= 1;
-        }
+        facts.measured_in_flight -= u64::from(packet.is_measured);
         let delay = u64::from(now - flit.injected);
         if facts.slowest_flit < 0 || facts.flit.most < delay {
-            facts.slowest_flit = i64::from(packet.first_flit + flit.index());
+            facts.slowest_flit = i64::from(number);
         }
         facts.flit.add(delay);
         if counts {
             facts.delivered_flits.counts[node as usize] += 1;
-            if flit.is_tail() {
-                facts.delivered_packets.counts[node as usize] += 1;
-            }
         }
-        if !flit.is_tail() {
-            return;
+        if let Some(feed) = &mut self.feed {
+            feed.arrived(now, node, packet, flit.is_tail());
+        }
+        if flit.is_tail() {
+            self.retire_packet(node, flit, counts);
+        }
+    }
+
+    /// The last flit of a packet has arrived.
+    fn retire_packet(&mut self, node: u32, flit: Flit, counts: bool) {
+        let now = self.now;
+        let packet = self.packets[flit.packet];
+        let facts = &mut self.facts[usize::from(packet.class)];
+        if counts {
+            facts.delivered_packets.counts[node as usize] += 1;
         }
         if self.warms_up || packet.is_measured {
             facts.hops.add(u64::from(flit.hops));

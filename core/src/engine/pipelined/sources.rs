@@ -181,6 +181,10 @@ impl Run {
 
     /// Every source with a packet sends at most one flit.
     pub(super) fn send_all(&mut self, subnet: usize) {
+        if self.classes.len() == 1 && self.subnets[subnet].is_words() {
+            self.send_all_alone(subnet);
+            return;
+        }
         for word in 0..self.at_work.len() {
             let mut left = self.at_work[word];
             while left > 0 {
@@ -191,6 +195,42 @@ impl Run {
                 let classes = self.classes.len();
                 let all = &self.waiting[node * classes..(node + 1) * classes];
                 if all.iter().all(|waiting| waiting.size == 0) {
+                    self.at_work[word] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    /// Every source of the only class sends at most one flit to routers that are planes.
+    fn send_all_alone(&mut self, subnet: usize) {
+        let (now, counts) = (self.now, self.counts());
+        for word in 0..self.at_work.len() {
+            let mut left = self.at_work[word];
+            while left > 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let node = word * 64 + bit as usize;
+                let waiting = &mut self.waiting[node];
+                if waiting.next == 0 || usize::from(waiting.subnet) != subnet {
+                    self.send_only_class(subnet, node);
+                } else {
+                    let channel = usize::from(waiting.channel);
+                    let Subnet { sources, .. } = &mut self.subnets[subnet];
+                    if sources.is_full(&self.rules.policy, node, channel) {
+                        continue;
+                    }
+                    let index = waiting.next;
+                    waiting.next += 1;
+                    let is_tail = waiting.next == waiting.size;
+                    if is_tail {
+                        waiting.size = 0;
+                    }
+                    sources.send(&self.rules.policy, node, channel, is_tail);
+                    self.facts[0].sent_flits.counts[node] += u64::from(counts);
+                    self.packets.note_sent_at(waiting.packet, index, now);
+                    self.subnets[subnet].inject_more(node, channel);
+                }
+                if self.waiting[node].size == 0 {
                     self.at_work[word] &= !(1 << bit);
                 }
             }

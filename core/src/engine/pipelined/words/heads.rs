@@ -1,0 +1,421 @@
+//! Packets: their ways, who gets which output channel, and what happens when a tail has left.
+
+use super::{
+    super::{
+        buffers::Behind,
+        flit::{Flit, Packets},
+        rules::Rules,
+    },
+    AnyWords,
+    matching::PORTS,
+    noted::Noted,
+    planes::{Receive, Step},
+    state::{
+        BEHIND, CHANNEL, CHANNELS, DIGITS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT, Output, Owned,
+        READY, SLOTS, TAIL_SENT, Words,
+    },
+};
+use crate::bits::{Vector, ones, words, words_mut};
+
+/// Somebody who asks for an output channel: input channel, the channels that it may have, and those that it gets.
+#[derive(Clone, Copy)]
+struct Ask {
+    number: u32,
+    looks: u16,
+    granted: u16,
+}
+
+/// The output by whether x is above and below, then y.
+const TOWARDS: [u8; 16] = {
+    let mut towards = [NODE as u8; 16];
+    let mut at = 1;
+    while at < 16 {
+        towards[at] = at.trailing_zeros() as u8;
+        at += 1;
+    }
+    towards
+};
+
+impl<V: Vector> Words<V> {
+    /// The vector of a channel of a port at a router, and the word there.
+    #[inline(always)]
+    fn spot(&self, port: usize, channel: usize, router: usize) -> (usize, usize) {
+        let word = channel * self.words + router / 64;
+        (port * self.vectors + word / V::WORDS, word % V::WORDS)
+    }
+
+    /// The same of the number of a channel.
+    #[inline(always)]
+    fn spot_of(&self, number: usize, router: usize) -> (usize, usize) {
+        self.spot(number >> self.span_bits, number & ((1 << self.span_bits) - 1), router)
+    }
+
+    /// A packet enters a queue.
+    #[inline(always)]
+    fn enter(&mut self, queue: usize, packet: u32) {
+        let record = &mut self.records[queue];
+        if record.entered == record.left {
+            record.front = packet;
+        } else {
+            let place = usize::from(record.entered & self.ring);
+            self.rings[place * self.nodes * (self.all + (1 << self.span_bits)) + queue] = packet;
+        }
+        record.entered = record.entered.wrapping_add(1);
+    }
+
+    /// The packet at the front leaves a queue.
+    #[inline(always)]
+    fn leave(&mut self, queue: usize) {
+        let record = &mut self.records[queue];
+        record.left = record.left.wrapping_add(1);
+        if record.entered != record.left {
+            let place = usize::from(record.left & self.ring);
+            record.front = self.rings[place * self.nodes * (self.all + (1 << self.span_bits)) + queue];
+        }
+    }
+
+    /// What is known of the packet at the front of a queue.
+    #[inline(always)]
+    fn front(&self, queue: usize) -> Head {
+        self.heads[self.records[queue].front as usize]
+    }
+
+    /// The way of the packet at the front of an input channel; it waits for an output channel from now on.
+    #[inline(always)]
+    fn route(&mut self, router: u32, number: u32) {
+        let queue = router as usize * self.all + number as usize;
+        let to = self.front(queue).to;
+        let (x, y) = self.places_of[router as usize];
+        let (to_x, to_y) = self.places_of[usize::from(to)];
+        let towards = usize::from(to_x > x)
+            | usize::from(to_x < x) << 1
+            | usize::from(to_y > y) << 2
+            | usize::from(to_y < y) << 3;
+        let at = router as usize * PORTS + usize::from(TOWARDS[towards]);
+        self.outputs[at].waiting[number as usize / 64] |= 1 << (number % 64);
+        self.pending[at / 64] |= 1 << (at % 64);
+    }
+
+    #[inline(always)]
+    fn route_all(&mut self) {
+        let mut begun = std::mem::take(&mut self.begun);
+        for (router, number) in begun.iter() {
+            self.route(router, number);
+        }
+        begun.clear();
+        self.begun = begun;
+    }
+
+    /// Gives output channels to those who wait.
+    #[inline(always)]
+    fn give_channels(&mut self) {
+        for word in 0..self.pending.len() {
+            for bit in ones(self.pending[word]) {
+                let at = word * 64 + bit;
+                let Output { waiting: [low, high], mut free, full, .. } = self.outputs[at];
+                if self.busy_when_full {
+                    free &= !full;
+                }
+                if free == 0 {
+                    continue;
+                }
+                if high == 0 && low & (low - 1) == 0 {
+                    let (router, output, number) = (at / PORTS, at % PORTS, low.trailing_zeros());
+                    let head = self.front(router * self.all + number as usize);
+                    let granted = free & head.range;
+                    if granted != 0 {
+                        self.give(router, output, number, granted);
+                        self.pending[word] &= !(1 << bit);
+                    }
+                    continue;
+                }
+                self.match_channels(at, free);
+                if self.outputs[at].waiting == [0; 2] {
+                    self.pending[word] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    /// Gives the free channels of an output to several who wait.
+    fn match_channels(&mut self, at: usize, free: u16) {
+        let (router, output) = (at / PORTS, at % PORTS);
+        let mut asks = [Ask { number: 0, looks: 0, granted: 0 }; PORTS * CHANNELS];
+        let (mut count, mut wanted) = (0, 0);
+        for (word, waiting) in self.outputs[at].waiting.into_iter().enumerate() {
+            for bit in ones(waiting) {
+                let number = (64 * word + bit) as u32;
+                let queue = router * self.all + number as usize;
+                let mut looks = free & self.front(queue).range;
+                if self.picks_first && looks != 0 {
+                    looks = 1 << self.choice(looks, output, self.records[queue].accepts);
+                }
+                wanted |= looks;
+                asks[count] = Ask { number, looks, granted: 0 };
+                count += 1;
+            }
+        }
+        let asks = &mut asks[..count];
+        for channel in ones(wanted.into()) {
+            let turn: u32 =
+                self.owned[router * self.all + (output << self.span_bits) + channel].grants.into();
+            // Those at the turn or behind it come first; the list ascends.
+            let mut chosen = usize::MAX;
+            for (place, ask) in asks.iter().enumerate() {
+                if ask.looks >> channel & 1 == 1 {
+                    if ask.number >= turn {
+                        chosen = place;
+                        break;
+                    }
+                    chosen = chosen.min(place);
+                }
+            }
+            asks[chosen].granted |= 1 << channel;
+        }
+        for ask in asks.iter().filter(|ask| ask.granted != 0) {
+            self.give(router, output, ask.number, ask.granted);
+        }
+    }
+
+    /// The first of some channels from a turn on that runs over the channels of all outputs.
+    #[inline(always)]
+    fn choice(&self, granted: u16, output: usize, turn: u8) -> u32 {
+        let turn = usize::from(turn).wrapping_sub(output << self.span_bits);
+        let later = if turn < 1 << self.span_bits { granted >> turn << turn } else { 0 };
+        (if later == 0 { granted } else { later }).trailing_zeros()
+    }
+
+    /// An input channel takes one of the channels that it is granted.
+    #[inline(always)]
+    fn give(&mut self, router: usize, output: usize, number: u32, granted: u16) {
+        let number = number as usize;
+        let queue = router * self.all + number;
+        let channel = self.choice(granted, output, self.records[queue].accepts) as usize;
+        let left = self.front(queue).left;
+        let (at, known) = (router * PORTS + output, (output << self.span_bits) + channel);
+        let record = &mut self.records[queue];
+        record.accepts = known as u8 + 1;
+        record.known = known as u8;
+        let packet = record.front;
+        self.owned[router * self.all + known] = Owned { owner: number as u8, grants: number as u8 + 1 };
+        let port = &mut self.outputs[at];
+        port.waiting[number / 64] &= !(1 << (number % 64));
+        port.free &= !(1 << channel);
+        let (full, behind) = (port.full, port.behind);
+        let may_send = u64::from(!full >> channel & 1);
+        let shift = router % 64;
+        if self.waits_for_tail {
+            let (vector, word) = self.spot(output, channel, router);
+            words_mut(&mut self.known[vector])[TAIL_SENT * V::WORDS + word] &= !(1 << shift);
+        }
+        // All of these are clear while it has none.
+        let (vector, word) = self.spot_of(number, router);
+        let lane = &mut words_mut(&mut self.lanes[vector])[word..];
+        lane[READY * V::WORDS] |= may_send << shift;
+        lane[(OUTPUT + output) * V::WORDS] |= 1 << shift;
+        for digit in 0..self.channel_bits {
+            lane[(DIGITS + digit) * V::WORDS] |= (channel as u64 >> digit & 1) << shift;
+        }
+        for digit in 0..self.left_bits {
+            lane[(BEHIND + digit) * V::WORDS] |= (u64::from(left) >> digit & 1) << shift;
+        }
+        self.enter(behind as usize + channel, packet);
+    }
+
+    /// Output channels that became full, or were full and are not any more.
+    #[inline(always)]
+    fn note_full(&mut self, list: &Noted, is_full: bool) {
+        for (router, number) in list.iter() {
+            let (router, number) = (router as usize, number as usize);
+            let (output, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
+            let full = &mut self.outputs[router * PORTS + output].full;
+            *full = *full & !(1 << channel) | u16::from(is_full) << channel;
+            let owner = self.owned[router * self.all + number].owner;
+            if owner != NOBODY {
+                let (vector, word) = self.spot_of(owner.into(), router);
+                let ready = &mut words_mut(&mut self.lanes[vector])[READY * V::WORDS + word];
+                *ready = *ready & !(1 << (router % 64)) | u64::from(!is_full) << (router % 64);
+            }
+        }
+    }
+
+    /// Tails have left: their channels are free, and what is behind them begins.
+    #[inline(always)]
+    fn leave_all(&mut self) {
+        let mut tails = std::mem::take(&mut self.tails);
+        for (router, number) in tails.iter() {
+            let (router, number) = (router as usize, number as usize);
+            let queue = router * self.all + number;
+            self.leave(queue);
+            let known = usize::from(self.records[queue].known);
+            let (output, channel) = (known >> self.span_bits, known & ((1 << self.span_bits) - 1));
+            self.owned[router * self.all + known].owner = NOBODY;
+            if self.waits_for_tail {
+                let (vector, word) = self.spot(output, channel, router);
+                words_mut(&mut self.known[vector])[TAIL_SENT * V::WORDS + word] |= 1 << (router % 64);
+            } else {
+                self.outputs[router * PORTS + output].free |= 1 << channel;
+            }
+            let (vector, word) = self.spot_of(number, router);
+            if words(&self.lanes[vector])[OCCUPIED * V::WORDS + word] >> (router % 64) & 1 == 1 {
+                if self.routes_later {
+                    self.begun.push(router, number);
+                } else {
+                    self.route(router as u32, number as u32);
+                }
+            }
+        }
+        tails.clear();
+        self.tails = tails;
+    }
+
+    /// What arrives at nodes, and what arrives at routers.
+    #[inline(always)]
+    pub(super) fn take_all(
+        &mut self,
+        rules: &Rules,
+        packets: &Packets,
+        sources: &mut Behind,
+        arrived: &mut Vec<(u32, Flit)>,
+    ) {
+        let port = self.vectors;
+        let sent = (self.tick.wrapping_sub(FLIGHT) % SLOTS) as usize * PORTS * port + NODE * port;
+        let (sent, before) = (words(&self.sent[sent..][..port]), arrived.len());
+        for word in 0..self.words {
+            let (mut any, mut digits) = (0, [0; CHANNEL]);
+            for channel in 0..self.channels {
+                let plane = sent[channel * self.words + word];
+                any |= plane;
+                for (bit, digit) in digits.iter_mut().enumerate() {
+                    *digit |= if channel >> bit & 1 == 1 { plane } else { 0 };
+                }
+            }
+            for bit in ones(any) {
+                let (mut channel, node) = (0, word * 64 + bit);
+                for (place, digit) in digits.iter().enumerate() {
+                    channel |= (digit >> bit & 1) << place;
+                }
+                let queue = self.nodes * self.all + (node << self.span_bits) + channel as usize;
+                let flit = packets.arriving(self.records[queue].front, channel as u16);
+                arrived.push((node as u32, flit));
+            }
+        }
+        for (node, flit) in &arrived[before..] {
+            if flit.is_tail() {
+                let channel = usize::from(flit.channel);
+                self.leave(self.nodes * self.all + ((*node as usize) << self.span_bits) + channel);
+            }
+        }
+        let late = self.tick.wrapping_sub(2) & (self.credit_slots - 1);
+        let credits = words(&self.credits[late as usize * (PORTS + 1) * port + NODE * port..][..port]);
+        for channel in 0..self.channels {
+            for word in 0..self.words {
+                for bit in ones(credits[channel * self.words + word]) {
+                    sources.credit(&rules.policy, word * 64 + bit, channel);
+                }
+            }
+        }
+        self.carry();
+        self.take_in();
+        let mut vacated = std::mem::take(&mut self.vacated);
+        for (router, number) in vacated.iter() {
+            let (output, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
+            self.outputs[(router * PORTS as u32 + output) as usize].free |= 1 << channel;
+        }
+        vacated.clear();
+        self.vacated = vacated;
+        let mut emptied = std::mem::take(&mut self.emptied);
+        self.note_full(&emptied, false);
+        emptied.clear();
+        self.emptied = emptied;
+        if !self.routes_later {
+            self.route_all();
+        }
+        // Nodes give back at once what arrives.
+        let slot = (self.tick & (self.credit_slots - 1)) as usize * (PORTS + 1) * port + PORTS * port;
+        let sent = (self.tick.wrapping_sub(FLIGHT) % SLOTS) as usize * PORTS * port + NODE * port;
+        self.credits[slot..][..port].copy_from_slice(&self.sent[sent..][..port]);
+    }
+
+    /// The switch is matched and crossed; then channels are given to those who waited, and ways are computed.
+    #[inline(always)]
+    pub(super) fn step(&mut self) {
+        self.cross_all();
+        self.give_channels();
+        if self.routes_later {
+            self.route_all();
+        }
+        self.leave_all();
+        let mut filled = std::mem::take(&mut self.filled);
+        self.note_full(&filled, true);
+        filled.clear();
+        self.filled = filled;
+        self.tick = self.tick.wrapping_add(1);
+    }
+}
+
+impl<V: Vector> AnyWords for Words<V> {
+    fn copy(&self) -> Box<dyn AnyWords> {
+        Box::new(self.clone())
+    }
+
+    fn receive(
+        &mut self,
+        rules: &Rules,
+        packets: &Packets,
+        sources: &mut Behind,
+        arrived: &mut Vec<(u32, Flit)>,
+    ) {
+        V::enter(self.proof, Receive { all: self, rules, packets, sources, arrived });
+    }
+
+    fn inject(&mut self, node: u32, flit: &Flit, now: u32, packets: &mut Packets) {
+        packets.note_sent(flit, now);
+        let (node, channel) = (node as usize, usize::from(flit.channel));
+        if flit.is_head() {
+            let packet = &mut packets[flit.packet];
+            let (x, y) = self.places_of[node];
+            let (to_x, to_y) = self.places_of[packet.destination as usize];
+            // All routers of the way.
+            packet.hops = u16::from(x.abs_diff(to_x)) + u16::from(y.abs_diff(to_y)) + 1;
+            let place = flit.packet as usize;
+            if place >= self.heads.len() {
+                self.heads.resize((place + 1).next_power_of_two(), Head::default());
+            }
+            self.heads[place] = Head {
+                to: packet.destination as u16,
+                range: self.ranges[packet.kind as usize],
+                left: (packet.size - 1) as u16,
+            };
+            self.enter(node * self.all + (NODE << self.span_bits) + channel, flit.packet);
+        }
+        self.inject_more(node, channel);
+    }
+
+    #[inline]
+    fn inject_more(&mut self, node: usize, channel: usize) {
+        let slot = (self.tick.wrapping_add(2) % SLOTS) as usize * self.vectors;
+        let word = slot * V::WORDS + channel * self.words + node / 64;
+        words_mut(&mut self.entering)[word] |= 1 << (node % 64);
+    }
+
+    fn work(&mut self) {
+        V::enter(self.proof, Step(self));
+    }
+
+    fn has_no_credits(&self) -> bool {
+        let port = self.vectors;
+        // Those of nodes take no longer than without a delay.
+        for age in 1..=2 + self.credit_delay {
+            let slot = (self.tick.wrapping_sub(age) & (self.credit_slots - 1)) as usize * (PORTS + 1) * port;
+            let ports = 0..PORTS + 1;
+            let mut under_way = ports.filter(|&at| at != NODE || age <= 2);
+            let is_any =
+                |at: usize| words(&self.credits[slot + at * port..][..port]).iter().any(|&word| word != 0);
+            if under_way.any(is_any) {
+                return false;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,165 @@
+//! Routers of meshes with dimension order as bit planes: credits, links, the crossbar, the switch and what channels
+//! hold are planes with one bit per router, packets are records. They do what plain routers do, to the same bit.
+
+mod heads;
+mod matching;
+mod noted;
+mod planes;
+mod state;
+
+use super::{
+    buffers::Behind,
+    flit::{Flit, Packets},
+    rules::Rules,
+};
+use crate::bits::{Available, InstructionSet, OnVectors, Vector};
+use state::Words;
+use std::fmt;
+
+/// Routers on vectors of some instruction set.
+pub(super) trait AnyWords: Send + Sync {
+    fn copy(&self) -> Box<dyn AnyWords>;
+
+    /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
+    fn receive(
+        &mut self,
+        rules: &Rules,
+        packets: &Packets,
+        sources: &mut Behind,
+        arrived: &mut Vec<(u32, Flit)>,
+    );
+
+    /// A source sends a flit.
+    fn inject(&mut self, node: u32, flit: &Flit, now: u32, packets: &mut Packets);
+
+    /// A node sends a flit that is no header.
+    fn inject_more(&mut self, node: usize, channel: usize);
+
+    /// All routers do their step of a cycle.
+    fn work(&mut self);
+
+    /// Whether no credit is on its way.
+    fn has_no_credits(&self) -> bool;
+}
+
+impl Clone for Box<dyn AnyWords> {
+    fn clone(&self) -> Self {
+        self.copy()
+    }
+}
+
+impl fmt::Debug for dyn AnyWords {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("routers as planes")
+    }
+}
+
+/// Builds routers for some vectors.
+struct Build<'a>(&'a Rules);
+
+impl OnVectors for Build<'_> {
+    type Output = Box<dyn AnyWords>;
+
+    fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
+        Box::new(Words::<V>::new(self.0, proof))
+    }
+}
+
+/// Routers without flits on the vectors of a set; `None` if these rules are not those of planes.
+pub(super) fn on(set: InstructionSet, rules: &Rules) -> Option<Box<dyn AnyWords>> {
+    state::covers(rules).then(|| set.run(Build(rules)))
+}
+
+/// Routers without flits on the vectors that suit them.
+pub(super) fn new(rules: &Rules) -> Option<Box<dyn AnyWords>> {
+    let sets = [InstructionSet::Avx512, InstructionSet::Avx2];
+    on(sets.into_iter().find(|set| set.is_available()).unwrap_or(InstructionSet::Word), rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            network::Subnet,
+            options::Options,
+            phases::{Event, Phases},
+            run::PacketRecord,
+        },
+        on,
+    };
+    use crate::bits::InstructionSet;
+    use proptest::{prelude::*, sample::select};
+
+    const ALLOCATORS: &[&str] = &["islip", "separable_input_first", "separable_output_first"];
+    const SWITCHES: &[&str] = &["islip", "islip(2)", "separable_input_first", "separable_output_first"];
+    const OPTIONS: &[(&str, &[&str])] = &[
+        ("vc_allocator", ALLOCATORS),
+        ("sw_allocator", SWITCHES),
+        ("vc_buf_size", &["1", "2", "3", "8", "15"]),
+        ("routing_delay", &["0", "1"]),
+        ("credit_delay", &["0", "1", "2", "5"]),
+        ("wait_for_tail_credit", &["0", "1"]),
+        ("vc_busy_when_full", &["0", "1"]),
+        ("packet_size", &["1", "2", "5", "20", "{1,4}"]),
+        ("injection_rate", &["0.02", "0.1", "0.3"]),
+        ("traffic", &["uniform", "uniform", "tornado", "neighbor", "diagonal"]),
+        ("seed", &["1", "2", "3", "4"]),
+        ("sim_count", &["1", "1", "2"]),
+        ("sample_period", &["100"]),
+        ("max_samples", &["4"]),
+    ];
+    /// Lines and squares, of up to 256 nodes and, now and then, of more.
+    const SIZES: &[&str] = &["k=4 n=1", "k=70 n=1", "k=3 n=2", "k=5 n=2", "k=8 n=2", "k=12 n=2", "k=24 n=2"];
+    /// Channels, connections per input port and what messages there are.
+    const CHANNELS: &[&str] = &[
+        "num_vcs=1",
+        "num_vcs=3",
+        "num_vcs=8",
+        "num_vcs=4 input_speedup=2",
+        "num_vcs=16 input_speedup=2",
+        "num_vcs=16 use_read_write=1 read_reply_size=5 write_request_size=3",
+    ];
+
+    fn words() -> impl Strategy<Value = String> {
+        let options: Vec<_> = OPTIONS
+            .iter()
+            .map(|&(name, values)| select(values).prop_map(move |value| format!("{name}={value}")))
+            .collect();
+        (select(SIZES), select(CHANNELS), options)
+            .prop_map(|(size, channels, options)| format!("{size} {channels} {}", options.join(" ")))
+    }
+
+    /// What happens in a run, and its packets.
+    fn run(mut phases: Phases) -> (String, Vec<PacketRecord>) {
+        let (mut events, mut packets) = (Vec::<Event>::new(), Vec::new());
+        while let Some(event) = phases.advance(&false.into()) {
+            events.push(event);
+            packets.append(&mut phases.take_log());
+        }
+        // Changes are not a number where nothing arrived.
+        (format!("{events:?}"), packets)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        #[test]
+        fn planes_do_what_lists_do(words in words()) {
+            let mut options = Options::default();
+            for word in "topology=mesh routing_function=dor".split(' ').chain(words.split(' ')) {
+                let (name, value) = word.split_once('=').unwrap_or_default();
+                prop_assert!(options.set(name, value));
+            }
+            let planes = Phases::new(&options, true).map_err(|error| TestCaseError::fail(error.text))?;
+            let mut lists = planes.clone();
+            lists.run.subnets = vec![Subnet::with(&lists.run.rules, None)];
+            let expected = run(lists);
+            for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
+                let mut on_set = planes.clone();
+                let rules = &on_set.run.rules;
+                let Some(words) = on(set, rules) else { return Err(TestCaseError::fail("no planes")) };
+                on_set.run.subnets = vec![Subnet::of_words(rules, words)];
+                prop_assert_eq!(&expected, &run(on_set), "{}", set.name());
+            }
+        }
+    }
+}
