@@ -57,7 +57,8 @@ def check(wheel, folder):
     printed(programs / "pip", "install", "-q", f"{wheel}[{EXTRAS}]", "pytest", folder=folder)
     print(f"with all extras: {megabytes(packages) - empty:.0f} MB")
     # The walks, without the repository around them.
-    for part in ("docs/walks", "docs/index.md", "tests/test_walks.py"):
+    own = ("tests/test_walks.py", "tests/walks", "tests/browser.py", "tests/pictures.py")
+    for part in ("docs/walks", "docs/index.md", *own):
         source, target = ROOT / part, folder / "walks" / part
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)

@@ -217,7 +217,7 @@ spec: object: the experiment, complete
 stacked: integer?: duration with the best interval, in cycles
 spent: integer?: moves that the search tried
 starved: integer?: nodes that sent less than a tenth of the mean
-status: string: equal, near, or by how much they differ
+status: string: reproduced, reached, beaten or holds, not so, or no published value
 step_cycles: integer?: cycles a step takes at least
 steps: integer: steps
 stopped: string: how much was finished before Ctrl-C
