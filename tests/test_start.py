@@ -1,6 +1,7 @@
 """What starting flitloom costs: nothing heavy is imported before it is used, and extras may be missing."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -105,3 +106,42 @@ def test_the_benchmark_of_starting_runs_what_it_names(capsys):
     rows = json.loads(capsys.readouterr().out)
     assert [row["start"] for row in rows][:2] == ["import flitloom", "flitloom --help"]
     assert all(row["seconds"] > 0 and row["starts"] >= 3 for row in rows)
+
+
+def test_an_extension_that_is_older_than_its_sources_is_told_in_a_sentence(tmp_path, monkeypatch, capsys):
+    from flitloom import commands
+    from flitloom.commands import stale
+
+    package = tmp_path / "python" / "flitloom"
+    package.mkdir(parents=True)
+    monkeypatch.setattr(stale.reason, "__defaults__", (package,))
+
+    def broken(_arguments):
+        raise KeyError("forwarding_methods")
+
+    monkeypatch.setattr(commands, "run", broken)
+    # A wheel has no sources, so the error is one of the program.
+    with pytest.raises(KeyError):
+        commands._run_or_say_why(["version"])
+    (tmp_path / "core" / "src").mkdir(parents=True)
+    source = tmp_path / "core" / "src" / "lib.rs"
+    source.write_text("")
+    assert commands._run_or_say_why(["version"]) == 2
+    assert (
+        capsys.readouterr().err == "error: the extension flitloom._core is not built; make build builds it\n"
+    )
+    built = package / "_core.abi3.so"
+    built.write_text("")
+    os.utime(built, (1, 1))
+    assert commands._run_or_say_why(["version"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "error: the extension flitloom._core is older than core/src/lib.rs; make build builds"
+    )
+    assert "KeyError: 'forwarding_methods'" in said
+    assert said.count("\n") == 1
+    with pytest.raises(KeyError):
+        commands._run_or_say_why(["-v", "version"])
+    os.utime(source, (0, 0))
+    with pytest.raises(KeyError):
+        commands._run_or_say_why(["version"])

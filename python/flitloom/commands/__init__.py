@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from flitloom import interrupts, settings
@@ -102,7 +102,22 @@ def main() -> None:
     # Nothing here multiplies large matrices, and NumPy's other threads wait for work by turning in circles.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     interrupts.arm()
-    code = run(sys.argv[1:])
+    code = _run_or_say_why(sys.argv[1:])
     _write_nothing_more()
     interrupts.disarm()
     sys.exit(code)
+
+
+def _run_or_say_why(arguments: list[str]) -> int:
+    """Run the command line; an extension that is older than the code is told in one sentence."""
+    try:
+        return run(arguments)
+    except (ImportError, AttributeError, KeyError, TypeError) as error:
+        from flitloom.commands.stale import reason
+
+        told = None if {"-v", "--verbose"} & set(arguments) else reason(error)
+        if told is None:
+            raise
+        with suppress(OSError):
+            sys.stderr.write(f"error: {told}\n")
+        return 2
