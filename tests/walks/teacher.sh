@@ -27,6 +27,7 @@ holds shuffle.json shuffle-page.json "it['fingerprint'] == other[0]['fingerprint
 # A deadlock: who waits for whom, on a page, and two ways out of it.
 ring="--torus 8 --pattern rand --rate 0.9 --cycles 1000 --length 8"
 ends 2 "64 flits can never move again, waiting in the cycle (0)+x vc0" flitloom simulate $ring --channels 1 --html deadlock.html
+ends 2 "deadlock.html shows the deadlock" flitloom simulate $ring --channels 1 --html deadlock.html
 grep -q "deadlock in cycle" deadlock.html
 flitloom simulate $ring --channels 2 --json > dateline.json
 flitloom simulate $ring --channels 1 --flow-control bubble --buffer 16 --json > bubble.json

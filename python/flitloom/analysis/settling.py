@@ -83,6 +83,7 @@ def settling_time(series: xr.Dataset, tolerance: float = TOLERANCE, start: int =
         return Measurement.none(
             "not settled",
             "cycles",
-            f"the throughput is still more than {tolerance:.0%} off its mean in the last third; run longer",
+            f"the throughput is still more than {100 * tolerance:.0f} % off its mean in the last third; run "
+            "longer",
         )
     return Measurement.of(float((last + 1) * cycles), "cycles")

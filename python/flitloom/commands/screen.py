@@ -93,6 +93,15 @@ def print_fields(fields: dict[str, object]) -> None:
         echo(f"{name.ljust(width)}  {_cell(value)}")
 
 
+def number_of(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> number_of(1, "service level"), number_of(2, "service level")
+    ('1 service level', '2 service levels')
+    """
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def say(message: str) -> None:
     """Tell the user something that is no data, unless only errors are wanted."""
     if settings.get("verbosity") != "quiet":

@@ -37,7 +37,7 @@ Ask the subnet administrator for a path whose level is not 0; path-sl.txt says {
 
 _TORUS_2QOS = """
 torus-2QoS.conf describes the torus to OpenSM's own engine torus-2QoS, which sets service levels and SL2VL
-itself but always takes the same of two equally long ways round a ring:
+itself but always takes the same of two equally long routes round a ring:
 
     opensm -R torus-2QoS,no_fallback --torus_config torus-2QoS.conf -Q
 """
@@ -73,7 +73,7 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
     levels = (_PATHS + (_POLICY if policy else "") + "\n") if tables.levels.any() else ""
     return f"""{first}{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
 at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
-{tables.lanes} lanes, mode {tables.mode}
+{tables.lanes} lane{"s" * (tables.lanes != 1)}, mode {tables.mode}
 
 {price}{update}{load}
 opensm-lfts.dump  out port by switch and destination LID

@@ -32,7 +32,7 @@ class MotionReport:
     bound : int
         Flits on the fullest channel, or to or from a host: no order of packets takes fewer cycles.
     packets, delivered, unreachable : int
-        Packets asked for, those that arrived, and those without a way, which were not sent.
+        Packets asked for, those that arrived, and those without a route, which were not sent.
     mean_latency, max_latency : float, int
         Cycles from the start of a packet to the arrival of its last flit.
     waits : list of str

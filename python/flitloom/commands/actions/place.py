@@ -201,7 +201,7 @@ def in_words(proof: dict[str, Any]) -> str:
     if kind == "uniform":
         return "all ranks send as much to all others, so every placement is as full"
     if kind == "message":
-        return f"rank {proof['source']} sends so much to rank {proof['destination']} on one way"
+        return f"rank {proof['source']} sends so much to rank {proof['destination']} over one route"
     if kind == "degree":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} it over {proof['channels']} channels"

@@ -11,7 +11,7 @@ from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.subnets import failing, job_hosts, twisted
 from flitloom.commands.options import refuse, sizes_of_fabric
 from flitloom.commands.route import OUTPUTS, Asked
-from flitloom.commands.screen import echo, print_json, print_table, progress, say
+from flitloom.commands.screen import echo, number_of, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet, SubnetTables, route_subnet
 from flitloom.fabric.comparing import compare_tables, critical_parts
@@ -104,7 +104,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     for note in tables.notes():
         say(f"note: {note}")
     if facts["unreachable"]:
-        say(f"warning: {facts['unreachable']} pairs of hosts have no way in this fabric")
+        say(f"warning: {facts['unreachable']} pairs of hosts have no route in this fabric")
 
 
 def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int | None) -> None:
@@ -119,7 +119,7 @@ def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int |
         shifts = f"shifts of hosts carry at most {facts['shift_load']} on a channel in the mean"
         echo(f"method       {facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst")
     spare = f"{facts['lanes']} of {asked.of_fabric.lanes}"
-    echo(f"lanes        {spare}, mode {facts['mode']}, {facts['service_levels']} service levels")
+    echo(f"lanes        {spare}, mode {facts['mode']}, {number_of(facts['service_levels'], 'service level')}")
     echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")
     if asked.of_fabric.old is not None:
         echo(f"changed      {facts['changed_entries']} of {facts['entries']} entries")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.commands.screen import echo, print_json, report, say
+from flitloom.commands.screen import echo, number_of, print_json, report, say
 from flitloom.fabric import SubnetReport
 
 
@@ -42,5 +42,5 @@ def _print(found: SubnetReport) -> None:
         echo(f"  {line}")
     echo(f"load         at most {found.max_load} host pairs on a channel")
     echo(f"lower bound  {found.bound} ({found.bound_proof})")
-    echo(f"lanes        {found.lanes} used, {found.levels} service levels")
+    echo(f"lanes        {found.lanes} used, {number_of(found.levels, 'service level')}")
     echo("passed" if found.passed else "FAILED")

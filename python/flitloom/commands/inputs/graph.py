@@ -73,7 +73,7 @@ def _print(facts: dict[str, Any], report: motion.MotionReport, hosts: int, json:
         screen.echo(
             f"outcome      {report.outcome} after {report.cycles} cycles; at least {report.bound} are needed"
         )
-        screen.echo(f"delivered    {report.delivered}; {report.unreachable} without a way")
+        screen.echo(f"delivered    {report.delivered}; {report.unreachable} without a route")
         screen.echo(f"latency      mean {report.mean_latency:.1f}, max {report.max_latency} cycles")
         screen.echo(f"fullest      {facts['max_flits']} flits on a channel")
         for place in report.waits:

@@ -10,7 +10,7 @@ from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.inputs.showing import film_of_experiment
 from flitloom.commands.options.simulation import Simulated, read_places
-from flitloom.errors import SpecError
+from flitloom.errors import DeadlockError, SpecError, show_file
 from flitloom.result import Result
 from flitloom.routing import Tables
 from flitloom.simulation import Simulation
@@ -64,7 +64,12 @@ def run(simulation: Simulation, asked: Simulated) -> None:
         if outputs.space_time is not None:
             places = read_places(outputs.space_time_at)
             draw_space_time(simulation, outputs.space_time, outputs.span, show, places)
-        simulation.run(stop_at, checkpoint=asked.kept.checkpoint, every=every, progress=show)
+        try:
+            simulation.run(stop_at, checkpoint=asked.kept.checkpoint, every=every, progress=show)
+        except DeadlockError:
+            if outputs.html is not None and refused is None and ranks.speaks():
+                screen.say(f"{show_file(outputs.html)} shows the deadlock")
+            raise
     result = simulation.result()
     if outputs.chart is not None:
         result.plot_link_time(outputs.chart)
