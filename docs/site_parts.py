@@ -33,6 +33,8 @@ LIVE = """```{raw} html
 #: Modules whose public names are shown, with what they are for; those of flitloom itself come first.
 MODULES = {
     "flitloom.load": "Loads",
+    "flitloom.plans": "Plans of packets",
+    "flitloom.tables": "Tables of routes",
     "flitloom.placing": "Placements",
     "flitloom.analysis": "Analysis of series and curves",
     "flitloom.collectives": "Collective operations",

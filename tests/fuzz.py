@@ -194,11 +194,11 @@ def _spec(file):
 
 
 def _plan(file):
-    fl.check_plan(fl.read_plan(file))
+    fl.plans.check(fl.plans.read(file))
 
 
 def _tables(file):
-    fl.check(file, None if file.suffix in (".json", ".npz") else fl.Torus(4, 4))
+    fl.tables.check(file, None if file.suffix in (".json", ".npz") else fl.Torus(4, 4))
 
 
 def _chromosome(file):
@@ -390,7 +390,7 @@ def _seeds(folder):
 
     network = fl.Network(fl.Torus(4, 4))
     collective = fl.Collective("shfl", payload=6, slices=2)
-    coherent = fl.route(fl.Torus(4, 4), method="coherent")
+    coherent = fl.tables.make(fl.Torus(4, 4), method="coherent")
     settings = genetic.GeneticSettings(generations=2, training=1, chromosomes=4)
     found = genetic.search(fl.Network(fl.Torus(2, 2)), fl.Collective("next"), settings)
     campaign = {
@@ -407,7 +407,7 @@ def _seeds(folder):
         b'failed_links = ["5-6"]\n'
         b'[router]\nbuffer = 4\narbitration = "C05"\n[traffic]\nkind = "packets"\n'
         b'table = [[0, 1, 8, 0, 0], [1, 2, 8, 0]]\nroutes = ["+x1", "+x1"]\n',
-        "plan": _made(folder / "plan.json", fl.schedule(network, collective).save),
+        "plan": _made(folder / "plan.json", fl.plans.search(network, collective).save),
         "tables-json": _made(folder / "t.json", coherent.to_json),
         "tables-csv": _made(folder / "t.csv", coherent.to_csv),
         "tables-lft": _made(folder / "t.lft", coherent.to_lft),

@@ -58,28 +58,28 @@ def test_an_opensm_dump_is_judged_without_bubbles(tmp_path: Path, capsys: pytest
     written = json.loads(certificate.read_text())
     assert (written["rules"]["name"], written["rules_from"]) == ("angara", "from --rules")
     # On a mesh, forwarding in dimension order closes no cycle even so.
-    fl.route(fl.Mesh(4, 4), method="dor").to_lft(dump)
+    fl.tables.make(fl.Mesh(4, 4), method="dor").to_lft(dump)
     assert run(["check", dump, "--mesh", "4x4"]) == 0
 
 
 @pytest.mark.parametrize("name", ["t.json", "t.csv", "t.lft"])
 def test_no_file_without_rules_is_judged_by_better_ones(name: str, tmp_path: Path) -> None:
     topology = fl.Torus(5, 4)
-    tables = fl.route(topology, method="coherent")
+    tables = fl.tables.make(topology, method="coherent")
     if name == "t.json":
         minimal = {key: json.loads(tables.to_json())[key] for key in ("topology", "routes")}
         (tmp_path / name).write_text(json.dumps(minimal))
-        report = fl.check(tmp_path / name)
+        report = fl.tables.check(tmp_path / name)
     else:
         (tables.to_csv if name == "t.csv" else tables.to_lft)(tmp_path / name)
-        report = fl.check(tmp_path / name, topology)
+        report = fl.tables.check(tmp_path / name, topology)
     assert (report.problem_count, report.deadlock_free) == (0, False)
     assert report.rules_from.startswith("assumed: ")
-    assert fl.check(tmp_path / name, topology, "angara").passed
+    assert fl.tables.check(tmp_path / name, topology, "angara").passed
 
 
 def test_rules_are_told_by_what_they_are_and_not_by_their_name(tmp_path: Path) -> None:
-    good = json.loads(fl.route(fl.Torus(4, 4)).to_json())
+    good = json.loads(fl.tables.make(fl.Torus(4, 4)).to_json())
     walk = [0, 4, 8, 9]  # +y +y +x: more than a first step against the order.
     routes = [each for each in good["routes"] if (each["source"], each["destination"]) != (0, 9)]
     routes.append({"source": 0, "destination": 9, "nodes": walk})
@@ -89,11 +89,11 @@ def test_rules_are_told_by_what_they_are_and_not_by_their_name(tmp_path: Path) -
         del rules["any_walk"]
         minimal = {"version": version, "topology": good["topology"], "rules": rules, "routes": routes}
         file.write_text(json.dumps(minimal))
-        report = fl.check(file)
+        report = fl.tables.check(file)
         assert not report.passed
         assert "direction order" in report.problems[0]
     file.write_text(json.dumps({**minimal, "rules": {**rules, "any_walk": True}}))
-    assert fl.check(file).problem_count == 0
+    assert fl.tables.check(file).problem_count == 0
     for change, message in [
         ({"format": "elsewhere"}, "format"),
         ({"version": 3}, "version"),
@@ -101,28 +101,28 @@ def test_rules_are_told_by_what_they_are_and_not_by_their_name(tmp_path: Path) -
     ]:
         file.write_text(json.dumps({**minimal, **change}))
         with pytest.raises(fl.SpecError, match=message):
-            fl.read_tables(file)
+            fl.tables.read(file)
 
 
 def test_packed_headers_heed_rules_and_network(tmp_path: Path) -> None:
     file = tmp_path / "t.npz"
-    fl.route(fl.Torus(8)).save_headers(file)
-    assert fl.check(file).passed
-    report = fl.check(file, rules="unrestricted")
+    fl.tables.make(fl.Torus(8)).save_headers(file)
+    assert fl.tables.check(file).passed
+    report = fl.tables.check(file, rules="unrestricted")
     assert (report.deadlock_free, report.rules_from) == (False, "from --rules")
     with pytest.raises(fl.SpecError, match="for the 8 torus, not for the 4 torus"):
-        fl.check(file, fl.Torus(4))
-    assert not fl.check(file, fl.Torus(8, failed_links=[(0, 1)])).passed
+        fl.tables.check(file, fl.Torus(4))
+    assert not fl.tables.check(file, fl.Torus(8, failed_links=[(0, 1)])).passed
 
 
 def test_routes_are_held_against_the_turns(tmp_path: Path) -> None:
     # First and last steps around a failed node need turns against the order.
-    good = json.loads(fl.route(fl.Torus(4, 2, 2), failed_nodes=[3]).to_json())
+    good = json.loads(fl.tables.make(fl.Torus(4, 2, 2), failed_nodes=[3]).to_json())
     file = tmp_path / "t.json"
 
     def problems(change: Fields) -> list[str]:
         file.write_text(json.dumps({**good, **change}))
-        return [line for line in fl.check(file).problems if "turns of the tables forbid" in line]
+        return [line for line in fl.tables.check(file).problems if "turns of the tables forbid" in line]
 
     order = good["rules"]["order"]
     needed = {tuple(turn) for turn in good["turns"]}
@@ -158,7 +158,7 @@ FORGED: list[tuple[Fields, str]] = [
 @pytest.mark.parametrize(("change", "field"), FORGED, ids=lambda value: str(value)[:40])
 @pytest.mark.parametrize("kind", ["json", "npz"])
 def test_forged_tables_are_found_out(change: Fields, field: str, kind: str, tmp_path: Path) -> None:
-    tables = fl.route(fl.Torus(4, 2, 2, 2), method="sssp")
+    tables = fl.tables.make(fl.Torus(4, 2, 2, 2), method="sssp")
     assert not tables.optimal
     file = tmp_path / f"t.{kind}"
     if kind == "json":
@@ -168,21 +168,21 @@ def test_forged_tables_are_found_out(change: Fields, field: str, kind: str, tmp_
         with np.load(file) as archive:
             headers, about = archive["headers"], json.loads(str(archive["about"]))
         np.savez(file, headers=headers, about=np.array(json.dumps({**about, **change})))
-    read = fl.read_tables(file)
+    read = fl.tables.read(file)
     assert (read.max_load, read.min_load, read.max_distance) == (28, 8, 5)
     assert not read.optimal
     assert read.bound <= 26
-    report = fl.check(file)
+    report = fl.tables.check(file)
     assert not report.passed
     assert any(line.startswith(f"{field}:") for line in report.problems)
 
 
 def test_what_cannot_be_proven_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good = json.loads(fl.route(fl.Torus(4, 2, 2, 2), method="sssp").to_json())
+    good = json.loads(fl.tables.make(fl.Torus(4, 2, 2, 2), method="sssp").to_json())
     file = tmp_path / "t.json"
     # A load of 28 is said to be least: not impossible, but nothing proves it.
     file.write_text(json.dumps({**good, "bound": 28, "bound_exact": "28", "optimal": True}))
-    assert not fl.read_tables(file).optimal
+    assert not fl.tables.read(file).optimal
     assert run(["check", str(file), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert {"bound", "bound_exact", "optimal", "method", "seed"} <= set(report["not_verified"])
@@ -193,12 +193,12 @@ def test_what_cannot_be_proven_is_said_so(tmp_path: Path, capsys: pytest.Capture
     # Weights that the file does not bring, and routes for some pairs only, prove nothing.
     for change in ({"weighted": True}, {"routes": good["routes"][:40]}):
         file.write_text(json.dumps({**good, **change}))
-        assert not fl.read_tables(file).optimal
+        assert not fl.tables.read(file).optimal
     # An honest file says the same when it is read.
-    honest = fl.route(fl.Torus(4, 2, 2, 2))
+    honest = fl.tables.make(fl.Torus(4, 2, 2, 2))
     honest.to_json(file)
-    assert (fl.read_tables(file).bound, fl.read_tables(file).optimal) == (26, True)
-    assert "optimal" in fl.check(file).claims.verified
+    assert (fl.tables.read(file).bound, fl.tables.read(file).optimal) == (26, True)
+    assert "optimal" in fl.tables.check(file).claims.verified
 
 
 def test_certificates_rest_on_the_rules_of_the_tables(tmp_path: Path) -> None:
@@ -207,9 +207,9 @@ def test_certificates_rest_on_the_rules_of_the_tables(tmp_path: Path) -> None:
     topology = fl.Torus(5, 4)
     dangerous = []
     for name in ("angara", "dimension-order", "dateline"):
-        tables = fl.route(topology, method="dor", rules=name)
+        tables = fl.tables.make(topology, method="dor", rules=name)
         good = json.loads(tables.to_json())
-        certificate = fl.check(tables).certificate()
+        certificate = fl.tables.check(tables).certificate()
         # The same routes without what kept their rings safe.
         flows: list[Fields] = [
             {"virtual_channels": 1, "datelines": False},
@@ -220,7 +220,7 @@ def test_certificates_rest_on_the_rules_of_the_tables(tmp_path: Path) -> None:
         dangerous.append(({key: good[key] for key in ("topology", "routes")}, certificate))
     for number, (tables, certificate) in enumerate(dangerous):
         (tmp_path / "t.json").write_text(json.dumps(tables))
-        report = fl.check(tmp_path / "t.json")
+        report = fl.tables.check(tmp_path / "t.json")
         assert not report.deadlock_free
         truth = {"rules": report.tables.rules.model_dump(mode="json"), "rules_from": report.rules_from}
         flow = {
@@ -249,10 +249,10 @@ def test_certificates_rest_on_the_rules_of_the_tables(tmp_path: Path) -> None:
 
 def cases() -> list[tuple[str, fl.Tables]]:
     return [
-        ("angara", fl.route(fl.Torus(4, 2, 2), failed_nodes=[3])),
-        ("dimension-order", fl.route(fl.Torus(4, 3), rules="dimension-order")),
-        ("dateline", fl.route(fl.Torus(5, 4), rules="dateline")),
-        ("unrestricted", fl.route(fl.Mesh(3, 3), rules="unrestricted")),
+        ("angara", fl.tables.make(fl.Torus(4, 2, 2), failed_nodes=[3])),
+        ("dimension-order", fl.tables.make(fl.Torus(4, 3), rules="dimension-order")),
+        ("dateline", fl.tables.make(fl.Torus(5, 4), rules="dateline")),
+        ("unrestricted", fl.tables.make(fl.Mesh(3, 3), rules="unrestricted")),
     ]
 
 
@@ -261,7 +261,7 @@ def cases() -> list[tuple[str, fl.Tables]]:
 )
 def test_forged_certificates_are_rejected(name: str, tables: fl.Tables) -> None:
     draw = random.Random(5)
-    good, certificate = json.loads(tables.to_json()), fl.check(tables).certificate()
+    good, certificate = json.loads(tables.to_json()), fl.tables.check(tables).certificate()
     assert holds(good, certificate)
     rank = {tuple(row[:3]): index for index, row in enumerate(certificate["channels"])}
     longest = max(good["routes"], key=lambda route: len(route["nodes"]))
@@ -339,18 +339,18 @@ def test_forged_certificates_are_rejected(name: str, tables: fl.Tables) -> None:
 
 
 def test_minimal_tables_and_rules_by_hand_are_rechecked(tmp_path: Path) -> None:
-    mesh = json.loads(fl.route(fl.Mesh(3, 3), method="dor").to_json())
-    torus = json.loads(fl.route(fl.Torus(4, 4)).to_json())
+    mesh = json.loads(fl.tables.make(fl.Mesh(3, 3), method="dor").to_json())
+    torus = json.loads(fl.tables.make(fl.Torus(4, 4)).to_json())
     tables, certificate = tmp_path / "t.json", tmp_path / "c.json"
     script = [sys.executable, str(RECHECK), str(tables), str(certificate)]
     # Without rules, failures or wrap.
     small = {"topology": {"kind": "mesh", "sizes": "3x3"}, "routes": mesh["routes"]}
     tables.write_text(json.dumps(small))
-    fl.check(tables).write_certificate(certificate)
+    fl.tables.check(tables).write_certificate(certificate)
     assert subprocess.run(script, capture_output=True, text=True).stdout == "certificate holds\n"
     # Rules from the command line are named again, or the tables' own count.
     tables.write_text(json.dumps({"topology": {"sizes": [4, 4]}, "routes": torus["routes"]}))
-    fl.check(tables, rules="angara").write_certificate(certificate)
+    fl.tables.check(tables, rules="angara").write_certificate(certificate)
     assert subprocess.run([*script, "--rules", "angara"], capture_output=True, text=True).returncode == 0
     done = subprocess.run(script, capture_output=True, text=True)
     assert (done.returncode, "the certificate says bubble True" in done.stdout) == (1, True)
@@ -375,13 +375,13 @@ def plan_fields(plan: fl.Plan, tmp_path: Path) -> Fields:
 
 def problems_of(fields: Fields, tmp_path: Path) -> list[str]:
     (tmp_path / "plan.json").write_text(json.dumps(fields))
-    problems: list[str] = fl.check_plan(fl.read_plan(tmp_path / "plan.json"))["problems"]
+    problems: list[str] = fl.plans.check(fl.plans.read(tmp_path / "plan.json"))["problems"]
     return problems
 
 
 def test_forged_plans_are_found_out(tmp_path: Path) -> None:
     network = fl.Network(fl.Torus(4, 4))
-    weak = fl.schedule(network, fl.Collective("brot", payload=14, slices=2), "greedy", routes="any-order")
+    weak = fl.plans.search(network, fl.Collective("brot", payload=14, slices=2), "greedy", routes="any-order")
     good = plan_fields(weak, tmp_path)
     assert problems_of(good, tmp_path) == []
     longest = {"bound": weak.duration, "optimal": True}
@@ -403,11 +403,11 @@ def test_forged_plans_are_found_out(tmp_path: Path) -> None:
     ]:
         found = problems_of({**good, **change}, tmp_path)
         assert any(line.startswith(f"{place}:") and message in line for line in found), (change, found)
-        plan = fl.read_plan(tmp_path / "plan.json")
+        plan = fl.plans.read(tmp_path / "plan.json")
         assert not plan.optimal
         assert plan.bound <= weak.bound
     free = plan_fields(
-        fl.schedule(network, fl.Collective("brot", payload=14, slices=2), free_slices=True), tmp_path
+        fl.plans.search(network, fl.Collective("brot", payload=14, slices=2), free_slices=True), tmp_path
     )
     apart = [dict(packet) for packet in free["packets"]]
     apart[-1]["start"] += 100
@@ -416,7 +416,7 @@ def test_forged_plans_are_found_out(tmp_path: Path) -> None:
 
 
 def test_forged_operations_are_found_out(tmp_path: Path) -> None:
-    plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather", payload=3), moves=1000)
+    plan = fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather", payload=3), moves=1000)
     good = plan_fields(plan, tmp_path)
     assert problems_of(good, tmp_path) == []
     later = [cycle + 1 if cycle else 0 for cycle in good["phases"]]
@@ -444,15 +444,17 @@ def test_honest_claims_of_plans_are_verified(tmp_path: Path, capsys: pytest.Capt
         ({"free_slices": True, "guard": 2}, "guard"),
     ]:
         options_of: Any = options
-        report = fl.check_plan(fl.schedule(network, collective, moves=2000, **options_of))
+        report = fl.plans.check(fl.plans.search(network, collective, moves=2000, **options_of))
         assert report["passed"], report["problems"]
         assert {"duration", "bound", "routes", name} <= set(report["verified"])
         assert {"traffic", "method", "seed", "reproducible", "version"} == set(report["not_verified"])
-    report = fl.check_plan(fl.schedule(network, fl.Operation("all-gather", payload=3), guard=2, moves=500))
+    report = fl.plans.check(
+        fl.plans.search(network, fl.Operation("all-gather", payload=3), guard=2, moves=500)
+    )
     assert report["passed"], report["problems"]
     assert {"guard", "phases", "traffic", "algorithm_bound"} <= set(report["verified"])
     # Files of the form before bring no proof: their bound has to be proven here.
-    fields = plan_fields(fl.schedule(network, collective), tmp_path)
+    fields = plan_fields(fl.plans.search(network, collective), tmp_path)
     del fields["bound_proof"]
     assert problems_of({**fields, "format": "flitloom plan 1"}, tmp_path) == []
     assert run(["check", str(tmp_path / "plan.json")]) == 0
@@ -466,7 +468,7 @@ def test_the_word_of_cp_sat_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     # One more than is proven by us, and the optimum by an exhaustive search in test_cp_sat.
     network = fl.Network(fl.Torus(4, 4))
     collective = fl.Collective("shfl", payload=14, slices=2)
-    plan = fl.schedule(network, collective, routes="any-order")
+    plan = fl.plans.search(network, collective, routes="any-order")
     fields = plan_fields(plan, tmp_path)
     beyond = {
         **fields,
@@ -512,7 +514,7 @@ def test_advice_serves_every_pair(turns: str, method: str) -> None:
         if draw.random() < 0.8:
             options["rules"] = "angara"
         try:
-            fl.route(kind(*sizes, failed_nodes=failed), **options)
+            fl.tables.make(kind(*sizes, failed_nodes=failed), **options)
             continue
         except fl.UnreachableError as error:
             text = str(error)
@@ -523,15 +525,15 @@ def test_advice_serves_every_pair(turns: str, method: str) -> None:
             named += 1
             words = change.split()
             if words[0] == "rules":
-                fl.route(kind(*sizes, failed_nodes=failed), **(options | {"rules": words[1]}))
+                fl.tables.make(kind(*sizes, failed_nodes=failed), **(options | {"rules": words[1]}))
             elif words[0] == "method":
-                fl.route(kind(*sizes, failed_nodes=failed), method=words[1], turns=words[4])
+                fl.tables.make(kind(*sizes, failed_nodes=failed), method=words[1], turns=words[4])
             elif words[0] == "repairing":
                 repaired = [node for node in failed if node != int(words[2])]
-                fl.route(kind(*sizes, failed_nodes=repaired), **options)
+                fl.tables.make(kind(*sizes, failed_nodes=repaired), **options)
             else:
                 out = [int(word.rstrip(",")) for word in words if word.rstrip(",").isdigit()]
-                fl.route(kind(*sizes, failed_nodes=failed + out), **options)
+                fl.tables.make(kind(*sizes, failed_nodes=failed + out), **options)
     assert named > 3
 
 
@@ -569,7 +571,7 @@ def test_late_nodes_of_an_operation_are_not_studied(
     capsys.readouterr()
     assert run(["simulate", "--plan", file, "--jitter", "4", "--trials", "3", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    assert min(report["plan_mean"], report["unison_mean"]) >= fl.read_plan(file).bound
+    assert min(report["plan_mean"], report["unison_mean"]) >= fl.plans.read(file).bound
 
 
 def test_latency_and_duration_are_counted_as_they_say() -> None:
@@ -624,8 +626,8 @@ def test_route_refuses_options_it_would_ignore(capsys: pytest.CaptureFixture[str
 
 def test_check_refuses_options_it_would_ignore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables, plan = str(tmp_path / "t.json"), str(tmp_path / "p.json")
-    fl.route(fl.Torus(4)).to_json(tables)
-    fl.collective(fl.Torus(4), "all-gather").save(plan)
+    fl.tables.make(fl.Torus(4)).to_json(tables)
+    fl.collectives.plan(fl.Torus(4), "all-gather").save(plan)
     for arguments, message in (
         ([tables, "--lanes", "4"], "--lanes belongs to --fabric"),
         ([tables, "--path-sl", "x"], "--path-sl belongs to --fabric"),
@@ -649,10 +651,10 @@ def test_optimal_says_of_what(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.fixture(scope="module")
 def separated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plans")
-    shuffle = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", payload=14, slices=2))
+    shuffle = fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", payload=14, slices=2))
     shuffle.save(folder / "plan.json")
-    fl.collective(fl.Torus(4, 4), "all-gather").save(folder / "gather.json")
-    fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather")).save(folder / "operation.json")
+    fl.collectives.plan(fl.Torus(4, 4), "all-gather").save(folder / "gather.json")
+    fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather")).save(folder / "operation.json")
     return folder
 
 
@@ -697,7 +699,7 @@ def test_failures_on_the_command_line_are_not_ignored(separated, capsys):
             assert run([*command, "--fail", fail]) == 2
             assert "4x4 torus with 1 failed part" in capsys.readouterr().err
     whole = fl.Torus(4, 4, failed_links=["0-1"])
-    plan = fl.schedule(fl.Network(whole), fl.Packets([[2, 3, 4, 0, 0]]))
+    plan = fl.plans.search(fl.Network(whole), fl.Packets([[2, 3, 4, 0, 0]]))
     plan.save(separated / "failed.json")
     assert run(["check", str(separated / "failed.json"), "--torus", "4x4", "--fail", "link:(1,0)-(0,0)"]) == 0
 
@@ -729,10 +731,10 @@ def test_tables_that_can_deadlock_are_not_made_silently(capsys: pytest.CaptureFi
 
 
 def test_wrong_routes_are_not_certified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good = json.loads(fl.route(fl.Mesh(3, 2), rules="dateline").to_json())
+    good = json.loads(fl.tables.make(fl.Mesh(3, 2), rules="dateline").to_json())
     wrong = good["routes"][:-1]
     (tmp_path / "t.json").write_text(json.dumps({**good, "routes": wrong}))
-    report = fl.check(tmp_path / "t.json")
+    report = fl.tables.check(tmp_path / "t.json")
     assert report.deadlock_free
     with pytest.raises(ValueError, match="wrong routes"):
         report.certificate()
@@ -749,7 +751,7 @@ def test_wrong_routes_are_not_certified(tmp_path: Path, capsys: pytest.CaptureFi
 def test_plans_of_collectives_that_claim_too_much_are_used_nowhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good = fl.collective(fl.Torus(4, 4), "all-gather")
+    good = fl.collectives.plan(fl.Torus(4, 4), "all-gather")
     good.save(tmp_path / "good.json")
     fields = json.loads((tmp_path / "good.json").read_text())
     moves = json.loads(good.expanded().model_dump_json())
@@ -765,8 +767,8 @@ def test_plans_of_collectives_that_claim_too_much_are_used_nowhere(
         assert run(["check", str(file)]) == 1
         assert problem in capsys.readouterr().out
         with pytest.raises(fl.SpecError, match=f"does not do what it claims: .*{problem}"):
-            fl.read_collective(file)
-        assert not fl.check_collective(fl.read_collective(file, checked=False))["passed"]
+            fl.collectives.read(file)
+        assert not fl.collectives.check(fl.collectives.read(file, checked=False))["passed"]
         for target in ("a.goal", "a.bin", "a.xml", "a.mscclpp.json", "a.et", "a.json"):
             assert run(["convert", str(file), str(tmp_path / target)]) == 2
             assert "does not do what it claims" in capsys.readouterr().err
@@ -781,7 +783,7 @@ def test_plans_of_collectives_that_claim_too_much_are_used_nowhere(
 
 
 def test_a_page_of_wrong_tables_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    good = json.loads(fl.route(fl.Torus(8), method="dor", rules="dateline").to_json())
+    good = json.loads(fl.tables.make(fl.Torus(8), method="dor", rules="dateline").to_json())
     file, page = tmp_path / "t.json", str(tmp_path / "v.html")
     twice = [*good["routes"], good["routes"][0]]
     for fields, note in [

@@ -174,7 +174,7 @@ def moves_of(plan: fl.CollectivePlan) -> list[tuple[int, ...]]:
 
 def test_teccl_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topology = fl.Torus(3, 4)
-    plan = fl.collective(topology, "all-gather", chunks=2)
+    plan = fl.collectives.plan(topology, "all-gather", chunks=2)
     file = tmp_path / "teccl.json"
     # Epochs may have gaps: a chunk leaves as soon as it and its link are there.
     text = json.dumps(teccl_all_gather([(7 * step, *rest) for step, *rest in moves_of(plan)]))
@@ -206,7 +206,7 @@ def test_teccl_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_teccl_exchanges(tmp_path: Path) -> None:
     topology = fl.Mesh(2, 3)
-    plan = fl.collective(topology, "all-to-all", chunks=2)
+    plan = fl.collectives.plan(topology, "all-to-all", chunks=2)
     file = tmp_path / "teccl.json"
     file.write_text(json.dumps(teccl_all_to_all(moves_of(plan), topology.nodes)), encoding="utf-8")
     again = formats.read_plan(file, Ground(topology))
@@ -258,7 +258,7 @@ def test_trees_of_forestcoll(
     assert (report["steps"] >= 12, report["bound"]) == (True, 4)
     plan = formats.read_plan(file, Ground(fl.Torus(3, 3)))
     assert len(plan.moves) == 9 * 8 * 2
-    assert fl.check_collective(plan)["passed"]
+    assert fl.collectives.check(plan)["passed"]
     assert run(["check", str(file), "--mesh", "3x3", "--json"]) == 1
     assert "there is no link" in json.loads(capsys.readouterr().out)["problems"][0]
     assert run(["check", str(file), "--torus", "3x4"]) == 2

@@ -44,7 +44,7 @@ def ring() -> str:
     [(fl.Torus(4, 4), 1), (fl.Mesh(2, 3), 2), (fl.Torus(3, 4, failed_links=["0-1"]), 1)],
 )
 def test_plans_survive_msccl(operation: str, topology: fl.Topology, chunks: int, tmp_path: Path) -> None:
-    plan = fl.collective(topology, operation, chunks=chunks)
+    plan = fl.collectives.plan(topology, operation, chunks=chunks)
     file = tmp_path / "plan.xml"
     file.write_text(msccl_text(plan), encoding="utf-8")
     report = check_msccl(file, Ground(topology))
@@ -133,8 +133,8 @@ def test_msccl_files_become_plans_again(
     assert run(["convert", first, xml]) == 0
     assert run(["convert", xml, second, "--mesh", "2x3"]) == 0
     capsys.readouterr()
-    plan, again = fl.read_collective(first).expanded(), fl.read_collective(second)
-    assert fl.check_collective(again)["problems"] == []
+    plan, again = fl.collectives.read(first).expanded(), fl.collectives.read(second)
+    assert fl.collectives.check(again)["problems"] == []
     # The same chunks over the same links, at the same time or before.
     assert sorted(row[1:] for row in again.moves) == sorted(row[1:] for row in plan.moves)
     assert sorted(row[1:] for row in again.sums) == sorted(row[1:] for row in plan.sums)

@@ -47,7 +47,7 @@ def teccl_right(flows: list[tuple[int, ...]], wanted: dict[tuple[int, int], set[
 @pytest.mark.parametrize("operation", ["all-gather", "all-to-all"])
 def test_teccl_mutants(operation: str, tmp_path: Path) -> None:
     nodes, exchange = TOPOLOGY.nodes, operation == "all-to-all"
-    rows = [tuple(row) for row in fl.collective(TOPOLOGY, operation).expanded().moves]
+    rows = [tuple(row) for row in fl.collectives.plan(TOPOLOGY, operation).expanded().moves]
     flows = [row[:5] for row in rows]
     if exchange:
         wanted = {(source, goal): {goal} for _, _, _, source, goal, _ in rows}
@@ -164,7 +164,7 @@ def typed(table: dict[str, Any]) -> dict[str, tuple[str, Any]]:
 @pytest.mark.parametrize("operation", ["all-gather", "all-reduce"])
 def test_chakra_mutants(operation: str, tmp_path: Path) -> None:
     files = [tmp_path / f"trace.{rank}.et" for rank in range(TOPOLOGY.nodes)]
-    for file, data in zip(files, chakra_files(fl.collective(TOPOLOGY, operation), 64), strict=True):
+    for file, data in zip(files, chakra_files(fl.collectives.plan(TOPOLOGY, operation), 64), strict=True):
         file.write_bytes(data)
     original = [read_nodes(file) for file in files]
     assert valid(files[0])
@@ -207,7 +207,7 @@ def test_chakra_mutants(operation: str, tmp_path: Path) -> None:
 
 
 def test_chakra_messages_over_several_links_are_told_apart_by_tags(tmp_path: Path) -> None:
-    plan = fl.collective(fl.Product("ring4*2"), "all-gather", chunks=1)
+    plan = fl.collectives.plan(fl.Product("ring4*2"), "all-gather", chunks=1)
     files = [tmp_path / f"trace.{rank}.et" for rank in range(4)]
     for file, data in zip(files, chakra_files(plan, 64), strict=True):
         file.write_bytes(data)

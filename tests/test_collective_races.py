@@ -52,7 +52,7 @@ def with_swaps(text: str) -> list[str]:
 def test_xml_mutants_are_judged_by_what_orders_their_steps(
     operation: str, topology: fl.Topology, tmp_path: Path
 ) -> None:
-    text = msccl_text(fl.collective(topology, operation))
+    text = msccl_text(fl.collectives.plan(topology, operation))
     assert problems(text, tmp_path, "xml") == [] == races_of(text)
     dice = random.Random(1)
     dropped, swapped = without_dependencies(text), with_swaps(text)
@@ -69,7 +69,7 @@ def test_xml_mutants_are_judged_by_what_orders_their_steps(
 
 
 def test_the_right_order_by_chance_is_a_race(tmp_path: Path) -> None:
-    text = msccl_text(fl.collective(fl.Torus(8, 8), "all-gather"))
+    text = msccl_text(fl.collectives.plan(fl.Torus(8, 8), "all-gather"))
     assert problems(text, tmp_path, "xml") == []
     for mutant in random.Random(4).sample(without_dependencies(text), 3):
         found = problems(mutant, tmp_path, "xml")
@@ -101,7 +101,7 @@ def mutants(data: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("operation", ["all-gather", "all-reduce"])
 def test_mscclpp_mutants_that_can_go_wrong_are_refused(operation: str, tmp_path: Path) -> None:
-    text = mscclpp_text(fl.collective(fl.Torus(3), operation, chunks=2))
+    text = mscclpp_text(fl.collectives.plan(fl.Torus(3), operation, chunks=2))
     assert problems(text, tmp_path, "json") == []
     assert not ever_wrong(Threads(text).right_once, 40)
     wrong = 0
@@ -114,7 +114,7 @@ def test_mscclpp_mutants_that_can_go_wrong_are_refused(operation: str, tmp_path:
 
 @pytest.mark.parametrize(("name", "before"), [("nop", "signal"), ("wait", "barrier"), ("barrier", "put")])
 def test_mscclpp_operations_that_keep_order_are_needed(name: str, before: str, tmp_path: Path) -> None:
-    data = json.loads(mscclpp_text(fl.collective(fl.Torus(3), "all-reduce")))
+    data = json.loads(mscclpp_text(fl.collectives.plan(fl.Torus(3), "all-reduce")))
     operations = data["gpus"][1]["threadblocks"][0]["ops"]
     place = next(
         place
@@ -131,7 +131,7 @@ def test_mscclpp_operations_that_keep_order_are_needed(name: str, before: str, t
 
 def test_signals_and_semaphores_of_several_threadblocks(tmp_path: Path) -> None:
     """Long plans go through several threadblocks a link, which share its channel one after the other."""
-    data = json.loads(mscclpp_text(fl.collective(fl.Torus(4, 4), "all-reduce", chunks=2)))
+    data = json.loads(mscclpp_text(fl.collectives.plan(fl.Torus(4, 4), "all-reduce", chunks=2)))
     assert max(len(one["threadblocks"]) for one in data["gpus"]) > 4
     assert problems(json.dumps(data), tmp_path, "json") == []
     # Without the semaphore, the second threadblock of a link signals whenever it likes.

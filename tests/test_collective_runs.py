@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flitloom as fl
-from flitloom.collectives import simulate_collective
+from flitloom.collectives import simulate as simulate_collective
 from flitloom.collectives.transfers import transfers
 from flitloom.commands import run
 from flitloom.messages import MessageGraph, simulate_messages
@@ -32,7 +32,7 @@ from flitloom.messages import MessageGraph, simulate_messages
 def test_chunks_leave_when_they_can(
     topology: fl.Topology, operation: str, ports: int | None, latency: int
 ) -> None:
-    plan = fl.collective(topology, operation)
+    plan = fl.collectives.plan(topology, operation)
     found = simulate_collective(plan, fl.Router(latency=latency), flits=20, packet_payload=12, ports=ports)
     flits = 12 + 1 + 8 + 1
     assert found.flits == flits
@@ -71,8 +71,8 @@ def test_chunks_leave_when_they_can(
 
 def test_steps_of_hand() -> None:
     # Four steps of 17 flits and a cycle on the link; a chain of three nodes passes four chunks on.
-    assert simulate_collective(fl.collective(fl.Torus(4, 4), "all-gather")).cycles == 4 * 18
-    line = fl.collective(fl.Mesh(3), "broadcast", chunks=4)
+    assert simulate_collective(fl.collectives.plan(fl.Torus(4, 4), "all-gather")).cycles == 4 * 18
+    line = fl.collectives.plan(fl.Mesh(3), "broadcast", chunks=4)
     found = simulate_collective(line, flits=9, packet_payload=9)
     assert (line.steps, found.cycles) == (5, 2 * (10 + 1) + 3 * 10)
     assert [(one.start, one.end) for one in transfers(line)] == [(0, 1)] + [(0, 1), (1, 2)] * 3 + [(1, 2)]
@@ -83,7 +83,7 @@ def test_steps_of_hand() -> None:
 @pytest.mark.parametrize("operation", ["all-gather", "all-to-all", "all-reduce"])
 def test_twisted_tori_and_parallel_links(operation: str) -> None:
     for sizes, options in (((4, 4, 8), {"twist": True}), ((3, 4), {"width": [2, 1]})):
-        plan = fl.collective(fl.Torus(*sizes), operation, **options)
+        plan = fl.collectives.plan(fl.Torus(*sizes), operation, **options)
         found = simulate_collective(plan, flits=5, packet_payload=5)
         assert found.ports == 6
         # Every link of the plan's own ground carries its chunks; more than one at a time where it is double.
@@ -105,7 +105,7 @@ def test_twisted_tori_and_parallel_links(operation: str) -> None:
 
 
 def test_steps_with_latency_run_too() -> None:
-    plan = fl.collective(fl.Mesh(3, 3), "all-gather", latency=2)
+    plan = fl.collectives.plan(fl.Mesh(3, 3), "all-gather", latency=2)
     found = simulate_collective(plan, flits=4, packet_payload=4)
     # Every chunk of the plan, no earlier than distance and links allow, no later than the plan's steps.
     assert len(found.transfers) == 9 * 8
@@ -160,7 +160,7 @@ def test_what_routers_do_not_have(
 
 def test_a_twisted_plan_is_for_the_twisted_torus(tmp_path, capsys):
     file = tmp_path / "plan.json"
-    fl.collective(fl.Torus(2, 2, 4), "all-gather", twist=True).save(file)
+    fl.collectives.plan(fl.Torus(2, 2, 4), "all-gather", twist=True).save(file)
     named = [str(file), "--torus", "2x2x4"]
     for command in ("check", "simulate"):
         assert run([command, *named]) == 2

@@ -10,8 +10,8 @@ import pytest
 
 import flitloom as fl
 from flitloom.collectives import OPERATIONS
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.degraded import damaged, degraded
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.commands import run
 from flitloom.jobs import Store
 
@@ -32,14 +32,14 @@ PLACES = [
 def test_every_operation_passes_the_check_and_its_file(
     operation: str, topology: fl.Topology, options: dict[str, Any], tmp_path: Path
 ) -> None:
-    plan = fl.collective(topology, operation, **options)
+    plan = fl.collectives.plan(topology, operation, **options)
     plan.save(tmp_path / "plan.json")
-    same = fl.read_collective(tmp_path / "plan.json")
-    report = fl.check_collective(same)
+    same = fl.collectives.read(tmp_path / "plan.json")
+    report = fl.collectives.check(same)
     assert report["problems"] == []
     assert report["steps"] == plan.steps >= report["bound"] == plan.bound
     # Orbits say the same as all their moves.
-    assert fl.check_collective(same.expanded())["problems"] == []
+    assert fl.collectives.check(same.expanded())["problems"] == []
 
 
 @pytest.mark.parametrize(
@@ -60,18 +60,18 @@ def test_every_operation_passes_the_check_and_its_file(
     ],
 )
 def test_known_optima(topology: fl.Topology, operation: str, options: dict[str, Any], steps: int) -> None:
-    plan = fl.collective(topology, operation, **options)
+    plan = fl.collectives.plan(topology, operation, **options)
     assert (plan.steps, plan.optimal) == (steps, True)
-    assert fl.check_collective(plan)["optimal"]
+    assert fl.collectives.check(plan)["optimal"]
 
 
 def test_a_linear_program_proves_what_cuts_do_not() -> None:
     # The optimum of the flow problem was computed by another program: 61.6 and 80 on these failed meshes.
     for failed, least in (([(8, 14), (31, 32)], 62), ([(1, 2), (7, 8), (32, 33)], 80)):
-        plan = fl.collective(fl.Mesh(6, 6, failed_links=failed), "all-to-all")
+        plan = fl.collectives.plan(fl.Mesh(6, 6, failed_links=failed), "all-to-all")
         assert plan.bound == least <= plan.steps <= 1.02 * least
         assert plan.proof["kind"] == "lengths"
-        assert fl.check_collective(plan)["problems"] == []
+        assert fl.collectives.check(plan)["problems"] == []
 
 
 @pytest.mark.parametrize("chunks", range(1, 9))
@@ -79,15 +79,15 @@ def test_chunks_of_one_pair_share_its_ways(chunks: int) -> None:
     # Over the link of neighbours a chunk arrives in every step; the long way round from the third step on.
     matrix = np.zeros((4, 4), dtype=int)
     matrix[3, 2] = chunks
-    plan = fl.collective(fl.Torus(2, 2), "all-to-all-v", matrix=matrix)
+    plan = fl.collectives.plan(fl.Torus(2, 2), "all-to-all-v", matrix=matrix)
     least = next(steps for steps in range(1, 9) if steps + max(0, steps - 2) >= chunks)
     assert (plan.steps, plan.bound) == (least, least)
-    assert fl.check_collective(plan)["problems"] == []
+    assert fl.collectives.check(plan)["problems"] == []
     if chunks > 4:
         assert plan.proof["kind"] == "crossing"
         assert f"each of {chunks} chunks goes from node 3 to node 2" in plan.proof_text
         wrong = plan.model_copy(update={"proof": plan.proof | {"from": 0}})
-        assert any("proof" in problem for problem in fl.check_collective(wrong)["problems"])
+        assert any("proof" in problem for problem in fl.collectives.check(wrong)["problems"])
 
 
 def test_sparse_exchanges_on_four_nodes_are_nearly_all_optimal() -> None:
@@ -95,17 +95,17 @@ def test_sparse_exchanges_on_four_nodes_are_nearly_all_optimal() -> None:
     optimal = 0
     for _ in range(60):
         matrix = draw.integers(0, 12, (4, 4)) * (draw.random((4, 4)) < 0.25)
-        plan = fl.collective(fl.Torus(2, 2), "all-to-all-v", matrix=matrix)
-        assert fl.check_collective(plan)["problems"] == []
+        plan = fl.collectives.plan(fl.Torus(2, 2), "all-to-all-v", matrix=matrix)
+        assert fl.collectives.check(plan)["problems"] == []
         optimal += plan.optimal
     assert optimal >= 50
 
 
 def test_all_to_all_v_takes_its_numbers_from_a_matrix() -> None:
     matrix = [[0, 3, 0, 1], [0, 5, 0, 0], [1, 1, 0, 0], [0, 0, 9, 0]]
-    plan = fl.collective(fl.Torus(4), "all-to-all-v", matrix=matrix)
+    plan = fl.collectives.plan(fl.Torus(4), "all-to-all-v", matrix=matrix)
     assert sum(row[2] for row in plan.demands or []) == 15
-    assert fl.check_collective(plan)["problems"] == []
+    assert fl.collectives.check(plan)["problems"] == []
 
 
 def test_a_cut_is_named_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,13 +119,13 @@ def test_a_cut_is_named_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def _damaged(plan: CollectivePlan, **fields: Any) -> list[str]:
-    problems = fl.check_collective(plan.model_copy(update=fields))["problems"]
+    problems = fl.collectives.check(plan.model_copy(update=fields))["problems"]
     assert isinstance(problems, list)
     return problems
 
 
 def test_the_check_finds_what_is_wrong_with_orbits() -> None:
-    plan = fl.collective(fl.Torus(4, 4), "all-gather")
+    plan = fl.collectives.plan(fl.Torus(4, 4), "all-gather")
     early = [(0, *row[1:]) for row in plan.sends]
     assert any("does not have the chunk" in text for text in _damaged(plan, sends=early, steps=1))
     assert any("busy twice" in text for text in _damaged(plan, sends=[*plan.sends, plan.sends[0]]))
@@ -134,24 +134,25 @@ def test_the_check_finds_what_is_wrong_with_orbits() -> None:
     assert any("its proof shows only 4" in text for text in _damaged(plan, bound=5, optimal=False))
     assert any("optimal" in text for text in _damaged(plan, optimal=False))
     assert any("the replay takes 4" in text for text in _damaged(plan, steps=3))
-    sums = fl.collective(fl.Torus(4, 4), "reduce-scatter")
+    sums = fl.collectives.plan(fl.Torus(4, 4), "reduce-scatter")
     assert any("added twice" in text for text in _damaged(sums, adds=[*sums.adds, (9, *sums.adds[-1][1:])]))
     assert any("lack contributions" in text for text in _damaged(sums, adds=sums.adds[1:]))
-    paths = fl.collective(fl.Torus(4, 4), "all-to-all").paths
+    paths = fl.collectives.plan(fl.Torus(4, 4), "all-to-all").paths
     swapped = [(paths[0][0], paths[0][1], paths[1][2]), *paths[1:]]
     assert any(
-        "instead of" in text for text in _damaged(fl.collective(fl.Torus(4, 4), "all-to-all"), paths=swapped)
+        "instead of" in text
+        for text in _damaged(fl.collectives.plan(fl.Torus(4, 4), "all-to-all"), paths=swapped)
     )
 
 
 def test_the_check_finds_what_is_wrong_with_moves() -> None:
-    plan = fl.collective(fl.Mesh(3, 3), "all-gather")
+    plan = fl.collectives.plan(fl.Mesh(3, 3), "all-gather")
     wrong = [[0, 0, 8, 0, 0], *plan.moves]
     assert any("no working link from node 0 to node 8" in text for text in _damaged(plan, moves=wrong))
     assert any("never arrives at node" in text for text in _damaged(plan, moves=plan.moves[1:]))
     twice = [*plan.moves, plan.moves[0]]
     assert any("is busy twice in step 0" in text for text in _damaged(plan, moves=twice))
-    sums = fl.collective(fl.Mesh(3, 3), "reduce")
+    sums = fl.collectives.plan(fl.Mesh(3, 3), "reduce")
     assert any("lacks contributions" in text for text in _damaged(sums, sums=sums.sums[1:]))
 
 
@@ -159,7 +160,7 @@ def test_committed_schema_describes_the_file(tmp_path: Path) -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     model = CollectivePlan.model_json_schema()
     assert schema["properties"] == model["properties"]
-    fl.collective(fl.Torus(3, 3), "all-reduce").save(tmp_path / "plan.json")
+    fl.collectives.plan(fl.Torus(3, 3), "all-reduce").save(tmp_path / "plan.json")
     fields = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert set(schema["required"]) <= set(fields) <= set(schema["properties"])
 
@@ -250,8 +251,8 @@ def test_a_study_of_failures_goes_on_with_what_it_kept(
         assert degraded(fl.Torus(4, 4), count=4, failures=(1, 3), store=kept) == rows
     # Each number is that of the plans themselves.
     networks = damaged(fl.Torus(4, 4), 4, (1, 3))
-    plans = [fl.collective(network, "all-reduce") for network in networks]
-    reports = [fl.check_collective(plan) for plan in plans]
+    plans = [fl.collectives.plan(network, "all-reduce") for network in networks]
+    reports = [fl.collectives.check(plan) for plan in plans]
     gaps = [100 * (report["steps"] / report["bound"] - 1) for report in reports]
     row = next(row for row in rows if row["operation"] == "all-reduce")
     assert (row["gap_percent"], row["mean_gap_percent"]) == (round(max(gaps), 1), round(sum(gaps) / 4, 1))
@@ -269,8 +270,8 @@ def test_a_study_of_failures_goes_on_with_what_it_kept(
 def test_exchanges_on_damaged_tori_are_those_of_whole_ones_repaired(
     topology: fl.Topology, options: dict[str, Any]
 ) -> None:
-    plan = fl.collective(topology, "all-to-all", **options)
-    report = fl.check_collective(plan)
+    plan = fl.collectives.plan(topology, "all-to-all", **options)
+    report = fl.collectives.check(plan)
     assert report["problems"] == []
     assert report["bound"] == plan.bound <= plan.steps <= 1.05 * plan.bound
 
@@ -279,13 +280,13 @@ def test_sums_that_cross_a_node_with_few_links() -> None:
     # One node has two links left: something of each of the 64 sums leaves it by one of them, in 32 steps, and
     # the farthest node is 8 hops away, the last 7 of which come behind the link.
     network = fl.Torus(8, 8, failed_links=["27-28", "27-35"])
-    plan = fl.collective(network, "all-reduce")
+    plan = fl.collectives.plan(network, "all-reduce")
     assert plan.proof["kind"] == "crossing"
     assert {plan.proof["from"], *plan.proof.get("nodes", [])} == {27} or plan.proof["all_but"] == [27]
-    assert (plan.bound, fl.check_collective(plan)["bound"]) == (39, 39)
+    assert (plan.bound, fl.collectives.check(plan)["bound"]) == (39, 39)
     assert plan.bound <= plan.steps <= 43
     for changed in ({"from": plan.proof["to"]}, {"to": plan.proof["from"]}, {"nodes": [], "all_but": []}):
         wrong = plan.model_copy(update={"proof": plan.proof | changed})
-        assert fl.check_collective(wrong)["problems"]
+        assert fl.collectives.check(wrong)["problems"]
     nearer = plan.model_copy(update={"proof": {"kind": "crossing", "nodes": [27], "from": 27, "to": 26}})
-    assert "its proof shows only" in fl.check_collective(nearer)["problems"][0]
+    assert "its proof shows only" in fl.collectives.check(nearer)["problems"][0]

@@ -166,7 +166,7 @@ def test_a_weak_search_is_finished_and_proven(routes: str) -> None:
     assert plan.optimal
     assert plan.method == "greedy with cp-sat"
     assert plan.duration < weak.duration
-    report = fl.check_plan(plan)
+    report = fl.plans.check(plan)
     assert report["passed"], report["problems"]
     assert {packet.route for packet in plan.packets} != {packet.route for packet in weak.packets}
 
@@ -178,7 +178,7 @@ def test_a_search_over_routes_that_lacks_symmetry_is_finished() -> None:
     rows = [row for row in table if row[0] != row[1]]
     plan = schedule(network, fl.Packets(rows), "greedy", routes="minimal", cp_sat_seconds=60)
     assert plan.optimal
-    report = fl.check_plan(plan)
+    report = fl.plans.check(plan)
     assert report["passed"], report["problems"]
 
 

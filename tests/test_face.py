@@ -31,7 +31,7 @@ NETWORK = fl.Network(TORUS)
             r"4x4 torus has no routers yet; give fl.Network\(Torus\(4, 4\)\)",
         ),
         (lambda: fl.Simulation(TORUS, SHUFFLE), "has no routers yet"),
-        (lambda: fl.schedule(TORUS, SHUFFLE), "has no routers yet"),
+        (lambda: fl.plans.search(TORUS, SHUFFLE), "has no routers yet"),
         (lambda: fl.stack(TORUS, SHUFFLE), "has no routers yet"),
         (lambda: fl.lower_bound(TORUS, SHUFFLE), "has no routers yet"),
         (lambda: fl.simulate("4x4", SHUFFLE), "'4x4' is no network; give fl.Network"),
@@ -60,9 +60,9 @@ def test_representations_are_short_and_make_the_same_again(network):
         assert len(repr(part)) < 80, part
     for made in (
         fl.simulate(network, SHUFFLE),
-        fl.schedule(network, SHUFFLE),
+        fl.plans.search(network, SHUFFLE),
         fl.stack(network, SHUFFLE),
-        fl.route(TORUS),
+        fl.tables.make(TORUS),
     ):
         assert len(repr(made)) < 130, made
 
@@ -98,7 +98,11 @@ class Cells(HTMLParser):
 
 
 def test_notebooks_show_tables_of_what_came_out(network):
-    result, plan, tables = fl.simulate(network, SHUFFLE), fl.schedule(network, SHUFFLE), fl.route(TORUS)
+    result, plan, tables = (
+        fl.simulate(network, SHUFFLE),
+        fl.plans.search(network, SHUFFLE),
+        fl.tables.make(TORUS),
+    )
     texts = Cells(result._repr_html_()).texts
     assert texts[0] == "shfl on 4x4 torus, 14 payload flits in 2 slices"
     assert texts[texts.index("duration") + 1] == str(result.duration)
@@ -121,7 +125,7 @@ def test_notebooks_show_tables_where_people_look(network):
         (recognise(fabric), "16"),
         (fabric, "32"),
         (tables.report, "none possible"),
-        (fl.schedule(network, SHUFFLE), "True"),
+        (fl.plans.search(network, SHUFFLE), "True"),
     ]
     for value, text in values:
         assert any(text in cell for cell in Cells(value._repr_html_()).texts), value
@@ -133,12 +137,14 @@ def test_notebooks_show_tables_where_people_look(network):
 
 
 def test_plans_that_say_the_same_are_equal_and_hash_alike(network):
-    for make in (lambda: fl.schedule(network, SHUFFLE), lambda: fl.collective(TORUS, "all-gather")):
+    for make in (lambda: fl.plans.search(network, SHUFFLE), lambda: fl.collectives.plan(TORUS, "all-gather")):
         one, other = make(), make()
         assert one == other
         assert hash(one) == hash(other)
         assert len({one, other}) == 1
-    assert fl.schedule(network, SHUFFLE) != fl.schedule(network, fl.Collective("bcmp", payload=14, slices=2))
+    assert fl.plans.search(network, SHUFFLE) != fl.plans.search(
+        network, fl.Collective("bcmp", payload=14, slices=2)
+    )
 
 
 def test_a_film_plays_in_a_frame_of_a_notebook(network, tmp_path):
@@ -154,39 +160,42 @@ def test_a_film_plays_in_a_frame_of_a_notebook(network, tmp_path):
     ("call", "message"),
     [
         (lambda: fl.run_experiment("a.toml"), "experiment: 'a.toml' is no experiment; give"),
-        (lambda: fl.check_plan("plan.json"), "plan: 'plan.json' is no plan; give fl.schedule"),
+        (lambda: fl.plans.check("plan.json"), "plan: 'plan.json' is no plan; give fl.plans.search"),
         (
-            lambda: fl.deadlock_certificate(SHUFFLE),
-            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
-        ),
-        (lambda: fl.spread(SHUFFLE, 4), "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan"),
-        (
-            lambda: fl.study_jitter(NETWORK, SHUFFLE, 4),
+            lambda: fl.plans.deadlock_certificate(SHUFFLE),
             "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
         ),
         (
-            lambda: fl.study_jitter(SHUFFLE, NETWORK, 4),
+            lambda: fl.plans.spread(SHUFFLE, 4),
+            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
+        ),
+        (
+            lambda: fl.plans.study_jitter(NETWORK, SHUFFLE, 4),
+            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
+        ),
+        (
+            lambda: fl.plans.study_jitter(SHUFFLE, NETWORK, 4),
             "network: Collective(pattern='shfl', payload=14, slices=2) is no network",
         ),
         (
-            lambda: fl.guarded_plans(SHUFFLE, NETWORK, 4),
+            lambda: fl.plans.guarded(SHUFFLE, NETWORK, 4),
             "network: Collective(pattern='shfl', payload=14, slices=2) is no network",
         ),
-        (lambda: fl.guarded_plans(NETWORK, SHUFFLE, "4"), "jitter: '4' is not a whole number"),
-        (lambda: fl.schedule(NETWORK, SHUFFLE, guard="1"), "guard: '1' is not a whole number"),
-        (lambda: fl.schedule(NETWORK, SHUFFLE, moves=0), "moves: 0 is out of range"),
+        (lambda: fl.plans.guarded(NETWORK, SHUFFLE, "4"), "jitter: '4' is not a whole number"),
+        (lambda: fl.plans.search(NETWORK, SHUFFLE, guard="1"), "guard: '1' is not a whole number"),
+        (lambda: fl.plans.search(NETWORK, SHUFFLE, moves=0), "moves: 0 is out of range"),
         (lambda: fl.simulate(NETWORK, SHUFFLE, threads="2"), "threads: '2' is not a whole number"),
         (lambda: fl.stack(NETWORK, SHUFFLE, threads=1.5), "threads: 1.5 is not a whole number"),
         (lambda: fl.Operation("allgather"), "did you mean all-gather?"),
         (
-            lambda: fl.check_collective(SHUFFLE),
-            "is no plan of a collective operation; give fl.collective",
+            lambda: fl.collectives.check(SHUFFLE),
+            "is no plan of a collective operation; give fl.collectives.plan",
         ),
-        (lambda: fl.collective(NETWORK, "all-gather"), "is no network; give fl.Torus(...)"),
-        (lambda: fl.check(5), "file: 5 is no name of a file; give a text"),
-        (lambda: fl.read_plan(5), "file: 5 is no name of a file"),
-        (lambda: fl.read_tables(None), "file: None is no name of a file"),
-        (lambda: fl.read_collective([]), "file: [] is no name of a file"),
+        (lambda: fl.collectives.plan(NETWORK, "all-gather"), "is no network; give fl.Torus(...)"),
+        (lambda: fl.tables.check(5), "file: 5 is no name of a file; give a text"),
+        (lambda: fl.plans.read(5), "file: 5 is no name of a file"),
+        (lambda: fl.tables.read(None), "file: None is no name of a file"),
+        (lambda: fl.collectives.read([]), "file: [] is no name of a file"),
         (lambda: fl.read_experiment({}), "file: {} is no name of a file"),
     ],
 )
@@ -196,6 +205,6 @@ def test_what_stands_in_the_wrong_place_is_told(call, message):
 
 
 def test_plans_of_collective_operations_are_shown_in_short():
-    assert repr(fl.collective(fl.Torus(4, 4), "all-gather")) == (
+    assert repr(fl.collectives.plan(fl.Torus(4, 4), "all-gather")) == (
         "CollectivePlan(all-gather on 4x4 torus: 4 steps, optimal)"
     )

@@ -82,7 +82,7 @@ WRITERS = [
 )
 def test_a_full_disk_is_one_message_and_leaves_nothing(arguments, tmp_path, finished, capsys):
     tables = tmp_path / "tables.json"
-    fl.route(fl.Torus(4, 4)).to_json(tables)
+    fl.tables.make(fl.Torus(4, 4)).to_json(tables)
     out = tmp_path / "out"
     out.mkdir()
     words = {"OUT": str(out), "TABLES": str(tables), "SMALL": str(finished)}

@@ -91,7 +91,7 @@ def test_the_documents_name_every_format(form):
 
 
 def test_old_names_of_writers_say_the_new_ones():
-    plan = fl.collective(fl.Torus(3), "all-gather")
+    plan = fl.collectives.plan(fl.Torus(3), "all-gather")
     with pytest.warns(FutureWarning, match=r"to_msccl is now flitloom\.collectives\.msccl\.msccl_text"):
         assert plan.to_msccl().startswith("<algo")
     with pytest.warns(FutureWarning, match=r"flitloom\.collectives\.mscclpp\.mscclpp_text"):
@@ -158,7 +158,7 @@ def rows(monkeypatch):
 @pytest.mark.usefixtures("rows")
 def test_a_new_format_is_written_checked_read_and_told_apart(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    plan = fl.collective(fl.Torus(3, 2), "all-gather", latency=2)
+    plan = fl.collectives.plan(fl.Torus(3, 2), "all-gather", latency=2)
     plan.save("plan.json")
     assert run(["convert", "plan.json", "x.moves"]) == 0
     told = capsys.readouterr().err
@@ -167,7 +167,7 @@ def test_a_new_format_is_written_checked_read_and_told_apart(tmp_path, monkeypat
     assert run(["check", "x.moves", "--torus", "3x2"]) == 0
     assert "valid" in capsys.readouterr().out
     assert run(["convert", "x.moves", "again.json", "--torus", "3x2"]) == 0
-    assert fl.read_collective("again.json").moves == plan.expanded().moves
+    assert fl.collectives.read("again.json").moves == plan.expanded().moves
     assert formats.format_of(tmp_path / "x.moves") is ROWS
     assert run(["simulate", "x.moves", "--torus", "3x2"]) == 0
     assert "plan                     all-gather, 3x2 torus" in capsys.readouterr().out

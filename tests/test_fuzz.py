@@ -141,16 +141,16 @@ def test_mutilated_specs(data, folder):
 @pytest.fixture(scope="module")
 def plan_text(folder):
     network = fl.Network(fl.Torus(3, 3))
-    fl.schedule(network, fl.Collective("next"), routes="any-order").save(folder / "plan.json")
+    fl.plans.search(network, fl.Collective("next"), routes="any-order").save(folder / "plan.json")
     return (folder / "plan.json").read_bytes()
 
 
 def use(file):
     """Do with a plan what commands do."""
-    plan = fl.read_plan(file)
-    fl.check_plan(plan)
+    plan = fl.plans.read(file)
+    fl.plans.check(plan)
     if plan.duration < 10_000:
-        fl.study_jitter(plan.network(), plan, 2, trials=1, separate=True)
+        fl.plans.study_jitter(plan.network(), plan, 2, trials=1, separate=True)
 
 
 @given(data=st.data())

@@ -152,12 +152,12 @@ def test_the_commands(tmp_path, capsys):
 
 
 def test_a_genetic_plan_brings_its_arbitration(tmp_path, capsys):
-    plan = fl.schedule(NETWORK, SLICES, method="genetic", genetic=FEW, seed=3)
+    plan = fl.plans.search(NETWORK, SLICES, method="genetic", genetic=FEW, seed=3)
     result = fl.simulate(NETWORK, plan)
     assert result.duration == plan.duration
     found = genetic.search(NETWORK, SLICES, FEW, seed=3)
     assert plan.duration == found.duration
-    exact = fl.schedule(NETWORK, SLICES)
+    exact = fl.plans.search(NETWORK, SLICES)
     assert plan.bound <= exact.duration <= plan.duration
     # The experiment in the result is complete.
     spec = result.spec
@@ -171,7 +171,7 @@ def test_a_genetic_plan_brings_its_arbitration(tmp_path, capsys):
     assert command_line(["check", str(file)]) == 1
     assert "duration: the file says" in capsys.readouterr().out
     with pytest.raises(fl.SpecError, match="does not go with a genetic search"):
-        fl.schedule(NETWORK, SLICES, method="genetic", guard=1)
+        fl.plans.search(NETWORK, SLICES, method="genetic", guard=1)
     with pytest.raises(fl.SpecError, match="needs a collective"):
-        fl.schedule(NETWORK, fl.scheduling.Operation("all-to-all"), method="genetic")
+        fl.plans.search(NETWORK, fl.scheduling.Operation("all-to-all"), method="genetic")
     assert command_line(["schedule", "--torus", "4x4", "--pattern", "shfl", "--method", "genetic"]) == 0

@@ -15,13 +15,14 @@ import flitloom as fl
 WORK = """
 import flitloom as fl
 network = fl.Network(fl.Torus(4, 4))
-weak = fl.schedule(network, fl.Collective("brot"), "greedy", routes="any-order")
-plan = fl.schedule(network, fl.Collective("brot"), "greedy", routes="any-order", cp_sat_seconds=60)
+weak = fl.plans.search(network, fl.Collective("brot"), "greedy", routes="any-order")
+plan = fl.plans.search(network, fl.Collective("brot"), "greedy", routes="any-order", cp_sat_seconds=60)
 assert plan.optimal and plan.method == "greedy with cp-sat" and plan.duration < weak.duration
 """
 BOUND = """
 import flitloom as fl
-assert fl.route(fl.Torus(5, 5), failed_nodes=[0, 17], method="bfs").bound_value.proof == "linear program"
+tables = fl.tables.make(fl.Torus(5, 5), failed_nodes=[0, 17], method="bfs")
+assert tables.bound_value.proof == "linear program"
 """
 SOLVERS = "from ortools.sat.python import cp_model; from ortools.linear_solver import pywraplp"
 

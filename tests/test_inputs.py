@@ -8,9 +8,10 @@ from types import ModuleType
 
 import pytest
 import typer
+from typer.main import get_command
 
 import flitloom as fl
-from flitloom.commands import inputs, run
+from flitloom.commands import VERBS, assembly, inputs, run
 from flitloom.commands.completion import LISTED
 from flitloom.commands.inputs import known
 from flitloom.commands.options import Group, grouped
@@ -112,7 +113,7 @@ def test_options_of_other_inputs_say_whose_they_are(arguments, message, capsys):
 def test_a_plan_and_a_simulation_are_known_by_their_files(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     network = fl.Network(fl.Torus(4, 4))
-    plan = fl.schedule(network, fl.Collective("shfl"))
+    plan = fl.plans.search(network, fl.Collective("shfl"))
     plan.save("plan.json")
     assert run(["simulate", "plan.json"]) == 0
     assert re.search(rf"^duration +{plan.duration}$", capsys.readouterr().out, re.MULTILINE)
@@ -146,6 +147,46 @@ def test_an_option_stands_in_one_place():
     for file in (PACKAGE / "commands").rglob("*.py"):
         text = file.read_text(encoding="utf-8")
         assert not [name for name, option in OPTIONS.items() if f'"{option.help}"' in text], file
+
+
+#: Options that are written as those of a field and are something else, or lists of their own.
+OTHER_THINGS = {
+    "load impulse": {"--cycles", "--packets", "--pattern", "--rate"},
+    "load ramp": {"--cycles"},
+    "load step": {"--cycles", "--rate"},
+    "load steady": {"--rate"},
+    "load bound": {"--routing"},
+    "schedule": {"--interval"},
+    "stack": {"--arbitration", "--pattern", "--slices"},
+    "place": {"--routing"},
+    "view": {"--stop-at"},
+    "validate booksim": {"--seed"},
+    # Steps and chunks of a plan, not cycles and packets.
+    "collective": {"--latency", "--matrix"},
+}
+
+
+def options_of(name, command):
+    """Verbs with their options and what help says of them."""
+    if hasattr(command, "commands"):
+        for inner, part in command.commands.items():
+            yield from options_of(f"{name} {inner}", part)
+        return
+    for one in command.params:
+        if one.param_type_name == "option":
+            yield name, max(one.opts, key=len), one.help or ""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_option_of_a_field_says_the_same_in_every_verb(verb):
+    fields = {flags(name)[0]: option for name, option in OPTIONS.items()}
+    command = get_command(assembly.build([verb])).commands[verb]
+    other = []
+    for name, flag, text in options_of(verb, command):
+        known = {*OTHER_THINGS.get(name, ()), *OTHER_THINGS.get(verb, ())}
+        if flag in fields and flag not in known and not text.startswith(fields[flag].help.removesuffix(".")):
+            other.append(f"{name} {flag}: {text}")
+    assert not other
 
 
 def functions():

@@ -347,10 +347,10 @@ def test_the_set_up_of_tables_tells_how_far_it_is_and_can_be_ended():
 
     # Without an answer this takes many seconds before the first route is chosen.
     with pytest.raises(LookupError):
-        fl.route(fl.Torus(48, 48), failed_nodes=[5, 77], progress=enough)
+        fl.tables.make(fl.Torus(48, 48), failed_nodes=[5, 77], progress=enough)
     assert len(told) == 1
     assert 0 <= told[0] < 0.8
-    tables = fl.route(fl.Torus(32, 32), method="dor", exact_bound=False)
+    tables = fl.tables.make(fl.Torus(32, 32), method="dor", exact_bound=False)
     with pytest.raises(LookupError):
-        fl.check(tables, rules="dimension-order", progress=lambda done, total: enough(done / total))
+        fl.tables.check(tables, rules="dimension-order", progress=lambda done, total: enough(done / total))
     assert len(told) == 2

@@ -81,7 +81,7 @@ def test_nothing_of_an_old_store_is_done_again(tmp_path):
         assert [row["duration"] for row in sweep_rows(points(), store)] == [13, 20]
         assert [row["pattern"] for row in search_rows(store)] == ["next", "next"]
         [row] = degraded_rows(plans(), store)
-        assert (row["plans"], row["whole"]) == (2, fl.collective(fl.Torus(3, 3), "all-gather").steps)
+        assert (row["plans"], row["whole"]) == (2, fl.collectives.plan(fl.Torus(3, 3), "all-gather").steps)
         fake = {"score", "arbitration", "campaign", "router"}
         for kind in ("simulation", "plan"):
             for job in store.jobs(kind):

@@ -48,7 +48,9 @@ def square(start: int = 0) -> Plan:
 
 
 def test_rerunning_the_spec_keeps_the_routes(network: fl.Network) -> None:
-    plan = fl.schedule(network, fl.Collective("shfl", payload=14, slices=2), routes="minimal", moves=100_000)
+    plan = fl.plans.search(
+        network, fl.Collective("shfl", payload=14, slices=2), routes="minimal", moves=100_000
+    )
     result = fl.simulate(network, plan)
     again = fl.run_experiment(result.spec)
     assert (again.duration, again.fingerprint) == (result.duration, result.fingerprint)
@@ -84,10 +86,10 @@ def test_routes_in_specs_are_checked() -> None:
 
 def test_late_nodes_deadlock_unless_channels_are_separated(tmp_path: Path) -> None:
     plan = square()
-    report = fl.check_plan(plan)
+    report = fl.plans.check(plan)
     assert report["passed"], report["problems"]
     assert report["cycle"].count("->") == 4
-    unison = fl.study_jitter(plan.network(), plan, jitter=0, trials=1)
+    unison = fl.plans.study_jitter(plan.network(), plan, jitter=0, trials=1)
     assert unison.plan == [plan.duration]
     assert unison.unison == [-1]
     assert unison.summary()["unison_mean"] is None
@@ -97,14 +99,14 @@ def test_late_nodes_deadlock_unless_channels_are_separated(tmp_path: Path) -> No
     with pytest.raises(fl.SpecError, match="late nodes can cause a deadlock"):
         deadlock_certificate(plan)
     separated = plan.separated()
-    assert fl.check_plan(separated)["cycle"] == ""
-    assert fl.study_jitter(plan.network(), separated, jitter=0, trials=1).unison[0] > 0
+    assert fl.plans.check(separated)["cycle"] == ""
+    assert fl.plans.study_jitter(plan.network(), separated, jitter=0, trials=1).unison[0] > 0
     # Separated channels that are not are a problem.
     broken = separated.model_copy(update={"packets": plan.packets})
-    assert "wait in a circle" in fl.check_plan(broken)["problems"][0]
+    assert "wait in a circle" in fl.plans.check(broken)["problems"][0]
     # Nor are they run.
     with pytest.raises(fl.SpecError, match="make them for this router"):
-        fl.study_jitter(plan.network(), broken, jitter=0, trials=1)
+        fl.plans.study_jitter(plan.network(), broken, jitter=0, trials=1)
     assert run(["check", str(file), "--certificate", str(tmp_path / "none.json")]) == 2
     assert not (tmp_path / "none.json").exists()
 
@@ -126,21 +128,21 @@ def test_certificates_hold_for_the_independent_script(tmp_path: Path, routes: st
 
 
 def test_channels_are_separated_for_the_router_that_runs_them() -> None:
-    plan = fl.schedule(fl.Network(fl.Torus(5, 4)), fl.Collective("rpar"), routes="minimal", moves=2000)
+    plan = fl.plans.search(fl.Network(fl.Torus(5, 4)), fl.Collective("rpar"), routes="minimal", moves=2000)
     for datelines in ("both", "wrap", "passing", "checkerboard"):
         network = fl.Network(fl.Torus(5, 4), fl.Router(datelines=datelines))
-        study = fl.study_jitter(network, plan, jitter=4, trials=3, separate=True)
+        study = fl.plans.study_jitter(network, plan, jitter=4, trials=3, separate=True)
         assert min(study.plan) >= plan.duration
         assert -1 not in study.unison
 
 
 def test_spreading_keeps_the_duration_and_widens_gaps(network: fl.Network) -> None:
     collective = fl.Collective("brev", payload=14, slices=2)
-    plan = fl.schedule(network, collective)
-    wide = fl.spread(plan, jitter=8)
+    plan = fl.plans.search(network, collective)
+    wide = fl.plans.spread(plan, jitter=8)
     assert wide.duration == plan.duration
-    assert wide == fl.spread(plan, jitter=8)
-    report = fl.check_plan(wide)
+    assert wide == fl.plans.spread(plan, jitter=8)
+    report = fl.plans.check(wide)
     assert report["passed"], report["problems"]
 
     def gaps(plan: Plan) -> list[int]:
@@ -162,11 +164,11 @@ def test_spreading_keeps_the_duration_and_widens_gaps(network: fl.Network) -> No
     assert min(gaps(wide)) >= 0
     assert tight(gaps(wide)) < tight(gaps(plan))
     with pytest.raises(fl.SpecError, match="wait for each other"):
-        fl.spread(fl.schedule(network, fl.Operation("all-gather")), jitter=4)
+        fl.plans.spread(fl.plans.search(network, fl.Operation("all-gather")), jitter=4)
 
 
 def test_the_best_guard_is_the_best_of_those_tried(network: fl.Network) -> None:
-    tried = fl.guarded_plans(
+    tried = fl.plans.guarded(
         network, fl.Collective("brev"), 8, guards=(1, 2), extras=(0, 2), trials=6, moves=20_000
     )
     assert len(tried) == 9
@@ -174,7 +176,7 @@ def test_the_best_guard_is_the_best_of_those_tried(network: fl.Network) -> None:
     assert means == sorted(means)
     for candidate in tried:
         assert candidate.mean == mean_duration(network, candidate.plan, 8, 6, (1, 1), candidate.lead)
-        assert fl.check_plan(candidate.plan)["passed"]
+        assert fl.plans.check(candidate.plan)["passed"]
 
 
 def test_ctrl_c_keeps_the_guards_tried(network: fl.Network) -> None:
@@ -182,7 +184,7 @@ def test_ctrl_c_keeps_the_guards_tried(network: fl.Network) -> None:
         if done == 2:
             raise KeyboardInterrupt
 
-    tried = fl.guarded_plans(network, fl.Collective("shfl"), 8, trials=2, moves=2000, progress=press)
+    tried = fl.plans.guarded(network, fl.Collective("shfl"), 8, trials=2, moves=2000, progress=press)
     assert len(tried) == 2
     assert tried[0].mean <= tried[1].mean
     assert [candidate.plan.reproducible for candidate in tried] == [False, True]
@@ -193,7 +195,7 @@ def test_guard_auto_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     file = str(tmp_path / "plan.json")
     assert run([*command, "--guard", "auto", "--jitter", "6", "--separate", "--json", "-o", file]) == 0
     fields = json.loads(capsys.readouterr().out)
-    plan = fl.read_plan(file)
+    plan = fl.plans.read(file)
     assert (fields["guard"], fields["spread"], fields["channels"]) == (plan.guard, plan.spread, plan.channels)
     assert fields["late"] == mean_duration(plan.network(), plan, 6, 20, (1, 1), fields["lead"])
     assert run([*command, "--guard", "auto"]) == 2
@@ -207,7 +209,7 @@ def test_jitter_table(network: fl.Network) -> None:
     on_time = {name: means[0] for name, means in table.means.items()}
     assert on_time["unison"] == np.mean([fl.simulate(network, each).duration for each in collectives])
     assert on_time["stacked"] == np.mean([fl.stack(network, each).duration for each in collectives])
-    exact = [fl.schedule(network, each, moves=20_000).duration for each in collectives]
+    exact = [fl.plans.search(network, each, moves=20_000).duration for each in collectives]
     assert {on_time[name] for name in ("exact", "best guard", "spread", "auto")} == {np.mean(exact)}
     late = {name: means[1] for name, means in table.means.items()}
     assert late["exact"] >= on_time["exact"]
@@ -234,20 +236,20 @@ def test_delays_are_the_draws_of_the_core(network: fl.Network) -> None:
     for seed, index, most in [(1, 0, 6), (7, 3, 0), (2**64 - 1, (1 << 32) + 5, 1 << 20)]:
         expected = [drawn_delay(seed, node, index, most) for node in range(64)]
         assert _core.delays(64, most, seed, index).tolist() == expected
-    plan = fl.schedule(network, fl.Collective("brev"))
+    plan = fl.plans.search(network, fl.Collective("brev"))
     durations = []
     for trial in range(3):
         late = plan.table.copy()
         late[:, 3] += [drawn_delay(9, node, trial, 6) for node in late[:, 0].tolist()]
         durations.append(fl.simulate(network, fl.Packets([tuple(row) for row in late.tolist()])).duration)
-    assert fl.study_jitter(network, plan, 6, 3, seed=9).plan == durations
+    assert fl.plans.study_jitter(network, plan, 6, 3, seed=9).plan == durations
     # NumPy may change its generators' distributions; nothing in the package draws from them.
     for file in (ROOT / "python" / "flitloom").rglob("*.py"):
         assert not re.search(r"(np|numpy)\.random|default_rng", file.read_text()), file
 
 
 def test_a_lead_is_a_delay_the_other_way(network: fl.Network) -> None:
-    plan = fl.schedule(network, fl.Collective("brev"))
+    plan = fl.plans.search(network, fl.Collective("brev"))
     by_hand = plan.table.copy()
     by_hand[:, 3] = [max(start - 5, 0) for start in by_hand[:, 3]]
     early = [
@@ -256,26 +258,29 @@ def test_a_lead_is_a_delay_the_other_way(network: fl.Network) -> None:
     ]
     moved = plan.model_copy(update={"packets": early})
     expected = fl.simulate(network, fl.Packets([tuple(row) for row in by_hand.tolist()])).duration
-    assert fl.study_jitter(network, plan, 0, 1, lead=5).plan == [expected]
-    assert fl.study_jitter(network, plan, 9, 4, lead=5).plan == fl.study_jitter(network, moved, 9, 4).plan
+    assert fl.plans.study_jitter(network, plan, 0, 1, lead=5).plan == [expected]
+    assert (
+        fl.plans.study_jitter(network, plan, 9, 4, lead=5).plan
+        == fl.plans.study_jitter(network, moved, 9, 4).plan
+    )
     with pytest.raises(fl.SpecError, match="lead: -1"):
-        fl.study_jitter(network, plan, 4, lead=-1)
+        fl.plans.study_jitter(network, plan, 4, lead=-1)
     for seed in (-1, 2**64):
         with pytest.raises(fl.SpecError, match=f"^seed: {seed} is out of range"):
-            fl.study_jitter(network, plan, 4, seed=seed)
+            fl.plans.study_jitter(network, plan, 4, seed=seed)
         with pytest.raises(fl.SpecError, match=f"^seed: {seed} is out of range"):
-            fl.spread(plan, 4, seed=seed)
+            fl.plans.spread(plan, 4, seed=seed)
 
 
 def test_ctrl_c_in_cp_sat_keeps_the_schedule(network: fl.Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = fl.schedule(network, fl.Operation("all-to-all", nodes=range(9)), moves=1)
+    plain = fl.plans.search(network, fl.Operation("all-to-all", nodes=range(9)), moves=1)
     assert not plain.optimal
 
     def press(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cp_sat, "decide", press)
-    kept = fl.schedule(network, fl.Operation("all-to-all", nodes=range(9)), moves=1, cp_sat_seconds=9)
+    kept = fl.plans.search(network, fl.Operation("all-to-all", nodes=range(9)), moves=1, cp_sat_seconds=9)
     assert kept.packets == plain.packets
     assert not kept.reproducible
 
@@ -284,24 +289,24 @@ def test_ctrl_c_in_cp_sat_keeps_the_schedule(network: fl.Network, monkeypatch: p
 @pytest.mark.parametrize("nodes", [(0, 1, 2, 8, 9, 10), (0, 1, 2, 3, 12, 20, 33)])
 def test_operations_of_some_nodes(network: fl.Network, name: str, nodes: tuple[int, ...]) -> None:
     operation = fl.Operation(name, payload=3, nodes=nodes)
-    by_phase = fl.schedule(network, operation, moves=20_000)
-    as_one = fl.schedule(network, operation, as_one=True, moves=20_000)
+    by_phase = fl.plans.search(network, operation, moves=20_000)
+    as_one = fl.plans.search(network, operation, as_one=True, moves=20_000)
     assert by_phase.duration >= as_one.duration >= as_one.bound >= as_one.algorithm_bound
     for plan in (by_phase, as_one):
-        report = fl.check_plan(plan)
+        report = fl.plans.check(plan)
         assert report["passed"], report["problems"]
         assert fl.simulate(network, plan).duration == plan.duration
         assert {end for packet in plan.packets for end in (packet.source, packet.destination)} == set(nodes)
 
 
 def test_a_broken_order_is_found(network: fl.Network) -> None:
-    plan = fl.schedule(network, fl.Operation("broadcast", payload=3), as_one=True)
+    plan = fl.plans.search(network, fl.Operation("broadcast", payload=3), as_one=True)
     last = plan.packets[-1]
     early = [*plan.packets[:-1], last.model_copy(update={"start": 0})]
-    problems = fl.check_plan(plan.model_copy(update={"packets": early}))["problems"]
+    problems = fl.plans.check(plan.model_copy(update={"packets": early}))["problems"]
     assert any("before what its node needs" in problem for problem in problems)
     other = plan.model_copy(update={"operation": {**plan.operation, "name": "all-gather"}})
-    assert "not the messages of all-gather" in fl.check_plan(other)["problems"][0]
+    assert "not the messages of all-gather" in fl.plans.check(other)["problems"][0]
 
 
 def test_operations_refuse_what_cannot_be(network: fl.Network) -> None:
@@ -313,7 +318,7 @@ def test_operations_refuse_what_cannot_be(network: fl.Network) -> None:
         ({"payload": 0}, "out of range"),
     ]:
         with pytest.raises(fl.SpecError, match=message):
-            fl.schedule(network, fl.Operation("broadcast", **fields))
+            fl.plans.search(network, fl.Operation("broadcast", **fields))
     assert run(["schedule", "--torus", "4x4", "--pattern", "trns", "--nodes", "0-3"]) == 2
     assert run(["schedule", "--torus", "4x4", "--operation", "all-gather", "--nodes", "0-3,9"]) == 0
 
@@ -380,9 +385,9 @@ def test_ctrl_c_keeps_the_best_schedule(tmp_path: Path) -> None:
     code, text = ctrl_c([*command, "--seconds", "10m", "-o", str(file)], lambda text: b"trying" in text)
     assert code == 130, text
     assert "interrupted: the best schedule found so far is kept" in text
-    plan = fl.read_plan(file)
+    plan = fl.plans.read(file)
     assert not plan.reproducible
-    assert fl.check_plan(plan)["passed"]
+    assert fl.plans.check(plan)["passed"]
 
 
 def test_ctrl_c_keeps_finished_searches_of_a_campaign(tmp_path: Path) -> None:

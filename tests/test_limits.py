@@ -166,18 +166,18 @@ def test_leading_zeros_do_not_change_a_node():
 
 
 def test_own_tables_of_any_size_are_read_again(tmp_path, monkeypatch):
-    made = fl.route(fl.Torus(4, 4), method="coherent")
+    made = fl.tables.make(fl.Torus(4, 4), method="coherent")
     made.to_csv(tmp_path / "t.csv")
     made.to_lft(tmp_path / "t.lft")
     made.to_json(tmp_path / "t.json")
     # As for files above 64 MiB.
     monkeypatch.setattr(limits, "JSON_BYTES", 3000)
     for name in ("t.csv", "t.lft", "t.json"):
-        assert fl.read_tables(tmp_path / name, made.topology) == made
+        assert fl.tables.read(tmp_path / name, made.topology) == made
 
 
 def test_tables_that_never_arrive_are_cut_off(tmp_path):
-    made = fl.route(fl.Torus(4, 4), method="coherent")
+    made = fl.tables.make(fl.Torus(4, 4), method="coherent")
     text = made.to_lft()
     # Node 0 and node 1 send what is for node 5 to each other.
     lines = text.splitlines()
@@ -186,7 +186,7 @@ def test_tables_that_never_arrive_are_cut_off(tmp_path):
         at = next(n for n in range(first, len(lines)) if lines[n].startswith("0x0006 "))
         lines[at] = f"0x0006 {port:03d} : wrong"
     (tmp_path / "t.lft").write_text("\n".join(lines))
-    report = fl.check(tmp_path / "t.lft", made.topology)
+    report = fl.tables.check(tmp_path / "t.lft", made.topology)
     assert not report.passed
     assert any("node 0 to node 5" in text or "0 to 5" in text for text in report.problems)
 

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 import flitloom as fl
 from flitloom import _core
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.commands import assembly
 from flitloom.genetic import GeneticSettings
-from flitloom.routing import generate
+from flitloom.routing import generate, route
 from flitloom.scheduling import search
 from flitloom.spec.router import SchemeName
 from flitloom.spec.traffic import OTHER_NAMES, PatternName
@@ -80,9 +80,9 @@ def test_the_core_takes_them_too(name):
         (fl.Router, "variant", "variants"),
         (fl.Router, "north", "norths"),
         (fl.Load, "process", "processes"),
-        (fl.route, "method", "table_methods"),
-        (fl.route, "turns", "turns"),
-        (fl.schedule, "routes", "routes"),
+        (route, "method", "table_methods"),
+        (route, "turns", "turns"),
+        (fl.plans.search, "routes", "routes"),
     ],
 )
 def test_docstrings_name_them_all(documented, parameter, name):
@@ -182,7 +182,7 @@ KNOWN = [
 #: Nearly whole lists that are meant to be a part of one, and why.
 PARTS = {
     ("collectives/advice.py", "operations"): "operations that algorithms are known for",
-    ("collectives/check.py", "operations"): "operations whose result every node holds a part of",
+    ("collectives/checking.py", "operations"): "operations whose result every node holds a part of",
     ("collectives/mscclpp/write.py", "operations"): "operations that the format knows",
     ("collectives/msccl/write.py", "operations"): "operations that the format knows",
 }

@@ -69,7 +69,7 @@ def loads_in_mscclpp(text: str) -> None:
 def test_files_are_within_the_limits_and_do_the_same(
     topology: fl.Topology, operation: str, chunks: int, tmp_path: Path
 ) -> None:
-    plan = fl.collective(topology, operation, chunks=chunks)
+    plan = fl.collectives.plan(topology, operation, chunks=chunks)
     for ending, text, loads in (
         ("xml", msccl_text(plan), loads_in_msccl_executor),
         ("mscclpp.json", mscclpp_text(plan), loads_in_mscclpp),

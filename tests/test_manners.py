@@ -327,7 +327,7 @@ def test_errors_that_name_a_field_carry_it():
     assert raised > 200
     assert not bare
     with pytest.raises(fl.SpecError) as caught:
-        fl.collective(fl.Torus(4, 4), "all-gathr")
+        fl.collectives.plan(fl.Torus(4, 4), "all-gathr")
     assert caught.value.field == "operation"
     assert caught.value.advice.startswith("did you mean all-gather?")
 
@@ -346,14 +346,14 @@ def test_errors_that_name_a_field_carry_it():
 def test_a_verdict_survives_a_reader_that_leaves(words, tmp_path):
     """Standard output is a pipe that nobody reads, as behind ``| head``."""
     file = tmp_path / "tables.json"
-    fl.route(fl.Torus(4, 4)).to_json(file)
+    fl.tables.make(fl.Torus(4, 4)).to_json(file)
     assert run(["check", str(file), "--certificate", str(tmp_path / "certificate.json")]) == 0
     # A route that ends elsewhere.
     wrong = file.read_text().replace('"nodes": [0, 1]}', '"nodes": [0, 3]}', 1)
     (tmp_path / "wrong.json").write_text(wrong)
     (tmp_path / "ring.csv").write_text("".join(f"s{n},s{(n + 1) % 6}\n" for n in range(6)))
     assert run(["route", "--fabric", str(tmp_path / "ring.csv"), "-o", str(tmp_path / "ring")]) == 0
-    fl.schedule(fl.Network(fl.Torus(4)), fl.Collective("torn")).save(tmp_path / "plan.json")
+    fl.plans.search(fl.Network(fl.Torus(4)), fl.Collective("torn")).save(tmp_path / "plan.json")
     plan = json.loads((tmp_path / "plan.json").read_text())
     (tmp_path / "plan.json").write_text(json.dumps({**plan, "duration": plan["duration"] + 1}))
     codes = []

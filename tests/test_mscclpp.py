@@ -200,8 +200,8 @@ def test_plans_come_back_as_they_were(
         assert run(["collective", operation, *network, "--chunks", "2", "-o", first]) == 0
         assert run(["convert", first, other]) == 0
         assert run(["convert", other, again, *network]) == 0
-        mine, theirs = fl.read_collective(first).expanded(), fl.read_collective(again)
-        assert fl.check_collective(theirs)["problems"] == []
+        mine, theirs = fl.collectives.read(first).expanded(), fl.collectives.read(again)
+        assert fl.collectives.check(theirs)["problems"] == []
         assert theirs.model_dump() == mine.model_dump() | {
             "sums": sorted(mine.sums),
             "moves": sorted(mine.moves),
@@ -223,7 +223,7 @@ def test_twisted_and_parallel_links(ending: str, tmp_path: Path, capsys: pytest.
     assert run(["collective", "all-to-all", *twisted, "-o", first]) == 0
     assert run(["convert", first, other]) == 0
     assert run(["convert", other, again, *twisted]) == 0
-    mine, theirs = fl.read_collective(first).expanded(), fl.read_collective(again)
+    mine, theirs = fl.collectives.read(first).expanded(), fl.collectives.read(again)
     assert (theirs.twist, theirs.moves) == (True, sorted(mine.moves))
     capsys.readouterr()
     assert run(["check", other, *twisted, "--json"]) == 0
@@ -231,7 +231,7 @@ def test_twisted_and_parallel_links(ending: str, tmp_path: Path, capsys: pytest.
     assert run(["check", other, "--torus", "2x2x4"]) == 1
     capsys.readouterr()
     # Two links between neighbours are two channels.
-    wide = fl.collective(fl.Torus(3, 3), "all-gather", width=[2, 1])
+    wide = fl.collectives.plan(fl.Torus(3, 3), "all-gather", width=[2, 1])
     text = mscclpp_text(wide) if ending == "mscclpp.json" else msccl_text(wide)
     Path(other).write_text(text, encoding="utf-8")
     report = formats.check(other, Ground(fl.Torus(3, 3), width=[2, 1]))
@@ -239,7 +239,7 @@ def test_twisted_and_parallel_links(ending: str, tmp_path: Path, capsys: pytest.
 
 
 def test_steps_that_a_file_claims_are_not_believed(tmp_path: Path) -> None:
-    data = json.loads(mscclpp_text(fl.collective(fl.Torus(4), "all-gather")))
+    data = json.loads(mscclpp_text(fl.collectives.plan(fl.Torus(4), "all-gather")))
     for one in data["gpus"]:
         for operation in one["threadblocks"][0]["ops"]:
             if "step" in operation:

@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 import flitloom as fl
-from flitloom.collectives import check_collective
+from flitloom.collectives import check as check_collective
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import parse_fabric
@@ -98,7 +98,7 @@ def replay(network: fl.Graph, plan: fl.CollectivePlan) -> None:
 )
 def test_an_all_gather_fills_the_links_of_every_node(text: str) -> None:
     network = fl.Graph.family(text)
-    plan = fl.collective(network, "all-gather")
+    plan = fl.collectives.plan(network, "all-gather")
     replay(network, plan)
     degree = min(degree for _, degree in graph(text).degree)
     assert plan.steps == plan.bound == -(-(network.nodes - 1) // degree)
@@ -107,10 +107,10 @@ def test_an_all_gather_fills_the_links_of_every_node(text: str) -> None:
 @pytest.mark.parametrize("operation", ["reduce-scatter", "all-reduce", "all-to-all", "broadcast", "gather"])
 @pytest.mark.parametrize("text", ["dragonfly(4,1)", "random(12,3)"])
 def test_plans_on_graphs_do_what_they_say(text: str, operation: str, tmp_path: Path) -> None:
-    plan = fl.collective(fl.Graph.family(text, failed_links=[build(text).cables[0]]), operation)
+    plan = fl.collectives.plan(fl.Graph.family(text, failed_links=[build(text).cables[0]]), operation)
     assert check_collective(plan)["passed"]
     plan.save(tmp_path / "plan.json")
-    assert fl.read_collective(tmp_path / "plan.json") == plan
+    assert fl.collectives.read(tmp_path / "plan.json") == plan
     hops = dict(nx.all_pairs_shortest_path_length(nx.Graph(build(text).cables[1:])))
     if operation == "all-to-all":
         assert plan.steps >= max(far for row in hops.values() for far in row.values())
@@ -118,7 +118,7 @@ def test_plans_on_graphs_do_what_they_say(text: str, operation: str, tmp_path: P
 
 def test_a_move_over_a_failed_or_missing_cable_is_found() -> None:
     network = fl.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)], nodes=4)
-    plan = fl.collective(network, "all-gather")
+    plan = fl.collectives.plan(network, "all-gather")
     assert check_collective(plan)["passed"]
     fields = plan.model_dump() | {"topology": plan.topology | {"failed_links": [[0, 2]]}}
     report = check_collective(fl.CollectivePlan.model_validate(fields))
@@ -128,12 +128,12 @@ def test_a_move_over_a_failed_or_missing_cable_is_found() -> None:
 def test_parallel_cables_carry_as_much_as_there_are() -> None:
     single = fl.Graph([(0, 1)], nodes=2)
     double = fl.Graph([(0, 1), (0, 1)], nodes=2)
-    assert [fl.collective(one, "all-to-all", chunks=6).steps for one in (single, double)] == [6, 3]
+    assert [fl.collectives.plan(one, "all-to-all", chunks=6).steps for one in (single, double)] == [6, 3]
 
 
 def test_failed_nodes_of_a_graph_take_no_part() -> None:
     network = fl.Graph.family("slimfly(5)", failed_nodes=[7])
-    plan = fl.collective(network, "all-gather")
+    plan = fl.collectives.plan(network, "all-gather")
     assert check_collective(plan)["passed"]
     assert 7 not in plan.members
     assert {7}.isdisjoint({node for move in plan.moves for node in move[1:4]})
@@ -214,7 +214,7 @@ def test_impossible_graphs_are_refused(fields: dict[str, object], message: str) 
 
 def test_unconnected_graphs_are_refused_by_name() -> None:
     with pytest.raises(SpecError, match="no way leads from node 0 to node 2"):
-        fl.collective(fl.Graph([(0, 1), (2, 3)], nodes=4), "all-gather")
+        fl.collectives.plan(fl.Graph([(0, 1), (2, 3)], nodes=4), "all-gather")
 
 
 def test_switches_with_equal_names_stay_apart() -> None:

@@ -36,7 +36,7 @@ CAMPAIGN = 'patterns = ["next"]\n[topology]\nsizes = "4x4"\n[genetic]\ngeneratio
 def folder(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    fl.route(fl.Torus(4, 4)).to_json("tables.json")
+    fl.tables.make(fl.Torus(4, 4)).to_json("tables.json")
     (tmp_path / "work" / "campaign.toml").write_text(CAMPAIGN)
     return tmp_path / "work"
 
@@ -79,7 +79,7 @@ def test_files_that_belong_together_are_written_together(tmp_path):
 
 def test_a_disk_that_is_full_leaves_no_part_of_a_set(folder, capsys):
     # The root sends most, so that its trace, the last one, is the longest.
-    fl.collective(fl.Torus(8), "broadcast", root=7).save("plan.json")
+    fl.collectives.plan(fl.Torus(8), "broadcast", root=7).save("plan.json")
     assert run(["convert", "plan.json", "good.et"]) == 0
     sizes = [file.stat().st_size for file in sorted(folder.glob("good.*.et"))]
     assert max(sizes[:-1]) < sizes[-1]

@@ -16,13 +16,13 @@ TRAFFIC = fl.Collective(pattern="trns", slices=2)
 
 
 def tables(topology=FAILED, **options):
-    return fl.route(topology, turns="on-demand", effort=1, **options)
+    return fl.tables.make(topology, turns="on-demand", effort=1, **options)
 
 
 def from_file(tmp_path_factory):
     file = tmp_path_factory.mktemp("tables") / "t.json"
     tables().to_json(file)
-    return fl.read_tables(file)
+    return fl.tables.read(file)
 
 
 KINDS = {
@@ -30,11 +30,11 @@ KINDS = {
     "result": lambda _: fl.simulate(NETWORK, TRAFFIC),
     "simulation": lambda _: fl.Simulation(NETWORK, TRAFFIC),
     "stacking": lambda _: fl.stack(NETWORK, TRAFFIC),
-    "plan": lambda _: fl.schedule(NETWORK, TRAFFIC, moves=100),
-    "collective": lambda _: fl.collective(fl.Torus(4, 4), "all-gather"),
+    "plan": lambda _: fl.plans.search(NETWORK, TRAFFIC, moves=100),
+    "collective": lambda _: fl.collectives.plan(fl.Torus(4, 4), "all-gather"),
     "tables": lambda _: tables(),
     "tables of a file": from_file,
-    "check": lambda _: fl.check(tables()),
+    "check": lambda _: fl.tables.check(tables()),
 }
 
 
@@ -52,11 +52,11 @@ def test_tables_keep_their_routes_turns_and_bound(tmp_path_factory):
         assert again.system.turns() == made.system.turns() != ([], [])
         assert again.bound_value == made.bound_value
         assert all(np.array_equal(a, b) for a, b in zip(again.listed(), made.listed(), strict=True))
-        assert fl.check(again).passed
+        assert fl.tables.check(again).passed
 
 
 def largest_load(made):
-    return made.max_load, fl.check(made).deadlock_free
+    return made.max_load, fl.tables.check(made).deadlock_free
 
 
 def test_tables_travel_to_other_processes():

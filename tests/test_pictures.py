@@ -95,7 +95,7 @@ def network():
 
 
 def tables():
-    return [fl.route(fl.Torus(4, 4), method=method) for method in ("bfs", "sssp")]
+    return [fl.tables.make(fl.Torus(4, 4), method=method) for method in ("bfs", "sssp")]
 
 
 def stackings():
@@ -134,7 +134,7 @@ def placed():
 
 #: Every function that draws, with what it draws and the number of axes that it draws in.
 DRAW = {
-    "plots.collective.draw_busy": (lambda: (fl.collective(fl.Torus(4, 4), "all-gather"),), 1),
+    "plots.collective.draw_busy": (lambda: (fl.collectives.plan(fl.Torus(4, 4), "all-gather"),), 1),
     "plots.collective.draw_advice": (
         lambda: (weigh(fl.Torus(4, 4), [1024, 2**20], 1e-6, 5e10), "all-reduce, 4x4 torus"),
         1,
@@ -220,7 +220,7 @@ def test_advice_is_drawn_from_one_on():
 
 
 def test_planes_of_tables_lie_in_a_square_and_bars_hold_all_links():
-    tables = fl.route(fl.Torus(4, 4, 8), method="bfs")
+    tables = fl.tables.make(fl.Torus(4, 4, 8), method="bfs")
     assert pictures._extent((4, 4, 8)) == (3 * 4.6, 3 * 4.6)
     ax = Figure().subplots()
     pictures.draw_loads(tables, span=(2, 10), ax=ax)
@@ -233,7 +233,7 @@ def test_planes_of_tables_lie_in_a_square_and_bars_hold_all_links():
 
 
 def test_a_few_full_links_do_not_make_all_others_alike():
-    tables = fl.route(fl.Torus(8, 8), method="bfs")
+    tables = fl.tables.make(fl.Torus(8, 8), method="bfs")
     end = pictures._end_of_colours([tables])
     loads = np.array([link[4] for link in tables.links()])
     assert (loads > end).mean() <= 0.02
@@ -306,12 +306,12 @@ def test_whole_packets_are_no_slices():
 
 def test_failed_parts_are_marked_and_named():
     broken = fl.Torus(4, 4, failed_nodes=[5], failed_links=[(0, 1), (3, 0)])
-    ax = pictures.draw_loads(fl.route(broken), ax=Figure().subplots())
+    ax = pictures.draw_loads(fl.tables.make(broken), ax=Figure().subplots())
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["failed"]
     [marks] = [one for one in ax.collections if one.get_label() == "failed"]
     # The node, the middle of a cable, and a cable round the rim beside its first node.
     assert sorted(map(tuple, np.round(marks.get_offsets(), 2).tolist())) == [(0.5, 0), (1, 1), (3.3, 0)]
-    assert pictures.draw_loads(fl.route(fl.Torus(4, 4)), ax=Figure().subplots()).get_legend() is None
+    assert pictures.draw_loads(fl.tables.make(fl.Torus(4, 4)), ax=Figure().subplots()).get_legend() is None
 
 
 def test_charts_that_are_compared_stand_below_each_other(tmp_path):

@@ -227,7 +227,7 @@ def test_traces_and_plans_are_the_bytes_of_their_messages(tmp_path: Path) -> Non
         read_traffic(goal, 4)
     # A plan on a ring of 4: every node gets 3 chunks, over its own cables only.
     plan = tmp_path / "plan.json"
-    fl.collective(fl.Torus(4), "all-gather").save(plan)
+    fl.collectives.plan(fl.Torus(4), "all-gather").save(plan)
     traffic = read_traffic(plan)
     received = np.zeros(4)
     np.add.at(received, traffic.destinations, traffic.bytes)

@@ -12,7 +12,8 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.placing import Fit, Grid, Ground, check_placement, fit, ground_of, ground_of_fabric
+from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
+from flitloom.placing import check as check_placement
 
 
 def of_grid(shape: Grid) -> nx.Graph:

@@ -12,7 +12,8 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.errors import SpecError
-from flitloom.placing import as_packets, axes_traffic, check_placement, pairs_traffic, parse_axes, place
+from flitloom.placing import as_packets, axes_traffic, pairs_traffic, parse_axes, place
+from flitloom.placing import check as check_placement
 from flitloom.placing.running import packet_rows, placed_matrix, router_for
 
 
@@ -40,7 +41,7 @@ def test_the_engine_sends_over_every_channel_what_was_counted(
     traffic = drawn(topology.nodes - 2)
     found = place(topology, traffic, effort=1, routing=routing)
     assert found.routing == ("do" if routing is None and not topology.failed_links else "balanced")
-    tables = fl.route(topology) if found.routing == "balanced" else None
+    tables = fl.tables.make(topology) if found.routing == "balanced" else None
     simulation = fl.Simulation(
         fl.Network(topology, router_for(tables)), as_packets(traffic, found.nodes), tables=tables
     )
@@ -131,7 +132,7 @@ def test_tables_are_balanced_for_a_placement(tmp_path: Path, capsys: pytest.Capt
     out = tmp_path / "tables.json"
     assert run(["route", "--placement", str(file), "--json", "-o", str(out)]) == 0
     told = json.loads(capsys.readouterr().out)
-    tables = fl.read_tables(out)
+    tables = fl.tables.read(out)
     loads: dict[tuple[int, int], int] = {}
     for source, destination in zip(traffic.sources, traffic.destinations, strict=True):
         way = tables.path(int(found.nodes[source]), int(found.nodes[destination]))

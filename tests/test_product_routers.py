@@ -78,4 +78,4 @@ def test_what_is_not_known_says_so(network, options, words, capfd):
 
 def test_schedules_do_not_know_full_meshes():
     with pytest.raises(fl.SpecError, match="for tori and meshes"):
-        fl.schedule(fl.Network(fl.Product("full4")), fl.Collective("shfl", payload=7))
+        fl.plans.search(fl.Network(fl.Product("full4")), fl.Collective("shfl", payload=7))

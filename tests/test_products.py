@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 import flitloom as fl
-from flitloom.collectives import check_collective
+from flitloom.collectives import check as check_collective
 from flitloom.commands import run
 from flitloom.spec.factors import factors_of
 from flitloom.spec.ground import Ground
@@ -74,7 +74,7 @@ def all_to_all_steps(network: str) -> int:
      "ring4*6 x ring4 x ring8"],
 )  # fmt: skip
 def test_all_to_all_takes_the_steps_of_the_formula_and_proves_them(network: str) -> None:
-    plan = fl.collective(fl.Product(network), "all-to-all")
+    plan = fl.collectives.plan(fl.Product(network), "all-to-all")
     assert plan.is_orbit
     assert (plan.steps, plan.bound) == (all_to_all_steps(network),) * 2
     if plan.ground.nodes <= 256:
@@ -87,7 +87,7 @@ def test_all_to_all_takes_the_steps_of_the_formula_and_proves_them(network: str)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_plans_do_what_they_say(network: str, operation: str) -> None:
     topology = fl.Product(network)
-    plan = fl.collective(topology, operation)
+    plan = fl.collectives.plan(topology, operation)
     report = check_collective(plan)
     assert report["passed"], report["problems"]
     if operation == "all-gather" and "line" not in network:
@@ -100,7 +100,7 @@ def test_plans_do_what_they_say(network: str, operation: str) -> None:
 
 
 def test_a_move_over_a_link_that_is_not_there_is_found() -> None:
-    plan = fl.collective(fl.Product("full4 x ring5"), "all-gather").expanded()
+    plan = fl.collectives.plan(fl.Product("full4 x ring5"), "all-gather").expanded()
     moves = [list(move) for move in plan.moves]
     # Nodes 0 and 8 differ by two along the ring.
     moves[0][1:3] = [0, 8]
@@ -112,7 +112,7 @@ def test_a_move_over_a_link_that_is_not_there_is_found() -> None:
 def test_failed_parts_of_a_product_are_left_out(failed: dict[str, list[object]]) -> None:
     topology = fl.Product("full4 x ring5", **failed)  # type: ignore[arg-type]
     for operation in ("all-gather", "all-to-all"):
-        plan = fl.collective(topology, operation)
+        plan = fl.collectives.plan(topology, operation)
         assert check_collective(plan)["passed"]
         assert not plan.is_orbit
         assert 5 not in plan.members or not topology.failed_nodes
@@ -124,9 +124,9 @@ def test_the_same_network_is_the_same_however_it_is_written() -> None:
     assert fl.Product("full4 x ring5", failed_links=["(1,0)+x"]).failed_links == ((1, 2),)
     # A full mesh of three and a ring of three are one network.
     for operation in ("all-gather", "all-to-all"):
-        plans = [fl.collective(fl.Product(f"{kind}3 x ring4"), operation) for kind in ("full", "ring")]
+        plans = [fl.collectives.plan(fl.Product(f"{kind}3 x ring4"), operation) for kind in ("full", "ring")]
         assert plans[0].steps == plans[1].steps
-        assert plans[0].steps == fl.collective(fl.Torus(3, 4), operation).steps
+        assert plans[0].steps == fl.collectives.plan(fl.Torus(3, 4), operation).steps
 
 
 def test_the_command_plans_writes_and_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -136,7 +136,7 @@ def test_the_command_plans_writes_and_checks(tmp_path: Path, capsys: pytest.Capt
     facts = json.loads(capsys.readouterr().out)
     assert (facts["network"], facts["steps"], facts["optimal"]) == ("full4 x ring5", 12, True)
     assert run(["check", str(file)]) == 0
-    back = fl.read_collective(file)
+    back = fl.collectives.read(file)
     assert back.ground.topology == fl.Product("full4 x ring5")
 
 
@@ -166,7 +166,7 @@ def test_what_is_no_network_is_refused_in_one_line(
 
 def test_the_engine_refuses_a_product(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "plan.json"
-    fl.collective(fl.Product("full4 x ring5"), "all-gather").save(file)
+    fl.collectives.plan(fl.Product("full4 x ring5"), "all-gather").save(file)
     assert run(["simulate", str(file)]) == 2
     said = capsys.readouterr().err
     assert "full4 x ring5 is a product, and the engine is for tori and meshes" in said

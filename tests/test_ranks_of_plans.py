@@ -65,7 +65,7 @@ def test_groups_have_ranks_of_their_own(ending, tmp_path, capsys):
 
 def test_nodes_that_only_forward_have_no_rank():
     # Node 0 and 2 have no link: what they send each other goes over a node between them.
-    plan = fl.collective(fl.Mesh(3), "all-gather", nodes=[0, 2])
+    plan = fl.collectives.plan(fl.Mesh(3), "all-gather", nodes=[0, 2])
     for write in (msccl_text, mscclpp_text):
         with pytest.raises(fl.SpecError, match="forwarded over node 1, which takes no part"):
             write(plan)

@@ -35,21 +35,21 @@ SYSTEMS = [
 
 @pytest.mark.parametrize("topology", SYSTEMS, ids=str)
 def test_round_trips_give_the_same_tables(topology: fl.Topology, tmp_path: Path) -> None:
-    tables = fl.route(topology)
+    tables = fl.tables.make(topology)
     tables.to_json(tmp_path / "t.json")
     tables.to_csv(tmp_path / "t.csv")
     tables.save_headers(tmp_path / "t.npz")
     for name in ("t.json", "t.csv", "t.npz"):
         # CSV brings neither network nor rules.
         needed = (topology, "angara") if name == "t.csv" else ()
-        again = fl.read_tables(tmp_path / name, *needed)
+        again = fl.tables.read(tmp_path / name, *needed)
         assert again == tables
         assert again.max_load == tables.max_load
         assert again.sigma4 == pytest.approx(tables.sigma4)
-        assert fl.check(again).passed
-    assert fl.read_tables(tmp_path / "t.json").bound == tables.bound
+        assert fl.tables.check(again).passed
+    assert fl.tables.read(tmp_path / "t.json").bound == tables.bound
     # The bound is proven anew: the same whole number, maybe from other prices.
-    written = [json.loads(each.to_json()) for each in (fl.read_tables(tmp_path / "t.json"), tables)]
+    written = [json.loads(each.to_json()) for each in (fl.tables.read(tmp_path / "t.json"), tables)]
     for fields in written:
         del fields["bound_exact"], fields["proof"]
     assert written[0] == written[1]
@@ -57,20 +57,20 @@ def test_round_trips_give_the_same_tables(topology: fl.Topology, tmp_path: Path)
 
 @pytest.mark.parametrize("topology", [fl.Torus(4, 2), fl.Torus(4, 4), fl.Mesh(3, 3)], ids=str)
 def test_forwarding_tables_go_there_and_back(topology: fl.Topology, tmp_path: Path) -> None:
-    tables = fl.route(topology, method="coherent")
+    tables = fl.tables.make(topology, method="coherent")
     text = tables.to_lft(tmp_path / "dump.lft")
     assert text.count("Unicast lids [0x1-") == topology.nodes
-    assert fl.read_tables(tmp_path / "dump.lft", topology) == tables
+    assert fl.tables.read(tmp_path / "dump.lft", topology) == tables
 
 
 def test_tables_that_need_their_source_are_not_written_as_forwarding_tables() -> None:
     with pytest.raises(fl.SpecError, match="coherent"):
-        fl.route(fl.Torus(4, 2, 2, 2)).to_lft()
+        fl.tables.make(fl.Torus(4, 2, 2, 2)).to_lft()
 
 
 @pytest.mark.parametrize("topology", SYSTEMS, ids=str)
 def test_loads_are_those_of_networkx_paths(topology: fl.Topology) -> None:
-    tables = fl.route(topology)
+    tables = fl.tables.make(topology)
     graph = tables.to_networkx()
     counted = dict.fromkeys(graph.edges, 0)
     for source, destination, nodes in tables.routes():
@@ -95,9 +95,9 @@ def test_certificates_hold_for_the_independent_script(
 ) -> None:
     if topology.failed_nodes and rules != "angara":
         pytest.skip("ordered routes cannot go around a failed node")
-    tables = fl.route(topology, rules=rules)
+    tables = fl.tables.make(topology, rules=rules)
     tables.to_json(tmp_path / "t.json")
-    fl.check(tables).write_certificate(tmp_path / "c.json")
+    fl.tables.check(tables).write_certificate(tmp_path / "c.json")
     command = [sys.executable, str(RECHECK), str(tmp_path / "t.json"), str(tmp_path / "c.json")]
     assert subprocess.run(command, capture_output=True, text=True).stdout == "certificate holds\n"
     # A certificate with two ranks exchanged no longer holds.
@@ -130,9 +130,9 @@ def test_planted_cycles_are_found(text: str, topology: fl.Topology, rules: str, 
         routes = [{"source": walk[0], "destination": walk[-1], "nodes": walk} for walk in _mixed_up_rings()]
         file = tmp_path / "t.json"
         file.write_text(json.dumps({"topology": {"sizes": [4, 4]}, "rules": rules, "routes": routes}))
-        report = fl.check(file)
+        report = fl.tables.check(file)
     else:
-        report = fl.check(fl.route(topology, method="dor", rules=rules))
+        report = fl.tables.check(fl.tables.make(topology, method="dor", rules=rules))
         assert report.problem_count == 0
     assert not report.deadlock_free
     names = report.cycle.split(" -> ")
@@ -147,12 +147,12 @@ def test_balanced_loads_of_a_given_job() -> None:
     weights = np.zeros((16, 16), dtype=int)
     for node in range(16):
         weights[node, (node + 2) % 4 + node // 4 * 4] = 5
-    general, special = fl.route(fl.Torus(4, 4)), fl.route(fl.Torus(4, 4), traffic=weights)
+    general, special = fl.tables.make(fl.Torus(4, 4)), fl.tables.make(fl.Torus(4, 4), traffic=weights)
     graph = special.to_networkx()
     assert sum(load for *_, load in graph.edges(data="load")) == 16 * 5 * 2
     assert special.max_load == 5
     assert special.optimal
-    assert fl.check(special).passed
+    assert fl.tables.check(special).passed
     assert general.traffic is None
 
 
@@ -179,21 +179,21 @@ def test_every_table_passes_and_keeps_its_bound(sizes: list[int], method: str, d
     nodes = int(np.prod(sizes))
     failed = data.draw(st.sets(st.integers(0, nodes - 1), max_size=min(2, nodes - 2)))
     try:
-        tables = fl.route(fl.Torus(*sizes), failed_nodes=failed, method=method)
+        tables = fl.tables.make(fl.Torus(*sizes), failed_nodes=failed, method=method)
     except fl.UnreachableError:
         return
-    assert fl.check(tables).passed
+    assert fl.tables.check(tables).passed
     assert tables.bound <= tables.max_load
     assert sum(tables.histogram().values()) == tables.to_networkx().number_of_edges()
 
 
 def test_large_files_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = fl.route(fl.Torus(5, 4, failed_nodes=[7]))
+    tables = fl.tables.make(fl.Torus(5, 4, failed_nodes=[7]))
     file = tmp_path / "t.json"
     tables.to_json(file)
     assert file.read_text() == tables.to_json()
     monkeypatch.setattr("flitloom.limits.JSON_BYTES", 5000)
-    assert fl.read_tables(file) == tables
+    assert fl.tables.read(file) == tables
     good = file.read_text()
     for damaged, message in [
         (good[:-100], "is no JSON|cut off"),
@@ -203,20 +203,20 @@ def test_large_files_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.M
     ]:
         file.write_text(damaged)
         with pytest.raises(fl.SpecError, match=message):
-            fl.read_tables(file)
+            fl.tables.read(file)
 
 
 def _refused_or_read(file: Path) -> None:
     messages = []
     try:
-        fl.check(file)
+        fl.tables.check(file)
     except fl.SpecError as error:
         messages.append(str(error))
     assert all(str(file) in message for message in messages)
 
 
 def test_damaged_files_give_one_clear_error(tmp_path: Path) -> None:
-    tables = fl.route(fl.Torus(4, 2))
+    tables = fl.tables.make(fl.Torus(4, 2))
     good = tables.to_json()
     draw = random.Random(7)
     file = tmp_path / "t.json"
@@ -254,11 +254,11 @@ def test_damaged_files_give_one_clear_error(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_routes_are_named(change: dict[str, object], message: str, tmp_path: Path) -> None:
-    data = json.loads(fl.route(fl.Torus(4, 2)).to_json())
+    data = json.loads(fl.tables.make(fl.Torus(4, 2)).to_json())
     del data["max_load"], data["min_load"]
     data["routes"][0].update(change)
     (tmp_path / "t.json").write_text(json.dumps(data))
-    report = fl.check(tmp_path / "t.json")
+    report = fl.tables.check(tmp_path / "t.json")
     assert not report.passed
     assert message in "\n".join(report.problems)
 
@@ -290,7 +290,7 @@ def test_slurm_notation() -> None:
 )
 def test_wrong_traffic_is_refused(matrix: object, message: str) -> None:
     with pytest.raises(fl.SpecError, match=message):
-        fl.route(fl.Torus(4), traffic=matrix)  # type: ignore[arg-type]
+        fl.tables.make(fl.Torus(4), traffic=matrix)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("count", [5, 12, 20, 28, 30])
@@ -325,19 +325,19 @@ def test_rules_with_exchanged_ways_are_those_of_the_mirrored_network() -> None:
     failed = [1, 14]
     there = [node + 5 * (2 - 2 * (node // 5 % 3)) for node in failed]
     for turns in ("none", "closed-form"):
-        ours = fl.route(fl.Torus(5, 3, 2), failed_nodes=failed, rules="angara-y", turns=turns)
-        theirs = fl.route(fl.Torus(5, 3, 2), failed_nodes=there, rules="angara", turns=turns)
+        ours = fl.tables.make(fl.Torus(5, 3, 2), failed_nodes=failed, rules="angara-y", turns=turns)
+        theirs = fl.tables.make(fl.Torus(5, 3, 2), failed_nodes=there, rules="angara", turns=turns)
         assert ours.system.route_counts() == theirs.system.route_counts()
-        assert fl.check(ours).passed
+        assert fl.tables.check(ours).passed
         assert abs(ours.bound - theirs.bound) <= 1
     for name in ("angara-", "angara-zy", "angara-w", "dateline-y", "angara-yy", "x" * 5000):
         with pytest.raises(fl.SpecError, match="is unknown"):
-            fl.route(fl.Torus(5, 3, 2), rules=name)
+            fl.tables.make(fl.Torus(5, 3, 2), rules=name)
 
 
 def test_advice_is_sound() -> None:
     with pytest.raises(fl.UnreachableError, match="repairing the link 1-2") as caught:
-        fl.route(fl.Mesh(4), failed_links=[(1, 2)])
+        fl.tables.make(fl.Mesh(4), failed_links=[(1, 2)])
     assert len(caught.value.pairs) == 8
 
 
@@ -374,7 +374,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_written_files_follow_the_schema() -> None:
     schema = json.loads((Path(fl.__file__).parent / "routing" / "schema.json").read_text())
-    data = json.loads(fl.route(fl.Torus(4, 2), failed_nodes=[1]).to_json())
+    data = json.loads(fl.tables.make(fl.Torus(4, 2), failed_nodes=[1]).to_json())
     assert set(schema["required"]) <= set(data)
     assert set(data) == set(schema["properties"])
 

@@ -39,7 +39,7 @@ def test_a_limit_is_one_for_all_guards(monkeypatch):
     monkeypatch.setattr(guards, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(guards, "schedule", slow)
     network = fl.Network(fl.Torus(4, 4))
-    tried = fl.guarded_plans(network, fl.Collective("shfl"), 4, trials=2, seconds=6.0)
+    tried = fl.plans.guarded(network, fl.Collective("shfl"), 4, trials=2, seconds=6.0)
     assert tried
     assert len(given) > 2
     assert sum(given) == pytest.approx(6.0)

@@ -26,14 +26,14 @@ def network() -> fl.Network:
 
 @pytest.fixture(scope="module")
 def plan(network: fl.Network) -> Plan:
-    return fl.schedule(network, fl.Collective("trns", payload=14, slices=2))
+    return fl.plans.search(network, fl.Collective("trns", payload=14, slices=2))
 
 
 def test_plan_survives_its_file_and_the_checker(plan: Plan, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     plan.save(file)
     assert read_plan(file) == plan
-    report = fl.check_plan(read_plan(file))
+    report = fl.plans.check(read_plan(file))
     assert report["passed"], report["problems"]
     assert report["bound"] == plan.bound <= plan.duration
     assert set(report["simulated"].values()) == {plan.duration}
@@ -52,24 +52,24 @@ def test_committed_schema_describes_the_file(plan: Plan, tmp_path: Path) -> None
 @pytest.mark.parametrize("routes", ROUTES)
 @pytest.mark.parametrize("free", [False, True])
 def test_engine_runs_every_kind_of_plan_as_planned(network: fl.Network, routes: str, free: bool) -> None:
-    found = fl.schedule(
+    found = fl.plans.search(
         network, fl.Collective("shfl", payload=6, slices=2), routes=routes, free_slices=free, moves=2000
     )
-    assert fl.check_plan(found)["passed"]
+    assert fl.plans.check(found)["passed"]
     assert fl.simulate(network, found).duration == found.duration
 
 
 @pytest.mark.parametrize("name", ["all-gather", "reduce-scatter", "all-reduce", "broadcast", "all-to-all"])
 def test_operations_run_as_planned(network: fl.Network, name: str) -> None:
-    found = fl.schedule(network, fl.Operation(name, payload=3), moves=20_000)
-    assert fl.check_plan(found)["passed"]
+    found = fl.plans.search(network, fl.Operation(name, payload=3), moves=20_000)
+    assert fl.plans.check(found)["passed"]
     assert fl.simulate(network, found).duration == found.duration >= found.bound
 
 
 def test_staircases_run_as_planned_and_bend_at_will() -> None:
     torus = fl.Network(fl.Torus(8, 8))
-    found = fl.schedule(torus, fl.Operation("all-to-all", payload=7), routes="staircase", moves=200_000)
-    report = fl.check_plan(found)
+    found = fl.plans.search(torus, fl.Operation("all-to-all", payload=7), routes="staircase", moves=200_000)
+    report = fl.plans.check(found)
     assert report["passed"]
     assert report["bound"] == found.bound
     # Mean distance 4 in 8-flit packets over 4 links a node, and two cycles.
@@ -77,7 +77,7 @@ def test_staircases_run_as_planned_and_bend_at_will() -> None:
     assert found.duration < 1.25 * found.bound
     assert any(packet.route.count("x") > 1 and packet.route.count("y") > 1 for packet in found.packets)
     assert (
-        fl.schedule(torus, fl.Operation("all-to-all", payload=7), "greedy", routes="staircase").duration
+        fl.plans.search(torus, fl.Operation("all-to-all", payload=7), "greedy", routes="staircase").duration
         >= found.duration
     )
 
@@ -110,7 +110,7 @@ def test_staircases_for_other_traffic_are_refused(
     sizes: tuple[int, ...], traffic: Any, more: dict[str, int], message: str
 ) -> None:
     with pytest.raises(fl.SpecError, match=message):
-        fl.schedule(fl.Network(fl.Torus(*sizes)), traffic, routes="staircase", **more)
+        fl.plans.search(fl.Network(fl.Torus(*sizes)), traffic, routes="staircase", **more)
 
 
 def test_damage_is_found(plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def test_damage_is_found(plan: Plan, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
-    found = fl.schedule(network, fl.Collective("shfl", payload=3))
+    found = fl.plans.search(network, fl.Collective("shfl", payload=3))
     messages = messages_of(found)
     assert found.optimal
     for target, answer in ((found.duration - 1, bool), (found.duration, list)):
@@ -151,25 +151,25 @@ def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
 def test_methods_go_by_name_and_share() -> None:
     torus = fl.Network(fl.Torus(8, 8))
     text = "greedy, few-bends:0.25, joint:0.75"
-    plan = fl.schedule(torus, fl.Collective("shfl"), text, routes="minimal", moves=4000)
+    plan = fl.plans.search(torus, fl.Collective("shfl"), text, routes="minimal", moves=4000)
     assert plan.method == text
     assert check_plan(plan)["passed"]
-    assert plan.duration <= fl.schedule(torus, fl.Collective("shfl"), "greedy", routes="minimal").duration
+    assert plan.duration <= fl.plans.search(torus, fl.Collective("shfl"), "greedy", routes="minimal").duration
     with pytest.raises(fl.SpecError, match=r"slots does not suit .* these do: greedy, ejection$"):
-        fl.schedule(torus, fl.Collective("shfl"), "slots")
+        fl.plans.search(torus, fl.Collective("shfl"), "slots")
     for method in ("greedy:2", "ejection,greedy:x", "greedyy"):
         with pytest.raises(fl.SpecError, match=r"method: .*greedy"):
-            fl.schedule(torus, fl.Collective("shfl"), method)
+            fl.plans.search(torus, fl.Collective("shfl"), method)
     problem = _core.ScheduleProblem(torus._core, np.array([[0, 9, 8, 2]]), "minimal")
     assert problem.exact() == [("joint", 1.0)]
     assert set(problem.methods()) <= set(METHODS)
 
 
 def test_late_nodes(network: fl.Network, plan: Plan) -> None:
-    on_time = fl.study_jitter(network, plan, jitter=0, trials=2)
+    on_time = fl.plans.study_jitter(network, plan, jitter=0, trials=2)
     assert on_time.plan == [plan.duration] * 2
-    late = fl.study_jitter(network, plan, jitter=5, trials=3, separate=True)
-    assert late == fl.study_jitter(network, plan, jitter=5, trials=3, separate=True)
+    late = fl.plans.study_jitter(network, plan, jitter=5, trials=3, separate=True)
+    assert late == fl.plans.study_jitter(network, plan, jitter=5, trials=3, separate=True)
     assert min(late.plan) >= plan.duration
 
 
@@ -187,7 +187,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_packets_of_a_plan_are_written_with_all_their_fields() -> None:
-    plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", slices=2))
+    plan = fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", slices=2))
     for packet in plan.packets:
         assert json.loads(packet.line()) == packet.model_dump()
         # What the core made would pass as what anybody writes.

@@ -19,12 +19,12 @@ from foreign_files import Msccl, forestcoll_trees, ring_allreduce
 
 def test_plans_can_be_compared() -> None:
     """What is computed from a plan, or how long its search took, does not count."""
-    first, again = (fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns")) for _ in range(2))
+    first, again = (fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("trns")) for _ in range(2))
     assert first.table.shape == again.table.shape
     assert first == again == first
     assert first != first.model_copy(update={"packets": first.packets[1:]})
     assert first != "plan"
-    one, other = (fl.collective(fl.Torus(4, 4), "all-gather") for _ in range(2))
+    one, other = (fl.collectives.plan(fl.Torus(4, 4), "all-gather") for _ in range(2))
     assert one.ground.nodes == 16
     assert one == other == one
     assert one != one.expanded()
@@ -169,7 +169,7 @@ def test_a_million_wrong_packets_are_counted_without_words_for_each(
     from flitloom.spec import base
 
     file = tmp_path / "plan.json"
-    fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns")).save(file)
+    fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("trns")).save(file)
     text = file.read_text(encoding="utf-8")
     file.write_text(text[: text.index('"packets"')] + f'"packets": [{"{}," * 9999}{{}}]}}', encoding="utf-8")
     told: list[Any] = []
@@ -187,12 +187,13 @@ def test_tables_after_a_dead_node_say_what_is_in_the_way(
     monkeypatch.chdir(tmp_path)
     network = ["--torus", "4x4", "--fail", "node:5"]
     assert run(["route", *network, "-o", "tables.json"]) == 0
+    Path("to.csv").write_text("5\n" * 16, encoding="utf-8")
     capsys.readouterr()
     for tables in (["--tables", "tables.json"], []):
-        load = ["--pattern", "shfl", "--rate", "0.1", "--cycles", "100"]
+        load = ["--destinations", "to.csv", "--rate", "0.1", "--cycles", "100"]
         assert run(["simulate", *network, *tables, *load]) == 2
         message = capsys.readouterr().err
-        assert "node 5 has failed, and no route leads to it: every node of a load sends, so give" in message
+        assert "node 5 has failed, and no route leads to it: give destinations that leave it out" in message
         assert "routing tables can" not in message
 
 

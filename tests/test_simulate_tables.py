@@ -16,7 +16,7 @@ BUBBLES = fl.Router(flow_control="bubble", buffer=16, channels=1)
 
 
 def tables_of(topology: fl.Topology, method: str = "balanced") -> fl.Tables:
-    return fl.route(topology, method=method)
+    return fl.tables.make(topology, method=method)
 
 
 @pytest.mark.parametrize("failed", [[], [5]])
@@ -27,7 +27,7 @@ def test_links_carry_the_loads_of_the_tables(failed: list[int], tmp_path: Path) 
     working = [node for node in range(24) if node not in failed]
     packets = fl.Packets([(a, b, 3, 0) for a in working for b in working if a != b])
     tables.to_json(tmp_path / "tables.json")
-    for given in (tables, fl.read_tables(tmp_path / "tables.json")):
+    for given in (tables, fl.tables.read(tmp_path / "tables.json")):
         result = fl.simulate(net, packets, tables=given)
         assert result.packets_delivered == len(working) * (len(working) - 1)
         flits = result.links.flits.to_numpy().reshape(-1)
@@ -95,7 +95,7 @@ def test_the_command_line_takes_tables(tmp_path: Path) -> None:
     network = ["--torus", "8x4", "--flow-control", "bubble", "--buffer", "16", "--channels", "1"]
     ours = json.loads(run("simulate", *network, "--pattern", "torn", "--tables", str(file), "--json"))
     net = fl.Network(fl.Torus(8, 4), BUBBLES)
-    expected = fl.simulate(net, fl.Collective("torn"), tables=fl.read_tables(file))
+    expected = fl.simulate(net, fl.Collective("torn"), tables=fl.tables.read(file))
     assert ours["fingerprint"] == expected.fingerprint
     assert ours["tables"] == {"method": "balanced", "seed": 1}
     assert np.sum([row["flits"] for row in ours["links"]]) == expected.flit_hops

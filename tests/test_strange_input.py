@@ -56,8 +56,8 @@ def test_what_a_fabric_can_say(text, message):
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl")).save("plan.json")
-    fl.collective(fl.Torus(4, 4), "all-gather").save("gather.json")
+    fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl")).save("plan.json")
+    fl.collectives.plan(fl.Torus(4, 4), "all-gather").save("gather.json")
     (tmp_path / "trace.goal").write_text("num_ranks 1\nrank 0 {\nl1: calc 5\n}\n")
 
 
@@ -120,7 +120,7 @@ def test_what_is_no_file_is_no_store(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("number", ["1e400", "NaN", "-1", "[]", "99999"])
 def test_a_proof_of_no_nodes_is_none(number, tmp_path, capsys):
-    fl.collective(fl.Torus(2, 2), "scatter").save(tmp_path / "plan.json")
+    fl.collectives.plan(fl.Torus(2, 2), "scatter").save(tmp_path / "plan.json")
     text = (tmp_path / "plan.json").read_text()
     proof = json.dumps({"kind": "distance", "from": 0, "to": 3}).replace("3", number)
     (tmp_path / "plan.json").write_text(re.sub(r'"proof": \{[^}]*\}', f'"proof": {proof}', text))
@@ -129,9 +129,9 @@ def test_a_proof_of_no_nodes_is_none(number, tmp_path, capsys):
 
 
 def test_packets_of_the_core_are_those_of_the_file(tmp_path):
-    plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns", payload=14, slices=2))
+    plan = fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("trns", payload=14, slices=2))
     plan.save(tmp_path / "plan.json")
-    read = fl.read_plan(tmp_path / "plan.json")
+    read = fl.plans.read(tmp_path / "plan.json")
     assert plan.packets == read.packets
     assert (plan.table == read.table).all()
     assert (plan.optimal, plan.bound) == (read.optimal, read.bound)
@@ -153,8 +153,8 @@ def test_what_is_made_is_not_changed_in_place():
         (fl.Collective("shfl"), "slices"),
         (fl.Experiment(topology=fl.Torus(4, 4), traffic=fl.Collective("shfl")), "seed"),
         (fl.routing.RouterRules.named("angara", 2), "order"),
-        (fl.schedule(network, fl.Collective("shfl")), "duration"),
-        (fl.collective(fl.Torus(4, 4), "all-gather"), "chunks"),
+        (fl.plans.search(network, fl.Collective("shfl")), "duration"),
+        (fl.collectives.plan(fl.Torus(4, 4), "all-gather"), "chunks"),
     ]
     for part, field in made:
         before = repr(part)

@@ -92,9 +92,9 @@ def test_names_of_the_package_are_those_for_users():
         (NETWORK, "router"),
         (NETWORK, "routr"),
         (fl.simulate(NETWORK, SHUFFLE), "spec"),
-        (fl.route(fl.Torus(4, 4)), "max_load"),
-        (fl.collective(fl.Torus(4, 4), "all-gather"), "steps"),
-        (fl.schedule(NETWORK, SHUFFLE), "duration"),
+        (fl.tables.make(fl.Torus(4, 4)), "max_load"),
+        (fl.collectives.plan(fl.Torus(4, 4), "all-gather"), "steps"),
+        (fl.plans.search(NETWORK, SHUFFLE), "duration"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
@@ -108,9 +108,9 @@ def test_values_are_not_changed_behind_the_back_of_what_was_computed(value, name
     ("value", "words"),
     [
         (NETWORK, ["network: 4x4 torus", "buffer", "4"]),
-        (fl.collective(fl.Torus(4, 4), "all-gather"), ["all-gather on 4x4 torus", "steps", "optimal"]),
+        (fl.collectives.plan(fl.Torus(4, 4), "all-gather"), ["all-gather on 4x4 torus", "steps", "optimal"]),
         (
-            fl.check(fl.route(fl.Torus(4, 4))),
+            fl.tables.check(fl.tables.make(fl.Torus(4, 4))),
             ["check of routing tables of a 4x4 torus", "deadlock free", "True"],
         ),
         (fl.stack(NETWORK, SHUFFLE), ["best interval", "whole packet"]),

@@ -1,6 +1,7 @@
 """Tables of routes are enough by themselves: network, failures and working nodes come from their file."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -14,9 +15,9 @@ from flitloom.workload import among_working
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    fl.route(fl.Torus(4, 4)).to_json("before.json")
-    fl.route(fl.Torus(4, 4), failed_links=[(0, 1), (5, 9)]).to_json("after.json")
-    fl.route(fl.Torus(4, 4), failed_nodes=[5]).to_json("node.json")
+    fl.tables.make(fl.Torus(4, 4)).to_json("before.json")
+    fl.tables.make(fl.Torus(4, 4), failed_links=[(0, 1), (5, 9)]).to_json("after.json")
+    fl.tables.make(fl.Torus(4, 4), failed_nodes=[5]).to_json("node.json")
 
 
 @pytest.mark.usefixtures("files")
@@ -60,7 +61,7 @@ def test_saturation_before_and_after_is_one_line(capsys):
     assert before["saturation"] > after["saturation"]
     for row, file in ((before, "before.json"), (after, "after.json")):
         # Every pair of nodes has a route: rows of the fullest link over the packets of a node.
-        assert row["bound"] == pytest.approx(min(1, 15 / fl.read_tables(file).max_load))
+        assert row["bound"] == pytest.approx(min(1, 15 / fl.tables.read(file).max_load))
         assert row["bound_of"] in ("links on these tables", "the most wanted node", "sources")
     assert run([*ask, *quick]) == 0
     lost = round(100 * (1 - after["saturation"] / before["saturation"]))
@@ -70,7 +71,7 @@ def test_saturation_before_and_after_is_one_line(capsys):
 
 @pytest.mark.usefixtures("files")
 def test_loads_on_tables_are_the_simulators(capsys):
-    tables = fl.read_tables("after.json")
+    tables = fl.tables.read("after.json")
     network = fl.Network(tables.topology, fl.Router(flow_control="bubble", buffer=16))
     for pattern in ("shfl", "trns", "bcmp"):
         traffic = fl.Collective(pattern, payload=0)
@@ -78,5 +79,103 @@ def test_loads_on_tables_are_the_simulators(capsys):
         assert largest_load(tables, make_demands(network, traffic)) == int(flits.max())
     assert run(["load", "steady", "--tables", "after.json", "--torus", "4x4", "--pattern", "rand"]) == 2
     assert "--torus: the tables name their network; leave it out" in capsys.readouterr().err
-    assert run(["load", "steady", "--tables", "node.json", "--pattern", "rand", "--rate", "0.1"]) == 2
-    assert "every node of a load sends, so give packets or a matrix" in capsys.readouterr().err
+
+
+WORKING = [node for node in range(16) if node != 5]
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("pattern", ["rand", "hots", "shfl", "bcmp"])
+def test_loads_go_among_the_nodes_that_work(pattern):
+    tables = fl.tables.read("node.json")
+    network = fl.Network(tables.topology, fl.Router(flow_control="bubble", buffer=16))
+    load = fl.Load(pattern, rate=0.2, cycles=4000)
+    packets = fl.simulate(network, load, tables=tables, packets=True).packets.to_dataframe()
+    healthy = fl.simulate(
+        fl.Network(fl.Torus(4, 4), network.router), fl.Collective(pattern, packets=1), packets=True
+    ).packets.to_dataframe()
+    goes = dict(zip(healthy.source, healthy.destination, strict=True))
+    drawn = pattern in ("rand", "hots")
+    sends = [node for node in WORKING if drawn or goes[node] != 5]
+    assert sorted(packets.source.unique()) == sends
+    assert 5 not in set(packets.destination)
+    if drawn:
+        assert sorted(packets.destination.unique()) == WORKING
+    else:
+        assert all(packets.destination == packets.source.map(goes))
+    # 0.2 flits per node that sends, in packets of 8.
+    expected = len(sends) * 4000 * 0.2 / 8
+    assert abs(len(packets) - expected) < 5 * expected**0.5
+    series = fl.Simulation(network, load, tables=tables, windows=100)
+    series.run()
+    offered = series.windows().offered_flits
+    assert float(offered.sum()) == pytest.approx(len(sends) * 4000 * 0.2)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [
+        ("steady", ["--rate", "0.2", "--measure", "2000"]),
+        ("curve", ["--rates", "0.2", "--measure", "2000"]),
+        ("saturation", ["--within", "0.1", "--measure", "500"]),
+        ("ramp", ["--cycles", "8000"]),
+        ("step", ["--rate", "0.3", "--cycles", "4000", "--window", "50"]),
+        ("impulse", ["--rate", "0.1", "--at", "2000", "--cycles", "6000"]),
+        ("burst", ["--packets", "4"]),
+    ],
+)
+def test_every_verb_of_loads_takes_tables_with_a_failed_node(verb, more, capsys):
+    ask = ["load", verb, "--tables", "before.json,node.json", "--pattern", "shfl", *more, "--json"]
+    assert run(ask) == 0
+    shown = capsys.readouterr()
+    whole, left = json.loads(shown.out)
+    assert (whole["tables"], left["tables"]) == ("before.json", "node.json")
+    if verb == "burst":
+        assert (whole["packets_delivered"], left["packets_delivered"]) == (64, 56)
+        assert "note" not in shown.err
+        return
+    told = (
+        "packets go among the 15 nodes that work; 1 of them sends nothing, since its destination has failed"
+    )
+    assert f"node.json, shfl: {told}\n" in shown.err
+    if verb in ("steady", "curve"):
+        # Per node that sends, so that both are 0.2.
+        assert all(abs(row["accepted"] - 0.2) < 0.03 for row in (whole, left))
+    if verb == "steady":
+        assert left["starved"] == 0
+        assert left["worst_node"] != 5
+
+
+@pytest.mark.usefixtures("files")
+def test_bounds_of_what_is_left_are_those_of_its_tables():
+    tables = fl.tables.read("node.json")
+    network = fl.Network(tables.topology, fl.Router(flow_control="bubble", buffer=16))
+    for pattern in ("shfl", "trns", "bcmp"):
+        load = fl.Load(pattern, rate=0.1, cycles=2000)
+        routes = fl.simulate(network, load, tables=tables, packets=True).packets.to_dataframe()
+        ends = set(zip(routes.source, routes.destination, strict=True))
+        used = {}
+        for source, destination in ends:
+            path = [source] if source == destination else tables.path(int(source), int(destination))
+            for link in pairwise(path):
+                used[link] = used.get(link, 0) + 1
+        assert largest_load(tables, make_demands(network, load)) == max(used.values())
+    rand = make_demands(network, fl.Load("rand", rate=0.1, cycles=9))
+    assert largest_load(tables, rand) * 14 == pytest.approx(tables.max_load)
+    assert rand.receive_bound == 1
+
+
+@pytest.mark.usefixtures("files")
+def test_what_no_load_can_leave_out_is_told(capsys):
+    load = ["simulate", "--tables", "node.json", "--rate", "0.1", "--cycles", "100"]
+    assert run([*load, "--pattern", "hots", "--hotspot-target", "5"]) == 2
+    assert "the target of the hotspot, node 5, has failed; name one that works" in capsys.readouterr().err
+    with open("to.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(["5"] * 16) + "\n")
+    assert run([*load, "--destinations", "to.csv"]) == 2
+    told = capsys.readouterr().err
+    assert "give destinations that leave it out, or a pattern, whose packets go among the nodes" in told
+    lonely = fl.Network(fl.Torus(4, failed_nodes=[1, 2, 3]))
+    with pytest.raises(fl.SpecError, match="random traffic needs two nodes that work"):
+        fl.simulate(lonely, fl.Load("rand", rate=0.1, cycles=9))

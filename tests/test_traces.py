@@ -410,9 +410,9 @@ def test_plans_become_traces_and_come_back(tmp_path: Path, capsys: pytest.Captur
         assert run(["collective", operation, "--mesh", "3x3", "--chunks", "2", "-o", plan]) == 0
         assert run(["convert", plan, et, "--chunk-bytes", "256"]) == 0
         assert run(["convert", et, again]) == 0
-        first = fl.read_collective(plan).expanded()
+        first = fl.collectives.read(plan).expanded()
         rows = {"sums": sorted(first.sums), "moves": sorted(first.moves)}
-        assert fl.read_collective(again).model_dump() == first.model_dump() | rows
+        assert fl.collectives.read(again).model_dump() == first.model_dump() | rows
         assert formats.read_plan(tmp_path / "plan.3.et", None).steps == first.steps
     # All forms of the same graph.
     assert run(["convert", plan, goal, "--chunk-bytes", "256"]) == 0

@@ -204,15 +204,15 @@ def test_functions_that_know_no_twist_say_so():
     twisted = fl.Torus(4, 8, twist=True)
     network, traffic = fl.Network(twisted), fl.Collective("torn")
     for use in (
-        lambda: fl.route(twisted),
+        lambda: fl.tables.make(twisted),
         lambda: survive(twisted, 1, 0),
         lambda: load_bound(network, traffic),
         lambda: uniform_rule(twisted),
         lambda: minimal_routes_bound(make_demands(network, traffic)),
         lambda: (
-            fl.simulate_collective(fl.collective(twisted, "all-gather"))
+            fl.simulate_collective(fl.collectives.plan(twisted, "all-gather"))
             if hasattr(fl, "simulate_collective")
-            else fl.route(twisted)
+            else fl.tables.make(twisted)
         ),
     ):
         with pytest.raises(fl.SpecError, match="twist"):
@@ -221,10 +221,10 @@ def test_functions_that_know_no_twist_say_so():
 
 def test_plans_of_collective_operations_take_the_topology():
     twisted, flag = fl.Torus(4, 4, 8, twist=True), {"twist": True}
-    assert fl.collective(twisted, "all-to-all").steps == 74
+    assert fl.collectives.plan(twisted, "all-to-all").steps == 74
     assert (
-        fl.collective(fl.Torus(4, 4, 8), "all-to-all", **flag).moves
-        == fl.collective(twisted, "all-to-all").moves
+        fl.collectives.plan(fl.Torus(4, 4, 8), "all-to-all", **flag).moves
+        == fl.collectives.plan(twisted, "all-to-all").moves
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import flitloom as fl
 from flitloom import _core, spec
-from flitloom.collectives import plan
+from flitloom.collectives import collective_plan as plan
 from flitloom.plans import operation
 from flitloom.routing import generate
 from flitloom.scheduling import search

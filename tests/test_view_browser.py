@@ -224,7 +224,7 @@ def test_the_cycle_of_a_deadlock_is_shown(show):
 
 
 def test_a_route_of_tables_is_looked_up(show):
-    tables = fl.route(fl.Torus(4, 4))
+    tables = fl.tables.make(fl.Torus(4, 4))
     driver = show(Loads(tables, tables.bound))
     for name, value in (("source", 1), ("destination", 14)):
         driver.execute_script(
@@ -268,7 +268,7 @@ def pointed(driver, link):
 
 
 def test_a_plan_goes_step_by_step_and_names_the_chunk_under_the_pointer(show):
-    plan = fl.collective(fl.Torus(4, 4), "all-gather")
+    plan = fl.collectives.plan(fl.Torus(4, 4), "all-gather")
     driver = show(Steps(plan))
     assert text(driver, "label[for=cycle]") == "Step"
     assert text(driver, "tr[data-fact=steps] td") == "4, proven optimal"
@@ -289,7 +289,7 @@ def test_a_plan_goes_step_by_step_and_names_the_chunk_under_the_pointer(show):
 
 
 def test_links_of_a_twisted_torus_are_told_with_their_ends(show):
-    plan = fl.collective(fl.Torus(4, 4, 8, twist=True), "all-gather")
+    plan = fl.collectives.plan(fl.Torus(4, 4, 8, twist=True), "all-gather")
     driver = show(Steps(plan))
     for here, there in ((3, 64), (12, 64), (112, 0)):
         x, y, z = plan.ground.point(there)
@@ -298,7 +298,7 @@ def test_links_of_a_twisted_torus_are_told_with_their_ends(show):
 
 
 def test_bent_links_of_a_product_are_found(show):
-    plan = fl.collective(fl.Product("full4 x ring3"), "all-gather")
+    plan = fl.collectives.plan(fl.Product("full4 x ring3"), "all-gather")
     driver = show(Steps(plan))
     made = wires.wiring(plan.ground)
     driver.execute_script("document.querySelector('canvas.torus').focus()")
@@ -320,7 +320,7 @@ def test_ranks_and_loads_of_a_placement_are_told(show):
 
 
 def test_full_links_are_dark_on_white_and_bright_on_black(show):
-    tables = fl.route(fl.Torus(4, 4))
+    tables = fl.tables.make(fl.Torus(4, 4))
     driver = show(Loads(tables, tables.bound))
     ends = "return getComputedStyle(document.querySelector('.scale')).backgroundImage"
     sum_of = lambda colour: sum(map(int, colour.split(",")))  # noqa: E731

@@ -42,7 +42,7 @@ def ends_of(shown, ground):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_page_of_a_plan_carries_its_moves(name, tmp_path):
-    plan = fl.collective(NETWORKS[name], "all-reduce" if name == "torus" else "all-gather")
+    plan = fl.collectives.plan(NETWORKS[name], "all-reduce" if name == "torus" else "all-gather")
     file = tmp_path / "page.html"
     write_page([Steps(plan)], file)
     (shown,) = read(file)
@@ -63,7 +63,7 @@ def test_a_page_of_a_plan_carries_its_moves(name, tmp_path):
 
 def test_all_to_all_names_both_ends(tmp_path):
     file = tmp_path / "page.html"
-    plan = fl.collective(fl.Torus(3, 3), "all-to-all")
+    plan = fl.collectives.plan(fl.Torus(3, 3), "all-to-all")
     write_page([Steps(plan)], file)
     columns = read(file)[0]["columns"]
     pairs = {*zip(columns["owner"], columns["target"], strict=True)}

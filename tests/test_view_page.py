@@ -166,7 +166,7 @@ def test_plans_are_shown_beside_sending_in_unison(tmp_path, capsys):
 
 
 def test_routes_of_tables_are_those_of_the_tables(tmp_path):
-    tables = fl.route(fl.Torus(4, 2, 3, failed_nodes=[5]))
+    tables = fl.tables.make(fl.Torus(4, 2, 3, failed_nodes=[5]))
     out = tmp_path / "page.html"
     write_page([Loads(tables, tables.bound)], out)
     (shown,) = read(out)
@@ -189,6 +189,6 @@ def test_a_plan_is_printed_and_kept_where_its_page_is_too_large(tmp_path, monkey
     arguments = ["schedule", "--torus", "4x4", "--pattern", "shfl", "--moves", "500", "--json"]
     assert run([*arguments, "-o", str(plan), "--html", str(out)]) == 2
     told = capsys.readouterr()
-    assert json.loads(told.out)["duration"] == fl.read_plan(plan).duration
+    assert json.loads(told.out)["duration"] == fl.plans.read(plan).duration
     assert "the page would have" in told.err
     assert not out.exists()

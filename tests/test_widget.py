@@ -32,12 +32,12 @@ def test_a_widget_holds_the_page_that_is_written(tmp_path):
 
 
 def test_plans_before_and_after_and_tables_are_widgets_too():
-    plan = fl.schedule(NETWORK, TRAFFIC)
+    plan = fl.plans.search(NETWORK, TRAFFIC)
     page = widget(film(NETWORK, TRAFFIC, "unison"), film(NETWORK, plan, "planned"), title="both").page
     assert "<title>both</title>" in page
     assert '"title":"unison"' in page
     assert '"title":"planned"' in page
-    tables = fl.route(fl.Torus(4, 4))
+    tables = fl.tables.make(fl.Torus(4, 4))
     assert widget(Loads(tables, tables.bound)).title == tables.method
 
 

@@ -24,8 +24,8 @@ experiment = fl.Experiment(topology=torus, traffic=load, seed=3)
 result = fl.simulate(network, shuffle, link_time=True)
 assert_type(result, fl.Result)
 assert_type(result.duration, int)
-assert_type(fl.schedule(network, shuffle), fl.Plan)
-assert_type(fl.route(torus), fl.Tables)
+assert_type(fl.plans.search(network, shuffle), fl.Plan)
+assert_type(fl.tables.make(torus), fl.Tables)
 assert_type(fl.load.curve(network, "rand", [0.1]), xr.Dataset)
 assert_type(fl.collectives.advise(torus, ["64KiB"]), xr.Dataset)
 placement = fl.placing.place(torus, fl.placing.stencil_traffic([4, 4]))
@@ -41,29 +41,35 @@ assert_type(fl.read_experiment("spec.toml", ["seed=3"]), fl.Experiment)
 assert_type(fl.lower_bound(network, shuffle), int)
 print(result.links["flits"].max(), result.packets.to_dataframe(), result.film().widget(cycle=3))
 
-plan = fl.schedule(network, fl.Operation("all-gather", payload=3, nodes=[0, 1, 2]), "exact", routes="minimal")
+plan = fl.plans.search(
+    network, fl.Operation("all-gather", payload=3, nodes=[0, 1, 2]), "exact", routes="minimal"
+)
 plan.save("plan.json")
-assert_type(fl.read_plan(Path("plan.json")), fl.Plan)
+assert_type(fl.plans.read(Path("plan.json")), fl.Plan)
 assert_type(plan.optimal, bool)
-assert_type(fl.spread(plan, 4), fl.Plan)
-assert_type(fl.study_jitter(network, plan, 4, trials=10), fl.JitterStudy)
-print(fl.check_plan(plan)["passed"], fl.deadlock_certificate(plan), fl.guarded_plans(network, shuffle, 4)[0])
+assert_type(fl.plans.spread(plan, 4), fl.Plan)
+assert_type(fl.plans.study_jitter(network, plan, 4, trials=10), fl.JitterStudy)
+print(
+    fl.plans.check(plan)["passed"],
+    fl.plans.deadlock_certificate(plan),
+    fl.plans.guarded(network, shuffle, 4)[0],
+)
 
 rules = fl.RouterRules.named("dateline", 2)
-tables = fl.route(torus, method="sssp", rules=rules, turns="none", traffic=np.ones((16, 16)))
+tables = fl.tables.make(torus, method="sssp", rules=rules, turns="none", traffic=np.ones((16, 16)))
 tables.to_json("tables.json")
-assert_type(fl.read_tables("tables.json", torus), fl.Tables)
-assert_type(fl.check(tables), fl.CheckReport)
-assert_type(fl.check("tables.json").passed, bool)
+assert_type(fl.tables.read("tables.json", torus), fl.Tables)
+assert_type(fl.tables.check(tables), fl.CheckReport)
+assert_type(fl.tables.check("tables.json").passed, bool)
 assert_type(tables.path(0, 5), list[int])
 
-gathered = fl.collective(fl.Mesh(4, 4), "all-gather", chunks=2)
+gathered = fl.collectives.plan(fl.Mesh(4, 4), "all-gather", chunks=2)
 star = fl.Graph([(0, 1), "0-2"], nodes=3, failed_links=[(0, 2)])
 assert_type(fl.Graph.family("slimfly(5)").nodes, int)
-product = fl.collective(fl.Product("full4 x ring5", failed_nodes=[3]), "all-gather")
+product = fl.collectives.plan(fl.Product("full4 x ring5", failed_nodes=[3]), "all-gather")
 gathered.save("all-gather.json")
-assert_type(fl.read_collective("all-gather.json"), fl.CollectivePlan)
-print(fl.check_collective(gathered))
+assert_type(fl.collectives.read("all-gather.json"), fl.CollectivePlan)
+print(fl.collectives.check(gathered))
 
 try:
     fl.simulate(network, load, threads=2)
@@ -87,8 +93,8 @@ fl.Experiment(topology=torus)  # wrong
 fl.simulate(torus, shuffle)  # wrong
 fl.simulate(network, "shfl")  # wrong
 fl.simulat(network, shuffle)  # wrong
-fl.schedule(network, load)  # wrong
-fl.route(network)  # wrong
-fl.collective(network, "all-gather")  # wrong
-fl.check(plan)  # wrong
+fl.plans.search(network, load)  # wrong
+fl.tables.make(network)  # wrong
+fl.collectives.plan(network, "all-gather")  # wrong
+fl.tables.check(plan)  # wrong
 fl.stack(network, packets)  # wrong

@@ -69,6 +69,14 @@ impl Destinations {
         Self { inner: traffic::Destinations::classes(classes.collect(), seed) }
     }
 
+    /// The same among the nodes of a network that work.
+    fn among_working(&self, py: Python<'_>, network: &Network) -> PyResult<Self> {
+        let fabric = network.inner.fabric();
+        let works: Vec<_> = (0..fabric.shape().nodes() as u32).map(|node| fabric.node_works(node)).collect();
+        let among = self.inner.clone().among(&works);
+        Ok(Self { inner: among.map_err(|error| spec_error(py, "traffic", error))? })
+    }
+
     /// Destination of packet number `index` of a node.
     fn of(&self, node: u32, index: u64) -> u32 {
         self.inner.of(node, index)
@@ -165,6 +173,18 @@ impl Workload {
         });
         load.map(|load| Self { inner: traffic::Workload::Load(load) })
             .map_err(|error: WorkloadError| spec_error(py, "traffic", error))
+    }
+
+    /// The same without the packets of some nodes of a load.
+    fn without(&self, nodes: Vec<u32>) -> Self {
+        let inner = match &self.inner {
+            traffic::Workload::Load(load) => {
+                let all = load.destinations().next().map_or(0, traffic::Destinations::nodes);
+                traffic::Workload::Load(load.clone().without(&nodes, all))
+            }
+            other => other.clone(),
+        };
+        Self { inner }
     }
 
     /// The same over the routes of a table.

@@ -16,24 +16,28 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from flitloom import collectives, load, placing
-    from flitloom.collectives import CollectivePlan, check_collective, collective, read_collective
+    from flitloom import collectives, load, placing, plans, tables
+
+    # Names of before, for one release.
+    from flitloom.collectives.checking import check_collective as check_collective
+    from flitloom.collectives.collective_plan import CollectivePlan
+    from flitloom.collectives.reading import read_collective as read_collective
+    from flitloom.collectives.search import collective as collective
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
     from flitloom.network import Network
     from flitloom.result import Result
-    from flitloom.routing import CheckReport, RouterRules, Tables, check, read_tables, route
-    from flitloom.scheduling import (
-        JitterStudy,
-        Operation,
-        Plan,
-        check_plan,
-        deadlock_certificate,
-        guarded_plans,
-        read_plan,
-        schedule,
-        spread,
-        study_jitter,
-    )
+    from flitloom.routing import CheckReport, RouterRules, Tables
+    from flitloom.routing import check as check
+    from flitloom.routing import read_tables as read_tables
+    from flitloom.routing import route as route
+    from flitloom.scheduling import JitterStudy, Operation, Plan
+    from flitloom.scheduling import check_plan as check_plan
+    from flitloom.scheduling import deadlock_certificate as deadlock_certificate
+    from flitloom.scheduling import guarded_plans as guarded_plans
+    from flitloom.scheduling import read_plan as read_plan
+    from flitloom.scheduling import schedule as schedule
+    from flitloom.scheduling import spread as spread
+    from flitloom.scheduling import study_jitter as study_jitter
     from flitloom.simulation import Simulation, lower_bound, run_experiment, simulate
     from flitloom.spec import (
         Collective,
@@ -57,15 +61,10 @@ if TYPE_CHECKING:
     __version__: str
 
 #: Modules that have verbs of their own: ``fl.load.curve``.
-_MODULES = ("collectives", "load", "placing")
+_MODULES = ("collectives", "load", "placing", "plans", "tables")
 #: Public names by the module that has them; a module is imported when one of its names is used first.
 _HOMES = {
-    "collectives": (
-        "CollectivePlan",
-        "check_collective",
-        "collective",
-        "read_collective",
-    ),
+    "collectives.collective_plan": ("CollectivePlan",),
     "errors": (
         "CycleLimitError",
         "DeadlockError",
@@ -74,27 +73,13 @@ _HOMES = {
         "UnreachableError",
     ),
     "network": ("Network",),
+    "plans.operation": ("Operation",),
+    "plans.plan": ("Plan",),
     "result": ("Result",),
-    "routing": (
-        "CheckReport",
-        "RouterRules",
-        "Tables",
-        "check",
-        "read_tables",
-        "route",
-    ),
-    "scheduling": (
-        "JitterStudy",
-        "Operation",
-        "Plan",
-        "check_plan",
-        "deadlock_certificate",
-        "guarded_plans",
-        "read_plan",
-        "schedule",
-        "spread",
-        "study_jitter",
-    ),
+    "routing.checking": ("CheckReport",),
+    "routing.rules": ("RouterRules",),
+    "routing.tables": ("Tables",),
+    "scheduling.jitter": ("JitterStudy",),
     "simulation": (
         "Simulation",
         "lower_bound",
@@ -124,6 +109,22 @@ _HOMES = {
     ),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+#: Names of before, which stay for one release with a warning that says the new one.
+_MOVED = {
+    "check": "tables.check",
+    "check_collective": "collectives.check",
+    "check_plan": "plans.check",
+    "collective": "collectives.plan",
+    "deadlock_certificate": "plans.deadlock_certificate",
+    "guarded_plans": "plans.guarded",
+    "read_collective": "collectives.read",
+    "read_plan": "plans.read",
+    "read_tables": "tables.read",
+    "route": "tables.make",
+    "schedule": "plans.search",
+    "spread": "plans.spread",
+    "study_jitter": "plans.study_jitter",
+}
 
 
 # Type checkers are told of names that are not there.
@@ -141,6 +142,11 @@ if not TYPE_CHECKING:
             value = import_module(f"flitloom.{name}")
         elif name in _HOME:
             value = getattr(import_module(f"flitloom.{_HOME[name]}"), name)
+        elif name in _MOVED:
+            from flitloom.renamed import moved
+
+            # Not kept, so that every use is told.
+            return moved(f"flitloom.{name}", f"flitloom.{_MOVED[name]}")
         else:
             raise AttributeError(f"module 'flitloom' has no attribute {name!r}")
         globals()[name] = value
@@ -184,25 +190,14 @@ __all__ = [
     "TrafficMatrix",
     "UnreachableError",
     "__version__",
-    "check",
-    "check_collective",
-    "check_plan",
-    "collective",
     "collectives",
-    "deadlock_certificate",
-    "guarded_plans",
     "load",
     "lower_bound",
     "placing",
-    "read_collective",
+    "plans",
     "read_experiment",
-    "read_plan",
-    "read_tables",
-    "route",
     "run_experiment",
-    "schedule",
     "simulate",
-    "spread",
     "stack",
-    "study_jitter",
+    "tables",
 ]

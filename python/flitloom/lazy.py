@@ -43,12 +43,14 @@ def names_of(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
     package : str
         Its name.
     homes : dict
-        The module of every name, without the package's.
+        The module of every name, without the package's; or, of a name from elsewhere, module and name there,
+        as ``flitloom.scheduling.search:schedule``.
     """
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        module, _, there = homes[name].partition(":")
+        return getattr(import_module(module if there else f"{package}.{module}"), there or name)
 
     return find

@@ -169,7 +169,7 @@ def simulate_messages(
     >>> from flitloom.messages import MessageGraph, simulate_messages
     >>> net = fl.Network(fl.Torus(4, 2), fl.Router(flow_control="bubble", buffer=64, channels=1))
     >>> graph = MessageGraph.exchange(8, [(0, 5, 1600)])
-    >>> simulate_messages(net, graph, tables=fl.route(fl.Torus(4, 2)))["flits_delivered"]
+    >>> simulate_messages(net, graph, tables=fl.tables.make(fl.Torus(4, 2)))["flits_delivered"]
     107
     """
     network.require_one_cycle("message graphs run on")

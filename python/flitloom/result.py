@@ -141,7 +141,7 @@ class Result(Fixed):
 
     @property
     def throughput(self) -> float:
-        """Flits ejected per node and cycle, over all nodes and all cycles simulated.
+        """Flits ejected per node and cycle, over all nodes that work and all cycles simulated.
 
         Of a load that is the accepted load with the filling and the draining of the network;
         `flitloom.load.curve` measures steady states.
@@ -153,7 +153,8 @@ class Result(Fixed):
         >>> round(result.throughput, 1)
         0.5
         """
-        return self.flits_delivered / self.network.nodes / max(1, self.cycles)
+        working = self.network.nodes - len(self.network.topology.failed_nodes)
+        return self.flits_delivered / max(1, working) / max(1, self.cycles)
 
     @property
     def mean_latency(self) -> float | None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flitloom.lazy import xr
 from flitloom.spec import Collective, Load, Packets, TrafficMatrix
+from flitloom.workload import silent_nodes
 
 if TYPE_CHECKING:
     from flitloom.network import Network
@@ -33,12 +34,14 @@ def make_series(
     traffic: Collective | Load | Packets | TrafficMatrix,
     raw: dict[str, Any],
     window_cycles: int,
+    seed: int = 1,
 ) -> xr.Dataset:
     """The dataset of what the core counted; see `Simulation.windows`."""
     counted = raw["generated_flits"]
     window = np.arange(len(counted)) * window_cycles
+    silent = silent_nodes(network, traffic, seed) if isinstance(traffic, Load) else ()
     if isinstance(traffic, Load):
-        offered = offered_flits(traffic, network.nodes, window_cycles, len(counted))
+        offered = offered_flits(traffic, network.nodes - len(silent), window_cycles, len(counted))
     else:
         offered = counted.astype(float)
     columns = {"offered_flits": offered, **{name: raw[name] for name in list(VARIABLES)[1:]}}
@@ -51,6 +54,10 @@ def make_series(
         "window": ("window", window, {"units": "cycles", "long_name": "first cycle of the window"}),
         "node": np.arange(network.nodes),
     }
+    if silent:
+        sends = np.ones(network.nodes, dtype=bool)
+        sends[list(silent)] = False
+        coordinates["sends"] = ("node", sends, {"long_name": "whether the node sends anything"})
     for name in ("age", "network_age"):
         least, count = raw[f"{name}_histogram"]
         variables[f"{name}_histogram"] = (name, count, {"units": "packets"})

@@ -435,7 +435,8 @@ class Simulation:
         raw = self._core.windows()
         if raw is None:
             raise SpecError.at("windows", "are not kept", "give fl.Simulation(..., windows=100)")
-        return make_series(self.network, self._spec.traffic, raw, self._records["windows"])
+        spec = self._spec
+        return make_series(self.network, spec.traffic, raw, self._records["windows"], spec.seed)
 
     def measure(self, first: int | None = None, end: int | None = None) -> None:
         """Measure ages and packets by source from a cycle on (now), to another (for good).
@@ -593,7 +594,7 @@ def simulate(
     (16, 16)
     >>> net = fl.Network(fl.Torus(4, 2, failed_nodes=[3]), fl.Router(flow_control="bubble", buffer=16))
     >>> load = fl.Packets([(0, 5, 8, 0), (2, 4, 8, 0)])
-    >>> fl.simulate(net, load, tables=fl.route(net.topology)).packets_delivered
+    >>> fl.simulate(net, load, tables=fl.tables.make(net.topology)).packets_delivered
     2
     """
     limits: dict[str, Any] = {"seed": seed, "stop_at": stop_at, "cycle_limit": cycle_limit}

@@ -8,7 +8,7 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.packed import Routes
-from flitloom.spec import Collective, Load, Packets, TrafficMatrix
+from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Patterned
 
@@ -32,6 +32,39 @@ def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.
     )
 
 
+def silent_nodes(network: Network, load: Load, seed: int) -> tuple[int, ...]:
+    """The nodes that send nothing of a load: failed ones, and those whose pattern goes to a failed one.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> network = fl.Network(fl.Torus(4, failed_nodes=[1]))
+    >>> silent_nodes(network, fl.Load("next", rate=0.1, cycles=9), 1)
+    (0, 1)
+    >>> silent_nodes(network, fl.Load("rand", rate=0.1, cycles=9), 1)
+    (1,)
+    """
+    failed = set(network.topology.failed_nodes)
+    if failed and load.pattern not in (None, *DRAWN):
+        to = make_destinations(network, load, seed)
+        failed |= {node for node in range(network.nodes) if to.of(node, 0) in failed}
+    return tuple(sorted(failed))
+
+
+def _make_load(network: Network, load: Load, seed: int) -> _core.Workload:
+    """The core's form of a load, whose packets go among the nodes that work."""
+    failed = bool(network.topology.failed_nodes)
+
+    def destinations(part: Patterned) -> _core.Destinations:
+        to = make_destinations(network, part, seed)
+        return to.among_working(network._core) if failed else to
+
+    changes = [(change.at, destinations(change)) for change in load.changes]
+    impulse = None if load.impulse is None else destinations(load.impulse)
+    made = _core.Workload.load(destinations(load), load, changes, impulse, seed)
+    return made.without(silent_nodes(network, load, seed)) if failed else made
+
+
 def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
     """The packets of a collective whose two ends work; random ones are drawn until they go to such a node.
 
@@ -49,7 +82,7 @@ def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
     """
     failed = set(network.topology.failed_nodes)
     to = make_destinations(network, traffic, seed)
-    random = traffic.pattern in ("rand", "hots") and traffic.hotspot_fraction != 1
+    random = traffic.pattern in DRAWN and traffic.hotspot_fraction != 1
     rows = []
     for source in (node for node in range(network.nodes) if node not in failed):
         drawn = 0
@@ -73,6 +106,41 @@ def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
     return Packets(rows)
 
 
+def senders(experiment: Experiment) -> str:
+    """Who sends the packets of a load on a network with failed nodes, in words; empty where all nodes do.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> load = fl.Load("next", rate=0.1, cycles=9)
+    >>> senders(fl.Experiment(topology=fl.Torus(4, failed_nodes=[1]), traffic=load))
+    'packets go among the 3 nodes that work; 1 of them sends nothing, since its destination has failed'
+    """
+    load, failed = experiment.traffic, len(experiment.topology.failed_nodes)
+    if not failed or not isinstance(load, Load):
+        return ""
+    network = Network(experiment.topology, experiment.router)
+    text = f"packets go among the {network.nodes - failed} nodes that work"
+    match len(silent_nodes(network, load, experiment.seed)) - failed:
+        case 0:
+            return text
+        case 1:
+            return f"{text}; 1 of them sends nothing, since its destination has failed"
+        case left:
+            return f"{text}; {left} of them send nothing, since their destinations have failed"
+
+
+def left_working(experiment: Experiment) -> Experiment:
+    """An experiment with the pattern of a collective sent among the nodes that work, if some have failed."""
+    traffic, topology = experiment.traffic, experiment.topology
+    if not topology.failed_nodes or not isinstance(traffic, Collective) or traffic.pattern is None:
+        return experiment
+    left = among_working(Network(topology, experiment.router), traffic, experiment.seed)
+    return experiment.model_copy(update={"traffic": left})
+
+
+#: Patterns whose destinations are drawn packet by packet.
+DRAWN = ("rand", "hots")
 #: Draws of destinations for one node.
 MOST_DRAWS = 1 << 20
 
@@ -86,10 +154,7 @@ def make_workload(
         case Collective():
             return _core.Workload.collective(core, make_destinations(network, traffic, seed), traffic)
         case Load():
-            to = make_destinations(network, traffic, seed)
-            changes = [(change.at, make_destinations(network, change, seed)) for change in traffic.changes]
-            impulse = None if traffic.impulse is None else make_destinations(network, traffic.impulse, seed)
-            return _core.Workload.load(to, traffic, changes, impulse, seed)
+            return _make_load(network, traffic, seed)
         case Packets() if traffic.routes:
             table = np.array(traffic.table, dtype=np.int64)
             routes = []

@@ -189,7 +189,7 @@ def plan(network: Facts, operation: str, **options: Any) -> Facts:
         nodes = topology(network).nodes
         options["matrix"] = np.random.default_rng(matrix).choice([0, 0, 0, 1, 2], (nodes, nodes))
         np.fill_diagonal(options["matrix"], 0)
-    made = fl.collective(topology(network), operation, **options)
+    made = fl.collectives.plan(topology(network), operation, **options)
     fields = made.model_dump(mode="json", exclude={"version"})
     return {
         "plan": digest(json.dumps(fields, sort_keys=True)),

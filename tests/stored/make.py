@@ -33,7 +33,7 @@ def write_cases() -> None:
     for name, fields, made in stored_cases.tables():
         write(name, fields)
         topology = build_experiment(fields).topology
-        write_json(fl.route(topology, **made), running.CASES / f"{name}.tables.json")
+        write_json(fl.tables.make(topology, **made), running.CASES / f"{name}.tables.json")
     for name, fields, goal in stored_cases.graphs():
         write(name, fields)
         (running.CASES / f"{name}.goal").write_text(goal)

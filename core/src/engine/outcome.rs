@@ -279,7 +279,10 @@ impl SimulationError {
                 };
                 let leave = |node| {
                     let otherwise = match *load {
-                        true => "every node of a load sends, so give packets or a matrix that leave it out",
+                        true => {
+                            "give destinations that leave it out, or a pattern, whose packets go among \
+                                 the nodes that work"
+                        }
                         false => "give traffic that leaves it out",
                     };
                     format!("node {node} has failed, and no route leads to it: {otherwise}")

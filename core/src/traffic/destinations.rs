@@ -1,4 +1,4 @@
-use super::{Numbers, Purpose, below, draw, draw_all, draw_below};
+use super::{Numbers, PatternError, Purpose, below, draw, draw_all, draw_below};
 use crate::fabric::NodeId;
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ pub enum Destinations {
         /// Threshold (of 2^64) below which a draw means the target, and the target.
         hotspot: Option<(u64, NodeId)>,
     },
+    /// Drawn anew for every packet, from some of the nodes.
+    Among(Among),
     /// Drawn anew for every packet, by weights of the pairs of nodes.
     Weighted(Weighted),
     /// Every packet belongs to one of several classes, which is drawn anew.
@@ -25,6 +27,17 @@ pub enum Destinations {
         /// Seed of the draws.
         seed: u64,
     },
+}
+
+/// Destinations drawn from some of the nodes, as [`Destinations::Random`] draws them from all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Among {
+    seed: u64,
+    hotspot: Option<(u64, NodeId)>,
+    /// The nodes that are drawn from, in order.
+    members: Arc<[NodeId]>,
+    /// Per node: how many of them come before it.
+    before: Arc<[NodeId]>,
 }
 
 /// Destinations drawn by weights, each a share of those of its source.
@@ -90,6 +103,45 @@ impl Destinations {
         Self::Classes { classes: classes.collect(), seed }
     }
 
+    /// The same on a network some nodes of which do not work: what is drawn from all nodes is drawn from
+    /// those that do. Sources that do not work are left to who knows them.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Shape, traffic::Pattern};
+    /// let shape = Shape::torus(&[4])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?.among(&[true, false, true, true])?;
+    /// assert!((0..100).all(|packet| [0, 3].contains(&random.of(2, packet))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The target of a hotspot does not work, or at most one node does.
+    pub fn among(self, works: &[bool]) -> Result<Self, PatternError> {
+        match self {
+            Self::Random { seed, hotspot, .. } => {
+                if let Some((_, target)) = hotspot.filter(|&(_, target)| !works[target as usize]) {
+                    return Err(PatternError::Target(target));
+                }
+                let members: Arc<[_]> =
+                    (0..).zip(works).filter_map(|(node, &works)| works.then_some(node)).collect();
+                if members.len() < 2 {
+                    return Err(PatternError::Alone);
+                }
+                let before = works.iter().scan(0, |passed, &works| {
+                    let before = *passed;
+                    *passed += NodeId::from(works);
+                    Some(before)
+                });
+                Ok(Self::Among(Among { seed, hotspot, members, before: before.collect() }))
+            }
+            Self::Classes { classes, seed } => {
+                let among = classes.iter().map(|(threshold, to)| Ok((*threshold, to.clone().among(works)?)));
+                Ok(Self::Classes { classes: among.collect::<Result<_, PatternError>>()?, seed })
+            }
+            other => Ok(other),
+        }
+    }
+
     /// Destination of packet number `index` (from 0) of a node.
     #[inline(always)]
     pub fn of(&self, source: NodeId, index: u64) -> NodeId {
@@ -106,6 +158,7 @@ impl Destinations {
                 let other = draw_below(seed, source, Purpose::Destination, index, nodes - 1);
                 other + NodeId::from(other >= source)
             }
+            Self::Among(among) => among.of(source, index),
             Self::Weighted(weighted) => weighted.of(source, index),
             Self::Classes { classes, seed } => Self::of_class(classes, *seed, source, index),
         }
@@ -143,6 +196,7 @@ impl Destinations {
         match self {
             Self::Fixed(to) => to.len(),
             Self::Random { nodes, .. } => *nodes as usize,
+            Self::Among(among) => among.before.len(),
             Self::Weighted(weighted) => weighted.first.len() - 1,
             Self::Classes { classes, .. } => {
                 classes.first().map_or(0, |(_, destinations)| destinations.nodes())
@@ -159,11 +213,31 @@ impl Destinations {
             Self::Random { .. } => {
                 Box::new((0..nodes).flat_map(move |from| (0..nodes).map(move |to| (from, to))))
             }
+            Self::Among(among) => {
+                let members = &*among.members;
+                Box::new(members.iter().flat_map(move |&from| members.iter().map(move |&to| (from, to))))
+            }
             Self::Weighted(weighted) => Box::new((0..nodes).flat_map(|from| weighted.pairs(from))),
             Self::Classes { classes, .. } => {
                 Box::new(classes.iter().flat_map(move |(_, destinations)| destinations.pairs(nodes as usize)))
             }
         }
+    }
+}
+
+impl Among {
+    #[inline(never)]
+    fn of(&self, source: NodeId, index: u64) -> NodeId {
+        if let Some((threshold, target)) = self.hotspot
+            && target != source
+            && (threshold == u64::MAX || draw(self.seed, source, Purpose::Hotspot, index) < threshold)
+        {
+            return target;
+        }
+        let others = self.members.len() as u32 - 1;
+        let other = draw_below(self.seed, source, Purpose::Destination, index, others);
+        // Its own place is skipped.
+        self.members[(other + NodeId::from(other >= self.before[source as usize])) as usize]
     }
 }
 
@@ -224,5 +298,44 @@ mod tests {
             }
         }
         assert_eq!(weighted.of(3, 5), 3);
+    }
+
+    /// Each of the others that work is drawn as often as any, the target in its share, and where all nodes
+    /// work every draw is that of [`Destinations::Random`].
+    #[test]
+    fn among_nodes_that_work_each_is_drawn_alike() {
+        let shape = Shape::torus(&[4, 4]).unwrap();
+        let hotspot = Pattern::Hotspot { fraction: 0.25, target: 9 };
+        let dead: [NodeId; 3] = [0, 5, 15];
+        let works: Vec<bool> = (0..16).map(|node| !dead.contains(&node)).collect();
+        for (pattern, share) in [(Pattern::Random, 0.0), (hotspot.clone(), 0.25)] {
+            let all = pattern.destinations(&shape, 3).unwrap();
+            let same = all.clone().among(&[true; 16]).unwrap();
+            let among = all.clone().among(&works).unwrap();
+            assert_eq!(among.nodes(), 16);
+            for source in (0..16).filter(|&node| works[node as usize]) {
+                assert!((0..500).all(|index| same.of(source, index) == all.of(source, index)));
+                let mut counts = [0_u32; 16];
+                for index in 0..20_000 {
+                    counts[among.of(source, index) as usize] += 1;
+                }
+                let share = if source == 9 { 0.0 } else { share };
+                for to in 0..16 {
+                    let drawn = works[to as usize] && to != source;
+                    let even = if drawn { (1.0 - share) / 12.0 } else { 0.0 };
+                    let expected = 20_000.0 * (even + if to == 9 { share } else { 0.0 });
+                    let near = 5.0 * expected.sqrt();
+                    assert!((f64::from(counts[to as usize]) - expected).abs() <= near, "{source} {to}");
+                }
+            }
+            let pairs: Vec<_> = among.pairs(16).collect();
+            assert_eq!(pairs.len(), 13 * 13);
+            assert!(pairs.iter().all(|&(from, to)| works[from as usize] && works[to as usize]));
+        }
+        let aim = Pattern::Hotspot { fraction: 0.1, target: 5 }.destinations(&shape, 3).unwrap();
+        assert_eq!(aim.among(&works), Err(PatternError::Target(5)));
+        let random = Pattern::Random.destinations(&shape, 3).unwrap();
+        let one: Vec<bool> = (0..16).map(|node| node == 3).collect();
+        assert_eq!(random.among(&one), Err(PatternError::Alone));
     }
 }

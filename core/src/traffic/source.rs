@@ -175,6 +175,7 @@ impl PacketSource for OpenLoad {
     fn ways(&self, nodes: usize) -> Box<dyn Iterator<Item = Way> + '_> {
         let guide = if self.book().is_some() { Guide::Book } else { Guide::Function };
         let pairs = self.destinations().flat_map(move |destinations| destinations.pairs(nodes));
+        let pairs = pairs.filter(|&(from, _)| self.sends(from));
         Box::new(pairs.map(move |(from, to)| Way { from, to, number: 0, guide }))
     }
 

@@ -14,7 +14,7 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.spec import Load, Packets, Topology, TrafficMatrix
 from flitloom.spec.traffic import Patterned
-from flitloom.workload import make_destinations
+from flitloom.workload import DRAWN, make_destinations
 
 Whole = NDArray[np.int64]
 
@@ -95,7 +95,7 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     Parameters
     ----------
     network : Network
-        The network, without failed parts.
+        The network. Packets of patterns go among the nodes that work.
     traffic : Load, Collective, TrafficMatrix or Packets
         Who sends to whom. Of a matrix or list, a load of 1 is that of the node that sends most.
     seed : int
@@ -116,8 +116,6 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     """
     topology = network.topology
     nodes = topology.nodes
-    everyone, even = np.arange(nodes), np.ones(nodes, dtype=np.int64)
-    none = np.zeros((0, 3), dtype=np.int64)
     if isinstance(traffic, Load) and traffic.changes:
         raise SpecError.at(
             "traffic.changes", "every pattern has a separate bound", "ask for one after the other"
@@ -129,28 +127,38 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
         parts = [make_demands(network, part, seed) for part in traffic.classes]
         return _together(topology, parts, [part.weight for part in traffic.classes])
     if isinstance(traffic, Patterned):
-        if traffic.pattern not in ("rand", "hots"):
-            to = make_destinations(network, traffic, seed)
-            destinations = [to.of(node, 0) for node in range(nodes)]
-            return Demands(topology, np.stack([everyone, destinations, even], axis=1), (), 1)
-        if nodes < 2:
-            raise SpecError.at("traffic.pattern", "rand needs another node to send to")
-        if traffic.pattern == "rand":
-            return Demands(topology, none, ((even, even),), nodes - 1)
-        # Checked by the core, which also knows the middle node.
-        make_destinations(network, traffic, seed)
-        target = hotspot_target(topology, traffic)
-        part = Fraction(str(0.1 if traffic.hotspot_fraction is None else traffic.hotspot_fraction))
-        part = part.limit_denominator(1_000_000)
-        rest = np.where(everyone == target, part.denominator, part.denominator - part.numerator)
-        others = everyone[everyone != target]
-        hot = np.full(len(others), part.numerator * (nodes - 1))
-        pairs = np.stack([others, np.full(len(others), target), hot], axis=1)
-        return Demands(topology, pairs, ((rest, even),), part.denominator * (nodes - 1))
+        return _patterned(network, traffic, seed)
     table = _listed(traffic, nodes)
     sent = np.zeros(nodes, dtype=np.int64)
     np.add.at(sent, table[:, 0], table[:, 2])
     return Demands(topology, table, (), int(sent.max(initial=1)) or 1)
+
+
+def _patterned(network: Network, traffic: Patterned, seed: int) -> Demands:
+    """Those of a pattern, among the nodes that work."""
+    topology = network.topology
+    works = np.ones(topology.nodes, dtype=np.int64)
+    works[list(topology.failed_nodes)] = 0
+    everyone = np.flatnonzero(works)
+    # Checked by the core, which also knows the middle node.
+    to = make_destinations(network, traffic, seed)
+    if traffic.pattern not in DRAWN:
+        ends = [(node, end, 1) for node in everyone.tolist() if works[end := to.of(node, 0)]]
+        return Demands(topology, np.array(ends, dtype=np.int64).reshape(-1, 3), (), 1)
+    others = len(everyone) - 1
+    if others < 1:
+        raise SpecError.at("traffic.pattern", "rand needs another node to send to")
+    if traffic.pattern == "rand":
+        return Demands(topology, np.zeros((0, 3), dtype=np.int64), ((works, works),), others)
+    target = hotspot_target(topology, traffic)
+    part = Fraction(str(0.1 if traffic.hotspot_fraction is None else traffic.hotspot_fraction))
+    part = part.limit_denominator(1_000_000)
+    rest = np.full(topology.nodes, part.denominator - part.numerator)
+    rest[target] = part.denominator
+    sources = everyone[everyone != target]
+    hot = np.full(len(sources), part.numerator * others)
+    pairs = np.stack([sources, np.full(len(sources), target), hot], axis=1)
+    return Demands(topology, pairs, ((rest * works, works),), part.denominator * others)
 
 
 def _weighted(topology: Topology, weights: Whole) -> Demands:

@@ -47,7 +47,7 @@ def check_series(series: xr.Dataset, *names: str) -> None:
 
 
 def per_node_and_cycle(series: xr.Dataset, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A count per node and cycle, window by window.
+    """A count per node that sends and cycle, window by window.
 
     Examples
     --------
@@ -55,8 +55,21 @@ def per_node_and_cycle(series: xr.Dataset, name: str) -> np.ndarray[Any, np.dtyp
     [0.25, 0.25]
     """
     check_series(series, name)
-    cells = float(series.attrs["nodes"]) * float(series.attrs["window_cycles"])
+    cells = float(sending(series).sum()) * float(series.attrs["window_cycles"])
     return np.asarray(series[name].values, dtype=np.float64) / cells
+
+
+def sending(series: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which nodes send: all of them, unless the series says that some do not.
+
+    Examples
+    --------
+    >>> int(sending(made_series([0.1], [0.1], nodes=64)).sum())
+    64
+    """
+    if "sends" in series.coords:
+        return np.asarray(series.sends.values, dtype=bool)
+    return np.ones(int(series.attrs["nodes"]), dtype=bool)
 
 
 def side(series: xr.Dataset) -> float:

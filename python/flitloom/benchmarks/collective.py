@@ -44,11 +44,11 @@ def run(context: Context) -> list[Row]:
     failed = FAILED if context.everything else [(*case[:3], 5) for case in FAILED[:3]]
     total = len(WHOLE) + len(failed)
     for sizes, twist, operation, chunks in WHOLE:
-        plan = fl.collective(fl.Torus(sizes), operation, chunks=chunks, twist=twist)
+        plan = fl.collectives.plan(fl.Torus(sizes), operation, chunks=chunks, twist=twist)
         rows.append(_row(f"{sizes} {'twisted' if twist else 'torus'}", operation, chunks, [plan]))
         context.progress(len(rows), total)
     for sizes, wraps, operation, count in failed:
-        plans = [fl.collective(topology, operation) for topology in _damaged(sizes, wraps, count)]
+        plans = [fl.collectives.plan(topology, operation) for topology in _damaged(sizes, wraps, count)]
         rows.append(_row(f"{sizes} {'torus' if wraps else 'mesh'}, failed", operation, 1, plans))
         context.progress(len(rows), total)
     return rows

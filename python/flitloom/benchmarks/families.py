@@ -43,7 +43,7 @@ def run(context: Context) -> list[Row]:
         for operation in ("all-gather", "all-to-all"):
             try:
                 network = graph_of(fabric) if is_family(text) else fl.Product(text)
-                plan = fl.collective(network, operation)
+                plan = fl.collectives.plan(network, operation)
                 row |= {operation: plan.steps, f"{operation} bound": plan.bound}
             except SpecError:
                 row |= {operation: "", f"{operation} bound": ""}

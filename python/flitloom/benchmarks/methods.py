@@ -25,7 +25,7 @@ def _stacked(network: fl.Network, collective: fl.Collective, _: float) -> Outcom
 
 def _planned(method: str, routes: str) -> Callable[[fl.Network, fl.Collective, float], Outcome]:
     def search(network: fl.Network, collective: fl.Collective, seconds: float) -> Outcome:
-        plan = fl.schedule(network, collective, method, routes=routes, seconds=seconds)
+        plan = fl.plans.search(network, collective, method, routes=routes, seconds=seconds)
         return plan.duration, plan.bound
 
     return search
@@ -34,7 +34,7 @@ def _planned(method: str, routes: str) -> Callable[[fl.Network, fl.Collective, f
 def _genetic(network: fl.Network, collective: fl.Collective, seconds: float) -> Outcome:
     generations = max(20, min(1000, int(200 * seconds)))
     settings = GeneticSettings(generations=generations, training=generations // 10)
-    plan = fl.schedule(network, collective, "genetic", genetic=settings)
+    plan = fl.plans.search(network, collective, "genetic", genetic=settings)
     return plan.duration, plan.bound
 
 

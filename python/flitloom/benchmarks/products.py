@@ -52,7 +52,7 @@ def run(context: Context) -> list[Row]:
     for operation in OPERATIONS:
         facts = []
         for text in chosen:
-            plan = fl.collective(fl.Product(text), operation)
+            plan = fl.collectives.plan(fl.Product(text), operation)
             facts.append((plan.steps - plan.bound, plan.steps / plan.bound, text, plan.seconds))
         above, ratio, worst, _ = max(facts, key=lambda fact: fact[1])
         rows.append(

@@ -26,7 +26,7 @@ def run(context: Context) -> list[Row]:
         for pattern in PERMUTATIONS:
             collective = fl.Collective(pattern, payload=7)
             begin = time.process_time()
-            plan = fl.schedule(network, collective, seconds=limit * context.seconds / 0.5)
+            plan = fl.plans.search(network, collective, seconds=limit * context.seconds / 0.5)
             seconds = time.process_time() - begin
             rows.append(
                 {

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm, algorithms
-from flitloom.collectives.plan import CollectivePlan, OperationName
+from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError

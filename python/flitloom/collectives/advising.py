@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flitloom.collectives.advice import read_bandwidth, read_seconds, read_size, weigh
-from flitloom.collectives.plan import OperationName
+from flitloom.collectives.collective_plan import OperationName
 from flitloom.lazy import xr
 from flitloom.spec.product import AnyNetwork
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pydantic
 
-from flitloom.collectives.check import check_collective
+from flitloom.collectives.checking import check_collective
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.contents import some
 from flitloom.collectives.goal import events
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
 from flitloom.reading import json_fields
@@ -49,7 +49,7 @@ def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: b
     --------
     >>> import flitloom as fl
     >>> from flitloom.collectives.chakra import chakra_files
-    >>> files = chakra_files(fl.collective(fl.Torus(4), "all-gather"), 64)
+    >>> files = chakra_files(fl.collectives.plan(fl.Torus(4), "all-gather"), 64)
     >>> len(files), files[0][2:9]
     (4, b'\\n\\x050.0.4')
     """

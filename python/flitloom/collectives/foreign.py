@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flitloom.collectives.check import check_collective
+from flitloom.collectives.checking import check_collective
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.contents import some
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 from flitloom.spec.ground import Ground

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from flitloom import traces
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.traces.operations import MOST_OPERATIONS, Operation, Ranks
@@ -87,7 +87,7 @@ def goal_text(plan: CollectivePlan, chunk_bytes: int = 1024) -> str:
     --------
     >>> import flitloom as fl
     >>> from flitloom.collectives.goal import goal_text
-    >>> print(goal_text(fl.collective(fl.Torus(3), "broadcast"), 64))
+    >>> print(goal_text(fl.collectives.plan(fl.Torus(3), "broadcast"), 64))
     num_ranks 3
     rank 0 {
     l1: send 64b to 1 tag 0

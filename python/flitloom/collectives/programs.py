@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.errors import SpecError
 from flitloom.spec.ground import Ground, Vector
 
@@ -53,7 +53,7 @@ class Programs:
     --------
     >>> import flitloom as fl
     >>> from flitloom.collectives.programs import Programs
-    >>> programs = Programs(fl.collective(fl.Torus(3), "all-gather"))
+    >>> programs = Programs(fl.collectives.plan(fl.Torus(3), "all-gather"))
     >>> [(turn.receives, turn.peer, turn.block) for turn in programs.of(0)]
     [(False, 1, (0, 0)), (False, 2, (0, 0)), (True, 2, (2, 0)), (True, 1, (1, 0))]
     >>> programs.longest, programs.lanes

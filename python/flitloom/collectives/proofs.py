@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flitloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from flitloom.collectives.plan import CollectivePlan
+    from flitloom.collectives.collective_plan import CollectivePlan
 
 #: Operations that run backwards, and what they are then.
 BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "scatter"}

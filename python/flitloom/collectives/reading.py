@@ -7,8 +7,8 @@ from pathlib import Path
 import pydantic
 
 from flitloom import limits
-from flitloom.collectives.check import require_right
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.checking import require_right
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.errors import SpecError, show_file
 from flitloom.reading import opened
 from flitloom.spec.base import explain
@@ -22,7 +22,7 @@ def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan
     file : path
         What `CollectivePlan.save` wrote.
     checked : bool
-        Without it the plan is as the file says, for `check_collective` to judge.
+        Without it the plan is as the file says, for `flitloom.collectives.check` to judge.
 
     Raises
     ------
@@ -34,8 +34,8 @@ def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan
     >>> import tempfile
     >>> import flitloom as fl
     >>> file = tempfile.mkdtemp() + "/plan.json"
-    >>> fl.collective(fl.Torus(4, 4), "all-gather").save(file)
-    >>> fl.read_collective(file).optimal
+    >>> fl.collectives.plan(fl.Torus(4, 4), "all-gather").save(file)
+    >>> fl.collectives.read(file).optimal
     True
     """
     place = show_file(file)

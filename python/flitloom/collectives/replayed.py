@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.contents import Buffers, Hop
 from flitloom.collectives.foreign import plan_of_moves
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 from flitloom.spec.ground import Ground

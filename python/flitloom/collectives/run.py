@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import goal_text
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.network import Network
@@ -137,8 +137,7 @@ def simulate_collective(
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.collectives import simulate_collective
-    >>> run = simulate_collective(fl.collective(fl.Torus(4, 4), "all-gather"))
+    >>> run = fl.collectives.simulate(fl.collectives.plan(fl.Torus(4, 4), "all-gather"))
     >>> run.steps, run.step_cycles, run.cycles  # four chunks of 17 flits, one after the other
     (4, 18, 72)
     """

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core, provenance
+from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.collectives.flow import LARGEST, link_lengths
-from flitloom.collectives.plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.spec import Graph, Topology
@@ -71,9 +71,9 @@ def collective(
     Examples
     --------
     >>> import flitloom as fl
-    >>> fl.collective(fl.Torus(4, 4, 8), "all-to-all", twist=True).steps  # 128 without the twist
+    >>> fl.collectives.plan(fl.Torus(4, 4, 8), "all-to-all", twist=True).steps  # 128 without the twist
     74
-    >>> fl.collective(fl.Product("full8 x full8 x full4 x full4"), "all-to-all")
+    >>> fl.collectives.plan(fl.Product("full8 x full8 x full4 x full4"), "all-to-all")
     CollectivePlan(all-to-all on full8 x full8 x full4 x full4: 256 steps, optimal)
     """
     _check_numbers(topology, operation, chunks, latency, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 
 
 class Transfer(NamedTuple):
@@ -48,7 +48,7 @@ def transfers(plan: CollectivePlan) -> list[Transfer]:
     --------
     >>> import flitloom as fl
     >>> from flitloom.collectives.transfers import transfers
-    >>> [one.needs for one in transfers(fl.collective(fl.Mesh(3), "broadcast"))]
+    >>> [one.needs for one in transfers(fl.collectives.plan(fl.Mesh(3), "broadcast"))]
     [(), (0,)]
     """
     moves = plan.expanded()

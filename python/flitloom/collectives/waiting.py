@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Sequence
 
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.traces.chakra import Node
 
@@ -111,7 +111,7 @@ def waiting_problems(ranks: Sequence[tuple[str, list[Node]]], plan: CollectivePl
     >>> import flitloom as fl
     >>> from flitloom.collectives.waiting import waiting_problems
     >>> node = {"id": 0, "attr": {"comm_src": 0, "comm_dst": 1, "step": 0, "chunk": [0, 0]}}
-    >>> plan = fl.collective(fl.Mesh(2), "broadcast")
+    >>> plan = fl.collectives.plan(fl.Mesh(2), "broadcast")
     >>> waiting_problems([("a.0.et", [node]), ("a.1.et", [])], plan)
     ['a.1.et: 0 receives from rank 0, which sends 1 messages']
     """

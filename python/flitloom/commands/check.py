@@ -40,21 +40,10 @@ class OfFabric(Group):
 class Judged(Group):
     """The network where a file does not say it, and what the check is of."""
 
-    torus: Annotated[
-        str | None, typer.Option(help="Sizes of the torus, e.g. 16x16, for files that do not say.")
-    ] = None
-    mesh: Annotated[
-        str | None, typer.Option(help="Sizes of the mesh, e.g. 8x8, for files that do not say.")
-    ] = None
-    twist: Annotated[
-        bool,
-        typer.Option(
-            "--twist", help="The torus is twisted, of sizes like 4x4x8: for collective plans and --lft."
-        ),
-    ] = False
-    fail: Annotated[
-        list[str] | None, typer.Option(help="A failed part: node:3 or link:0-1; may be repeated.")
-    ] = None
+    torus: Annotated[str | None, options.shown("torus", note="for files that do not say")] = None
+    mesh: Annotated[str | None, options.shown("mesh", note="for files that do not say")] = None
+    twist: Annotated[bool, options.shown("twist", note="for collective plans and --lft")] = False
+    fail: options.Fail = None
     rules: Annotated[
         str | None,
         typer.Option(help="angara, dimension-order, dateline or unrestricted, instead of the file's."),
@@ -63,7 +52,7 @@ class Judged(Group):
         None
     )
     _threads: options.CommonThreads = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
+    as_json: options.Json = False
 
 
 @dataclass(frozen=True)

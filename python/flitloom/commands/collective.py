@@ -13,8 +13,6 @@ from flitloom.commands.actions import perform
 from flitloom.commands.options import Group, grouped
 from flitloom.errors import SpecError
 
-Twist = Annotated[bool, typer.Option("--twist", help="Twisted torus, of sizes like 4x4x8 or 4x8x8.")]
-
 app = typer.Typer(
     no_args_is_help=True,
     help="Plan collective operations that keep every link busy, and prove how good they are.\n\n"
@@ -30,7 +28,7 @@ class Where(Group):
     network: options.Network = None
     graph: options.GraphFile = None
     wrap: options.Wrap = None
-    twist: Twist = False
+    twist: options.Twist = False
     fail: options.Fail = None
 
     def fields(self, advice: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Asked(Group):
     torus: options.Torus = None
     mesh: options.Mesh = None
     fail: options.Fail = None
-    twist: Annotated[bool, typer.Option("--twist", help="The torus is twisted.")] = False
+    twist: options.Twist = False
     loader: Annotated[
         str | None,
         typer.Option(

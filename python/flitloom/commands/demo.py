@@ -13,7 +13,7 @@ from flitloom.commands.actions import perform
 
 def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pictures.")] = Path("demo-output"),
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_: options.Json = False,
     threads: options.Threads = None,
 ) -> None:
     """Six collectives on a 16x16 torus: whole packets, slices at the best interval, and the best schedule.

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flitloom.commands.actions import perform
-from flitloom.commands.options import Network
+from flitloom.commands.options import Json, Network
 
 app = typer.Typer(
     help="Recognise a fabric described by ibnetdiscover, OpenSM, ibsim or Slurm.", no_args_is_help=True
@@ -34,7 +34,7 @@ def show(
         str | None, typer.Option(help="Sizes, where the fewest dimensions are not meant: 4x2x2.")
     ] = None,
     picture: Annotated[Path | None, typer.Option(help="Picture of it (.png, .pdf or .svg).")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Say what a fabric is: torus, mesh, twisted torus or graph, missing parts and wrong cables.
 

@@ -40,7 +40,7 @@ class Routers(Group, part="router", only=("preset", "channels", "buffer", "arbit
 class Reported(Group):
     """What is printed, and the seed."""
 
-    seed: Annotated[int, typer.Option(help="Seed of the searches and the delays.")] = 1
+    seed: Annotated[int, options.shown("seed", default=False)] = 1
     chosen: Annotated[
         bool, typer.Option("--chosen", help="Also show the guard and spare time chosen by pattern and delay.")
     ] = False

@@ -94,6 +94,7 @@ class Compared(Group):
     network: options.Switches = None
     graph: Graph = None
     fail: options.Fail = None
+    tables: RoutingTables = None
     pattern: Pattern = None
 
 
@@ -125,12 +126,10 @@ class Measured(Group):
     measure: Measure = 10_000
     limit: Limit = 400_000
     threads: Threads = None
-    tables: RoutingTables = None
 
     def settings(self, workers: int | None, threads: int) -> dict[str, Any]:
         """What `flitloom.load` takes of them."""
-        given = {name: value for name, value in vars(self).items() if name != "tables"}
-        return {**given, "workers": workers, "threads": threads}
+        return {**vars(self), "workers": workers, "threads": threads}
 
 
 class Outputs(Group):

@@ -71,7 +71,7 @@ class Burst(Group):
     """The packets that are sent at once."""
 
     packets: Annotated[int, options.shown("packets", default=False, min=1)] = 10
-    length: Annotated[int, typer.Option(min=1, help="Flits per packet.")] = 8
+    length: Annotated[int, options.shown("length", default=False, min=1)] = 8
     hotspot_fraction: options.HotspotFraction = None
     hotspot_target: options.HotspotTarget = None
 

@@ -10,7 +10,7 @@ import typer
 
 from flitloom.commands import screen
 from flitloom.commands.actions import perform
-from flitloom.commands.options import Group, Threads, grouped, shown
+from flitloom.commands.options import Group, Json, Threads, grouped, shown
 from flitloom.papers import find, identifiers
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def list_(json_: Json = False) -> None:
     """List what can be reproduced.
 
     Example: flitloom papers list
@@ -42,7 +42,7 @@ class Asked(Group):
         str,
         typer.Argument(help="Which one, as 'flitloom papers list' names it; without /..., a whole paper."),
     ]
-    json_: Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")] = False
+    json_: Json = False
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder for pictures and data, e.g. figures. [default: .]"),

@@ -10,7 +10,19 @@ import typer
 
 from flitloom._core import LISTS
 from flitloom.commands.actions import perform
-from flitloom.commands.options import CommonThreads, Group, Network, Twist, grouped, one_of, shown
+from flitloom.commands.options import (
+    CommonThreads,
+    Group,
+    Html,
+    Json,
+    Mesh,
+    Network,
+    Torus,
+    Twist,
+    grouped,
+    one_of,
+    shown,
+)
 
 #: Endings of files that tables are written to.
 OUTPUTS = (".json", ".csv", ".npz", ".lft", ".txt")
@@ -27,8 +39,8 @@ class Named(Group):
             metavar="[diff OLD NEW]", help="With --fabric: say which entries differ between two dumps."
         ),
     ] = None
-    torus: Annotated[str | None, typer.Option(help="Sizes of a torus, e.g. 4x2x2x2.")] = None
-    mesh: Annotated[str | None, shown("mesh")] = None
+    torus: Torus = None
+    mesh: Mesh = None
     twist: Twist = False
     network: Network = None
     fabric: Annotated[
@@ -92,13 +104,7 @@ class Sought(Group):
             f"{', '.join(_OF_FABRICS[:-1])} or {_OF_FABRICS[-1]}; the first that suits the fabric by default."
         ),
     ] = None
-    fail: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A failed part: node:3, node:(0,1,2), link:0-1 or link:(0,1)+x; with --fabric also node:S5, "
-            "cable:S5/3. May be repeated."
-        ),
-    ] = None
+    fail: Annotated[list[str] | None, shown("fail", note="with --fabric also node:S5, cable:S5/3")] = None
     nodes: Annotated[
         Path | None,
         typer.Option(
@@ -163,13 +169,11 @@ class Written(Group):
             "are tried."
         ),
     ] = 200
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1
+    seed: Annotated[int, shown("seed", default=False)] = 1
     effort: Annotated[int, typer.Option(help="Factor on the work of the search.")] = 1
     _threads: CommonThreads = None
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Show the tables as a page, in this file (.html).")
-    ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
+    html: Html = None
+    as_json: Json = False
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Sent(Group):
     payload: Annotated[int, options.shown("payload", default=False)] = 7
     slices: Annotated[int, options.shown("slices", default=False)] = 1
     packets: Annotated[int, options.shown("packets", default=False)] = 1
-    length: Annotated[int, typer.Option(help="Matrix: flits per packet.")] = 8
+    length: Annotated[int, options.shown("length", default=False)] = 8
 
 
 class Sought(Group):
@@ -78,7 +78,7 @@ class Sought(Group):
         bool,
         typer.Option("--separate", help="Virtual channels that keep late nodes from a deadlock, certified."),
     ] = False
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 1
+    seed: Annotated[int, options.shown("seed", default=False)] = 1
     moves: Annotated[
         int | None, typer.Option(help="Placements to try. [default: 2000000, unless --seconds is given]")
     ] = None

@@ -23,9 +23,7 @@ class Page(Group):
     ] = None
     torus: options.Torus = None
     mesh: options.Mesh = None
-    twist: Annotated[
-        bool, typer.Option("--twist", help="The torus is twisted, for files that do not say it.")
-    ] = False
+    twist: Annotated[bool, options.shown("twist", note="for files that do not say")] = False
     fabric: Annotated[
         Path | None, typer.Option(help="A fabric: what ibnetdiscover prints, a netlist, GraphML, a CSV.")
     ] = None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
 from flitloom.formats import known

@@ -7,8 +7,8 @@ from typing import Any
 
 from flitloom import limits
 from flitloom.collectives.chakra import chakra_files, chakra_plan
-from flitloom.collectives.check import wrong_plan
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.checking import wrong_plan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.errors import show_file
 from flitloom.formats.format import Format, Writing, sample
 from flitloom.spec.ground import Ground

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.loaders import Counts, in_words
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.errors import show_file
 from flitloom.formats.format import Writing
 from flitloom.outputs import write_csv, write_lines

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
 from flitloom.spec import Torus

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from flitloom import limits
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import plan_operations
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.formats.format import Format, Writing, sample
 from flitloom.outputs import write_text
 from flitloom.reading import opened, placed

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import limits
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.mscclpp import Replay, mscclpp_text, read_mscclpp
 from flitloom.collectives.mscclpp.write import mscclpp_lines
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import show_file
 from flitloom.formats.for_gpus import write_for_gpus

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.foreign import Sends, plan_of_sends, report
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.errors import show_file
 from flitloom.formats.format import needed
 from flitloom.reading import placed

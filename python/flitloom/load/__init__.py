@@ -9,6 +9,8 @@ Examples
 ([False, False], True)
 """
 
+from __future__ import annotations
+
 from flitloom.load.bounds import bound_text, ideal_loads, router_text
 from flitloom.load.bursts import run_bursts
 from flitloom.load.cases import Case, make_cases, room_needed, told
@@ -55,3 +57,8 @@ __all__ = [
     "told",
     "verdict",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

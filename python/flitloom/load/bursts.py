@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from flitloom import ranks
-from flitloom.load.cases import Case
+from flitloom.load.cases import Case, tables_of
 from flitloom.load.running import run_all
 from flitloom.simulation import begin_experiment
 from flitloom.spec.experiment import build_experiment
+from flitloom.workload import left_working
 
 
 def run_bursts(
@@ -54,19 +56,23 @@ def run_bursts(
     """
     traffic = {"kind": "collective", "payload": length - 1, "packets": packets}
     specs = [case.experiment(**traffic).model_dump(mode="json", exclude_none=True) for case in cases]
-    made, interrupted = run_all(
-        _burst, [(fields, threads) for fields in specs], workers=workers, threads=threads, progress=progress
-    )
+    tasks = [(fields, case.tables, threads) for case, fields in zip(cases, specs, strict=True)]
+    made, interrupted = run_all(_burst, tasks, workers=workers, threads=threads, progress=progress)
     rows = [{**case.labels, **row} for case, row in zip(cases, made, strict=True) if row is not None]
     return rows, interrupted
 
 
 def _burst(
-    fields: dict[str, Any], threads: int, progress: Callable[[int, int], None] | None = None
+    fields: dict[str, Any],
+    tables: Path | None,
+    threads: int,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """One burst, in a worker process or here."""
     on_ranks = ranks.started() > 1
-    simulation = begin_experiment(build_experiment(fields), links=False, threads=threads, on_ranks=on_ranks)
+    experiment = left_working(build_experiment(fields))
+    routes = None if tables is None else tables_of(tables)
+    simulation = begin_experiment(experiment, links=False, tables=routes, threads=threads, on_ranks=on_ranks)
     simulation.run(progress=progress)
     result = simulation.result()
     return {

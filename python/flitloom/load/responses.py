@@ -21,7 +21,7 @@ from flitloom.analysis.slope import FITTED
 from flitloom.errors import SpecError
 from flitloom.jobs import begun_or_resumed
 from flitloom.load.bounds import ideal_loads, router_text
-from flitloom.load.cases import Case
+from flitloom.load.cases import Case, tables_of
 from flitloom.load.running import run_all
 from flitloom.simulation import begin_experiment
 from flitloom.spec import Load
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from flitloom.analysis import Measurement
+    from flitloom.routing import Tables
 
 #: Windows per average of ramps (state-propagation-throttling-2015, 5.2), and averages of a short ramp.
 AVERAGING = 200
@@ -79,7 +80,7 @@ def ramp_profile(
     return (*before, (warm_up, first), (warm_up + cycles, last)), warm_up + cycles + hold
 
 
-def ramp_end(experiment: Experiment) -> float:
+def ramp_end(experiment: Experiment, tables: Tables | None = None) -> float:
     """Where a ramp ends by default: a fifth beyond the bound of the routing, at most 1 flit/node/cycle.
 
     Examples
@@ -89,7 +90,7 @@ def ramp_end(experiment: Experiment) -> float:
     >>> ramp_end(case.experiment(kind="load", rate=0.1, cycles=1))
     0.3
     """
-    bound = ideal_loads(experiment)["bound"]
+    bound = ideal_loads(experiment, tables)["bound"]
     return 1.0 if bound is None else min(1.0, round(BEYOND * bound, 6))
 
 
@@ -101,6 +102,7 @@ def run_ramp(
     fitted: int = FITTED,
     checkpoint: str | Path | None = None,
     threads: int = 1,
+    tables: Tables | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Let a load rise slowly, and find where the network no longer follows.
@@ -111,15 +113,15 @@ def run_ramp(
         With a load that has a rising profile.
     window : int
         Cycles of a window.
-    averaging : int
-        Windows per average of the level rule; at most a twentieth of the run.
-    fitted : int
-        Windows per fit of the slope rule.
+    averaging, fitted : int
+        Windows per average of the level rule, at most a twentieth of the run, and per fit of the slope rule.
     checkpoint : path, optional
         Where to save the run every minute and when it is interrupted; if the file exists, the run
         continues from it.
     threads : int
         Threads, each with some rows of the network; the result does not depend on it.
+    tables : Tables, optional
+        Routes of all packets.
     progress : callable, optional
         Told how many of how many cycles are done.
 
@@ -145,7 +147,7 @@ def run_ramp(
     for name, value in (("averaging", averaging), ("fitted", fitted)):
         if value < 1:
             raise SpecError(f"{name}: {value} is out of range; it must be at least 1 window")
-    series = _observe(experiment, window, progress, checkpoint, threads)
+    series = _observe(experiment, window, progress, checkpoint, threads, tables)
     averaging = max(1, min(averaging, series.sizes["window"] // PARTS))
     level = critical_load(series, averaging, at="middle")
     row: dict[str, Any] = {
@@ -156,11 +158,11 @@ def run_ramp(
     }
     if level.outcome == "not reached" and max(rate for _, rate in _load(experiment).points) >= 1:
         row["advice"] = "all of the load is delivered up to 1 flits/node/cycle, and no node can send more"
-    if _load(experiment).outstanding is not None and level.value is None:
+    if level.value is None and _load(experiment).outstanding is not None:
         row["advice"] = "closed sources accept all that they generate: read what they accept at the end"
-    row |= ideal_loads(experiment)
+    row |= ideal_loads(experiment, tables)
     row |= _within_bound(row)
-    row["router"] = router_text(experiment)
+    row["router"] = router_text(experiment, tables)
     fitted = min(fitted, series.sizes["window"] // 4)
     row["slope_rule"] = slope_critical_load(series, fitted).as_dict() if fitted > 1 else None
     offered = throughput(series, averaging).offered
@@ -194,6 +196,7 @@ def run_step(
     window: int = 10,
     checkpoint: str | Path | None = None,
     threads: int = 1,
+    tables: Tables | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Put a constant load on an empty network, and find when it has settled (scaling-effects-2007, 4.4).
@@ -226,7 +229,7 @@ def run_step(
     needed = windows_needed(math.prod(experiment.topology.sizes))
     if (load.cycles - (times[-1] if times else 0)) // window < needed:
         raise SpecError.at("series.window", f"windows of {window} cycles are too few", f"{needed} are needed")
-    series = _observe(experiment, window, progress, checkpoint, threads)
+    series = _observe(experiment, window, progress, checkpoint, threads, tables)
     averaging = 2 * (round(series.attrs["nodes"] ** 0.5) // 16) + 1
     settled = settling_time(series, start=times[-1] if times else 0)
     after = series.isel(window=slice(-(-times[-1] // window), None)) if times else series
@@ -247,6 +250,7 @@ def run_impulse(
     window: int = 10,
     checkpoint: str | Path | None = None,
     threads: int = 1,
+    tables: Tables | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """Disturb a steady load by an impulse, and find when it is forgotten (scaling-effects-2007, 4.5).
@@ -269,7 +273,7 @@ def run_impulse(
     load = _load(experiment)
     if load.impulse is None:
         raise SpecError.at("traffic.impulse", "is missing")
-    series = _observe(experiment, window, progress, checkpoint, threads)
+    series = _observe(experiment, window, progress, checkpoint, threads, tables)
     recovery = impulse_duration(series, load.impulse.at)
     found: Measurement = recovery.duration
     row = {"duration": found.value, "outcome": found.outcome, "advice": found.advice or None}
@@ -290,6 +294,7 @@ def _observe(
     progress: Callable[[int, int], None] | None,
     checkpoint: str | Path | None,
     threads: int,
+    tables: Tables | None,
 ) -> xr.Dataset:
     """Run a load as long as it generates packets; what happened in windows."""
     load = _load(experiment)
@@ -298,7 +303,9 @@ def _observe(
     # What a checkpoint is held against needs no threads of its own.
     own, apart = (1, False) if resumes else (threads, on_ranks)
     simulation = begun_or_resumed(
-        lambda: begin_experiment(experiment, links=False, windows=window, threads=own, on_ranks=apart),
+        lambda: begin_experiment(
+            experiment, links=False, windows=window, threads=own, on_ranks=apart, tables=tables
+        ),
         checkpoint,
         threads=threads,
         on_ranks=on_ranks,
@@ -333,7 +340,7 @@ def run_responses(
     """
     specs = [case.experiment(kind="load", **traffic) for case, traffic in tasks]
     dumped = [spec.model_dump(mode="json", exclude_none=True) for spec in specs]
-    calls = [(kind, fields, settings) for fields in dumped]
+    calls = [(kind, fields, settings, case.tables) for fields, (case, _) in zip(dumped, tasks, strict=True)]
     threads = settings.get("threads", 1)
     made, interrupted = run_all(_respond, calls, workers=workers, threads=threads, progress=progress)
     finished = [(case, found) for (case, _), found in zip(tasks, made, strict=True) if found is not None]
@@ -344,7 +351,9 @@ def _respond(
     kind: str,
     fields: dict[str, Any],
     settings: dict[str, Any],
+    tables: Path | None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """One response, in a worker process or here."""
-    return RUNS[kind](build_experiment(fields), **settings, progress=progress)
+    routes = None if tables is None else tables_of(tables)
+    return RUNS[kind](build_experiment(fields), **settings, tables=routes, progress=progress)

@@ -7,11 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flitloom import ranks
 from flitloom._core import LIMITS
 from flitloom.analysis import batch_means, fairness, percentile
 from flitloom.analysis import warm_up as find_warm_up
 from flitloom.analysis.critical_load import LEVEL
+from flitloom.analysis.series import sending
 from flitloom.errors import SpecError
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.simulation import Simulation, begin_experiment
@@ -170,7 +173,8 @@ def _warm_up(
 def _row(series: xr.Dataset, load: Load, begin: int, end: int, saturated: bool) -> dict[str, Any]:
     """What is told of a steady state."""
     measured = series.sel(window=slice(begin, end - 1))
-    node_cycles = (end - begin) * series.attrs["nodes"]
+    sends = sending(series)
+    node_cycles = (end - begin) * int(sends.sum())
     generated = int(measured.generated_flits.sum()) / node_cycles
     accepted = int(measured.ejected_flits.sum()) / node_cycles
     row: dict[str, Any] = {
@@ -192,14 +196,14 @@ def _row(series: xr.Dataset, load: Load, begin: int, end: int, saturated: bool) 
     row |= {f"network_{name}": network_age[name] for name in STATISTICS[1:]}
     row["in_flight"] = float(measured.in_flight.mean())
     by_source = series.delivered_by_source.values
-    served = fairness(by_source)
+    served = fairness(by_source[sends])
     row |= {
         "source_min": served.minimum,
         "source_p10": served.tenth_percentile,
         "source_median": served.median,
         "source_max": served.maximum,
         "starved": served.starved,
-        "worst_node": int(by_source.argmin()),
+        "worst_node": int(np.where(sends, by_source, by_source.max() + 1).argmin()),
         "best_node": int(by_source.argmax()),
     }
     row |= {

@@ -16,14 +16,7 @@ from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, 
 from flitloom.load.search import run_saturation
 from flitloom.network import Network, require_network
 from flitloom.spec import Load
-
-_LOAD = "flits/node/cycle"
-#: Units of what rows hold.
-_UNITS = {
-    **dict.fromkeys(("rate", "generated", "accepted", "saturation", "below", "above", "bound"), _LOAD),
-    **dict.fromkeys(("latency", "confidence", "network_latency", "duration"), "cycles"),
-    **dict.fromkeys(("median", "p95", "p99", "max", "mean_age"), "cycles"),
-}
+from flitloom.spec.units import unit_of
 
 #: What rows of curves say of the network, not of one load.
 _OF_ALL = ("router", "bound", "bound_of", "receive_bound")
@@ -320,8 +313,8 @@ def _dataset(rows: Sequence[Mapping[str, Any]], dimension: str) -> xr.Dataset:
         array = [np.nan if value is None else value for value in values] if numbers else values
         made[name] = (dimension, array)
     for key, variable in made.variables.items():
-        if str(key) in _UNITS:
-            variable.attrs["units"] = _UNITS[str(key)]
+        if unit := unit_of(str(key), rows[0]):
+            variable.attrs["units"] = unit
     return made
 
 

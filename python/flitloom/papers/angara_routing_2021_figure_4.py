@@ -38,7 +38,7 @@ def reproduce(context: Context) -> Report:
     for number, sizes in enumerate(SYSTEMS):
         topology = fl.Torus(sizes)
         calls = [
-            fl.route(topology, method="sssp", unique_first=unique, exact_bound=False).calls or 0
+            fl.tables.make(topology, method="sssp", unique_first=unique, exact_bound=False).calls or 0
             for unique in (False, True)
         ]
         counts.append((topology.nodes, calls[0], calls[1]))

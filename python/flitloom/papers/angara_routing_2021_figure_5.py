@@ -106,7 +106,7 @@ def _systems(seed: int, quick: bool | None) -> Iterator[tuple[str, tuple[int, ..
 def _row(name: str, sizes: tuple[int, ...], seed: int) -> dict[str, Any]:
     methods = ["balanced", "bfs", "sssp"] + ["genetic"] * (_product(sizes) <= GENETIC_NODES)
     made = {
-        method: fl.route(fl.Torus(*sizes), method=method, seed=seed, exact_bound=method == "balanced")
+        method: fl.tables.make(fl.Torus(*sizes), method=method, seed=seed, exact_bound=method == "balanced")
         for method in methods
     }
     return {

@@ -60,7 +60,7 @@ def reproduce(context: Context) -> Report:
     for nodes, sizes in SYSTEMS.items():
         topology = fl.Torus(*sizes)
         network = fl.Network(topology, router)
-        tables = {method: fl.route(topology, method=method, seed=context.seed) for method in METHODS}
+        tables = {method: fl.tables.make(topology, method=method, seed=context.seed) for method in METHODS}
         for pattern, targets in PATTERNS.items():
             messages = [
                 (rank, target, size)

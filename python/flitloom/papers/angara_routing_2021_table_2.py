@@ -52,7 +52,7 @@ def reproduce(context: Context) -> Report:
     cells = []
     for number, (nodes, sizes) in enumerate(SYSTEMS.items()):
         for method in ("bfs", "genetic", "sssp", "balanced"):
-            tables = fl.route(fl.Torus(*sizes), method=method, seed=context.seed)
+            tables = fl.tables.make(fl.Torus(*sizes), method=method, seed=context.seed)
             ours = (tables.max_load, tables.min_load, round(tables.sigma4, 3), tables.max_distance)
             published = PUBLISHED[method][nodes] if method in PUBLISHED else (None,) * 4
             row = f"{method}, {nodes} nodes"

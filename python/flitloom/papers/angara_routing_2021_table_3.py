@@ -101,7 +101,7 @@ def reproduce(context: Context) -> Report:
     scale = SCALE if context.quick is False else QUICK_SCALE
     topology = fl.Torus(*SIZES)
     network = fl.Network(topology, fl.Router(flow_control="bubble", channels=1, buffer=64))
-    tables = {method: fl.route(topology, method=method, seed=context.seed) for method in METHODS}
+    tables = {method: fl.tables.make(topology, method=method, seed=context.seed) for method in METHODS}
     cells = []
     for number, (kernel, published) in enumerate(PUBLISHED.items()):
         steps = []

@@ -23,7 +23,7 @@ def optimal(pattern: str, slices: int) -> int:
     42
     """
     routers = network()
-    plan = fl.schedule(routers, fl.Collective(pattern, payload=7 * slices, slices=slices))
+    plan = fl.plans.search(routers, fl.Collective(pattern, payload=7 * slices, slices=slices))
     duration = int(fl.simulate(routers, plan.as_packets(routers)).duration)
     if not duration == plan.duration == plan.bound:
         raise AssertionError(f"{pattern}, {slices} slices: {duration}, {plan.duration}, {plan.bound}")
@@ -54,8 +54,8 @@ def optimal_columns(
             below += sum(value < best for value in values)
             cases += len(values)
     remark = (
-        "Columns named optimal are of schedules by fl.schedule on the same router and routes; these take as "
-        f"many cycles as their proven bounds. {below or 'None'} of the {cases} published durations "
+        "Columns named optimal are of schedules by fl.plans.search on the same router and routes; these take "
+        f"as many cycles as their proven bounds. {below or 'None'} of the {cases} published durations "
         f"beside them {'is' if below < 2 else 'are'} shorter."
     )
     return cells, [remark]

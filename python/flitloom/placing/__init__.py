@@ -1,12 +1,18 @@
 """Where each rank sits: placements of ranks on nodes, bounds with proofs, files for launchers."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from flitloom.placing.axes import Axis, parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed
-from flitloom.placing.checking import PlacementReport, check_placement
+from flitloom.placing.checking import PlacementReport
+from flitloom.placing.checking import check_placement as check
 from flitloom.placing.fitting import Fit, fit
 from flitloom.placing.ground import Grid, Ground, ground_of, ground_of_fabric
 from flitloom.placing.jobs import Job, Seated, Seating, read_jobs, seat
-from flitloom.placing.placement import Placement, read_placement
+from flitloom.placing.placement import Placement
+from flitloom.placing.placement import read_placement as read
 from flitloom.placing.running import as_packets
 from flitloom.placing.search import place
 from flitloom.placing.streams import Demand, StreamReport, draw_stream, run_stream
@@ -28,7 +34,7 @@ __all__ = [
     "as_packets",
     "axes_traffic",
     "boxes_for",
-    "check_placement",
+    "check",
     "draw_stream",
     "fit",
     "ground_of",
@@ -37,10 +43,27 @@ __all__ = [
     "pairs_traffic",
     "parse_axes",
     "place",
+    "read",
     "read_jobs",
-    "read_placement",
     "read_traffic",
     "run_stream",
     "seat",
     "stencil_traffic",
 ]
+#: Names of before, which stay for one release with a warning that says the new one.
+_MOVED = {"check_placement": "check", "read_placement": "read"}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """A name of before."""
+        from flitloom.renamed import moved
+
+        if name not in _MOVED:
+            raise AttributeError(f"module 'flitloom.placing' has no attribute {name!r}")
+        return moved(f"flitloom.placing.{name}", f"flitloom.placing.{_MOVED[name]}")
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

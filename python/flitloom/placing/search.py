@@ -75,8 +75,8 @@ def place(
         Millions of channel loads that the search may change; `default_effort` without. The answer depends
         on it and on the seed, not on the machine.
     routing : str or Tables, optional
-        ``do`` (dimension order), ``balanced`` (tables of `flitloom.route` for equal traffic of all pairs),
-        or tables. Dimension order without, or balanced tables if parts have failed.
+        ``do`` (dimension order), ``balanced`` (tables of `flitloom.tables.make` for equal traffic of all
+        pairs), or tables. Dimension order without, or balanced tables if parts have failed.
     flit_bytes : int
         Bytes of a flit, for ``time``.
     progress : callable, optional

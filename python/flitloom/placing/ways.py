@@ -28,7 +28,7 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     topology : Topology
         The network. With failed parts the routing is ``balanced`` unless told otherwise.
     routing : str or Tables, optional
-        ``do``, ``balanced`` (tables of `flitloom.route` for equal traffic of all pairs), or tables.
+        ``do``, ``balanced`` (tables of `flitloom.tables.make` for equal traffic of all pairs), or tables.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def listed_ways(tables: Tables) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]
     Examples
     --------
     >>> import flitloom as fl
-    >>> starts, channels = listed_ways(fl.route(fl.Torus(4)))
+    >>> starts, channels = listed_ways(fl.tables.make(fl.Torus(4)))
     >>> channels[starts[3] : starts[4]].tolist()      # from node 0 to node 3: -x
     [1]
     """

@@ -38,11 +38,11 @@ class Operation:
     Examples
     --------
     >>> import flitloom as fl
-    >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-to-all", payload=7))
+    >>> plan = fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Operation("all-to-all", payload=7))
     >>> plan.duration, plan.optimal
     (125, True)
     >>> part = fl.Operation("all-gather", nodes=[0, 1, 2, 3, 8])
-    >>> fl.schedule(fl.Network(fl.Torus(4, 4)), part).algorithm_bound
+    >>> fl.plans.search(fl.Network(fl.Torus(4, 4)), part).algorithm_bound
     31
     """
 

@@ -138,7 +138,7 @@ class Plan(Closed):
         What proves the bound: the bounds of flitloom, which every reader computes anew, or CP-SAT, which
         refuted all shorter durations.
     claimed_bound, claimed_optimal
-        The same as the file says (``bound`` and ``optimal`` there), for `check_plan` to judge.
+        The same as the file says (``bound`` and ``optimal`` there), for `flitloom.plans.check` to judge.
     packets : list of PlannedPacket
         The packets.
 
@@ -146,7 +146,7 @@ class Plan(Closed):
     --------
     >>> import flitloom as fl
     >>> net = fl.Network(fl.Torus(16, 16))
-    >>> plan = fl.schedule(net, fl.Collective("trns", payload=14, slices=2))
+    >>> plan = fl.plans.search(net, fl.Collective("trns", payload=14, slices=2))
     >>> plan.duration, plan.bound, plan.optimal
     (132, 132, True)
     >>> fl.simulate(net, plan).duration
@@ -366,7 +366,7 @@ class Plan(Closed):
         Examples
         --------
         >>> import flitloom as fl
-        >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), routes="any-order")
+        >>> plan = fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), routes="any-order")
         >>> plan.separated().channels <= 6  # three for each order of the dimensions
         True
         """
@@ -419,7 +419,7 @@ class Plan(Closed):
 
 def require_plan(plan: object) -> None:
     """Refuse what is no plan, with how to make one."""
-    require_kind("plan", plan, Plan, "plan", "fl.schedule(...) or fl.read_plan(...)")
+    require_kind("plan", plan, Plan, "plan", "fl.plans.search(...) or fl.plans.read(...)")
 
 
 def read_plan(file: str | Path) -> Plan:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from flitloom.collectives.advice import Advice, show_size
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS, colour, marker
 

@@ -13,36 +13,7 @@ from matplotlib.axes import Axes
 from flitloom.errors import SpecError, show
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import colour, marker
-
-#: Units of columns.
-UNITS = {
-    "duration": "cycles",
-    "bound": "cycles",
-    "latency": "cycles",
-    "cycles": "cycles",
-    "median": "cycles",
-    "p95": "cycles",
-    "p99": "cycles",
-    "max": "cycles",
-    "network_latency": "cycles",
-    "packet_latency": "cycles",
-    "flit_latency": "cycles",
-    "age_sum": "cycles",
-    "throughput": "flits/node/cycle",
-    "generated": "flits/node/cycle",
-    "accepted": "flits/node/cycle",
-    "offered": "flits/node/cycle",
-    "saturation": "flits/node/cycle",
-    "traffic.rate": "flits/node/cycle",
-    "traffic.payload": "flits",
-    "traffic.interval": "cycles",
-    "traffic.length": "flits",
-    "router.buffer": "flits",
-    "buffer": "flits",
-    "length": "flits",
-    "router.latency": "cycles",
-    "seconds": "s",
-}
+from flitloom.spec.units import unit_of
 
 
 def plot_curves(
@@ -95,8 +66,9 @@ def plot_curves(
         if _is_latency(y) and str(row.get("saturated")).lower() == "true":
             beyond[tuple(str(row[name]) for name in by)].add(_number(row[x], x))
     with panel(path, ax, 7, 4.5) as axes:
-        # Rates of a file of BookSim2 may count packets.
-        return _draw(curves, beyond, x, y, by, title, axes, "offered" not in rows[0])
+        axes.set_xlabel(_with_unit(x, rows[0]))
+        axes.set_ylabel(_with_unit(y, rows[0]))
+        return _draw(curves, beyond, by, title, axes)
 
 
 def _is_latency(name: str) -> bool:
@@ -151,8 +123,6 @@ def _number(value: Any, name: str) -> float:
 def _draw(
     curves: Mapping[tuple[str, ...], Mapping[float, Sequence[float]]],
     beyond: Mapping[tuple[str, ...], set[float]],
-    x: str,
-    y: str,
     by: Sequence[str],
     title: str,
     ax: Axes,
@@ -183,8 +153,6 @@ def _draw(
             "arrow: saturated", (0.99, 0.01), xycoords="axes fraction", fontsize="x-small",
             horizontalalignment="right", verticalalignment="bottom",
         )  # fmt: skip
-    ax.set_xlabel(_with_unit(x, rates))
-    ax.set_ylabel(_with_unit(y, rates))
     ax.set_ylim(bottom=0)
     ax.grid()
     if title:
@@ -194,8 +162,6 @@ def _draw(
     return ax
 
 
-def _with_unit(name: str, rates: bool) -> str:
-    """A column with its unit; that of a plain rate is flits, if so is said."""
-    words = name.rpartition(".")[2].replace("_", " ")
-    unit = "flits/node/cycle" if name == "rate" and rates else UNITS.get(name)
-    return words if unit is None else f"{words} ({unit})"
+def _with_unit(name: str, row: Mapping[str, Any]) -> str:
+    words, unit = name.rpartition(".")[2].replace("_", " "), unit_of(name, row)
+    return f"{words} ({unit})" if unit else words

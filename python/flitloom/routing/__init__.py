@@ -3,8 +3,8 @@
 Examples
 --------
 >>> import flitloom as fl
->>> tables = fl.route(fl.Torus(4, 2, 2, 2), failed_nodes=[3])
->>> report = fl.check(tables)
+>>> tables = fl.tables.make(fl.Torus(4, 2, 2, 2), failed_nodes=[3])
+>>> report = fl.tables.check(tables)
 >>> report.passed, report.deadlock_free
 (True, True)
 """

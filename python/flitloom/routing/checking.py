@@ -151,9 +151,9 @@ def check(
     Examples
     --------
     >>> import flitloom as fl
-    >>> fl.check(fl.route(fl.Torus(4, 4))).passed
+    >>> fl.tables.check(fl.tables.make(fl.Torus(4, 4))).passed
     True
-    >>> report = fl.check(fl.route(fl.Torus(8), method="dor", rules="unrestricted"))
+    >>> report = fl.tables.check(fl.tables.make(fl.Torus(8), method="dor", rules="unrestricted"))
     >>> report.cycle                      # a ring without the bubble rule
     '(0)+x -> (1)+x -> (2)+x -> (3)+x -> (4)+x -> (5)+x -> (6)+x -> (7)+x -> (0)+x'
     """

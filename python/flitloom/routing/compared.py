@@ -96,7 +96,7 @@ def danger(tables: Tables) -> str:
     Examples
     --------
     >>> import flitloom as fl
-    >>> danger(fl.route(fl.Torus(4, 4)))
+    >>> danger(fl.tables.make(fl.Torus(4, 4)))
     ''
     """
     rules = tables.rules
@@ -110,7 +110,7 @@ def summary(tables: Tables) -> dict[str, Any]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> summary(fl.route(fl.Torus(4, 4)))["max_load"]
+    >>> summary(fl.tables.make(fl.Torus(4, 4)))["max_load"]
     8
     """
     return {

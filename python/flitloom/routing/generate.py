@@ -96,12 +96,12 @@ def route(
     Examples
     --------
     >>> import flitloom as fl
-    >>> tables = fl.route(fl.Torus(4, 2, 2, 2))
+    >>> tables = fl.tables.make(fl.Torus(4, 2, 2, 2))
     >>> tables.max_load, tables.min_load, tables.bound, tables.optimal
     (26, 9, 26, True)
 
-    >>> gap = fl.route(fl.Torus(4, 2, 2, 2), failed_nodes=range(28, 32))
-    >>> gap.rules.name, fl.check(gap).passed     # no legal way of angara leads from node 4 to node 24
+    >>> gap = fl.tables.make(fl.Torus(4, 2, 2, 2), failed_nodes=range(28, 32))
+    >>> gap.rules.name, fl.tables.check(gap).passed     # no legal way of angara leads from node 4 to node 24
     ('angara-y', True)
     """
     topology = _with_failures(topology, failed_nodes, failed_links)

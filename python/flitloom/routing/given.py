@@ -19,7 +19,7 @@ def network_fields(tables: Tables) -> dict[str, Any]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> network_fields(fl.route(fl.Torus(4, 4), failed_links=[(0, 1)]))
+    >>> network_fields(fl.tables.make(fl.Torus(4, 4), failed_links=[(0, 1)]))
     {'kind': 'torus', 'sizes': [4, 4], 'failed_links': [[0, 1]]}
     """
     topology = tables.topology
@@ -32,7 +32,7 @@ def router_fields(tables: Tables, length: int) -> dict[str, Any]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> router_fields(fl.route(fl.Torus(4, 4)), length=8)
+    >>> router_fields(fl.tables.make(fl.Torus(4, 4)), length=8)
     {'flow_control': 'bubble', 'buffer': 16}
     """
     rules = tables.rules
@@ -51,7 +51,7 @@ def largest_load(tables: Tables, demands: Demands) -> float:
     --------
     >>> import flitloom as fl
     >>> from flitloom.analysis.demands import make_demands
-    >>> network, tables = fl.Network(fl.Torus(4, 4)), fl.route(fl.Torus(4, 4))
+    >>> network, tables = fl.Network(fl.Torus(4, 4)), fl.tables.make(fl.Torus(4, 4))
     >>> round(largest_load(tables, make_demands(network, fl.Load("rand", rate=0.1, cycles=9))), 3)
     0.533
     """

@@ -40,7 +40,7 @@ ASSUMED = "assumed: the file brings none; name those of the router with --rules"
 
 @dataclass(frozen=True)
 class Source:
-    """What the file of tables says; its claims are for `flitloom.check` to judge.
+    """What the file of tables says; its claims are for `flitloom.tables.check` to judge.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Source:
 class Tables(Fixed):
     """One route per ordered pair of working nodes.
 
-    Made by `flitloom.route` or read by `read_tables`.
+    Made by `flitloom.tables.make` or read by `read_tables`.
 
     Attributes
     ----------
@@ -324,7 +324,7 @@ class Tables(Fixed):
         Examples
         --------
         >>> import flitloom as fl
-        >>> fl.route(fl.Torus(4)).path(0, 3)
+        >>> fl.tables.make(fl.Torus(4)).path(0, 3)
         [0, 3]
         """
         found: list[int] | None = None
@@ -345,7 +345,7 @@ class Tables(Fixed):
         direction bit per dimension (1 is minus), hop counts in as many bits as each dimension needs.
         """
         if self._table is None:
-            raise SpecError("headers exist for tables that flitloom made; make them again with fl.route")
+            raise SpecError("headers exist for tables that flitloom made; make them anew with fl.tables.make")
         return self._table.headers()
 
     def routed(self, network: Network, workload: _core.Workload) -> _core.Workload:
@@ -394,7 +394,7 @@ class Tables(Fixed):
         Examples
         --------
         >>> import flitloom as fl
-        >>> graph = fl.route(fl.Torus(4, 2)).to_networkx()
+        >>> graph = fl.tables.make(fl.Torus(4, 2)).to_networkx()
         >>> graph.number_of_edges(), graph.edges[0, 1]["load"]
         (24, 4)
         """

@@ -66,8 +66,8 @@ def check_plan(plan: Plan) -> dict[str, Any]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> plan = fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("trns"))
-    >>> report = fl.check_plan(plan.model_copy(update={"claimed_bound": 9999}))
+    >>> plan = fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("trns"))
+    >>> report = fl.plans.check(plan.model_copy(update={"claimed_bound": 9999}))
     >>> report["problems"][0]
     'bound: the file says 9999, the packets take 20'
     """

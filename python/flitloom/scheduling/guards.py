@@ -61,8 +61,8 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None,
     Examples
     --------
     >>> import flitloom as fl
-    >>> plan = fl.schedule(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"))
-    >>> wide = fl.spread(plan, jitter=8)
+    >>> plan = fl.plans.search(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"))
+    >>> wide = fl.plans.spread(plan, jitter=8)
     >>> wide.duration == plan.duration, wide.packets == plan.packets
     (True, False)
     """
@@ -162,7 +162,7 @@ def guarded_plans(
     --------
     >>> import flitloom as fl
     >>> net = fl.Network(fl.Torus(8, 8))
-    >>> best = fl.guarded_plans(net, fl.Collective("shfl"), jitter=8)[0]
+    >>> best = fl.plans.guarded(net, fl.Collective("shfl"), jitter=8)[0]
     >>> best.plan.spread, best.plan.guard
     (8, 0)
     """

@@ -138,8 +138,8 @@ def study_jitter(
     --------
     >>> import flitloom as fl
     >>> net = fl.Network(fl.Torus(8, 8))
-    >>> plan = fl.schedule(net, fl.Collective("trns"))
-    >>> fl.study_jitter(net, plan, jitter=0, trials=1).plan == [plan.duration]
+    >>> plan = fl.plans.search(net, fl.Collective("trns"))
+    >>> fl.plans.study_jitter(net, plan, jitter=0, trials=1).plan == [plan.duration]
     True
     """
     require_network(network)

@@ -77,7 +77,7 @@ def premises(plan: Plan) -> str:
     Examples
     --------
     >>> import flitloom as fl
-    >>> premises(fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), "greedy"))
+    >>> premises(fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"), "greedy"))
     'these messages and dor routes'
     """
     order = "" if plan.operation is None else " in this order"

@@ -137,7 +137,7 @@ def schedule(
     Returns
     -------
     Plan
-        Checked by `check_plan`'s verifier; after Ctrl-C the best found so far (``reproducible`` False).
+        Checked as by `flitloom.plans.check`; after Ctrl-C the best found so far (``reproducible`` False).
 
     Raises
     ------
@@ -147,7 +147,7 @@ def schedule(
     Examples
     --------
     >>> import flitloom as fl
-    >>> fl.schedule(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"), method="greedy").optimal
+    >>> fl.plans.search(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"), method="greedy").optimal
     False
     """
     require_network(network)

@@ -90,7 +90,7 @@ host_order: array: hosts of a fat tree in the order of the tree
 hosts: integer: hosts
 id: string: identifier of the simulation
 identifier: string: what papers run takes
-in_flight: number?: flits in the network, in the mean
+in_flight: number?: packets in the network, in the mean
 interval: integer?: cycles between slices
 jitter: integer: largest delay of a start, in cycles
 job_hosts: integer?: hosts whose pairs count, if not all do
@@ -135,10 +135,10 @@ name: string: its name
 names: array: names of the nodes, in the order of the shape
 network: string: the network, in words
 network_latency: number?: mean cycles from entering the network to delivery
-network_max: integer?: largest of these
-network_median: integer?: median of these
-network_p95: integer?: 95th percentile of these
-network_p99: integer?: 99th percentile of these
+network_max: integer?: largest of these, in cycles
+network_median: integer?: median of these, in cycles
+network_p95: integer?: 95th percentile of these, in cycles
+network_p99: integer?: 99th percentile of these, in cycles
 nodes: integer: nodes
 not_verified: object: claims that were not checked, and why
 operation: string: the collective operation
@@ -205,13 +205,13 @@ simulated: any: duration when simulated, in cycles
 sizes: array: sizes of every dimension
 slice_length: integer: flits of a slice
 sliced: integer: duration in slices, in cycles
-sliced_bound: integer: lower bound of the duration in slices
+sliced_bound: integer: lower bound of the duration in slices, in cycles
 slices: integer: slices of a message
 slope_rule: object?: the critical load by the slope of throughput
 source_max: integer?: most packets that a node sent
-source_median: integer?: median over the nodes
+source_median: integer?: packets, median over the nodes
 source_min: integer?: fewest packets that a node sent
-source_p10: integer?: 10th percentile over the nodes
+source_p10: integer?: packets, 10th percentile over the nodes
 spare_lanes: integer: lanes that are left free
 spec: object: the experiment, complete
 stacked: integer?: duration with the best interval, in cycles
@@ -247,7 +247,7 @@ waited_for_ports: integer: chunks that waited for a port
 waits: array: what waits for what
 warm_up: integer?: cycles before what is measured
 whole: integer: duration as whole packets, in cycles
-whole_bound: integer: lower bound of the duration as whole packets
+whole_bound: integer: lower bound of the duration as whole packets, in cycles
 window_cycles: integer: cycles of a window
 worst_node: integer?: the node that sends least
 wraps: array: whether each dimension wraps

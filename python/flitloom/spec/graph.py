@@ -49,7 +49,7 @@ class Graph(SpecModel):
     >>> star = fl.Graph([(0, 1), (0, 2), (0, 3)], nodes=4)
     >>> print(star)
     a graph of 4 nodes and 3 cables
-    >>> fl.collective(star, "all-gather").steps
+    >>> fl.collectives.plan(star, "all-gather").steps
     3
     """
 

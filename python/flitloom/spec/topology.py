@@ -88,7 +88,7 @@ _MOST_CABLES = LIMITS["dimensions"] * LIMITS["nodes"]
 
 #: What routes on twisted tori, where routes that packets carry do not.
 BY_DESTINATION = (
-    "tables by destination are: flitloom route --torus 4x4x8 --twist, flitloom.fabric.route_subnet"
+    "tables by destination are: flitloom route --torus 4x4x8 --twist, fl.tables.make(fl.tables.fabric(...))"
 )
 _ends = each(node_number, 2)
 _each_size = each(whole_number(2, LIMITS["nodes"], "routers"), LIMITS["dimensions"], 1)

@@ -279,7 +279,10 @@ def _point(value: Any, _: Any = None) -> tuple[int, float]:
 
 
 class Load(Patterned):
-    """A load: every node generates packets at random.
+    """A load: every node that works generates packets at random.
+
+    On a network with failed nodes, packets of a pattern go among the nodes that work; a node whose pattern
+    leads to a failed one sends nothing. Rates are per node that sends.
 
     With open sources it does so whatever the network does: packets that find their router busy wait in an
     unbounded queue, which takes no memory. Closed ones have few packets on their way (`outstanding`).

@@ -87,7 +87,10 @@ FIELDS: dict[str, dict[str, Option]] = {
         "wrap": Option(str, "Per dimension, whether it wraps, e.g. yes,no.", metavar="YES,NO,..."),
         "twist": Option(bool, "With --torus: a twisted one, of sizes like 4x4x8 or 4x8x8."),
         "fail": Option(
-            list, "A failed part: node:3 or link:0-1. May be repeated.", metavar="PART", field="failed_links"
+            list,
+            "A failed part: node:3, node:(0,1), link:0-1 or link:(0,1)+x. May be repeated.",
+            metavar="PART",
+            field="failed_links",
         ),
     },
     "traffic": {

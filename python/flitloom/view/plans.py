@@ -16,7 +16,7 @@ def plan_title(plan: Plan) -> str:
     Examples
     --------
     >>> import flitloom as fl
-    >>> plan_title(fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl")))
+    >>> plan_title(fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl")))
     'shfl, payload 7 on 4x4 torus'
     """
     return f"{plan.traffic} on {plan.network().topology}"
@@ -40,7 +40,7 @@ def plan_films(network: Network, plan: Plan, before: Collective | None = None, s
     --------
     >>> import flitloom as fl
     >>> network = fl.Network(fl.Torus(4, 4))
-    >>> [one.title for one in plan_films(network, fl.schedule(network, fl.Collective("shfl")))]
+    >>> [one.title for one in plan_films(network, fl.plans.search(network, fl.Collective("shfl")))]
     ['unison', 'planned, proven optimal']
     """
     shown = []

@@ -15,7 +15,7 @@ from flitloom.view.pack import Packer
 from flitloom.view.wires import Wiring, twist_facts, wiring
 
 if TYPE_CHECKING:
-    from flitloom.collectives.plan import CollectivePlan
+    from flitloom.collectives.collective_plan import CollectivePlan
 
 #: Columns of moves, in the order of `Steps.moves`.
 COLUMNS = ("link", "step", "adds", "owner", "target", "chunk")
@@ -36,7 +36,7 @@ class Steps:
     --------
     >>> import flitloom as fl
     >>> from flitloom.view import Steps, write_page
-    >>> shown = Steps(fl.collective(fl.Torus(4, 4), "all-gather"))
+    >>> shown = Steps(fl.collectives.plan(fl.Torus(4, 4), "all-gather"))
     >>> shown.all_facts()["links busy"]
     '93.8 % of all link steps, 16 idle'
     >>> write_page([shown], "plan.html")  # doctest: +SKIP

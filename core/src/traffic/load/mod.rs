@@ -52,6 +52,8 @@ pub struct OpenLoad {
     changes: Arc<[(u64, Destinations)]>,
     outstanding: Option<u32>,
     book: Option<Arc<dyn RouteBook>>,
+    /// Per node: whether it generates nothing.
+    silent: Option<Arc<[bool]>>,
 }
 
 /// Packets that every node generates in one cycle.
@@ -126,6 +128,7 @@ impl OpenLoad {
             changes: Arc::default(),
             outstanding: None,
             book: None,
+            silent: None,
         })
     }
 
@@ -216,6 +219,28 @@ impl OpenLoad {
         self.outstanding
     }
 
+    /// The same without the packets of some nodes, e.g. of those that have failed.
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Shape, traffic::{OpenLoad, Pattern}};
+    /// let shape = Shape::torus(&[4])?;
+    /// let next = Pattern::Neighbour.destinations(&shape, 1)?;
+    /// let load = OpenLoad::new(next, 0.4, 8, 1000, 1)?.without(&[0, 1], 4);
+    /// assert_eq!((load.packet(1, 0, 0), load.packet(2, 0, 0).is_some()), (None, true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without(self, silent: &[NodeId], nodes: usize) -> Self {
+        let silent = (0..nodes as NodeId).map(|node| silent.contains(&node)).collect();
+        Self { silent: Some(silent), ..self }
+    }
+
+    /// Whether a node generates packets.
+    #[inline(always)]
+    pub fn sends(&self, node: NodeId) -> bool {
+        self.silent.as_ref().is_none_or(|silent| !silent[node as usize])
+    }
+
     /// Sends every packet over the route that a book has for it.
     pub fn with_book(self, book: Arc<dyn RouteBook>) -> Self {
         Self { book: Some(book), ..self }
@@ -270,6 +295,9 @@ impl OpenLoad {
     /// Generation cycle of packet `index`, as in [`packet`](Self::packet).
     #[inline(always)]
     pub fn start(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
+        if !self.sends(node) {
+            return None;
+        }
         match &self.impulse {
             Some(impulse) if impulse.has(node, index) => Some(impulse.at),
             Some(impulse) if index >= impulse.before[node as usize] => {
@@ -284,7 +312,7 @@ impl OpenLoad {
     /// Generation cycle of packet `index`, as in [`packet`](Self::packet), with room for it from cycle
     /// `least` on.
     pub fn start_with_room(&self, node: NodeId, index: u64, from: u64, least: u64) -> Option<u64> {
-        self.idle(node, index, (from + self.pause(index)).max(least))
+        if self.sends(node) { self.idle(node, index, (from + self.pause(index)).max(least)) } else { None }
     }
 
     fn background(&self, node: NodeId, index: u64, from: u64) -> Option<u64> {
@@ -351,7 +379,7 @@ impl OpenLoad {
     /// Whether [`drawn`](Self::drawn) has what is to be known of packets: they go anywhere, at a constant
     /// rate.
     pub(crate) fn draws_at_once(&self) -> bool {
-        let plain = self.impulse.is_none() && self.changes.is_empty();
+        let plain = self.impulse.is_none() && self.changes.is_empty() && self.silent.is_none();
         plain && self.profile.is_constant() && self.destinations.is_uniform()
     }
 

@@ -147,3 +147,25 @@ fn what_cannot_be_reached_is_refused() {
     assert!(matches!(Profile::new(&[]), Err(WorkloadError::Rate(_))));
     assert!(matches!(Profile::new(&[(0, f64::NAN)]), Err(WorkloadError::Rate(_))));
 }
+
+/// Nodes that are left out generate nothing, of an impulse neither, and all others what they did before.
+#[test]
+fn nodes_that_are_left_out_are_silent() {
+    let shape = Shape::torus(&[4, 4]).unwrap();
+    let transpose = Pattern::Transpose.destinations(&shape, 1).unwrap();
+    for process in Process::ALL {
+        let all = load(process, Profile::constant(0.4).unwrap(), 4, 2000);
+        for all in [all.clone(), all.with_impulse(transpose.clone(), 900, 3, 16)] {
+            let some = all.clone().without(&[3, 7], 16);
+            for node in 0..16 {
+                let silent = [3, 7].contains(&node);
+                assert_eq!(some.sends(node), !silent);
+                assert_eq!(starts(&some, node), if silent { vec![] } else { starts(&all, node) });
+            }
+        }
+        let closed = load(process, Profile::constant(0.4).unwrap(), 4, 2000).closed(2).unwrap();
+        let some = closed.clone().without(&[3], 16);
+        assert_eq!(some.start_with_room(3, 0, 0, 5), None);
+        assert_eq!(some.start_with_room(4, 0, 0, 5), closed.start_with_room(4, 0, 0, 5));
+    }
+}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.msccl.read import read_msccl
 from flitloom.collectives.msccl.replay import Replay
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import show_file
 from flitloom.reading import placed
@@ -46,7 +46,7 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     >>> import flitloom as fl, tempfile, pathlib
     >>> from flitloom.spec.ground import Ground
     >>> from flitloom.collectives.msccl import msccl_plan, write_msccl
-    >>> plan = fl.collective(fl.Torus(4, 4), "all-gather")
+    >>> plan = fl.collectives.plan(fl.Torus(4, 4), "all-gather")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "plan.xml"
     ...     write_msccl(plan, file)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.contents import Place
 from flitloom.collectives.loaders import COUNT, STEPS, Counts
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.programs import Programs, Turn
 from flitloom.errors import SpecError
 from flitloom.outputs import write_lines
@@ -38,7 +38,7 @@ def msccl_text(plan: CollectivePlan) -> str:
     --------
     >>> import flitloom as fl
     >>> from flitloom.collectives.msccl import msccl_text
-    >>> text = msccl_text(fl.collective(fl.Torus(3), "all-gather"))
+    >>> text = msccl_text(fl.collectives.plan(fl.Torus(3), "all-gather"))
     >>> text.splitlines()[0][:60]
     '<algo name="all-gather 3 torus" proto="Simple" nchannels="1"'
     """

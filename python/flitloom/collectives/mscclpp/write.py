@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.contents import Place
 from flitloom.collectives.loaders import STEPS, Counts
-from flitloom.collectives.plan import CollectivePlan
 from flitloom.collectives.programs import Programs, Turn
 from flitloom.errors import SpecError
 
@@ -31,7 +31,7 @@ def mscclpp_text(plan: CollectivePlan) -> str:
     --------
     >>> import flitloom as fl, json
     >>> from flitloom.collectives.mscclpp import mscclpp_text
-    >>> data = json.loads(mscclpp_text(fl.collective(fl.Torus(3), "all-gather")))
+    >>> data = json.loads(mscclpp_text(fl.collectives.plan(fl.Torus(3), "all-gather")))
     >>> [one["name"] for one in data["gpus"][0]["threadblocks"][1]["ops"]]
     ['put', 'nop', 'signal', 'wait']
     """

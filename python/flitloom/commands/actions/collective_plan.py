@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
-from flitloom.collectives import CollectivePlan, collective
-from flitloom.collectives.plan import facts_of
+from flitloom import collectives, limits
+from flitloom.collectives import CollectivePlan
+from flitloom.collectives.collective_plan import facts_of
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.collective import Planned, Where
@@ -26,7 +26,7 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         name = where.graph.name
         screen.say(f"note: the nodes are the {topology.nodes} switches of {name}, for any hosts")
     width, nodes, matrix = planned.width, planned.nodes, planned.matrix
-    found = collective(
+    found = collectives.plan(
         topology,
         operation,
         chunks=planned.chunks,

@@ -22,6 +22,7 @@ from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.traffic import Load
 from flitloom.spec.words import OPTIONS
 from flitloom.sweep import read_values
+from flitloom.workload import senders
 
 #: Options that may name several values, all combinations of which are compared.
 SEVERAL = (
@@ -93,9 +94,9 @@ def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: in
     screen.foretell_memory(needs(), workers)
 
 
-def cases(compared: Compared, packets: Packets, router: Router, tables: str | None = None) -> list[Case]:
+def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
     """What the options compare: all combinations of their lists."""
-    spec = compared.spec
+    spec, tables = compared.spec, compared.tables
     if spec is not None and is_booksim(spec):
         raise SpecError.at(
             show_file(spec), "is a file of BookSim2", "flitloom load curve runs it at several rates"
@@ -146,9 +147,17 @@ def cases(compared: Compared, packets: Packets, router: Router, tables: str | No
             screen.say(f"all with {named}: the default router is too small for some of what is compared")
     files = [Path(name) for name in _entries(tables or "") if name]
     made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
+    _say_who_sends(made)
     if any(unsteady.never_steady(case.experiment(kind="load", rate=1.0, cycles=1)) for case in made):
         screen.say(unsteady.TEXT)
     return made
+
+
+def _say_who_sends(cases: Sequence[Case]) -> None:
+    """Say where nodes have failed who sends what is measured."""
+    for case in cases:
+        if text := senders(case.experiment(kind="load", rate=1.0, cycles=1)):
+            screen.say(f"{case.name}: {text}")
 
 
 def are_closed(cases: Sequence[Case]) -> bool:

@@ -15,7 +15,7 @@ from flitloom.load import bound_text, curve_rows, told, verdict
 def run(asked: Asked) -> None:
     """Measure all cases at all loads, print the curves, and write what is asked for."""
     measured, ending = asked.measured, asked.points
-    cases = shared.cases(measured.compared, measured.packets, measured.router, measured.how.tables)
+    cases = shared.cases(measured.compared, measured.packets, measured.router)
     out, plot = shared.check_outputs(ending.out, ending.plot)
     loads = shared.read_rates(asked.rates, "--rates")
     points, interrupted = run_points(cases, loads, measured.how, "point", ending.refine)

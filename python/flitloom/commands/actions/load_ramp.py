@@ -16,7 +16,7 @@ def run(compared: Comparison, rising: Ramp, averages: Averages, outputs: Outputs
     for case in cases(*compared):
         first, last = (0.0, None) if rising.rates is None else _ends(rising.rates)
         if last is None:
-            last = ramp_end(case.experiment(kind="load", rate=1.0, cycles=1))
+            last = ramp_end(case.experiment(kind="load", rate=1.0, cycles=1), case.routes())
         profile, length_of_run = ramp_profile(first, last, rising.cycles, rising.warm_up, rising.hold)
         tasks.append((case, {"profile": profile, "cycles": length_of_run}))
     columns = ("critical_load", "resolution", "outcome", "bound", "accepted_at_end")

@@ -16,7 +16,7 @@ from flitloom.load.bounds import THROTTLED
 
 def run(measured: Measured, within: float, ending: Rows) -> None:
     """Find where all cases saturate, print it, and write what is asked for."""
-    cases = shared.cases(measured.compared, measured.packets, measured.router, measured.how.tables)
+    cases = shared.cases(measured.compared, measured.packets, measured.router)
     out, _ = shared.check_outputs(ending.out, None, (".csv",))
     workers, threads = shared.shared_out(measured.how.threads, len(cases))
     settings = measured.how.settings(workers, threads)

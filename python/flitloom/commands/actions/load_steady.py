@@ -13,7 +13,7 @@ from flitloom.load import curve_rows, told
 
 def run(measured: Measured, rate: str, ending: Windows) -> None:
     """Measure the steady states, print them, and write what is asked for."""
-    cases = shared.cases(measured.compared, measured.packets, measured.router, measured.how.tables)
+    cases = shared.cases(measured.compared, measured.packets, measured.router)
     out, plot = shared.check_outputs(ending.out, ending.plot, (".nc",))
     loads = shared.read_rates(rate, "--rate")
     points, interrupted = run_points(cases, loads, measured.how, "load")

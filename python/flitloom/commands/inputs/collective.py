@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import view as pages
-from flitloom.collectives import CollectivePlan, check_collective, read_collective, simulate_collective
+from flitloom.collectives import CollectivePlan
+from flitloom.collectives import check as check_collective
+from flitloom.collectives import read as read_collective
+from flitloom.collectives import simulate as simulate_collective
 from flitloom.commands import options, screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import CHECK, print_report

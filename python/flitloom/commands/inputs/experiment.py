@@ -17,13 +17,12 @@ from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
-from flitloom.network import Network
 from flitloom.routing import read_tables
 from flitloom.routing.given import network_fields, router_fields
 from flitloom.simulation import begin_experiment, experiment_memory
-from flitloom.spec import Collective, Experiment, read_experiment
+from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
-from flitloom.workload import among_working
+from flitloom.workload import left_working, senders
 
 #: Options that describe an experiment, and what is done with one.
 TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "tables", "json")
@@ -50,6 +49,8 @@ def simulate_fields(
     if tables is not None and "sizes" not in fields.get("topology", {}):
         _take_network(fields, tables)
     experiment = _among_working(build_experiment(fields, folder))
+    if text := senders(experiment):
+        screen.say(text)
     routes = None if tables is None else read_tables(tables, experiment.topology)
     if sitting is not None and routes is None:
         routes = sitting.tables
@@ -73,15 +74,15 @@ def _among_working(experiment: Experiment) -> Experiment:
     traffic, topology = experiment.traffic, experiment.topology
     if not topology.failed_nodes or not isinstance(traffic, Collective) or traffic.pattern is None:
         return experiment
-    network = Network(topology, experiment.router)
-    left = among_working(network, traffic, experiment.seed)
+    changed = left_working(experiment)
+    assert isinstance(changed.traffic, Packets)
     working = topology.nodes - len(topology.failed_nodes)
-    omitted = working * traffic.packets - len(left.table) // traffic.slices
+    omitted = working * traffic.packets - len(changed.traffic.table) // traffic.slices
     screen.say(
         f"{traffic.pattern} among the {working} nodes that work"
-        + (f"; {omitted} packets to failed nodes are left out" if omitted else "")
+        + (f"; packets to failed nodes are left out: {omitted}" if omitted else "")
     )
-    return experiment.model_copy(update={"traffic": left})
+    return changed
 
 
 def _take_network(fields: dict[str, Any], tables: Path) -> None:

@@ -18,7 +18,7 @@ from flitloom.commands.options.simulation import Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
 from flitloom.limits import TABLE_BYTES
-from flitloom.placing import check_placement
+from flitloom.placing.checking import check_placement
 from flitloom.placing.placement import read_placement
 from flitloom.reading import opened
 

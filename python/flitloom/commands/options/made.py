@@ -19,12 +19,15 @@ _PLURALS = {"NAME": "NAMES", "RULE": "RULES", "": "NUMBERS"}
 def shown(name: str, *, several: bool = False, default: bool = True, note: str = "", **changes: Any) -> Any:
     """What Typer is told of the option of a field, with changes by the names of `typer.Option`'s arguments.
 
-    Without `default` the help says none, for verbs that have one of their own. A `note` is added to it.
+    Without `default` the help says none, for verbs that have one of their own. A `note` is added: what a verb
+    makes of it.
 
     Examples
     --------
     >>> shown("buffer").help
     'Depth of every input queue, in flits. [default: 4]'
+    >>> shown("mesh", note="for files that do not say").help
+    'Sizes of a mesh, e.g. 8x8; for files that do not say.'
     """
     about = OPTIONS[name]
     metavar = about.metavar or None
@@ -32,7 +35,8 @@ def shown(name: str, *, several: bool = False, default: bool = True, note: str =
         metavar = _PLURALS.get(about.metavar, about.metavar)
     text = about.text(several, default)
     if note:
-        text = f"{text.removesuffix(']')}; {note}]"
+        end = "]" if text.endswith("]") else "."
+        text = f"{text.removesuffix(end)}; {note}{end}"
     return typer.Option(*flags(name), **{"help": text, "metavar": metavar, **changes})
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from flitloom.collectives.plan import CollectivePlan
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind
 
@@ -39,11 +39,11 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> report = fl.check_collective(fl.collective(fl.Mesh(6, 6), "all-gather"))
+    >>> report = fl.collectives.check(fl.collectives.plan(fl.Mesh(6, 6), "all-gather"))
     >>> report["passed"], report["steps"], report["bound"]
     (True, 18, 18)
     """
-    advice = "fl.collective(...) or fl.read_collective(...)"
+    advice = "fl.collectives.plan(...) or fl.collectives.read(...)"
     require_kind("plan", plan, CollectivePlan, "plan of a collective operation", advice)
     _size(plan)
     problems = _Problems()

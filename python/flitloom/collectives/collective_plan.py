@@ -58,7 +58,7 @@ class CollectivePlan(Frozen):
     Examples
     --------
     >>> import flitloom as fl
-    >>> plan = fl.collective(fl.Torus(8, 8, 8), "all-gather")
+    >>> plan = fl.collectives.plan(fl.Torus(8, 8, 8), "all-gather")
     >>> plan.steps, plan.bound, plan.optimal, len(plan.sends)
     (86, 86, True, 511)
     >>> print(plan.proof_text)
@@ -186,7 +186,7 @@ class CollectivePlan(Frozen):
         Examples
         --------
         >>> import flitloom as fl
-        >>> len(fl.collective(fl.Torus(4, 4), "all-gather").expanded().moves)
+        >>> len(fl.collectives.plan(fl.Torus(4, 4), "all-gather").expanded().moves)
         240
         """
         if not self.is_orbit:
@@ -259,7 +259,7 @@ def facts_of(plan: CollectivePlan, chunks: int) -> dict[str, Any]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> facts_of(fl.collective(fl.Torus(4, 4), "all-gather"), 1)["steps"]
+    >>> facts_of(fl.collectives.plan(fl.Torus(4, 4), "all-gather"), 1)["steps"]
     4
     """
     busy = plan.busy()

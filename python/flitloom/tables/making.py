@@ -1,0 +1,150 @@
+"""Make tables for a network as it is, and make them again after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from numpy.typing import ArrayLike
+
+from flitloom.fabric.model import Subnet
+from flitloom.fabric.routing import SubnetTables, route_subnet
+from flitloom.routing.generate import METHODS, MethodName, RulesName, TurnsName, route
+from flitloom.routing.rules import RouterRules
+from flitloom.routing.tables import Tables
+from flitloom.spec import Graph, Product, Topology
+from flitloom.tables.fabrics import fabric
+
+
+@overload
+def make(
+    network: Topology,
+    *,
+    method: MethodName | str = "balanced",
+    failed_nodes: Iterable[int | str] = (),
+    failed_links: Iterable[tuple[int, int] | str] = (),
+    rules: RulesName | RouterRules | str | None = None,
+    turns: TurnsName | str = "on-demand",
+    traffic: ArrayLike | None = None,
+    seed: int = 1,
+    effort: int = 1,
+    population: int = 100,
+    mutation: float = 0.02,
+    patience: int = 30,
+    threshold: float = 0.05,
+    unique_first: bool = True,
+    exact_bound: bool = True,
+    progress: Callable[[float], None] | None = None,
+) -> Tables: ...
+@overload
+def make(
+    network: Subnet | Graph | Product | Path | str,
+    *,
+    mode: str | None = None,
+    lanes: int = 8,
+    spare_lanes: int = 0,
+    sizes: tuple[int, ...] | None = None,
+    effort: int = 1,
+    old: str | Path | None = None,
+    reversible: bool = False,
+    seed: int = 1,
+    job: Sequence[int] | None = None,
+    traffic: ArrayLike | None = None,
+    method: str | None = None,
+) -> SubnetTables: ...
+def make(network: Any, **how: Any) -> Any:
+    """Make balanced, deadlock-free tables of routes, with a bound on what any tables can reach.
+
+    Parameters
+    ----------
+    network : Topology, Subnet, Graph, Product, path or str
+        Tables of source routes are made for a torus or a mesh, with the failures it names. Tables by
+        destination are made for what `fabric` takes: a fabric, a graph, a product, a file or a name; also for
+        what it makes of a twisted torus.
+    method : str
+        Source routes: ``balanced``, ``sssp``, ``bfs``, ``genetic``, ``dor`` or ``coherent``. By destination:
+        ``ftree``, ``dor`` or ``balanced``; the first that suits the fabric by default.
+    traffic : array of int, optional
+        Weight of every pair, by source and destination; without it every pair counts once.
+    seed, effort : int
+        Seed of searches, and factor on their work.
+    failed_nodes, failed_links, rules, turns, population, mutation, patience, threshold, unique_first, \
+exact_bound, progress
+        For source routes, see `flitloom.routing.route`.
+    mode, lanes, spare_lanes, sizes, old, reversible, job
+        For tables by destination, see `flitloom.fabric.route_subnet`.
+
+    Returns
+    -------
+    Tables or SubnetTables
+        Source routes, or tables by destination, checked.
+
+    Raises
+    ------
+    SpecError
+        The network or an option cannot be right.
+    UnreachableError
+        Some pair cannot be served; the message says which, why, and what would help.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> tables = fl.tables.make(fl.Torus(4, 2, 2, 2))
+    >>> tables.max_load, tables.bound, tables.optimal
+    (26, 26, True)
+    >>> twisted = fl.tables.make(fl.tables.fabric(fl.Torus(4, 4, 8, twist=True)))
+    >>> twisted.report.max_load, twisted.bound["value"]
+    (74, 74)
+    """
+    if isinstance(network, Topology):
+        return route(network, **how)
+    return route_subnet(fabric(network), **how)
+
+
+@overload
+def repair(
+    tables: Tables,
+    *,
+    failed_nodes: Iterable[int | str] = (),
+    failed_links: Iterable[tuple[int, int] | str] = (),
+    **how: Any,
+) -> Tables: ...
+@overload
+def repair(
+    tables: str | Path, network: Subnet | Graph | Product | Path | str, **how: Any
+) -> SubnetTables: ...
+def repair(tables: Any, network: Any = None, **how: Any) -> Any:
+    """Make tables anew for a network some parts of which have failed since.
+
+    Parameters
+    ----------
+    tables : Tables or path
+        Tables of before the failure: of source routes, or a folder or dump of tables by destination.
+    network : Subnet, Graph, Product, path or str
+        With a folder: the fabric as it is now. Few of its entries are changed, such that no mixture of old
+        and new entries can deadlock; `SubnetTables.update` says whether.
+    failed_nodes, failed_links
+        Of source routes: what has failed besides the failures they were made for. All routes are made anew,
+        with the same method and rules.
+    **how
+        Other options of `make`.
+
+    Raises
+    ------
+    UnreachableError
+        Some pair cannot be served; the message says which, why, and what would help.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> before = fl.tables.make(fl.Torus(4, 4))
+    >>> after = fl.tables.repair(before, failed_links=[(0, 1)])
+    >>> after.topology.failed_links, after.rules == before.rules, after.max_load > before.max_load
+    (((0, 1),), True, True)
+    """
+    if isinstance(tables, Tables):
+        known = {"method": tables.method} if tables.method in METHODS else {}
+        same = {**known, "rules": tables.rules, "traffic": tables.traffic, "seed": tables.seed}
+        return route(tables.topology, **{**same, **how})
+    return route_subnet(fabric(network), old=tables, **how)
