@@ -141,9 +141,11 @@ def test_third_party_plans_with_a_failed_node_come_back(ending, operation, capsy
     ours = answer("simulate plan.json --flits 32", capsys)
     assert answer(f"simulate their{ending} {at} --flits 32", capsys) == ours
     made(f"view their{ending} {at} -o page.html")
+    # Without the table of ranks beside it.
+    Path("their.mscclpp.ranks.csv" if ending != ".xml" else "their.ranks.csv").unlink()
     for verb in ("check", "simulate"):
         said = refused(f"{verb} their{ending} --torus 4x4", capsys)
-        assert said.endswith("15 gpus, the network has 16 nodes; name the failed ones, e.g. --fail node:5")
+        assert "15 gpus, the network has 16 nodes; name the failed ones, e.g. --fail node:5, or" in said
     assert "name it with --torus 4x4" in refused(f"simulate their{ending}", capsys)
 
 

@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import flitloom as fl
+from flitloom.collectives.members import ranks_file
 from flitloom.collectives.msccl import msccl_text
 from flitloom.collectives.mscclpp import mscclpp_text
 from flitloom.commands import run
@@ -46,10 +47,68 @@ def test_ranks_are_the_nodes_that_work(operation, ending, tmp_path, capsys):
     assert {rank for pair in pairs for rank in pair} == set(range(15))
     assert all(neighbours(nodes[start], nodes[end]) for start, end in pairs)
     assert run(["check", str(made), *failed]) == 0
+    assert run(["check", str(made), "--torus", "4x4"]) == 0
+    assert run(["check", str(made), "--torus", "4x4", "--fail", "node:10"]) == 2
+    assert f"{ranks_file(made).name}, line 11: node 10 has failed" in capsys.readouterr().err
+    # Without the table of ranks they are the nodes that work, in order.
+    ranks_file(made).unlink()
+    assert run(["check", str(made), *failed]) == 0
     # Where another node has failed, the ranks behind it are others' neighbours.
     assert run(["check", str(made), "--torus", "4x4", "--fail", "node:10"]) == 1
+    capsys.readouterr()
     assert run(["check", str(made), "--torus", "4x4"]) == 2
-    assert "15 gpus, the network has 16 nodes" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "15 gpus, the network has 16 nodes; " in told
+    assert (
+        f"name the failed ones, e.g. --fail node:5, or say which they are in {ranks_file(made).name}" in told
+    )
+
+
+@pytest.mark.parametrize("ending", [".xml", ".mscclpp.json"])
+@pytest.mark.parametrize("operation", ["all-gather", "reduce-scatter", "all-reduce", "all-to-all"])
+@pytest.mark.parametrize(
+    ("network", "group"),
+    [
+        (["--torus", "4x4", "--fail", "node:5", "--fail", "link:0-1"], []),
+        (["--torus", "4x4"], ["--nodes", "4-7"]),
+        (["--mesh", "4x4", "--fail", "node:15"], ["--nodes", "1,2,5,6"]),
+    ],
+    ids=["failed", "row", "square"],
+)
+def test_such_files_are_read_back_as_the_plans_they_were(operation, ending, network, group, tmp_path, capsys):
+    plan, made, back = tmp_path / "plan.json", tmp_path / f"plan{ending}", tmp_path / "back.json"
+    assert run(["collective", operation, *network, *group, "-o", str(plan)]) == 0
+    assert run(["convert", str(plan), str(made)]) == 0
+    assert run(["convert", str(made), str(back), *network]) == 0
+    assert run(["check", str(back)]) == 0
+    one, other = fl.collectives.read(plan), fl.collectives.read(back)
+    assert (other.members, other.steps) == (one.members, one.steps)
+    assert sorted(other.expanded().moves) == sorted(one.expanded().moves)
+    capsys.readouterr()
+    assert run(["check", str(made), *network, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["passed"], found["bound"]) == (True, one.bound)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("0,4\n", "is no table of ranks; it begins with rank,node"),
+        ("rank,node\n0,4\n1,5\n2,6\n", "3 nodes for the 4 ranks of "),
+        ("rank,node\n0,4\n1,5\n3,6\n", "line 4: rank 3 where 2 is next"),
+        ("rank,node\n0,4\n1,x\n", "line 3: a rank and its node are needed, e.g. 0,4"),
+        ("rank,node\n0,4\n1,16\n", "line 3: node 16 does not exist"),
+        ("rank,node\n0,4\n1,4\n2,5\n3,6\n", "3 nodes for the 4 ranks of "),
+    ],
+)
+def test_wrong_tables_of_ranks_are_told(table, message, tmp_path, capsys):
+    plan, made = tmp_path / "plan.json", tmp_path / "plan.xml"
+    assert run(["collective", "all-gather", "--torus", "4x4", "--nodes", "4-7", "-o", str(plan)]) == 0
+    assert run(["convert", str(plan), str(made)]) == 0
+    ranks_file(made).write_text(table, encoding="utf-8")
+    capsys.readouterr()
+    assert run(["check", str(made), "--torus", "4x4"]) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", [".xml", ".mscclpp.json"])

@@ -23,6 +23,7 @@ def plan_of_moves(
     *,
     steps: int,
     root: int | None = None,
+    nodes: tuple[int, ...] | None = None,
     checked: bool = True,
 ) -> CollectivePlan:
     """A plan of given moves, with the bound of its network.
@@ -33,7 +34,9 @@ def plan_of_moves(
         It does not do what `operation` says (if `checked`).
     """
     width = ground.width if max(ground.width) > 1 else None
-    known = collective(ground.topology, operation, chunks=chunks, twist=ground.twist, width=width, root=root)
+    known = collective(
+        ground.topology, operation, chunks=chunks, twist=ground.twist, width=width, root=root, nodes=nodes
+    )
     update = {
         "directions": [], "adds": [], "sends": [], "paths": [],
         "sums": sorted(sums), "moves": sorted(moves),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
@@ -34,8 +33,8 @@ class Replayed(Protocol):
         """The GPU whose input is in all outputs at the end."""
 
 
-def report(replay: Replayed, ground: Ground | None) -> dict[str, Any]:
-    """What a replay found, beside the bound of the network."""
+def report(replay: Replayed, ground: Ground | None, members: tuple[int, ...] | None = None) -> dict[str, Any]:
+    """What a replay found, beside the bound of the network; `members` are the nodes of its ranks."""
     algorithm = replay.buffers
     found: dict[str, Any] = {
         "passed": not replay.problems,
@@ -45,14 +44,14 @@ def report(replay: Replayed, ground: Ground | None) -> dict[str, Any]:
         "gpus": algorithm.gpus,
         "chunks": replay.chunks,
     }
-    bound = None if ground is None else _bound(replay, ground)
+    bound = None if ground is None else _bound(replay, ground, members or ground.working)
     if bound is not None:
         found["bound"] = bound
         found["optimal"] = found["passed"] and replay.steps == bound
     return found
 
 
-def _bound(replay: Replayed, ground: Ground) -> int | None:
+def _bound(replay: Replayed, ground: Ground, members: tuple[int, ...]) -> int | None:
     """The bound of what an algorithm does, on a network."""
     algorithm, total, root = replay.buffers, replay.inputs(0), None
     if total == 0:
@@ -64,8 +63,7 @@ def _bound(replay: Replayed, ground: Ground) -> int | None:
         root = replay.root()
         if root is None:
             return None
-        if algorithm.gpus < ground.nodes:
-            root = ground.working[root]
+        root = members[root]
     plan = collective(
         ground.topology,
         algorithm.collective,
@@ -73,46 +71,51 @@ def _bound(replay: Replayed, ground: Ground) -> int | None:
         root=root,
         twist=ground.twist,
         width=ground.width,
+        nodes=_group(ground, members),
     )
     return plan.bound
 
 
-def replayed_plan(replay: Replayed, ground: Ground) -> CollectivePlan:
-    """What was replayed, as a plan: ranks are all nodes, or in order those that work."""
+def _group(ground: Ground, members: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The nodes that take part, if they are not all that work."""
+    return None if set(members) == set(ground.working) else members
+
+
+def replayed_plan(replay: Replayed, ground: Ground, members: tuple[int, ...]) -> CollectivePlan:
+    """What was replayed, as a plan; `members` are the nodes of its ranks."""
     if replay.problems:
         raise SpecError(replay.problems[0])
     algorithm = replay.buffers
     name, chunks, total = algorithm.collective, replay.chunks, replay.inputs(0)
     if name in ("reduce-scatter", "all-reduce", "all-to-all") and total % algorithm.gpus:
         raise SpecError(f"{name} of {total} chunks is no plan; chunks are dealt to {algorithm.gpus} nodes")
-    nodes = ground.working if algorithm.gpus < ground.nodes else range(ground.nodes)
     root = replay.root() if name in ("broadcast", "reduce") else None
-    if root is not None:
-        root = nodes[root]
+    root = None if root is None else members[root]
+    group = _group(ground, members)
     if replay.hops and all(hop.given >= 0 for hop in replay.hops):
         # Steps that a plan was written with hold if they are possible.
         with suppress(SpecError):
             steps = max(hop.given for hop in replay.hops) + 1
             given = [replace(hop, step=hop.given) for hop in replay.hops]
-            rows = _rows(given, name, chunks, root, nodes)
-            return plan_of_moves(ground, name, chunks, *rows, steps=steps, root=root)
-    rows = _rows(replay.hops, name, chunks, root, nodes)
-    return plan_of_moves(ground, name, chunks, *rows, steps=replay.steps, root=root)
+            rows = _rows(given, name, chunks, root, members)
+            return plan_of_moves(ground, name, chunks, *rows, steps=steps, root=root, nodes=group)
+    rows = _rows(replay.hops, name, chunks, root, members)
+    return plan_of_moves(ground, name, chunks, *rows, steps=replay.steps, root=root, nodes=group)
 
 
 def _rows(
-    hops: list[Hop], name: str, chunks: int, root: int | None, nodes: Sequence[int]
+    hops: list[Hop], name: str, chunks: int, root: int | None, members: tuple[int, ...]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Copies and sums as the rows of plans; `nodes` are the nodes of ranks."""
+    """Copies and sums as the rows of plans; `members` are the nodes of ranks."""
     rows: dict[bool, list[list[int]]] = {False: [], True: []}
     for hop in hops:
         chunk, gpus = hop.content
-        source = nodes[gpus.bit_length() - 1]
+        source = members[gpus.bit_length() - 1]
         block = [source, chunk]
         if name == "reduce":
             block = [int(root or 0), chunk]
         elif name not in ("all-gather", "broadcast"):
             owner, part = divmod(chunk, chunks)
-            block = [*([source] if name == "all-to-all" else []), nodes[owner], part]
-        rows[hop.adds].append([hop.step, nodes[hop.start], nodes[hop.end], *block])
+            block = [*([source] if name == "all-to-all" else []), members[owner], part]
+        rows[hop.adds].append([hop.step, members[hop.start], members[hop.end], *block])
     return rows[False], rows[True]

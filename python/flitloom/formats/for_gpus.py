@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.loaders import Counts, in_words
+from flitloom.collectives.members import ranks_file
 from flitloom.errors import show_file
 from flitloom.formats.format import Writing
 from flitloom.outputs import write_csv, write_lines
@@ -38,7 +39,7 @@ def write_for_gpus(
     write_lines(file, told())
     notes = []
     if nodes < plan.ground.nodes:
-        ranks = file.with_name(f"{file.name.removesuffix(file.suffix)}.ranks.csv")
+        ranks = ranks_file(file)
         write_csv(("rank", "node"), enumerate(plan.members), ranks)
         notes.append(f"rank r is the r-th node that takes part, see {show_file(ranks)}")
     return notes + in_words(format_, counts)

@@ -7,6 +7,7 @@ from typing import Any
 
 from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.members import links_between, members_of
 from flitloom.collectives.mscclpp import Replay, mscclpp_text, read_mscclpp
 from flitloom.collectives.mscclpp.write import mscclpp_lines
 from flitloom.collectives.replayed import replayed_plan, report
@@ -23,18 +24,20 @@ def _sniff(start: bytes) -> bool:
     return b'"gpus"' in start and (b'"collective"' in start or b'"colletive"' in start)
 
 
-def _replay(file: str | Path, ground: Ground | None) -> Replay:
-    plan = read_mscclpp(file)
-    return Replay(plan, None if ground is None else ground.links_of_ranks(plan.buffers.gpus, file))
-
-
 def _read(file: str | Path, ground: Ground | None) -> CollectivePlan:
-    return placed(show_file(file), lambda: replayed_plan(_replay(file, needed(ground)), needed(ground)))
+    plan, there = read_mscclpp(file), needed(ground)
+    members = members_of(there, plan.buffers.gpus, file)
+    links = links_between(there, members)
+    return placed(show_file(file), lambda: replayed_plan(Replay(plan, links), there, members))
 
 
 def _check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     with uncollected():
-        return report(_replay(file, ground), ground)
+        plan = read_mscclpp(file)
+        if ground is None:
+            return report(Replay(plan, None), None)
+        members = members_of(ground, plan.buffers.gpus, file)
+        return report(Replay(plan, links_between(ground, members)), ground, members)
 
 
 def _write(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:

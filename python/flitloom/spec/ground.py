@@ -9,9 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError
 from flitloom.spec.graph import Graph
 from flitloom.spec.product import AnyNetwork
 from flitloom.spec.topology import Topology, has_twist
@@ -145,24 +144,6 @@ class Ground:
         for _, end, count in self.steps_from((0,) * len(self.sizes)):
             found[end] += count
         return found
-
-    def links_of_ranks(self, count: int, file: str | Path) -> Counter[tuple[int, int]]:
-        """All working links between the ranks of a file: all nodes, or in order those that work.
-
-        Raises
-        ------
-        SpecError
-            The file has another number of ranks.
-        """
-        if count == self.nodes:
-            return self.links
-        if count != len(self.working):
-            working = "" if len(self.working) == self.nodes else f", of which {len(self.working)} work"
-            advice = "name the failed ones, e.g. --fail node:5" if count < len(self.working) else ""
-            problem = f"{count} gpus, the network has {self.nodes} nodes{working}"
-            raise SpecError.at(show_file(file), problem, advice)
-        ranks = {node: rank for rank, node in enumerate(self.working)}
-        return Counter({(ranks[a], ranks[b]): number for (a, b), number in self.links.items()})
 
     @cached_property
     def links(self) -> Counter[tuple[int, int]]:

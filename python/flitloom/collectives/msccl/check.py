@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.members import links_between, members_of
 from flitloom.collectives.msccl.read import read_msccl
 from flitloom.collectives.msccl.replay import Replay
 from flitloom.collectives.replayed import replayed_plan, report
@@ -26,11 +27,13 @@ def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     Raises
     ------
     SpecError
-        The file cannot be read, or is for another number of nodes.
+        The file cannot be read, or its ranks are not known to be nodes of the network.
     """
     algorithm = read_msccl(file)
-    gpus = algorithm.buffers.gpus
-    return report(Replay(algorithm, None if ground is None else ground.links_of_ranks(gpus, file)), ground)
+    if ground is None:
+        return report(Replay(algorithm, None), None)
+    members = members_of(ground, algorithm.buffers.gpus, file)
+    return report(Replay(algorithm, links_between(ground, members)), ground, members)
 
 
 def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
@@ -54,5 +57,6 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     True
     """
     algorithm = read_msccl(file)
-    links = ground.links_of_ranks(algorithm.buffers.gpus, file)
-    return placed(show_file(file), lambda: replayed_plan(Replay(algorithm, links), ground))
+    members = members_of(ground, algorithm.buffers.gpus, file)
+    links = links_between(ground, members)
+    return placed(show_file(file), lambda: replayed_plan(Replay(algorithm, links), ground, members))
