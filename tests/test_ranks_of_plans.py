@@ -7,10 +7,12 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import flitloom as fl
+from flitloom import formats
 from flitloom.collectives.members import ranks_file
 from flitloom.collectives.msccl import msccl_text
 from flitloom.collectives.mscclpp import mscclpp_text
 from flitloom.commands import run
+from flitloom.spec.ground import Ground
 
 
 def neighbours(one, other, size=4):
@@ -128,3 +130,21 @@ def test_nodes_that_only_forward_have_no_rank():
     for write in (msccl_text, mscclpp_text):
         with pytest.raises(fl.SpecError, match="forwarded over node 1, which takes no part"):
             write(plan)
+
+
+@pytest.mark.parametrize("ending", [".xml", ".mscclpp.json"])
+def test_how_far_reading_and_writing_are_is_told(ending, tmp_path):
+    plan, made, back = tmp_path / "plan.json", tmp_path / f"plan{ending}", tmp_path / "back.json"
+    fl.collectives.plan(fl.Torus(4, 4), "all-to-all").save(plan)
+    written, read, checked = [], [], []
+    how = formats.Writing(told=lambda *done: written.append(done))
+    formats.convert(plan, made, None, how)
+    assert written[-1] == (16, 16)
+    how = formats.Writing(told_of_reading=lambda *done: read.append(done))
+    ground = Ground(fl.Torus(4, 4))
+    formats.convert(made, back, ground, how)
+    formats.check(made, ground, lambda *done: checked.append(done))
+    for told in (read, checked):
+        assert len({total for _, total in told}) == 1
+        assert told == sorted(told)
+        assert 0 == told[0][0] < told[-1][0] <= told[-1][1]

@@ -10,7 +10,7 @@ from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
 from flitloom.formats import known
-from flitloom.formats.format import Format, Writing
+from flitloom.formats.format import Format, Told, Writing, untold
 from flitloom.outputs import check_output
 from flitloom.reading import opened, placed
 from flitloom.spec.ground import Ground
@@ -91,7 +91,7 @@ def target_format(file: str | Path) -> Format:
     return max(fitting, key=lambda one: len(one.target))
 
 
-def check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
+def check(file: str | Path, ground: Ground | None, told: Told = untold) -> dict[str, Any]:
     """Check a plan of a collective operation in any format: whether it does what it claims.
 
     Parameters
@@ -100,6 +100,8 @@ def check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
         The plan.
     ground : Ground, optional
         The network, which third-party formats do not name; MSCCL and MSCCL++ are replayed without, too.
+    told : function
+        Told now and then how much of how much is done.
 
     Returns
     -------
@@ -120,10 +122,10 @@ def check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     if form.check_plan is None:
         problem = "a message graph promises nothing to check"
         raise SpecError.at(show_file(file), problem, "flitloom simulate runs it")
-    return form.check_plan(file, ground)
+    return form.check_plan(file, ground, *([told] if form.tells else []))
 
 
-def read_plan(file: str | Path, ground: Ground | None = None) -> CollectivePlan:
+def read_plan(file: str | Path, ground: Ground | None = None, told: Told = untold) -> CollectivePlan:
     """Read a plan of a collective operation in any format.
 
     Parameters
@@ -132,6 +134,8 @@ def read_plan(file: str | Path, ground: Ground | None = None) -> CollectivePlan:
         The plan.
     ground : Ground, optional
         The network, which third-party formats do not name.
+    told : function
+        Told now and then how much of how much is done.
 
     Raises
     ------
@@ -139,7 +143,9 @@ def read_plan(file: str | Path, ground: Ground | None = None) -> CollectivePlan:
         The file cannot be read, or does not do what it claims.
     """
     form = format_of(file)
-    return read_collective(file) if form is None or form.read_plan is None else form.read_plan(file, ground)
+    if form is None or form.read_plan is None:
+        return read_collective(file)
+    return form.read_plan(file, ground, *([told] if form.tells else []))
 
 
 def read_messages(file: str | Path) -> str | Ranks:
@@ -198,7 +204,7 @@ def convert(source: Path, target: Path, ground: Ground | None, how: Writing | No
         endings = [one.target for one in known.FORMATS if one.write_messages is not None]
         listed = f"{', '.join(endings[:-1])} or {endings[-1]}"
         raise SpecError(f"TARGET: {target.name}: a message graph becomes {listed}")
-    plan = read_plan(source, ground)
+    plan = read_plan(source, ground, how.told_of_reading)
     if form.write_plan is None:
         raise SpecError(f"TARGET: {target.name}: holds message graphs, no plans")
     notes = form.write_plan(plan, target, how)

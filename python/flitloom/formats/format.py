@@ -15,8 +15,11 @@ from flitloom.spec import Torus
 from flitloom.spec.ground import Ground
 from flitloom.traces.operations import Ranks
 
+#: Told now and then how much of how much is done.
+Told = Callable[[int, int], None]
 
-def _untold(done: int, total: int) -> None:
+
+def untold(done: int, total: int) -> None:
     """Nobody wants to know how far it is."""
 
 
@@ -34,12 +37,15 @@ class Writing:
         The program that is to load the file; what is above its limits is refused.
     told : function
         Told now and then how much of how much is written.
+    told_of_reading : function
+        The same while the source is read, where that takes long.
     """
 
     chunk_bytes: int = 1024
     as_collective: bool = False
     loader: str | None = None
-    told: Callable[[int, int], None] = field(default=_untold)
+    told: Told = field(default=untold)
+    told_of_reading: Told = field(default=untold)
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,9 @@ class Format:
         Writes the operations of every rank.
     keeps_links : bool
         Whether the format holds the latency of links and how many are parallel.
+    tells : bool
+        Whether `read_plan` and `check_plan` take long, and so a third argument: what is told now and then how
+        much of how much is done.
     """
 
     name: str
@@ -86,12 +95,13 @@ class Format:
     seed: Callable[[], bytes]
     sniff: Callable[[bytes], bool] | None = None
     target: str = ""
-    read_plan: Callable[[str | Path, Ground | None], CollectivePlan] | None = None
-    check_plan: Callable[[str | Path, Ground | None], dict[str, Any]] | None = None
+    read_plan: Callable[..., CollectivePlan] | None = None
+    check_plan: Callable[..., dict[str, Any]] | None = None
     write_plan: Callable[[CollectivePlan, Path, Writing], list[str]] | None = None
     read_messages: Callable[[str | Path], str | Ranks] | None = None
     write_messages: Callable[[Ranks, Path], None] | None = None
     keeps_links: bool = False
+    tells: bool = False
 
 
 def needed(ground: Ground | None) -> Ground:

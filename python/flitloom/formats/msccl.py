@@ -10,18 +10,18 @@ from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.msccl import check_msccl, msccl_plan, msccl_text
 from flitloom.collectives.msccl.write import msccl_lines
 from flitloom.formats.for_gpus import write_for_gpus
-from flitloom.formats.format import Format, Writing, needed, sample
+from flitloom.formats.format import Format, Told, Writing, needed, sample, untold
 from flitloom.garbage import uncollected
 from flitloom.spec.ground import Ground
 
 
-def _read(file: str | Path, ground: Ground | None) -> CollectivePlan:
-    return msccl_plan(file, needed(ground))
+def _read(file: str | Path, ground: Ground | None, told: Told = untold) -> CollectivePlan:
+    return msccl_plan(file, needed(ground), told)
 
 
-def _check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
+def _check(file: str | Path, ground: Ground | None, told: Told = untold) -> dict[str, Any]:
     with uncollected():
-        return check_msccl(file, ground)
+        return check_msccl(file, ground, told)
 
 
 def _write(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:
@@ -41,4 +41,5 @@ FORMAT = Format(
     read_plan=_read,
     check_plan=_check,
     write_plan=_write,
+    tells=True,
 )

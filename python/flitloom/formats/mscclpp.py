@@ -13,7 +13,7 @@ from flitloom.collectives.mscclpp.write import mscclpp_lines
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import show_file
 from flitloom.formats.for_gpus import write_for_gpus
-from flitloom.formats.format import Format, Writing, needed, sample
+from flitloom.formats.format import Format, Told, Writing, needed, sample, untold
 from flitloom.garbage import uncollected
 from flitloom.reading import placed
 from flitloom.spec.ground import Ground
@@ -24,20 +24,20 @@ def _sniff(start: bytes) -> bool:
     return b'"gpus"' in start and (b'"collective"' in start or b'"colletive"' in start)
 
 
-def _read(file: str | Path, ground: Ground | None) -> CollectivePlan:
+def _read(file: str | Path, ground: Ground | None, told: Told = untold) -> CollectivePlan:
     plan, there = read_mscclpp(file), needed(ground)
     members = members_of(there, plan.buffers.gpus, file)
     links = links_between(there, members)
-    return placed(show_file(file), lambda: replayed_plan(Replay(plan, links), there, members))
+    return placed(show_file(file), lambda: replayed_plan(Replay(plan, links, told), there, members))
 
 
-def _check(file: str | Path, ground: Ground | None) -> dict[str, Any]:
+def _check(file: str | Path, ground: Ground | None, told: Told = untold) -> dict[str, Any]:
     with uncollected():
         plan = read_mscclpp(file)
         if ground is None:
-            return report(Replay(plan, None), None)
+            return report(Replay(plan, None, told), None)
         members = members_of(ground, plan.buffers.gpus, file)
-        return report(Replay(plan, links_between(ground, members)), ground, members)
+        return report(Replay(plan, links_between(ground, members), told), ground, members)
 
 
 def _write(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:
@@ -56,4 +56,5 @@ FORMAT = Format(
     read_plan=_read,
     check_plan=_check,
     write_plan=_write,
+    tells=True,
 )

@@ -11,11 +11,11 @@ from flitloom.collectives.msccl.read import read_msccl
 from flitloom.collectives.msccl.replay import Replay
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import show_file
-from flitloom.reading import placed
+from flitloom.reading import Progress, placed
 from flitloom.spec.ground import Ground
 
 
-def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
+def check_msccl(file: str | Path, ground: Ground | None, told: Progress | None = None) -> dict[str, Any]:
     """Replay an MSCCL file: whether it does what its name claims, over links that exist, without a deadlock.
 
     Returns
@@ -31,12 +31,12 @@ def check_msccl(file: str | Path, ground: Ground | None) -> dict[str, Any]:
     """
     algorithm = read_msccl(file)
     if ground is None:
-        return report(Replay(algorithm, None), None)
+        return report(Replay(algorithm, None, told=told), None)
     members = members_of(ground, algorithm.buffers.gpus, file)
-    return report(Replay(algorithm, links_between(ground, members)), ground, members)
+    return report(Replay(algorithm, links_between(ground, members), told=told), ground, members)
 
 
-def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
+def msccl_plan(file: str | Path, ground: Ground, told: Progress | None = None) -> CollectivePlan:
     """Read an MSCCL file as a plan: its chunks over links, in the steps of a replay as soon as possible.
 
     Raises
@@ -59,4 +59,6 @@ def msccl_plan(file: str | Path, ground: Ground) -> CollectivePlan:
     algorithm = read_msccl(file)
     members = members_of(ground, algorithm.buffers.gpus, file)
     links = links_between(ground, members)
-    return placed(show_file(file), lambda: replayed_plan(Replay(algorithm, links), ground, members))
+    return placed(
+        show_file(file), lambda: replayed_plan(Replay(algorithm, links, told=told), ground, members)
+    )

@@ -15,6 +15,7 @@ from flitloom.collectives.contents import MOST_PROBLEMS, At, Content, Contents, 
 from flitloom.collectives.msccl.read import TYPES, Algorithm, Block
 from flitloom.collectives.order import Order
 from flitloom.collectives.races import Access, Accesses
+from flitloom.reading import Progress
 
 #: Messages a connection holds that the receiver has not taken yet.
 SLOTS = 8
@@ -67,9 +68,14 @@ class Replay(Contents):
     """
 
     def __init__(
-        self, algorithm: Algorithm, links: Counter[tuple[int, int]] | None, slots: int = SLOTS
+        self,
+        algorithm: Algorithm,
+        links: Counter[tuple[int, int]] | None,
+        slots: int = SLOTS,
+        told: Progress | None = None,
     ) -> None:
         super().__init__(algorithm.buffers)
+        self._told = told
         self.algorithm = algorithm
         self.links = links
         self.slots = slots
@@ -132,7 +138,10 @@ class Replay(Contents):
         """
         self._again = [number for number, one in enumerate(self._threads) if one.block.steps]
         left, now = len(self._again), 0
+        total = sum(len(one.block.steps) for one in self._threads)
         while left and len(self.problems) < MOST_PROBLEMS:
+            if self._told is not None:
+                self._told(sum(one.block.done for one in self._threads), total)
             while self._again:
                 self._ready, self._again = sorted(self._again), []
                 while self._ready:

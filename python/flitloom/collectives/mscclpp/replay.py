@@ -24,6 +24,7 @@ from flitloom.collectives.mscclpp.read import (
     Plan,
 )
 from flitloom.collectives.races import Accesses
+from flitloom.reading import Progress
 
 #: A chunk on its way: when it is there, where to, what, who wrote it, its hop, and the event of its packet.
 _Letter = tuple[int, Place, Content, object, Hop, int]
@@ -46,9 +47,11 @@ class Replay(Contents):
         Link steps until the last chunk has arrived.
     """
 
-    def __init__(self, plan: Plan, links: Counter[tuple[int, int]] | None) -> None:
+    def __init__(
+        self, plan: Plan, links: Counter[tuple[int, int]] | None, told: Progress | None = None
+    ) -> None:
         super().__init__(plan.buffers)
-        self.plan, self.links = plan, links
+        self.plan, self.links, self._told = plan, links, told
         self.hops: list[Hop] = []
         self.steps = 0
         #: By (writer, reader): what was written and not signalled yet; packets are in `packets`, by time.
@@ -98,8 +101,10 @@ class Replay(Contents):
         """
         blocks = self.plan.blocks
         self._again = [number for number, block in enumerate(blocks) if block.operations]
-        now = 0
+        now, total = 0, sum(len(block.operations) for block in blocks)
         while len(self.problems) < MOST_PROBLEMS:
+            if self._told is not None:
+                self._told(sum(block.done for block in blocks), total)
             while self._again:
                 self._ready, self._again = sorted(self._again), []
                 while self._ready:

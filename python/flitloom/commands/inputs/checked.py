@@ -11,6 +11,7 @@ from flitloom.commands import screen
 from flitloom.commands.actions.grids import ground_of_options
 from flitloom.commands.check import Asked, Judged
 from flitloom.commands.inputs.input import Refusal, Use, names_of
+from flitloom.errors import show_file
 from flitloom.formats import check
 
 #: Options of checks but those of a fabric.
@@ -51,7 +52,9 @@ def check_operation(asked: Asked) -> None:
     judged = asked.judged
     assert asked.file is not None
     ground = ground_of_options(judged.torus, judged.mesh, judged.fail, judged.twist)
-    print_report(check(asked.file, ground), judged.as_json)
+    with screen.progress(f"check of {show_file(asked.file)}", "steps") as told:
+        report = check(asked.file, ground, told)
+    print_report(report, judged.as_json)
 
 
 #: The check of plans of collective operations.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flitloom import formats
 from flitloom.collectives.loaders import named_loader
 from flitloom.commands.actions.grids import ground_of_options
 from flitloom.commands.convert import Asked
-from flitloom.commands.screen import progress, say
+from flitloom.commands.screen import say, several_progresses
 from flitloom.errors import SpecError, show_file
 from flitloom.outputs import check_output
 
@@ -23,8 +25,11 @@ def convert(asked: Asked) -> None:
     if asked.loader is not None:
         named_loader(asked.loader, form.name)
     ground = ground_of_options(asked.torus, asked.mesh, asked.fail, asked.twist)
-    with progress(show_file(target)) as step:
-        how = formats.Writing(asked.chunk_bytes, asked.as_collective, asked.loader, step)
+    read, written = f"read {show_file(asked.source)}", f"write {show_file(target)}"
+    with several_progresses({read: "steps", written: "ranks"}) as show:
+        how = formats.Writing(
+            asked.chunk_bytes, asked.as_collective, asked.loader, partial(show, written), partial(show, read)
+        )
         notes = formats.convert(asked.source, target, ground, how)
     for note in notes:
         say(f"note: {show_file(target)}: {note}")
