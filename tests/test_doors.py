@@ -136,7 +136,7 @@ def test_third_party_plans_with_a_failed_node_come_back(ending, operation, capsy
     made(f"collective {operation} --torus 4x4 --fail node:5 -o plan.json", f"convert plan.json their{ending}")
     at = "--torus 4x4 --fail node:5"
     made(f"convert their{ending} back.json {at}")
-    plan, back = fl.read_collective("plan.json").expanded(), fl.read_collective("back.json").expanded()
+    plan, back = fl.collectives.read("plan.json").expanded(), fl.collectives.read("back.json").expanded()
     assert (sorted(plan.moves), sorted(plan.sums)) == (sorted(back.moves), sorted(back.sums))
     ours = answer("simulate plan.json --flits 32", capsys)
     assert answer(f"simulate their{ending} {at} --flits 32", capsys) == ours

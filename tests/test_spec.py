@@ -233,15 +233,17 @@ def test_errors_say_where_what_and_what_would_be_right_in_parts(make, field, pro
             ("topology.sizes", "1049600 routers", "at most 1048576 (2^20) are supported"),
         ),
         (
-            lambda: fl.collective(fl.Torus(8, 8, 8), "all-to-all", chunks=60_000),
+            lambda: fl.collectives.plan(fl.Torus(8, 8, 8), "all-to-all", chunks=60_000),
             ("chunks", "60000 make 184320000 moves", "at least one chunk and at most 33554432"),
         ),
         (
-            lambda: fl.schedule(fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather", payload=1_000_000)),
+            lambda: fl.plans.search(
+                fl.Network(fl.Torus(4, 4)), fl.Operation("all-gather", payload=1_000_000)
+            ),
             ("operation.payload", "a message would have 4000000 flits of payload", "at least 1 and"),
         ),
         (
-            lambda: fl.schedule(fl.Network(fl.Torus(64, 64)), fl.Operation("all-to-all")),
+            lambda: fl.plans.search(fl.Network(fl.Torus(64, 64)), fl.Operation("all-to-all")),
             ("operation", "16773120 messages", "at most 1048576 can be scheduled"),
         ),
     ],
