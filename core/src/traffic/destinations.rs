@@ -323,7 +323,7 @@ mod tests {
                 for to in 0..16 {
                     let drawn = works[to as usize] && to != source;
                     let even = if drawn { (1.0 - share) / 12.0 } else { 0.0 };
-                    let expected = 20_000.0 * (even + if to == 9 { share } else { 0.0 });
+                    let expected: f64 = 20_000.0 * (even + if to == 9 { share } else { 0.0 });
                     let near = 5.0 * expected.sqrt();
                     assert!((f64::from(counts[to as usize]) - expected).abs() <= near, "{source} {to}");
                 }
