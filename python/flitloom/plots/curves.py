@@ -126,7 +126,6 @@ def _draw(
     by: Sequence[str],
     title: str,
     ax: Axes,
-    rates: bool,
 ) -> Axes:
     for number, names in enumerate(dict.fromkeys((*curves, *beyond))):
         points = curves.get(names, {})
