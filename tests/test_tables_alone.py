@@ -179,3 +179,21 @@ def test_what_no_load_can_leave_out_is_told(capsys):
     lonely = fl.Network(fl.Torus(4, failed_nodes=[1, 2, 3]))
     with pytest.raises(fl.SpecError, match="random traffic needs two nodes that work"):
         fl.simulate(lonely, fl.Load("rand", rate=0.1, cycles=9))
+
+
+def test_python_takes_tables_where_it_takes_networks():
+    before = fl.tables.make(fl.Torus(4, 4))
+    after = fl.tables.repair(before, failed_nodes=[5])
+    quick = {"within": 0.1, "measure": 500, "workers": 1}
+    found = fl.load.saturation({"before": before, "after": after}, "rand", **quick)
+    assert list(found.case.values) == ["before", "after"]
+    assert found.saturation[0] > found.saturation[1]
+    assert list(found.bound_of.values) == ["the most wanted node"] * 2
+    curve = fl.load.curve(after, "shfl", [0.1, 0.2], measure=1000, refine=0, workers=2)
+    assert abs(curve.accepted.values - [0.1, 0.2]).max() < 0.03
+    assert "balanced tables, bubble" in curve.attrs["router"]
+    step = fl.load.step(after, "rand", 0.3, cycles=4000, window=50)
+    assert abs(step.attrs["final"] - 0.3) < 0.05
+    assert int(step.sends.sum()) == 15
+    assert fl.load.ramp(after, "rand", cycles=8000).attrs["bound_of"] == "the most wanted node"
+    assert int(fl.load.burst(after, "shfl", 3).packets_delivered) == 3 * 14

@@ -296,16 +296,24 @@ def powers(low: float, high: float) -> list[float]:
 
 
 def show_size(size: float) -> str:
-    """A size in binary units, or in decimal ones where those are round.
+    """A size in binary units where it is a power of two, else in decimal or binary ones that are round.
 
-    >>> show_size(65536), show_size(2e6), show_size(1500)
-    ('64KiB', '2MB', '1500B')
+    >>> show_size(65536), show_size(2e6), show_size(128e3), show_size(3 * 2**16), show_size(1500)
+    ('64KiB', '2MB', '128kB', '192KiB', '1500B')
     """
-    for base, units in ((1024, ("TiB", "GiB", "MiB", "KiB")), (1000, ("TB", "GB", "MB", "kB"))):
-        for power, unit in zip((4, 3, 2, 1), units, strict=True):
-            if size >= base**power and size % base**power == 0:
-                return f"{size / base**power:.0f}{unit}"
-    return f"{size:.0f}B"
+    binary = _round(size, 1024, ("TiB", "GiB", "MiB", "KiB"))
+    count = int(size)
+    if binary is None or count & (count - 1):
+        binary = _round(size, 1000, ("TB", "GB", "MB", "kB")) or binary
+    return binary or f"{size:.0f}B"
+
+
+def _round(size: float, base: int, units: tuple[str, ...]) -> str | None:
+    """A size in the largest unit of which it is a whole number."""
+    for power, unit in zip((4, 3, 2, 1), units, strict=True):
+        if size >= base**power and size % base**power == 0:
+            return f"{size / base**power:.0f}{unit}"
+    return None
 
 
 def compare(topology: AnyNetwork, twist: bool = False) -> list[dict[str, object]]:

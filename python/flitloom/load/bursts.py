@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flitloom import ranks
-from flitloom.load.cases import Case, tables_of
+from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import run_all
 from flitloom.simulation import begin_experiment
 from flitloom.spec.experiment import build_experiment
 from flitloom.workload import left_working
+
+if TYPE_CHECKING:
+    from flitloom.routing import Tables
 
 
 def run_bursts(
@@ -64,14 +67,14 @@ def run_bursts(
 
 def _burst(
     fields: dict[str, Any],
-    tables: Path | None,
+    tables: Path | Tables | None,
     threads: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """One burst, in a worker process or here."""
     on_ranks = ranks.started() > 1
     experiment = left_working(build_experiment(fields))
-    routes = None if tables is None else tables_of(tables)
+    routes = routes_of(tables)
     simulation = begin_experiment(experiment, links=False, tables=routes, threads=threads, on_ranks=on_ranks)
     simulation.run(progress=progress)
     result = simulation.result()

@@ -78,14 +78,14 @@ class Case:
         Fields of an experiment, as in a TOML file, without a rate.
     folder : path
         Folder of files that the fields name.
-    tables : path, optional
-        File with the routes of all packets.
+    tables : path or Tables, optional
+        The routes of all packets, or a file with them.
     """
 
     labels: Mapping[str, str]
     fields: Mapping[str, Any]
     folder: Path = Path()
-    tables: Path | None = None
+    tables: Path | Tables | None = None
 
     def routes(self) -> Tables | None:
         """The tables of the case, if it has any; read once per process.
@@ -95,7 +95,7 @@ class Case:
         SpecError
             Their file is damaged.
         """
-        return None if self.tables is None else tables_of(self.tables)
+        return routes_of(self.tables)
 
     def experiment(self, **traffic: Any) -> Experiment:
         """The experiment with these fields of its traffic.
@@ -115,6 +115,11 @@ class Case:
     def name(self) -> str:
         """Its labels as text."""
         return ", ".join(told(*label) for label in self.labels.items())
+
+
+def routes_of(tables: Path | Tables | None) -> Tables | None:
+    """Tables, from their file if they are in one."""
+    return tables_of(tables) if isinstance(tables, Path) else tables
 
 
 @lru_cache(maxsize=16)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.load.cases import Case, tables_of
+from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import run_all
 from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
+
+if TYPE_CHECKING:
+    from flitloom.routing import Tables
 
 
 def run_curve(
@@ -133,10 +136,13 @@ def _rate(experiment: Experiment) -> float:
 
 
 def _point(
-    fields: dict[str, Any], settings: dict[str, Any], tables: Path | None, progress: Progress | None = None
+    fields: dict[str, Any],
+    settings: dict[str, Any],
+    tables: Path | Tables | None,
+    progress: Progress | None = None,
 ) -> Steady:
     """One point, in a worker process or here."""
-    routes = None if tables is None else tables_of(tables)
+    routes = routes_of(tables)
     return run_steady(build_experiment(fields), **settings, tables=routes, progress=progress)
 
 

@@ -21,7 +21,7 @@ from flitloom.analysis.slope import FITTED
 from flitloom.errors import SpecError
 from flitloom.jobs import begun_or_resumed
 from flitloom.load.bounds import ideal_loads, router_text
-from flitloom.load.cases import Case, tables_of
+from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import run_all
 from flitloom.simulation import begin_experiment
 from flitloom.spec import Load
@@ -351,9 +351,9 @@ def _respond(
     kind: str,
     fields: dict[str, Any],
     settings: dict[str, Any],
-    tables: Path | None,
+    tables: Path | Tables | None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Response:
     """One response, in a worker process or here."""
-    routes = None if tables is None else tables_of(tables)
+    routes = routes_of(tables)
     return RUNS[kind](build_experiment(fields), **settings, tables=routes, progress=progress)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.load.bounds import ideal_loads, router_text
-from flitloom.load.cases import Case, tables_of, told
+from flitloom.load.cases import Case, routes_of, told
 from flitloom.load.running import run_all
 from flitloom.load.steady import Progress, run_steady
 from flitloom.load.unsteady import never_steady
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
+
+if TYPE_CHECKING:
+    from flitloom.routing import Tables
 
 #: A search ends below this load, in flits per node and cycle.
 LEAST = 1e-4
@@ -90,13 +93,13 @@ def _search(
     fields: dict[str, Any],
     within: float,
     settings: dict[str, Any],
-    tables: Path | None,
+    tables: Path | Tables | None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """One bisection, in a worker process or here."""
     experiment = build_experiment(fields)
     measured: list[dict[str, Any]] = []
-    routes = None if tables is None else tables_of(tables)
+    routes = routes_of(tables)
 
     def steady(rate: float) -> dict[str, Any]:
         row = run_steady(_at(experiment, rate), **settings, tables=routes).row

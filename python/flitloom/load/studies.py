@@ -15,13 +15,15 @@ from flitloom.load.curves import curve_rows, run_curve, verdict
 from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, run_step
 from flitloom.load.search import run_saturation
 from flitloom.network import Network, require_network
+from flitloom.routing.given import network_fields, router_fields
+from flitloom.routing.tables import Tables
 from flitloom.spec import Load
 from flitloom.spec.units import unit_of
 
 #: What rows of curves say of the network, not of one load.
 _OF_ALL = ("router", "bound", "bound_of", "receive_bound")
 
-Networks = Network | Mapping[str, Network]
+Networks = Network | Tables | Mapping[str, Network | Tables]
 
 
 def curve(
@@ -40,8 +42,9 @@ def curve(
 
     Parameters
     ----------
-    networks : Network or mapping of str to Network
-        The network, or several by the names they have in the result.
+    networks : Network or Tables, or mapping of str to these
+        The network, or several by the names they have in the result. Tables stand for the network they are
+        for, with routers in which they are free of deadlock.
     traffic : str or Load
         The pattern, e.g. ``"rand"``, or a load whose rate and cycles do not count.
     rates : sequence of float
@@ -179,7 +182,7 @@ def burst(
 
 
 def ramp(
-    network: Network,
+    network: Network | Tables,
     traffic: str | Load,
     first: float = 0.0,
     last: float | None = None,
@@ -194,8 +197,8 @@ def ramp(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network or Tables
+        The network, or tables for it.
     traffic, length, throttle, seed
         As in `curve`.
     first, last : float
@@ -220,13 +223,17 @@ def ramp(
     """
     [case] = _cases(network, traffic, length, throttle, seed)
     if last is None:
-        last = ramp_end(case.experiment(kind="load", rate=0.1, cycles=1))
+        last = ramp_end(case.experiment(kind="load", rate=0.1, cycles=1), case.routes())
     profile, total = ramp_profile(first, last, cycles)
-    return _series(run_ramp(case.experiment(kind="load", profile=profile, cycles=total), window=window))
+    return _series(
+        run_ramp(
+            case.experiment(kind="load", profile=profile, cycles=total), window=window, tables=case.routes()
+        )
+    )
 
 
 def step(
-    network: Network,
+    network: Network | Tables,
     traffic: str | Load,
     rate: float,
     *,
@@ -240,8 +247,8 @@ def step(
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network or Tables
+        The network, or tables for it.
     traffic, length, throttle, seed
         As in `curve`.
     rate : float
@@ -264,7 +271,9 @@ def step(
     True
     """
     [case] = _cases(network, traffic, length, throttle, seed)
-    return _series(run_step(case.experiment(kind="load", rate=rate, cycles=cycles), window=window))
+    return _series(
+        run_step(case.experiment(kind="load", rate=rate, cycles=cycles), window=window, tables=case.routes())
+    )
 
 
 def _cases(
@@ -280,21 +289,19 @@ def _cases(
     named = networks if isinstance(networks, Mapping) else {"": networks}
     if not named:
         raise SpecError.at("networks", "names no network", "give fl.Network(...) or several by name")
-    for network in named.values():
-        require_network(network)
-    return [
-        Case(
-            {"case": name},
-            {
-                "topology": network.topology.model_dump(exclude_none=True),
-                "router": network.router.model_dump(exclude_none=True),
-                "traffic": sent,
-                "throttle": throttle,
-                "seed": seed,
-            },
-        )
-        for name, network in named.items()
-    ]
+    cases = []
+    for name, network in named.items():
+        if isinstance(network, Tables):
+            router = router_fields(network, sent.get("length", Load.model_fields["length"].default))
+            topology = network_fields(network)
+        else:
+            require_network(network)
+            router = network.router.model_dump(exclude_none=True)
+            topology = network.topology.model_dump(exclude_none=True)
+        parts = {"topology": topology, "router": router, "traffic": sent}
+        fields: dict[str, Any] = {**parts, "throttle": throttle, "seed": seed}
+        cases.append(Case({"case": name}, fields, tables=network if isinstance(network, Tables) else None))
+    return cases
 
 
 def _go_on(interrupted: bool) -> None:
