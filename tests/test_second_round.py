@@ -56,7 +56,7 @@ def test_a_curve_that_was_stopped_has_no_verdict(
     options = ["--torus", "4x4", "--pattern", "rand", "--rates", "0.1:0.3:0.1", "--measure", "500"]
     assert run(["load", "curve", *options]) == 130
     out = capsys.readouterr().out
-    assert out.splitlines()[-1] == "4x4: 1 of 3 loads are measured: no verdict"
+    assert out.splitlines()[-1] == "4x4 torus: 1 of 3 loads are measured: no verdict"
     assert "saturates" not in out
     assert "does not saturate" not in out
 

@@ -184,7 +184,7 @@ def test_what_no_load_can_leave_out_is_told(capsys):
 def test_python_takes_tables_where_it_takes_networks():
     before = fl.tables.make(fl.Torus(4, 4))
     after = fl.tables.repair(before, failed_nodes=[5])
-    quick = {"within": 0.1, "measure": 500, "workers": 1}
+    quick = {"within": 0.03, "measure": 1000, "workers": 1}
     found = fl.load.saturation({"before": before, "after": after}, "rand", **quick)
     assert list(found.case.values) == ["before", "after"]
     assert found.saturation[0] > found.saturation[1]

@@ -64,7 +64,7 @@ def make(network: Any, **how: Any) -> Any:
         what it makes of a twisted torus.
     method : str
         Source routes: ``balanced``, ``sssp``, ``bfs``, ``genetic``, ``dor`` or ``coherent``. By destination:
-        ``ftree``, ``dor`` or ``balanced``; the first that suits the fabric by default.
+        ``ftree``, ``dor``, ``dragonfly`` or ``balanced``; the first that suits the fabric by default.
     traffic : array of int, optional
         Weight of every pair, by source and destination; without it every pair counts once.
     seed, effort : int
