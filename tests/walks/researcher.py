@@ -32,14 +32,14 @@ assert "<table" in result._repr_html_()
 
 # %% Ever better ways to send the same: each is simulated, none is below its bound.
 stacking = fl.stack(net, sliced)
-plan = fl.schedule(net, sliced)
+plan = fl.plans.search(net, sliced)
 assert result.duration == stacking.whole > stacking.duration > plan.duration >= plan.bound
 assert fl.simulate(net, plan).duration == plan.duration
-assert fl.check_plan(plan)["passed"]
+assert fl.plans.check(plan)["passed"]
 plan.save("plan.json")
-assert fl.read_plan("plan.json") == plan
+assert fl.plans.read("plan.json") == plan
 assert len(str(plan)) < 200, "a plan is printed in a line, not packet by packet"
-late = fl.study_jitter(net, plan, jitter=2, trials=3)
+late = fl.plans.study_jitter(net, plan, jitter=2, trials=3)
 assert min(late.plan) >= plan.duration
 
 # %% Under load: two networks as one labelled array, beside the bound of their routing.
@@ -54,18 +54,18 @@ curve.to_netcdf("curve.nc", engine="h5netcdf")
 
 # %% Around failures: tables whose check shares nothing with the search, and a run on them.
 damaged = fl.Torus(8, 8, failed_nodes=[9])
-tables = fl.route(damaged)
-assert fl.check(tables).passed
+tables = fl.tables.make(damaged)
+assert fl.tables.check(tables).passed
 assert tables.max_load >= tables.bound
 tables.to_json("tables.json")
-assert fl.read_tables("tables.json").max_load == tables.max_load
+assert fl.tables.read("tables.json").max_load == tables.max_load
 
 # %% Collective operations: a plan, proven, and advice that never beats its bound.
-gather = fl.collective(fl.Torus(4, 4), "all-gather")
+gather = fl.collectives.plan(fl.Torus(4, 4), "all-gather")
 assert gather.optimal
-assert fl.check_collective(gather)["passed"]
+assert fl.collectives.check(gather)["passed"]
 gather.save("gather.json")
-assert fl.read_collective("gather.json") == gather
+assert fl.collectives.read("gather.json") == gather
 advice = fl.collectives.advise(fl.Torus(4, 4), sizes=[1024, 1 << 20])
 assert (advice.seconds.min("algorithm") >= advice.bound).all()
 
