@@ -331,6 +331,19 @@ def test_a_curve_in_a_table_ends_with_its_arrow_where_it_saturates(tmp_path, mon
     [axes] = drawn
     [arrow] = [text for text in axes.texts if text.arrow_patch is not None]
     assert arrow.xy == (0.2, 1.0)
+    # It is seen to climb.
+    assert axes.get_ylim()[1] > 1.3 * 14
     assert axes.get_xlim()[1] > 0.2
     assert (axes.get_xlabel(), axes.get_title()) == ("rate (flits/node/cycle)", "8x8 torus, bcmp")
     capsys.readouterr()
+
+
+def test_a_short_run_is_drawn_as_a_line(pictures_are_looked_at, tmp_path):
+    picture = tmp_path / "steady.png"
+    short = ["--warm-up", "300", "--measure", "200", "--limit", "400", "--picture", str(picture)]
+    assert run(["load", "steady", "--torus", "4x4", "--pattern", "rand", "--rate", "0.1,0.2", *short]) == 0
+    [(figure, _)] = pictures_are_looked_at
+    for axes in figure.axes:
+        assert [len(line.get_xdata()) > 2 for line in axes.lines] == [True, True]
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["rate 0.1", "rate 0.2"]
+    assert figure._suptitle.get_text() == "Steady state: 4x4 torus, rand"

@@ -152,7 +152,14 @@ def _draw(
             "arrow: saturated", (0.99, 0.01), xycoords="axes fraction", fontsize="x-small",
             horizontalalignment="right", verticalalignment="bottom",
         )  # fmt: skip
-    ax.set_ylim(bottom=0)
+    steady = [
+        max(values)
+        for names, points in curves.items()
+        for place, values in points.items()
+        if place not in beyond.get(names, ())
+    ]
+    # Arrows have to be seen to climb.
+    ax.set_ylim(0, 1.4 * max(steady) if any(beyond.values()) and max(steady, default=0) > 0 else None)
     ax.grid()
     if title:
         ax.set_title(title)

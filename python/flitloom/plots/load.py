@@ -75,7 +75,9 @@ def plot_load_curves(
         firsts = {name: rows[0] for name, rows in curves.items() if rows}
         _draw_bounds(accepted, firsts, most)
         _draw_bounds(latency, firsts, most, upright=True)
-        latency.set_ylim(0, top * 1.1 or 1)
+        ends = any(row["latency"] is None for rows in curves.values() for row in rows)
+        # Arrows to the first saturated loads have to be seen to climb.
+        latency.set_ylim(0, top * (1.4 if ends else 1.1) or 1)
         latency.set_xlim(0, most * 1.05)
         latency.set_ylabel("mean latency from generation (cycles)")
         accepted.set_ylabel("accepted load (flits/node/cycle)")
@@ -133,7 +135,7 @@ def plot_series(
     path : path, optional
         The picture (.png, .pdf, .svg).
     averaging : int
-        Windows of a moving average.
+        Windows of a moving average, at most a quarter of all.
     title : str
         Its title.
     ax : three Axes, optional
@@ -147,7 +149,8 @@ def plot_series(
     with panels(path, ax, 8, 8, rows=3, sharex=True) as drawn:
         for number, (name, one) in enumerate(series.items()):
             style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "label": name, "linewidth": 1.2}
-            width = min(averaging, one.sizes["window"])
+            # A short run has few averages, and one would be no line.
+            width = max(1, min(averaging, one.sizes["window"] // 4))
             for axes, curve in zip(drawn, _over_time(one, width), strict=True):
                 axes.plot(*curve, **style)
         for axes, text in zip(drawn, TEXTS, strict=True):
