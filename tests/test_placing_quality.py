@@ -220,7 +220,7 @@ def test_loads_order_placements_as_runs_do(
     agree = {(row["apart in"], row["measure"]): row["agree"] for row in rows}
     assert len(agree) == len(rows) == 8
     assert all(row["pairs"] > 100 for row in rows)
-    assert agree["load", "larger of channel and port"] >= 95
+    assert agree["load", "larger of channel and port"] > 90
     assert agree["time", "fullest channel"] > 90
     # A tie is neither right nor wrong.
     assert all(row["agree"] <= 100 - row["ties"] / 2 for row in rows)

@@ -36,12 +36,9 @@ def plain_reason(shape: Grid, ground: Ground) -> dict[str, Any] | None:
         if need > have:
             text = f"{need} positions need {degree} cables, only {have} nodes have as many"
             return {"kind": "degrees", "text": text, "degree": degree, "needed": need, "there": have}
-    return (
-        _parted(shape, ground)
-        or _coloured(shape, ground)
-        or _separated(shape, ground)
-        or _held(shape, ground)
-    )
+    reason = _parted(shape, ground) or _coloured(shape, ground) or _separated(shape, ground)
+    # Where parts are missing, those that would have to come back say more.
+    return reason or (None if ground.missing else _held(shape, ground))
 
 
 #: Cables of a position or node, and those of its neighbours, the most first.
