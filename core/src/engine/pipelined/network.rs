@@ -151,6 +151,14 @@ impl Subnet {
         }
     }
 
+    /// A packet has arrived at a node.
+    #[inline]
+    pub(super) fn retire(&mut self, node: usize, channel: usize) {
+        if let Some(words) = &mut self.words {
+            words.retire(node, channel);
+        }
+    }
+
     /// Whether routers are planes.
     pub(super) fn is_words(&self) -> bool {
         self.words.is_some()

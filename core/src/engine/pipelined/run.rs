@@ -179,7 +179,7 @@ impl Run {
                 end = arrived.len();
             }
             for &(node, flit) in &arrived[from..end] {
-                self.retire(node, flit);
+                self.retire(subnet, node, flit);
                 self.subnets[subnet].give_back(node, flit.channel, now, &self.rules);
             }
             from = end;
@@ -253,7 +253,7 @@ impl Run {
 
     /// A flit has arrived.
     #[inline]
-    fn retire(&mut self, node: u32, flit: Flit) {
+    fn retire(&mut self, subnet: usize, node: u32, flit: Flit) {
         self.quiet = 0;
         self.standstill = 0;
         let (now, counts) = (self.now, self.counts());
@@ -261,9 +261,7 @@ impl Run {
         packet.delivered += 1;
         let number = packet.first_flit + flit.index();
         self.last_retired = Some((packet.number, number));
-        if flit.is_head() {
-            packet.head_arrival = now;
-        }
+        packet.head_arrival = if flit.is_head() { now } else { packet.head_arrival };
         let class = usize::from(packet.class);
         let facts = &mut self.facts[class];
         facts.in_flight -= 1;
@@ -281,6 +279,7 @@ impl Run {
             feed.arrived(now, node, packet, flit.is_tail());
         }
         if flit.is_tail() {
+            self.subnets[subnet].retire(node as usize, flit.channel.into());
             self.retire_packet(node, flit, counts);
         }
     }

@@ -213,25 +213,26 @@ impl Run {
                 let waiting = &mut self.waiting[node];
                 if waiting.next == 0 || usize::from(waiting.subnet) != subnet {
                     self.send_only_class(subnet, node);
-                } else {
-                    let channel = usize::from(waiting.channel);
-                    let Subnet { sources, .. } = &mut self.subnets[subnet];
-                    if sources.is_full(&self.rules.policy, node, channel) {
-                        continue;
+                    if self.waiting[node].size == 0 {
+                        self.at_work[word] &= !(1 << bit);
                     }
-                    let index = waiting.next;
-                    waiting.next += 1;
-                    let is_tail = waiting.next == waiting.size;
-                    if is_tail {
-                        waiting.size = 0;
-                    }
-                    sources.send(&self.rules.policy, node, channel, is_tail);
-                    self.facts[0].sent_flits.counts[node] += u64::from(counts);
-                    self.packets.note_sent_at(waiting.packet, index, now);
-                    self.subnets[subnet].inject_more(node, channel);
+                    continue;
                 }
-                if self.waiting[node].size == 0 {
+                let channel = usize::from(waiting.channel);
+                let to = &mut self.subnets[subnet];
+                if to.sources.is_full(&self.rules.policy, node, channel) {
+                    continue;
+                }
+                self.packets.note_sent_at(waiting.packet, waiting.next, now);
+                waiting.next += 1;
+                to.inject_more(node, channel);
+                self.facts[0].sent_flits.counts[node] += u64::from(counts);
+                if waiting.next == waiting.size {
+                    waiting.size = 0;
                     self.at_work[word] &= !(1 << bit);
+                    to.sources.send(&self.rules.policy, node, channel, true);
+                } else {
+                    to.sources.send(&self.rules.policy, node, channel, false);
                 }
             }
         }

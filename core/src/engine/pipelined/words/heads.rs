@@ -11,8 +11,8 @@ use super::{
     noted::Noted,
     planes::{Receive, Step},
     state::{
-        BEHIND, CHANNEL, CHANNELS, DIGITS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT, Output, Owned,
-        READY, SLOTS, TAIL_SENT, Words,
+        BEHIND, CHANNEL, CHANNELS, DIGITS, FIELDS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT, Output,
+        Owned, READY, SLOTS, TAIL_SENT, Words,
     },
 };
 use crate::bits::{Vector, ones, words, words_mut};
@@ -36,6 +36,16 @@ const TOWARDS: [u8; 16] = {
     towards
 };
 
+/// The number whose digits stand at a bit.
+#[inline(always)]
+fn number_of(digits: &[u64; CHANNEL], bit: usize) -> usize {
+    let mut number = 0;
+    for (place, digit) in digits.iter().enumerate() {
+        number |= (digit >> bit & 1) << place;
+    }
+    number as usize
+}
+
 impl<V: Vector> Words<V> {
     /// The vector of a channel of a port at a router, and the word there.
     #[inline(always)]
@@ -44,10 +54,11 @@ impl<V: Vector> Words<V> {
         (port * self.vectors + word / V::WORDS, word % V::WORDS)
     }
 
-    /// The same of the number of a channel.
+    /// The words of the planes of an input channel at a router, from the first plane to the last.
     #[inline(always)]
-    fn spot_of(&self, number: usize, router: usize) -> (usize, usize) {
-        self.spot(number >> self.span_bits, number & ((1 << self.span_bits) - 1), router)
+    fn planes_of(&mut self, number: usize, router: usize) -> &mut [u64] {
+        let first = (self.first_words[number] + self.further[router / 64]) as usize;
+        &mut words_mut(self.lanes.as_flattened_mut())[first..][..(FIELDS - 1) * V::WORDS + 1]
     }
 
     /// A packet enters a queue.
@@ -180,8 +191,10 @@ impl<V: Vector> Words<V> {
     /// The first of some channels from a turn on that runs over the channels of all outputs.
     #[inline(always)]
     fn choice(&self, granted: u16, output: usize, turn: u8) -> u32 {
-        let turn = usize::from(turn).wrapping_sub(output << self.span_bits);
-        let later = if turn < 1 << self.span_bits { granted >> turn << turn } else { 0 };
+        // A turn at another output is none, as one behind all channels.
+        let turn = usize::from(turn).wrapping_sub(output << self.span_bits).min(63);
+        let granted = u64::from(granted);
+        let later = granted >> turn << turn;
         (if later == 0 { granted } else { later }).trailing_zeros()
     }
 
@@ -209,14 +222,14 @@ impl<V: Vector> Words<V> {
             words_mut(&mut self.known[vector])[TAIL_SENT * V::WORDS + word] &= !(1 << shift);
         }
         // All of these are clear while it has none.
-        let (vector, word) = self.spot_of(number, router);
-        let lane = &mut words_mut(&mut self.lanes[vector])[word..];
+        let left_bits = self.left_bits;
+        let lane = self.planes_of(number, router);
         lane[READY * V::WORDS] |= may_send << shift;
         lane[(OUTPUT + output) * V::WORDS] |= 1 << shift;
-        for digit in 0..self.channel_bits {
+        for digit in 0..CHANNEL {
             lane[(DIGITS + digit) * V::WORDS] |= (channel as u64 >> digit & 1) << shift;
         }
-        for digit in 0..self.left_bits {
+        for digit in 0..left_bits {
             lane[(BEHIND + digit) * V::WORDS] |= (u64::from(left) >> digit & 1) << shift;
         }
         self.enter(behind as usize + channel, packet);
@@ -232,8 +245,7 @@ impl<V: Vector> Words<V> {
             *full = *full & !(1 << channel) | u16::from(is_full) << channel;
             let owner = self.owned[router * self.all + number].owner;
             if owner != NOBODY {
-                let (vector, word) = self.spot_of(owner.into(), router);
-                let ready = &mut words_mut(&mut self.lanes[vector])[READY * V::WORDS + word];
+                let ready = &mut self.planes_of(owner.into(), router)[READY * V::WORDS];
                 *ready = *ready & !(1 << (router % 64)) | u64::from(!is_full) << (router % 64);
             }
         }
@@ -256,8 +268,7 @@ impl<V: Vector> Words<V> {
             } else {
                 self.outputs[router * PORTS + output].free |= 1 << channel;
             }
-            let (vector, word) = self.spot_of(number, router);
-            if words(&self.lanes[vector])[OCCUPIED * V::WORDS + word] >> (router % 64) & 1 == 1 {
+            if self.planes_of(number, router)[OCCUPIED * V::WORDS] >> (router % 64) & 1 == 1 {
                 if self.routes_later {
                     self.begun.push(router, number);
                 } else {
@@ -267,6 +278,21 @@ impl<V: Vector> Words<V> {
         }
         tails.clear();
         self.tails = tails;
+    }
+
+    /// Of the planes of the channels of a port, where any is set, and the digits of the channel, for 64 routers at each
+    /// of which no more than one is.
+    #[inline(always)]
+    fn digits(&self, planes: &[u64], word: usize) -> (u64, [u64; CHANNEL]) {
+        let (mut any, mut digits) = (0, [0; CHANNEL]);
+        for channel in 0..self.channels {
+            let plane = planes[channel * self.words + word];
+            any |= plane;
+            for (bit, digit) in digits.iter_mut().enumerate() {
+                *digit |= if channel >> bit & 1 == 1 { plane } else { 0 };
+            }
+        }
+        (any, digits)
     }
 
     /// What arrives at nodes, and what arrives at routers.
@@ -280,38 +306,32 @@ impl<V: Vector> Words<V> {
     ) {
         let port = self.vectors;
         let sent = (self.tick.wrapping_sub(FLIGHT) % SLOTS) as usize * PORTS * port + NODE * port;
-        let (sent, before) = (words(&self.sent[sent..][..port]), arrived.len());
+        let sent = words(&self.sent[sent..][..port]);
         for word in 0..self.words {
-            let (mut any, mut digits) = (0, [0; CHANNEL]);
-            for channel in 0..self.channels {
-                let plane = sent[channel * self.words + word];
-                any |= plane;
-                for (bit, digit) in digits.iter_mut().enumerate() {
-                    *digit |= if channel >> bit & 1 == 1 { plane } else { 0 };
-                }
-            }
+            let (any, digits) = self.digits(sent, word);
             for bit in ones(any) {
-                let (mut channel, node) = (0, word * 64 + bit);
-                for (place, digit) in digits.iter().enumerate() {
-                    channel |= (digit >> bit & 1) << place;
-                }
-                let queue = self.nodes * self.all + (node << self.span_bits) + channel as usize;
+                let (node, channel) = (word * 64 + bit, number_of(&digits, bit));
+                let queue = self.nodes * self.all + (node << self.span_bits) + channel;
                 let flit = packets.arriving(self.records[queue].front, channel as u16);
                 arrived.push((node as u32, flit));
             }
         }
-        for (node, flit) in &arrived[before..] {
-            if flit.is_tail() {
-                let channel = usize::from(flit.channel);
-                self.leave(self.nodes * self.all + ((*node as usize) << self.span_bits) + channel);
-            }
-        }
         let late = self.tick.wrapping_sub(2) & (self.credit_slots - 1);
         let credits = words(&self.credits[late as usize * (PORTS + 1) * port + NODE * port..][..port]);
-        for channel in 0..self.channels {
+        if self.double.is_empty() {
             for word in 0..self.words {
-                for bit in ones(credits[channel * self.words + word]) {
-                    sources.credit(&rules.policy, word * 64 + bit, channel);
+                let (any, digits) = self.digits(credits, word);
+                for bit in ones(any) {
+                    sources.credit(&rules.policy, word * 64 + bit, number_of(&digits, bit));
+                }
+            }
+        } else {
+            // Up to two at a node.
+            for channel in 0..self.channels {
+                for word in 0..self.words {
+                    for bit in ones(credits[channel * self.words + word]) {
+                        sources.credit(&rules.policy, word * 64 + bit, channel);
+                    }
                 }
             }
         }
@@ -397,6 +417,10 @@ impl<V: Vector> AnyWords for Words<V> {
         let slot = (self.tick.wrapping_add(2) % SLOTS) as usize * self.vectors;
         let word = slot * V::WORDS + channel * self.words + node / 64;
         words_mut(&mut self.entering)[word] |= 1 << (node % 64);
+    }
+
+    fn retire(&mut self, node: usize, channel: usize) {
+        self.leave(self.nodes * self.all + (node << self.span_bits) + channel);
     }
 
     fn work(&mut self) {

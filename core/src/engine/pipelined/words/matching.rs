@@ -67,20 +67,30 @@ impl<V: Vector, const N: usize> Turns<V, N> {
         input_first: bool,
         iterations: u32,
     ) -> [[V; PORTS]; N] {
-        let matched = if input_first { self.inputs_first(asks) } else { self.outputs_first(asks) };
-        let mut all = matched;
+        let mut matched = if input_first { self.inputs_first(asks) } else { self.outputs_first(asks) };
         if iterations > 1 {
+            let before = *self;
+            self.learn(&matched);
             let mut left = *asks;
             for _ in 1..iterations {
-                remove(&mut left, &all);
-                let more = self.outputs_first(&left);
+                remove(&mut left, &matched);
+                // Turns are those of the beginning.
+                let more = before.outputs_first(&left);
                 for input in 0..N {
                     for output in 0..PORTS {
-                        all[input][output] = all[input][output] | more[input][output];
+                        matched[input][output] = matched[input][output] | more[input][output];
                     }
                 }
             }
+        } else {
+            self.learn(&matched);
         }
+        matched
+    }
+
+    /// Turns go on behind the partners of the first iteration.
+    #[inline(always)]
+    fn learn(&mut self, matched: &[[V; PORTS]; N]) {
         for output in 0..PORTS {
             let mut column = [V::zero(); N];
             for input in 0..N {
@@ -91,7 +101,6 @@ impl<V: Vector, const N: usize> Turns<V, N> {
         for input in 0..N {
             go_on(&mut self.accepts[input], &matched[input]);
         }
-        all
     }
 
     #[inline(always)]

@@ -35,6 +35,9 @@ pub(super) trait AnyWords: Send + Sync {
     /// A node sends a flit that is no header.
     fn inject_more(&mut self, node: usize, channel: usize);
 
+    /// A packet has arrived at a node.
+    fn retire(&mut self, node: usize, channel: usize);
+
     /// All routers do their step of a cycle.
     fn work(&mut self);
 
@@ -141,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(60))]
+        #![proptest_config(ProptestConfig::with_cases(40))]
         #[test]
         fn planes_do_what_lists_do(words in words()) {
             let mut options = Options::default();

@@ -12,7 +12,7 @@ use super::{
     matching::{OUTPUTS, PORTS, Turns},
     noted::{Noted, Spot},
     state::{
-        BEHIND, CHANNEL, CHANNELS, DIGITS, FLIGHT, FLITS, IDLE, Known, Lane, NODE, OCCUPIED, OUTPUT, READY,
+        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, Known, Lane, NODE, OCCUPIED, OUTPUT, READY,
         SLOTS, TAIL_SENT, TURN, Words,
     },
 };
@@ -118,7 +118,6 @@ impl<V: Vector> Words<V> {
 
     #[inline(always)]
     pub(super) fn take_in(&mut self) {
-        let count_bits = self.count_bits;
         for number in 0..PORTS * self.vectors {
             let flits = self.arriving[number];
             if flits.any() {
@@ -127,7 +126,7 @@ impl<V: Vector> Words<V> {
                 lane[IDLE] = lane[IDLE] & !flits;
                 lane[OCCUPIED] = lane[OCCUPIED] | flits;
                 let mut carry = flits;
-                for digit in &mut lane[FLITS..FLITS + count_bits] {
+                for digit in &mut lane[FLITS..FLITS + COUNT] {
                     half_add(digit, &mut carry);
                 }
                 note(&mut self.begun, begins, &self.spots[number * V::WORDS..]);
@@ -136,17 +135,17 @@ impl<V: Vector> Words<V> {
             if credits.any() {
                 let known = &mut self.known[number];
                 let mut space = V::zero();
-                for &digit in &known[..count_bits] {
+                for &digit in &known[..COUNT] {
                     space = space | digit;
                 }
                 let was_full = credits & !space;
                 let mut carry = credits;
-                for digit in &mut known[..count_bits] {
+                for digit in &mut known[..COUNT] {
                     half_add(digit, &mut carry);
                 }
                 if self.waits_for_tail {
                     let mut is_left = credits & known[TAIL_SENT];
-                    for bit in 0..count_bits {
+                    for bit in 0..COUNT {
                         let digit = known[bit];
                         is_left = is_left & if self.places >> bit & 1 == 1 { digit } else { !digit };
                     }
@@ -258,7 +257,6 @@ impl<V: Vector> Words<V> {
                 continue;
             }
             // The channels that ask for the output that was won: the first from the turn on.
-            let mut asking = [V::zero(); CHANNELS];
             let mut behind_turn = [V::zero(); S];
             let (mut group, mut vector) = (0, block);
             while vector < vectors {
@@ -273,7 +271,7 @@ impl<V: Vector> Words<V> {
                     asks = asks | (won & lane[OUTPUT + output]);
                 }
                 let asks = asks & lane[READY] & lane[OCCUPIED];
-                asking[group] = asks;
+                self.asking[group] = asks;
                 let class = if S > 1 && self.spread_steps == 0 { group % S } else { 0 };
                 behind_turn[class] = behind_turn[class] | (asks & lane[TURN]);
                 vector += blocks;
@@ -289,7 +287,7 @@ impl<V: Vector> Words<V> {
                 let number = port * vectors + vector;
                 let class = if S > 1 && self.spread_steps == 0 { group % S } else { 0 };
                 let lane = &self.lanes[number];
-                let candidates = asking[group] & (lane[TURN] | !behind_turn[class]);
+                let candidates = self.asking[group] & (lane[TURN] | !behind_turn[class]);
                 let before = self.before::<S>(candidates) | earlier[class];
                 earlier[class] = earlier[class] | self.spread_alike::<S>(candidates);
                 let won = candidates & !before;
@@ -309,7 +307,7 @@ impl<V: Vector> Words<V> {
                             digits[sub][bit] = digits[sub][bit] | digit;
                         }
                     }
-                    let tails = leave(lane, won, self.count_bits, self.left_bits);
+                    let tails = leave(lane, won, self.left_bits);
                     if tails.any() {
                         lane[IDLE] = lane[IDLE] | (tails & !lane[OCCUPIED]);
                         lane[READY] = lane[READY] & !tails;
@@ -350,7 +348,7 @@ impl<V: Vector> Words<V> {
                 }
                 self.sent[sent + number] = leaves;
                 if leaves.any() {
-                    let full = fill(&mut self.known[number], leaves, self.count_bits);
+                    let full = fill(&mut self.known[number], leaves);
                     note(&mut self.filled, full, &self.spots[number * V::WORDS..]);
                 }
                 vector += blocks;
@@ -362,10 +360,10 @@ impl<V: Vector> Words<V> {
 
 /// Flits leave a queue; those of them that are tails.
 #[inline(always)]
-fn leave<V: Vector>(lane: &mut Lane<V>, won: V, count_bits: usize, left_bits: usize) -> V {
+fn leave<V: Vector>(lane: &mut Lane<V>, won: V, left_bits: usize) -> V {
     let mut borrow = won;
     let mut occupied = V::zero();
-    for digit in &mut lane[FLITS..FLITS + count_bits] {
+    for digit in &mut lane[FLITS..FLITS + COUNT] {
         half_subtract(digit, &mut borrow);
         occupied = occupied | *digit;
     }
@@ -383,10 +381,10 @@ fn leave<V: Vector>(lane: &mut Lane<V>, won: V, count_bits: usize, left_bits: us
 
 /// Flits go to the queue behind an output channel; where it is full then.
 #[inline(always)]
-fn fill<V: Vector>(known: &mut Known<V>, leaves: V, count_bits: usize) -> V {
+fn fill<V: Vector>(known: &mut Known<V>, leaves: V) -> V {
     let mut borrow = leaves;
     let mut space = V::zero();
-    for digit in &mut known[..count_bits] {
+    for digit in &mut known[..COUNT] {
         half_subtract(digit, &mut borrow);
         space = space | *digit;
     }

@@ -34,7 +34,7 @@ pub(super) const OUTPUT: usize = 4;
 pub(super) const DIGITS: usize = OUTPUT + PORTS;
 pub(super) const FLITS: usize = DIGITS + CHANNEL;
 pub(super) const BEHIND: usize = FLITS + COUNT;
-const FIELDS: usize = BEHIND + LEFT;
+pub(super) const FIELDS: usize = BEHIND + LEFT;
 
 /// The planes of some output channels: the places left in the queues behind them, and whether the tail was sent.
 pub(super) type Known<V> = [V; COUNT + 1];
@@ -90,7 +90,6 @@ pub(super) struct Words<V: Vector> {
     pub span_bits: u32,
     pub all: usize,
     pub places: u32,
-    pub count_bits: usize,
     pub left_bits: usize,
     pub channel_bits: usize,
     pub waits_for_tail: bool,
@@ -108,6 +107,10 @@ pub(super) struct Words<V: Vector> {
     pub blocks: usize,
     /// By word of the planes of all ports its first router, and the input or output channel.
     pub spots: Vec<Spot>,
+    /// Where the first word of an input channel stands among those of the planes of all, and how far behind it another
+    /// word of the same plane is.
+    pub first_words: Vec<u32>,
+    pub further: Vec<u32>,
     /// What turns vectors by planes: by half a vector, by a quarter of it and so on to one plane; and what moves them
     /// up by one plane, by two and so on.
     pub spread_steps: usize,
@@ -133,6 +136,8 @@ pub(super) struct Words<V: Vector> {
     /// By input and vector what arrives, by output and vector the credits that do.
     pub arriving: Vec<V>,
     pub credited: Vec<V>,
+    /// By vector of a port what asks.
+    pub asking: Vec<V>,
     /// Nodes in a line along the first dimension.
     pub radix: usize,
     /// By node its coordinates.
@@ -219,7 +224,6 @@ impl<V: Vector> Words<V> {
         let channel_of = |group: usize, word: usize| group * together + plane_of(word);
         let span_bits = channels.next_power_of_two().trailing_zeros();
         let all = PORTS << span_bits;
-        let count_bits = bits_of(places);
         let radix = rules.shape.radix as usize;
         let (ring, queues) = ((places as usize + 1).next_power_of_two(), nodes * (all + (1 << span_bits)));
         let credit_slots = (3 + rules.credit_delay).next_power_of_two();
@@ -248,7 +252,6 @@ impl<V: Vector> Words<V> {
             span_bits,
             all,
             places,
-            count_bits,
             left_bits: bits_of(rules.largest - 1),
             channel_bits: bits_of(channels as u32 - 1),
             waits_for_tail: rules.waits_for_tail,
@@ -270,6 +273,16 @@ impl<V: Vector> Words<V> {
                     let (port, word) = (word / (vectors * V::WORDS), word % (vectors * V::WORDS));
                     Spot::new(word % words * 64, (port << span_bits) + word / words)
                 })
+                .collect(),
+            first_words: (0..all)
+                .map(|number| {
+                    let (port, channel) = (number >> span_bits, number % (1 << span_bits));
+                    let word = channel * words;
+                    ((port * vectors + word / V::WORDS) * FIELDS * V::WORDS + word % V::WORDS) as u32
+                })
+                .collect(),
+            further: (0..words)
+                .map(|word| (word / V::WORDS * FIELDS * V::WORDS + word % V::WORDS) as u32)
                 .collect(),
             spread_steps,
             spreads: std::array::from_fn(|step| turned(V::WORDS >> (step + 1))),
@@ -297,6 +310,7 @@ impl<V: Vector> Words<V> {
             credit_slots,
             arriving: vec![zero; PORTS * vectors],
             credited: vec![zero; PORTS * vectors],
+            asking: vec![zero; groups],
             radix,
             places_of: (0..nodes).map(|node| ((node % radix) as u8, (node / radix) as u8)).collect(),
             records: vec![Record::default(); queues],
