@@ -13,7 +13,7 @@ use flitloom_core::{
     schedule::{PlanError, ScheduleError},
     tables::TableError,
     throttle::ThrottleError,
-    traffic::{GoalError, GraphError, OperationError, PatternError, WorkloadError},
+    traffic::{AmongError, GoalError, GraphError, OperationError, PatternError, WorkloadError},
 };
 use pyo3::{call::PyCallArgs, prelude::*, types::PyDict};
 
@@ -44,6 +44,7 @@ macro_rules! faulty {
 }
 
 faulty!(
+    AmongError,
     ArbitrationError,
     CollectiveError,
     DemandError,

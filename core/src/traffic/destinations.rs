@@ -1,5 +1,5 @@
-use super::{Numbers, PatternError, Purpose, below, draw, draw_all, draw_below};
-use crate::fabric::NodeId;
+use super::{Numbers, Purpose, below, draw, draw_all, draw_below};
+use crate::{fabric::NodeId, fault::Fault};
 use std::sync::Arc;
 
 /// Where each packet of each node goes.
@@ -27,6 +27,31 @@ pub enum Destinations {
         /// Seed of the draws.
         seed: u64,
     },
+}
+
+/// Why nothing can be drawn from the nodes that work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AmongError {
+    /// The target of a hotspot has failed.
+    Target(NodeId),
+    /// Fewer than two nodes work.
+    Alone,
+}
+
+crate::fault::displays_fault!(AmongError);
+
+impl AmongError {
+    /// What is wrong, in parts.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Target(node) => Fault::of(
+                "traffic.hotspot_target",
+                format!("is node {node}, which has failed"),
+                "name one that works",
+            ),
+            Self::Alone => Fault::at("traffic.pattern", "random traffic needs two nodes that work", ""),
+        }
+    }
 }
 
 /// Destinations drawn from some of the nodes, as [`Destinations::Random`] draws them from all.
@@ -116,16 +141,16 @@ impl Destinations {
     ///
     /// # Errors
     /// The target of a hotspot does not work, or at most one node does.
-    pub fn among(self, works: &[bool]) -> Result<Self, PatternError> {
+    pub fn among(self, works: &[bool]) -> Result<Self, AmongError> {
         match self {
             Self::Random { seed, hotspot, .. } => {
                 if let Some((_, target)) = hotspot.filter(|&(_, target)| !works[target as usize]) {
-                    return Err(PatternError::Target(target));
+                    return Err(AmongError::Target(target));
                 }
                 let members: Arc<[_]> =
                     (0..).zip(works).filter_map(|(node, &works)| works.then_some(node)).collect();
                 if members.len() < 2 {
-                    return Err(PatternError::Alone);
+                    return Err(AmongError::Alone);
                 }
                 let before = works.iter().scan(0, |passed, &works| {
                     let before = *passed;
@@ -136,7 +161,7 @@ impl Destinations {
             }
             Self::Classes { classes, seed } => {
                 let among = classes.iter().map(|(threshold, to)| Ok((*threshold, to.clone().among(works)?)));
-                Ok(Self::Classes { classes: among.collect::<Result<_, PatternError>>()?, seed })
+                Ok(Self::Classes { classes: among.collect::<Result<_, AmongError>>()?, seed })
             }
             other => Ok(other),
         }
@@ -333,9 +358,9 @@ mod tests {
             assert!(pairs.iter().all(|&(from, to)| works[from as usize] && works[to as usize]));
         }
         let aim = Pattern::Hotspot { fraction: 0.1, target: 5 }.destinations(&shape, 3).unwrap();
-        assert_eq!(aim.among(&works), Err(PatternError::Target(5)));
+        assert_eq!(aim.among(&works), Err(AmongError::Target(5)));
         let random = Pattern::Random.destinations(&shape, 3).unwrap();
         let one: Vec<bool> = (0..16).map(|node| node == 3).collect();
-        assert_eq!(random.among(&one), Err(PatternError::Alone));
+        assert_eq!(random.among(&one), Err(AmongError::Alone));
     }
 }

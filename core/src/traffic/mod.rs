@@ -17,7 +17,7 @@ mod workload;
 
 pub use collective::Collective;
 pub use demand::Demand;
-pub use destinations::Destinations;
+pub use destinations::{AmongError, Destinations};
 pub use load::{OpenLoad, Process, Profile};
 pub use message_graph::{
     GoalError, GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair, parse_goal,

@@ -71,12 +71,6 @@ pub enum PatternError {
         /// Highest valid index.
         last: NodeId,
     },
-    /// A target that has failed.
-    #[error("the target of the hotspot, node {0}, has failed; name one that works")]
-    Target(NodeId),
-    /// Fewer than two nodes that work.
-    #[error("random traffic needs two nodes that work")]
-    Alone,
     /// A permutation of the wrong length.
     #[error("{given} destinations given; one per node ({needed}) is needed")]
     Length {
