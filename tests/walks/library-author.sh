@@ -31,7 +31,10 @@ holds hurt-report.json plan-report.json "it['steps'] > other['steps'] and it['st
 flitloom convert hurt.json hurt.xml
 test "$(wc -l < hurt.ranks.csv)" = 16
 ! grep -q ',5$' hurt.ranks.csv
-ends 2 "name the failed ones, e.g. --fail node:5" flitloom check hurt.xml --torus 4x4
+# Without that file the check asks.
+cp hurt.xml alone.xml
+ends 2 "name the failed ones, e.g. --fail node:5" flitloom check alone.xml --torus 4x4
+flitloom check alone.xml --torus 4x4 --fail node:5
 flitloom check hurt.xml --torus 4x4 --fail node:5 --json > hurt-checked.json
 holds hurt-checked.json hurt-report.json "it['passed'] and it['gpus'] == 15 and it['steps'] == other['steps']"
 flitloom convert hurt.xml back.json --torus 4x4 --fail node:5
