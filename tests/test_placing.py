@@ -16,13 +16,14 @@ from flitloom.errors import SpecError
 from flitloom.messages import MessageGraph
 from flitloom.placing import (
     axes_traffic,
-    check_placement,
     pairs_traffic,
     parse_axes,
     place,
     read_traffic,
     stencil_traffic,
 )
+from flitloom.placing import check as check_placement
+from flitloom.placing.running import packet_rows
 from flitloom.traces import goal_binary, write_chakra
 
 #: Network, axes (kind, size, bytes), row-major fullest channel, what must be reached, what is proven.
@@ -99,6 +100,7 @@ def test_hop_bytes_are_those_of_networkx() -> None:
     "topology",
     [
         *(fl.Torus(4, 2, 3), fl.Mesh(4, 3), fl.Torus(4, 8, twist=True), fl.Torus(4, 4, 8, twist=True)),
+        *(fl.Product("full4 x ring5"), fl.Product("line3 x full5"), fl.Product("full2 x full6 x ring3")),
     ],
     ids=str,
 )
@@ -270,6 +272,10 @@ def test_a_million_pairs_on_4096_nodes() -> None:
         (["--torus", "4x4", "--stencil", "4x4", "-o", "p.xyz"], "no ending that says a format"),
         (["--torus", "4x4", "--stencil", "4x4", "--per-node", "0"], "1 to 1024"),
         (["--torus", "4x4", "--stencil", "4x4", "--minimise", "luck"], "channel, hops"),
+        (["--network", "dragonfly(4,2,2)", "--stencil", "4x4"], "no routes by dimension order"),
+        (["--network", "full4 x", "--stencil", "4x4"], "is no factor"),
+        (["--network", "full4 x full4", "--stencil", "4x4", "--routing", "balanced"], "by dimension order"),
+        (["--network", "full4 x full4", "--torus", "4x4", "--stencil", "4x4"], "either --network, --torus"),
     ],
     ids=lambda words: " ".join(words)[:40] if isinstance(words, list) else "",
 )
@@ -306,8 +312,40 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
     assert "row-major" in file.read_text() or file.stat().st_size > 10_000
 
 
-def test_ranks_are_placed_on_files_of_cables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    hosts = tmp_path / "run.hosts"
+@pytest.mark.parametrize("network", ["full4 x ring6", "full5 x full3", "line4 x full6"])
+def test_loads_of_products_are_those_of_the_simulator(network: str) -> None:
+    product = fl.Product(network)
+    rng = np.random.default_rng(9)
+    ranks = product.nodes
+    rows = np.column_stack([rng.integers(0, ranks, 80), rng.integers(0, ranks, 80), rng.integers(1, 17, 80)])
+    found = place(product, pairs_traffic(ranks, rows), effort=1)
+    # As many flits as bytes, counted link by link by the simulator.
+    listed = packet_rows(found.traffic, found.nodes, 1).tolist()
+    packets = fl.Packets([(a, b, length - 1, start) for a, b, length, start in listed])
+    flits = fl.simulate(fl.Network(product), packets).links["flits"]
+    assert found.fullest_channel == int(flits.max())
+    assert found.hop_bytes == int(flits.sum())
+    assert found.bound <= found.fullest_channel <= found.row_major["fullest_channel"]
+
+
+def test_ranks_are_placed_on_products_and_on_files_of_cables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, hosts = tmp_path / "p.json", tmp_path / "run.hosts"
+    axes = "a=4:a2a:1,b=4:a2a:2"
+    code, out, _ = command(capsys, "--network", "full4 x full4", "--axes", axes, "-o", file, "--json")
+    facts = json.loads(out)
+    # Every row and every column is a full mesh: each message has a cable of its own.
+    assert (code, facts["fullest_channel"], facts["optimal"], facts["hop_bytes"]) == (0, 2, True, 16 * 3 * 3)
+    assert run(["check", str(file)]) == 0
+    assert run(["recheck", str(file)]) == 0
+    assert run(["simulate", "--placement", str(file), "--flit-bytes", "1"]) == 0
+    document = json.loads(file.read_text())
+    assert document["topology"]["network"] == "full4 x full4"
+    document["topology"]["network"] = "full4 x ring4"
+    file.write_text(json.dumps(document))
+    assert run(["check", str(file)]) == 1
+    capsys.readouterr()
     cables = tmp_path / "cables.csv"
     grid = [f"s{x}{y},s{x}{(y + 1) % 4}\ns{x}{y},s{(x + 1) % 4}{y}" for x in range(4) for y in range(4)]
     cables.write_text("\n".join(grid) + "\n")

@@ -14,12 +14,12 @@ from flitloom.commands import run
 from flitloom.placing import (
     Traffic,
     axes_traffic,
-    check_placement,
     pairs_traffic,
     parse_axes,
     place,
     stencil_traffic,
 )
+from flitloom.placing import check as check_placement
 from flitloom.placing.cosine import cosine_bound
 from flitloom.placing.placement import LATE
 from flitloom.placing.sharing import at_once, sharing_bound
@@ -225,3 +225,20 @@ def test_loads_order_placements_as_runs_do(
     # A tie is neither right nor wrong.
     assert all(row["agree"] <= 100 - row["ties"] / 2 for row in rows)
     assert all(row["ties"] == 0 for row in rows[:1])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "mesh"), [((8, 8, 8), (32, 16)), ((4, 8, 6), (12, 16)), ((4, 4, 8), (16, 8))]
+)
+def test_planes_that_send_one_way_wind_round_a_torus(
+    tmp_path: Path, sizes: tuple[int, ...], mesh: tuple[int, int]
+) -> None:
+    wide, ranks = mesh[0], mesh[0] * mesh[1]
+    right = [(rank, rank + 1, 4) for rank in range(ranks) if (rank + 1) % wide]
+    down = [(rank, rank + wide, 4) for rank in range(ranks - wide)]
+    found = place(fl.Torus(*sizes), pairs_traffic(ranks, right + down, mesh=mesh), effort=5)
+    # No channel has two messages.
+    assert (found.fullest_channel, found.optimal) == (4, True)
+    file = tmp_path / "p.json"
+    found.save(file)
+    assert check_placement(file).passed

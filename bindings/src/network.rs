@@ -15,7 +15,7 @@ pub struct Network {
 
 /// A topology as specs have it.
 #[derive(FromPyObject)]
-struct Topology {
+pub(crate) struct Topology {
     sizes: Vec<u32>,
     wraps: Vec<bool>,
     twist: bool,
@@ -49,8 +49,8 @@ enum Schemes {
 }
 
 impl Topology {
-    fn fabric(self, py: Python<'_>) -> PyResult<Fabric> {
-        let topology = |error| spec_error(py, "topology", error);
+    /// The network without what has failed.
+    pub(crate) fn shape(&self, py: Python<'_>) -> PyResult<Shape> {
         let shape = if self.twist {
             Shape::twisted(&self.sizes)
         } else if self.full.contains(&true) {
@@ -64,7 +64,11 @@ impl Topology {
         } else {
             Shape::new(&self.sizes, &self.wraps)
         };
-        let mut fabric = Fabric::new(shape.map_err(topology)?);
+        shape.map_err(|error| spec_error(py, "topology", error))
+    }
+
+    fn fabric(self, py: Python<'_>) -> PyResult<Fabric> {
+        let mut fabric = Fabric::new(self.shape(py)?);
         for node in self.failed_nodes {
             fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
         }

@@ -1,6 +1,6 @@
 //! Where each rank sits.
 
-use crate::{errors::spec_error, running::keeping};
+use crate::{errors::spec_error, network::Topology, running::keeping};
 use flitloom_core::{
     fabric::Shape,
     placement::{
@@ -25,13 +25,11 @@ pub struct PlacementProblem {
 #[pymethods]
 impl PlacementProblem {
     #[new]
-    #[pyo3(signature = (sizes, wraps, twisted, ranks, sources, destinations, units, slots, ways=None))]
+    #[pyo3(signature = (topology, ranks, sources, destinations, units, slots, ways=None))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn new(
         py: Python<'_>,
-        sizes: Vec<u32>,
-        wraps: Vec<bool>,
-        twisted: bool,
+        topology: Topology,
         ranks: u32,
         sources: PyReadonlyArray1<'_, u32>,
         destinations: PyReadonlyArray1<'_, u32>,
@@ -39,9 +37,8 @@ impl PlacementProblem {
         slots: Vec<u32>,
         ways: Option<(Vec<u32>, Vec<u32>)>,
     ) -> PyResult<Self> {
-        let shape = if twisted { Shape::twisted(&sizes) } else { Shape::new(&sizes, &wraps) };
-        let shape = shape.map_err(|error| spec_error(py, "topology", error))?;
-        if (twisted || ways.is_some()) && shape.nodes() > Ways::MAX_LISTED_NODES {
+        let shape = topology.shape(py)?;
+        if (shape.is_twisted() || ways.is_some()) && shape.nodes() > Ways::MAX_LISTED_NODES {
             return Err(PyValueError::new_err("too many nodes for listed ways"));
         }
         let rows: Vec<(u32, u32, u64)> = (sources.as_slice()?.iter().zip(destinations.as_slice()?))

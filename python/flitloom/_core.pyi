@@ -425,9 +425,7 @@ def octant_pair(mixed: bool, cycles: int, beams: int, width: int, seed: int) -> 
 class PlacementProblem:
     def __new__(
         cls,
-        sizes: Sequence[int],
-        wraps: Sequence[bool],
-        twisted: bool,
+        topology: _Spec,
         ranks: int,
         sources: NDArray[np.uint32],
         destinations: NDArray[np.uint32],

@@ -5,7 +5,10 @@ use super::{
     loads,
     problem::{Finalists, Problem, Watch},
 };
-use crate::fabric::NodeId;
+use crate::{
+    bits::{Vector, VectorWork, with_longest},
+    fabric::NodeId,
+};
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// Places up to which all exchanges of two are kept.
@@ -16,8 +19,8 @@ const LENGTH: u64 = 30;
 /// Children without a gain, per member, after which a population begins anew.
 const PATIENCE: usize = 3;
 /// Populations, and parts of what the best one cost to find, without a gain, after which a search ends.
-const POPULATIONS: u32 = 3;
-const LONGER: u64 = 4;
+const POPULATIONS: u32 = 4;
+const LONGER: u64 = 6;
 
 /// Whole numbers of the matrices: 32 bits where sums fit.
 trait Number:
@@ -121,10 +124,12 @@ impl<N: Number> Matrices<N> {
         Self { ranks, places, units, hops: hops.collect() }
     }
 
+    #[inline(always)]
     fn row(&self, rank: usize) -> &[N] {
         &self.units[rank * self.places..][..self.places]
     }
 
+    #[inline(always)]
     fn hops_from(&self, place: u32) -> &[N] {
         &self.hops[place as usize * self.places..][..self.places]
     }
@@ -147,6 +152,7 @@ impl<N: Number> State<N> {
     }
 
     /// Begins at a placement.
+    #[inline(always)]
     fn begin(&mut self, matrices: &Matrices<N>, place: &[u32]) {
         let places = matrices.places;
         self.place.copy_from_slice(place);
@@ -172,7 +178,7 @@ impl<N: Number> State<N> {
     }
 
     /// Counts what an exchange adds anew.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, matrices: &Matrices<N>, one: usize, other: usize) {
         let places = matrices.places;
         let (here, there) = (self.place[one] as usize, self.place[other] as usize);
@@ -184,6 +190,7 @@ impl<N: Number> State<N> {
     }
 
     /// The exchange that adds least, of those that bring no rank back too soon or that are better than all before.
+    #[inline(always)]
     fn choose(&self, matrices: &Matrices<N>, now: u32, least: i64) -> Option<(usize, usize)> {
         let places = matrices.places;
         let mut best = N::MOST;
@@ -211,6 +218,7 @@ impl<N: Number> State<N> {
     }
 
     /// Exchanges two ranks and brings all numbers up to date.
+    #[inline(always)]
     fn exchange(&mut self, matrices: &Matrices<N>, one: usize, other: usize) {
         let places = matrices.places;
         self.cost += self.change[one * places + other].into();
@@ -241,6 +249,47 @@ impl<N: Number> State<N> {
                 if rank.min(moved) < matrices.ranks {
                     self.count(matrices, rank.min(moved), rank.max(moved));
                 }
+            }
+        }
+    }
+}
+
+/// One tabu search, compiled for the instructions of the processor.
+struct Improve<'a, 'w, N> {
+    matrices: &'a Matrices<N>,
+    state: &'a mut State<N>,
+    /// Where it begins; becomes the best one seen.
+    place: &'a mut [u32],
+    dice: &'a mut Dice,
+    watch: &'a mut Watch<'w>,
+    /// Exchanges that it may do.
+    length: u64,
+    /// What the best one costs, and the exchanges done.
+    least: &'a mut i64,
+    steps: &'a mut u64,
+}
+
+impl<N: Number> VectorWork for Improve<'_, '_, N> {
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        let Self { matrices, state, place, dice, watch, length, least, steps } = self;
+        let places = matrices.places;
+        state.begin(matrices, place);
+        *least = state.cost;
+        for now in 1..=length {
+            if watch.stopped() {
+                break;
+            }
+            *steps = now;
+            let Some((one, other)) = state.choose(matrices, now as u32, *least) else { continue };
+            for rank in [one, other] {
+                let back = rank * places + state.place[rank] as usize;
+                state.tabu[back] = now as u32 + (places * 9 / 10 + dice.below(places / 5 + 4)) as u32;
+            }
+            state.exchange(matrices, one, other);
+            if state.cost < *least {
+                *least = state.cost;
+                place.copy_from_slice(&state.place);
             }
         }
     }
@@ -337,27 +386,20 @@ impl<N: Number> Population<N> {
     fn improve(&mut self, place: &mut [u32], dice: &mut Dice, effort: u64, watch: &mut Watch) -> i64 {
         let places = self.matrices.places;
         let each = self.each();
-        let state = &mut self.state;
-        state.begin(&self.matrices, place);
-        let mut least = state.cost;
-        let length = LENGTH * places as u64;
         self.spent += each * places as u64;
-        for now in 1..=length {
-            if self.spent + each > effort || watch.stopped() {
-                break;
-            }
-            self.spent += each;
-            let Some((one, other)) = state.choose(&self.matrices, now as u32, least) else { continue };
-            for rank in [one, other] {
-                let back = rank * places + state.place[rank] as usize;
-                state.tabu[back] = now as u32 + (places * 9 / 10 + dice.below(places / 5 + 4)) as u32;
-            }
-            state.exchange(&self.matrices, one, other);
-            if state.cost < least {
-                least = state.cost;
-                place.copy_from_slice(&state.place);
-            }
-        }
+        let most = effort.saturating_sub(self.spent) / each;
+        let (mut least, mut steps) = (0, 0);
+        with_longest(Improve {
+            matrices: &self.matrices,
+            state: &mut self.state,
+            place,
+            dice,
+            watch,
+            length: most.min(LENGTH * places as u64),
+            least: &mut least,
+            steps: &mut steps,
+        });
+        self.spent += each * steps;
         least
     }
 

@@ -102,8 +102,8 @@ pub struct Axis {
 fn distances(ways: &Ways, lengths: &[u64]) -> Vec<u64> {
     let shape = ways.shape();
     let nodes = shape.nodes() as u32;
-    let uniform =
-        !shape.is_twisted() && (0..shape.dimensions()).all(|d| shape.wraps(d) || shape.size(d) == 2);
+    let uniform = !shape.is_twisted()
+        && (0..shape.dimensions()).all(|d| shape.wraps(d) || shape.size(d) == 2 || shape.is_full(d));
     let from = |source: u32| {
         let mut all: Vec<u64> = (0..nodes)
             .map(|node| {
@@ -114,7 +114,11 @@ fn distances(ways: &Ways, lengths: &[u64]) -> Vec<u64> {
                 (0..shape.dimensions())
                     .map(|d| {
                         let apart = shape.coordinate(source, d).abs_diff(shape.coordinate(node, d));
-                        let hops = if shape.wraps(d) { apart.min(shape.size(d) - apart) } else { apart };
+                        let hops = match shape.size(d) {
+                            size if shape.wraps(d) => apart.min(size - apart),
+                            _ if shape.is_full(d) => apart.min(1),
+                            _ => apart,
+                        };
                         u64::from(hops) * lengths[d]
                     })
                     .sum()
@@ -211,8 +215,11 @@ fn message(demand: &Demand) -> Bound {
 
 fn degree(ways: &Ways, demand: &Demand) -> Bound {
     let shape = ways.shape();
-    let channels =
-        (0..shape.dimensions()).map(|d| if shape.wraps(d) || shape.size(d) > 2 { 2 } else { 1 }).sum::<u32>();
+    let channels = (0..shape.dimensions()).map(|d| match shape.size(d) {
+        size if shape.is_full(d) => size - 1,
+        size => size.min(3) - 1,
+    });
+    let channels = channels.sum::<u32>();
     let all = (0..demand.ranks() as u32).flat_map(|rank| {
         let (sent, received) = demand.totals(rank);
         [(sent, rank, true), (received, rank, false)]
@@ -305,10 +312,16 @@ fn cuts(ways: &Ways, axes: &[Axis]) -> Bound {
         return best;
     }
     for dimension in 0..shape.dimensions() {
-        let slab = shape.nodes() as u64 / u64::from(shape.size(dimension));
-        let channels = slab * if shape.wraps(dimension) { 2 } else { 1 };
-        for slabs in 1..u64::from(shape.size(dimension)) {
+        let size = u64::from(shape.size(dimension));
+        let slab = shape.nodes() as u64 / size;
+        for slabs in 1..size {
             let nodes = slabs * slab;
+            let channels = slab
+                * match () {
+                    () if shape.is_full(dimension) => slabs * (size - slabs),
+                    () if shape.wraps(dimension) => 2,
+                    () => 1,
+                };
             let outwards = u128::from(nodes) * u128::from(ranks - nodes) * units;
             let value = outwards.div_ceil(load * u128::from(channels)) as u64;
             if value > best.value {

@@ -26,6 +26,21 @@ pub(super) struct Layout {
     pub(super) turns: Vec<Vec<bool>>,
     /// Per axis and dimension: whether the digit is folded, 0 2 4 .. 5 3 1.
     pub(super) folds: Vec<Vec<bool>>,
+    /// Per dimension: the coordinate of every place that the digits say.
+    pub(super) moves: Vec<Vec<u32>>,
+    /// Per dimension, whether it leans: a step further round at every so many places along another one.
+    pub(super) leans: Vec<Option<Lean>>,
+}
+
+/// Coordinates that shift along another dimension, as the threads of a screw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lean {
+    /// The other dimension.
+    pub(super) along: usize,
+    /// Places of it per step.
+    pub(super) period: u32,
+    /// How far a step goes, modulo the size.
+    pub(super) step: u32,
 }
 
 impl Layout {
@@ -46,7 +61,15 @@ impl Layout {
                     let back = self.turns[axis][dimension] && place % 2 == 1;
                     place = place * factor + if back { factor - 1 - digit } else { digit };
                 }
-                coordinates.push(place);
+                coordinates.push(self.moves[dimension][place as usize]);
+            }
+            let place = coordinates.len() - dimensions;
+            for (dimension, lean) in self.leans.iter().enumerate() {
+                if let Some(lean) = lean {
+                    let steps = coordinates[place + lean.along] / lean.period;
+                    let here = &mut coordinates[place + dimension];
+                    *here = (*here + lean.step * steps) % sizes[dimension];
+                }
             }
             for (axis, size) in axes.iter().enumerate() {
                 here[axis] += 1;
@@ -178,6 +201,8 @@ mod tests {
             course: vec![course],
             turns: vec![vec![false; dimensions]],
             folds: vec![vec![false; dimensions]],
+            moves: sizes.iter().map(|size| (0..*size).collect()).collect(),
+            leans: vec![None; dimensions],
         };
         layout.coordinates(sizes, &[size]).chunks(dimensions).map(<[u32]>::to_vec).collect()
     }
@@ -211,6 +236,34 @@ mod tests {
             sorted.sort_unstable();
             assert_eq!(sorted, (0..size).collect::<Vec<_>>());
             assert!((0..size as usize).all(|at| line[at].abs_diff(line[(at + 1) % size as usize]) <= 2));
+        }
+    }
+
+    #[test]
+    fn leaning_layouts_hold_every_place_once() {
+        // A plane of 16x8 ranks in two turns around 8x8x2: over the edge of z it goes on a step further along y.
+        let sizes = [8, 8, 2];
+        for (step, period) in [(7, 1), (1, 2), (3, 1)] {
+            let layout = Layout {
+                factors: vec![vec![8, 1, 2], vec![1, 8, 1]],
+                order: vec![vec![0, 1]; 3],
+                way: vec![vec![0, 2, 1], vec![1, 0, 2]],
+                course: vec![Course::Plain; 2],
+                turns: vec![vec![false; 3]; 2],
+                folds: vec![vec![false; 3]; 2],
+                moves: sizes.iter().map(|size| (0..*size).rev().collect()).collect(),
+                leans: vec![
+                    None,
+                    Some(Lean { along: 0, period, step }),
+                    Some(Lean { along: 1, period: 4, step: 1 }),
+                ],
+            };
+            let mut cells: Vec<_> =
+                layout.coordinates(&sizes, &[16, 8]).chunks(3).map(<[u32]>::to_vec).collect();
+            assert!(cells.iter().all(|cell| cell.iter().zip(sizes).all(|(at, size)| *at < size)));
+            cells.sort();
+            cells.dedup();
+            assert_eq!(cells.len(), 128);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{
     Score,
     dice::Dice,
-    layout::{Course, Layout, factorisations},
+    layout::{Course, Layout, Lean, factorisations},
     loads::Scorer,
     problem::{Finalists, Problem, Watch},
 };
@@ -70,7 +70,7 @@ pub(super) fn search(
             if scorer.touched >= effort / 2 || watch.stopped() {
                 break;
             }
-            let layout = drawn(problem, factors, dice, round);
+            let layout = drawn(problem, &rooms[*room], factors, dice, round);
             try_one(*room, layout, &mut kept, &mut scorer);
         }
         round += 1;
@@ -83,7 +83,7 @@ pub(super) fn search(
         }
         if dice.below(8) == 0 {
             let (room, factors) = &starts[dice.below(starts.len())];
-            try_one(*room, drawn(problem, factors, dice, 4), &mut kept, &mut scorer);
+            try_one(*room, drawn(problem, &rooms[*room], factors, dice, 4), &mut kept, &mut scorer);
             continue;
         }
         let chosen = dice.below(kept.len()).min(dice.below(kept.len()));
@@ -114,7 +114,7 @@ fn placed(problem: &Problem, room: &Room, layout: &Layout) -> Vec<NodeId> {
 }
 
 /// A layout of these factors; the first ones are plain or follow the axes' kinds.
-fn drawn(problem: &Problem, factors: &[Vec<u32>], dice: &mut Dice, round: usize) -> Layout {
+fn drawn(problem: &Problem, room: &Room, factors: &[Vec<u32>], dice: &mut Dice, round: usize) -> Layout {
     let axes = problem.axes.len();
     let dimensions = factors[0].len();
     let mut order: Vec<Vec<usize>> = vec![(0..axes).collect(); dimensions];
@@ -131,12 +131,14 @@ fn drawn(problem: &Problem, factors: &[Vec<u32>], dice: &mut Dice, round: usize)
         turns.iter_mut().flatten().for_each(|turn| *turn = dice.below(2) == 0);
         folds.iter_mut().flatten().for_each(|fold| *fold = dice.below(4) == 0);
     }
-    Layout { factors: factors.to_vec(), order, way, course, turns, folds }
+    let moves = room.sizes.iter().map(|size| (0..*size).collect()).collect();
+    let leans = vec![None; dimensions];
+    Layout { factors: factors.to_vec(), order, way, course, turns, folds, moves, leans }
 }
 
 fn change(layout: &mut Layout, dice: &mut Dice) {
     let (axis, dimension) = (dice.below(layout.factors.len()), dice.below(layout.factors[0].len()));
-    match dice.below(5) {
+    match dice.below(7) {
         0 => {
             let count = layout.order[dimension].len();
             let (a, b) = (dice.below(count), dice.below(count));
@@ -149,8 +151,26 @@ fn change(layout: &mut Layout, dice: &mut Dice) {
         }
         2 => layout.course[axis] = [Course::Plain, Course::Snake, Course::Comb][dice.below(3)],
         3 => layout.turns[axis][dimension] = !layout.turns[axis][dimension],
+        4 => {
+            let moves = &mut layout.moves[dimension];
+            let (a, b) = (dice.below(moves.len()), dice.below(moves.len()));
+            moves.swap(a, b);
+        }
+        5 => layout.leans[dimension] = lean(&layout.moves, dimension, dice),
         _ => layout.folds[axis][dimension] = !layout.folds[axis][dimension],
     }
+}
+
+/// A lean of a dimension along another one, or none.
+fn lean(moves: &[Vec<u32>], dimension: usize, dice: &mut Dice) -> Option<Lean> {
+    let along = dice.below(moves.len());
+    let (size, other) = (moves[dimension].len(), moves[along].len());
+    if along == dimension || size < 3 {
+        return None;
+    }
+    let steps = [1, size - 1, size / 2];
+    let (step, period) = (steps[dice.below(steps.len())] as u32, 1 << dice.below(other.ilog2() as usize + 1));
+    Some(Lean { along, period, step })
 }
 
 /// The boxes at the first node that has room for one, all shapes of as many places as there are ranks.

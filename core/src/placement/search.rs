@@ -40,12 +40,14 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
     let met = |finalists: &Finalists| problem.is_met(&finalists.best[0].0, bound.value);
     let assigns = problem.by_hops && assignment::applies(problem);
     let mut left = effort;
-    // Hops of a quadratic assignment need little structure to begin with.
-    let share = if assigns { effort / 8 } else { effort * 3 / 8 };
+    // Hops of a quadratic assignment need little structure to begin with, and a matrix has none.
+    let structured = problem.axes.len() > 1;
+    let begin = if structured { effort / 8 } else { effort / 64 };
+    let share = if assigns { begin } else { effort * 3 / 8 };
     left -= layouts::search(problem, &mut dice, share, bound.value, watch, &mut finalists);
     watch.done = 0.4;
     finalists.now = watch.done;
-    let share = if assigns { effort / 8 } else { effort / 5 };
+    let share = if assigns { begin } else { effort / 5 };
     left -= linear::search(problem, &mut dice, share, bound.value, watch, &mut finalists);
     watch.done = 0.5;
     finalists.now = 0.5;

@@ -1,7 +1,7 @@
 //! Which channels the bytes of a pair of nodes use.
 
 use crate::{
-    fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign},
+    fabric::{Fabric, LinkId, NodeId, Shape},
     routing::dimension_order,
 };
 
@@ -56,7 +56,7 @@ impl Ways {
         let dimensions = shape.dimensions();
         let mut channels = vec![0; dimensions];
         for link in fabric.working_links() {
-            channels[fabric.link_ends(link).1.dimension()] += 1;
+            channels[shape.dimension_of(fabric.link_ends(link).1)] += 1;
         }
         let coordinates = (0..shape.nodes() as NodeId).flat_map(|node| shape.coordinates(node)).collect();
         let (segments, starts, listed) = (Vec::new(), Vec::new(), Vec::new());
@@ -147,16 +147,15 @@ impl Ways {
 
 fn segments(fabric: &Fabric, dimension: usize) -> Vec<Vec<LinkId>> {
     let shape = fabric.shape();
-    let (size, wraps, stride) = (shape.size(dimension), shape.wraps(dimension), shape.stride(dimension));
+    let (size, stride) = (shape.size(dimension), shape.stride(dimension));
     let way = |from: u32, to: u32| {
-        let mut here = from;
+        let mut here = from * stride;
         let mut channels = Vec::new();
-        while let Some(sign) = dimension_order::sign(size, wraps, here, to) {
-            channels.push(fabric.link(here * stride, Direction::new(dimension, sign)));
-            here = match sign {
-                Sign::Plus => (here + 1) % size,
-                Sign::Minus => (here + size - 1) % size,
-            };
+        if let Some((direction, hops)) = dimension_order::along(shape, dimension, from, to) {
+            for _ in 0..hops {
+                channels.push(fabric.link(here, direction));
+                here = shape.neighbour(here, direction).unwrap_or(here);
+            }
         }
         channels
     };

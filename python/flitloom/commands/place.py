@@ -23,6 +23,13 @@ class Where(Group):
     mesh: options.Mesh = None
     wrap: options.Wrap = None
     twist: options.Twist = False
+    network: Annotated[
+        str | None,
+        typer.Option(
+            help="Product of rings, lines and full meshes, e.g. 'full8 x full8' or 'full4 x ring8'.",
+            metavar="NETWORK",
+        ),
+    ] = None
     graph: Annotated[
         Path | None,
         typer.Option(
@@ -174,6 +181,7 @@ def command(
       flitloom place --torus 4x4x8 --axes expert=8:a2a:1,data=4:ring:8,pipeline=4:line:1 -o p.json
       flitloom place --torus 8x8 --stencil 8x8 --neighbours 9 --minimise time
       flitloom place --torus 4x4x4 --fail node:5 --fail link:0-1 --stencil 7x9
+      flitloom place --network "full4 x full4" --axes expert=4:a2a:1,data=4:ring:8
       flitloom place --torus 4x4 --traffic matrix.csv -o run.hosts --hosts hosts.txt
       flitloom place --torus 4x4x4 --fail link:0-1 --shape 8x8 --wrap yes,no
       flitloom place --torus 8x8x8 --jobs jobs.toml

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, show_file
-from flitloom.placing.placement import read_placement
+from flitloom.placing.placement import read_placement, written_topology
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
 
@@ -72,6 +72,6 @@ def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic,
             traffic.sources.tolist(), traffic.destinations.tolist(), traffic.bytes.tolist(), strict=True
         )
     }
-    network = program.Network(topology.model_dump(mode="json"))
+    network = program.Network(written_topology(topology))
     value: int = program.proven(certificate, network, traffic.ranks, bytes_of, [], 1, hops)
     return value

@@ -16,12 +16,36 @@ from flitloom.placing.formats import write
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.provenance import version
 from flitloom.reading import read_json
-from flitloom.spec import Topology
+from flitloom.spec import Product, Topology
+from flitloom.spec.factored import Factored, factored
 
 #: What the files say they are.
 FORMAT = "flitloom placement 1"
 #: Part of the effort: a search whose placement became better after that may find more.
 LATE = 0.7
+
+
+def topology_of(fields: dict[str, Any]) -> Topology:
+    """The network that a placement's file names: a torus, a mesh, or a product of them with full meshes.
+
+    >>> str(topology_of({"kind": "product", "network": "full4 x ring3"}))
+    'full4 x ring3'
+    """
+    return factored(Product(**fields)) if "network" in fields else Topology(**fields)
+
+
+def written_topology(topology: Topology) -> dict[str, Any]:
+    """The same as a file has it.
+
+    >>> import flitloom as fl
+    >>> written_topology(topology_of(fl.Product("full4 x ring3").model_dump()))["kind"]
+    'product'
+    """
+    if isinstance(topology, Factored):
+        failed = topology.failed_nodes, topology.failed_links
+        product = Product(topology.network, failed_nodes=failed[0], failed_links=failed[1])
+        return product.model_dump(mode="json")
+    return topology.model_dump(mode="json")
 
 
 @dataclass(frozen=True)
@@ -171,7 +195,7 @@ class Placement:
         return {
             "format": FORMAT,
             "version": version(),
-            "topology": self.topology.model_dump(mode="json"),
+            "topology": written_topology(self.topology),
             "routing": self.routing,
             **({"ways": list(self.ways)} if self.routing != "do" else {}),
             "per_node": self.per_node,
@@ -205,7 +229,7 @@ def read_placement(file: str | Path) -> dict[str, Any]:
         raise SpecError(f"{name}: is no placement; flitloom place ... -o p.json writes one")
     if not isinstance(document.get("topology"), dict):
         raise SpecError(f"{name}: topology: is missing; it names the network")
-    topology = Topology(**document["topology"])
+    topology = topology_of(document["topology"])
     nodes = document.get("placement")
     if not isinstance(nodes, list) or not nodes:
         raise SpecError(f"{name}: placement: is missing; it is the list of nodes by rank")
@@ -225,7 +249,7 @@ def nodes_for(document: dict[str, Any], topology: Topology) -> list[int]:
     SpecError
         The placement is for another network.
     """
-    made = Topology(**document["topology"])
+    made = topology_of(document["topology"])
     if not made.is_as(topology):
         raise SpecError.at("placement", f"is for the {made}, not for the {topology}")
     return list(document["placement"])

@@ -16,10 +16,12 @@ from flitloom.network import Network
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
+from flitloom.placing.screws import best_screw
 from flitloom.placing.sharing import sharing_bound
 from flitloom.placing.traffic import Traffic
 from flitloom.placing.ways import listed_ways, tables_for
-from flitloom.spec import Topology
+from flitloom.spec import Product, Topology
+from flitloom.spec.factored import factored
 
 if TYPE_CHECKING:
     from flitloom.routing import Tables
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 EFFORT, MOST_EFFORT, FEW_RANKS = 150, 1500, 512
 #: The same for few hop-bytes of traffic without structure: up to so many ranks, and the effort of 100 ranks,
 #: which grows with their cube, and is the most.
-DENSE_RANKS, DENSE_EFFORT = 256, 1200
+DENSE_RANKS, DENSE_EFFORT = 256, 1600
 #: Objectives.
 OBJECTIVES = ("channel", "hops", "time")
 #: Placements that are simulated for the least time.
@@ -41,7 +43,7 @@ Bounded = tuple[int, dict[str, Any]]
 
 
 def place(
-    topology: Topology,
+    topology: Topology | Product,
     traffic: Traffic,
     *,
     minimise: str = "channel",
@@ -57,7 +59,7 @@ def place(
 
     Parameters
     ----------
-    topology : Topology
+    topology : Topology or Product
         The network. Nodes that failed hold no rank.
     traffic : Traffic
         Bytes between ranks.
@@ -99,6 +101,8 @@ def place(
     begin = time.perf_counter()
     if effort is None:
         effort = default_effort(traffic.ranks, by_hops=minimise == "hops" and not traffic.mesh)
+    if isinstance(topology, Product):
+        topology = factored(topology)
     asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes)
     slots = _slots(topology, traffic, nodes, per_node)
     name, tables = tables_for(topology, routing)
@@ -157,9 +161,7 @@ def problem_of(
     (1, 8, 8)
     """
     return _core.PlacementProblem(
-        list(topology.sizes),
-        list(topology.wraps),
-        topology.twist,
+        topology,
         traffic.ranks,
         traffic.sources,
         traffic.destinations,
@@ -242,6 +244,10 @@ def _searched(
         None if progress is None else lambda part: progress(int(100 * part), 100),
     )
     runs: list[dict[str, int]] = []
+    if minimise == "channel" and tables is None and asked.per_node == 1 and traffic.ranks == topology.nodes:
+        screw = best_screw(problem, topology, traffic.mesh, found["score"])
+        if screw is not None:
+            found["nodes"], found["score"] = screw
     above = found["score"][0] > bounded[0] and not found["interrupted"]
     if minimise == "channel" and has_cosines and above:
         bounded = _better(channel, cosine_bound(topology, traffic, hops=False, known=bounded[0]))
@@ -267,7 +273,7 @@ def default_effort(ranks: int, by_hops: bool = False) -> int:
     >>> default_effort(64), default_effort(4096), default_effort(100_000)
     (150, 1200, 1500)
     >>> default_effort(30, by_hops=True), default_effort(100, by_hops=True)
-    (32, 1200)
+    (43, 1600)
     """
     if by_hops and ranks <= DENSE_RANKS:
         return min(max(1, DENSE_EFFORT * ranks**3 // 10**6), DENSE_EFFORT)

@@ -45,6 +45,12 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     'balanced'
     """
     damaged = bool(topology.failed_nodes or topology.failed_links)
+    if any(topology.full) and (damaged or routing not in (None, "do")):
+        raise SpecError.at(
+            "network",
+            f"ranks are placed on {topology} by dimension order and without failed parts only",
+            "leave --routing and --fail out",
+        )
     if routing is None:
         routing = "balanced" if damaged else "do"
     if routing == "do":

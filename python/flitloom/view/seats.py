@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.placing.placement import traffic_of
+from flitloom.placing.placement import topology_of, traffic_of
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
@@ -100,7 +100,7 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
     >>> placed.all_facts()["fullest channel"]
     '8 bytes'
     """
-    topology = Topology(**document["topology"])
+    topology = topology_of(document["topology"])
     traffic = traffic_of(document)
     nodes = np.array(document["placement"], dtype=np.int64)
     if len(nodes) != traffic.ranks:

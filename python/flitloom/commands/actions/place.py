@@ -32,16 +32,18 @@ from flitloom.placing.formats import ending_of
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.placing.ways import ROUTINGS
 from flitloom.routing import Tables, read_tables
-from flitloom.spec import Topology
+from flitloom.spec import Product, Topology
+from flitloom.spec.factored import factored
+from flitloom.spec.families import is_family
 
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (
-    *("graph", "shape", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
+    *("network", "graph", "shape", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
     *("minimise", "routing", "twist", "hosts", "out", "chart"),
 )
 #: Options that say what is placed, or how well, otherwise than --shape.
 NOT_OF_SHAPES = (
-    *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
+    *("twist", "network", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
     "minimise",
     *("routing", "flit_bytes", "seed", "chart", "jobs", "fit"),
 )
@@ -102,9 +104,18 @@ def _network(where: Where) -> tuple[Topology, list[str] | None]:
         No option names one, or ranks cannot be placed on it.
     """
     if where.graph is None:
-        fields = options.topology_fields(where.torus, where.mesh, where.wrap, where.fail, where.twist)
-        return sized(fields, "give --torus 4x4x8, --mesh 8x8 or --graph FILE"), None
-    options.topology_fields(where.torus, where.mesh, where.wrap, None, where.twist, None, where.graph)
+        fields = options.topology_fields(
+            where.torus, where.mesh, where.wrap, where.fail, where.twist, where.network
+        )
+        if "network" not in fields:
+            return sized(fields, "give --torus 4x4x8, --mesh 8x8 or --network 'full8 x full8'"), None
+        advice = "name a torus, a mesh or a product of rings, lines and full meshes"
+        if is_family(where.network):
+            raise SpecError.at("network", f"{where.network} has no routes by dimension order", advice)
+        return factored(Product(**fields)), None
+    options.topology_fields(
+        where.torus, where.mesh, where.wrap, None, where.twist, where.network, where.graph
+    )
     ground = ground_of_fabric(where.graph, where.fail or [])
     if ground.topology is None:
         raise SpecError.at(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom.commands import options
 from flitloom.errors import SpecError, show_file
-from flitloom.placing.placement import nodes_for, read_placement, traffic_of
+from flitloom.placing.placement import nodes_for, read_placement, topology_of, traffic_of
 from flitloom.placing.running import FLIT_BYTES, packet_rows, placed_matrix
 from flitloom.routing import Tables, route
 from flitloom.spec import Packets, Topology, TrafficMatrix
@@ -37,7 +37,8 @@ def put_on_nodes(
     """
     document = read_placement(file)
     fields.setdefault("topology", document["topology"])
-    topology = options.part(Topology, fields)
+    given = fields["topology"]
+    topology = topology_of(given) if "network" in given else options.part(Topology, fields)
     nodes = nodes_for(document, topology)
     tables = None
     if document.get("routing") == "tables" and not has_tables:
@@ -89,7 +90,7 @@ def placement_weights(file: Path, topology: Topology | None) -> tuple[Topology, 
         The placement is for another network.
     """
     document = read_placement(file)
-    network = Topology(**document["topology"]) if topology is None else topology
+    network = topology_of(document["topology"]) if topology is None else topology
     nodes = np.array(nodes_for(document, network))
     traffic = traffic_of(document)
     weights = np.zeros((network.nodes, network.nodes), dtype=np.int64)
