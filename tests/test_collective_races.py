@@ -68,6 +68,7 @@ def test_xml_mutants_are_judged_by_what_orders_their_steps(
     assert raced >= 8
 
 
+@pytest.mark.long
 def test_the_right_order_by_chance_is_a_race(tmp_path: Path) -> None:
     text = msccl_text(fl.collectives.plan(fl.Torus(8, 8), "all-gather"))
     assert problems(text, tmp_path, "xml") == []

@@ -159,11 +159,8 @@ def reduced(command):
     return command
 
 
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=() if page.name == "README.md" else pytest.mark.long) for page in PAGES],
-    ids=lambda page: page.name,
-)
+@pytest.mark.long
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_commands_of_a_page(page, tmp_path):
     for name in ("examples", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name)
