@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from flitloom.collectives.check import check_collective
-from flitloom.collectives.plan import CollectivePlan
 
 import flitloom as fl
+from flitloom.collectives.checking import check_collective
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.commands import run
 
 PROGRAM = Path(fl.__file__).parent / "programs" / "recheck_collective.py"
