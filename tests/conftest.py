@@ -9,8 +9,8 @@ import pytest
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Read by type checkers only, never run.
-collect_ignore = ["typed_user.py"]
+#: Read by type checkers only, never run; sessions of users, which run in folders of their own.
+collect_ignore = ["typed_user.py", "walks"]
 
 
 @pytest.fixture(autouse=True)
