@@ -41,6 +41,7 @@ route-fabric: route --fabric ring.csv --fail cable:s0/1 --from out
 route-critical: route --fabric ring.csv --critical
 route-critical: route --fabric ring.csv --critical --from out
 check-fabric: check --fabric ring.csv --lft out/opensm-lfts.dump --path-sl out/path-sl.txt
+simulate-messages: simulate two.goal --torus 2x2
 simulate-graph: simulate --graph ring.csv --tables out
 fabric-show: fabric show ring.csv
 place: place --torus 4x4 --axes data=4:ring:8,expert=4:a2a:1 -o p.json
@@ -61,6 +62,9 @@ LONG = {"bench", "demo", "route-diff"}
 def test_every_output_obeys_its_schema(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("ring.csv").write_text("".join(f"s{n},s{(n + 1) % 5}\n" for n in range(5)))
+    ranks = ("l1: send 64b to 1 tag 1", "l1: recv 64b from 0 tag 1")
+    rows = "".join(f"rank {n} {{\n{row}\n}}\n" for n, row in enumerate(ranks))
+    Path("two.goal").write_text(f"num_ranks 2\n{rows}")
     seen = set()
     for line in COMMANDS.strip().splitlines():
         name, words = line.split(": ")
