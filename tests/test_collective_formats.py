@@ -208,7 +208,7 @@ def test_advice_names_the_crossovers(capsys: pytest.CaptureFixture[str]) -> None
     facts = json.loads(capsys.readouterr().out)
     assert [row["bytes"] for row in facts["cases"]] == [1024, 2048, 4096]
     assert run(["collective", "advise", "--torus", "4x4x8", "--twist", "--size", "1KiB:1KiB"]) == 0
-    assert "an all-to-all is 1.73 times as fast as on the healthy network" in capsys.readouterr().out
+    assert "an all-to-all is 1.73 times as fast as on the network without a twist" in capsys.readouterr().out
     for wrong in (["--size", "4KiB:1KiB"], ["--size", "x"], ["--alpha", "1"], ["--bandwidth", "50GB"]):
         assert run(["collective", "advise", "--torus", "4x4", *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1

@@ -145,16 +145,23 @@ def test_an_interrupted_rank_leaves_a_checkpoint_of_all(tmp_path):
     assert json.loads(taken_up.stdout)["fingerprint"] == one.fingerprint
 
 
-def test_message_graphs_run_on_ranks(tmp_path):
+def test_message_graphs_run_on_ranks(tmp_path, capsys):
     graph = MessageGraph.exchange(48, [(node, (7 * node + 5) % 48, 400) for node in range(48)])
     (tmp_path / "graph.goal").write_text(graph.text)
-    words = ["simulate", tmp_path / "graph.goal", "--torus", "8x6", "--json"]
+    words = ["simulate", str(tmp_path / "graph.goal"), "--torus", "8x6", "--json"]
     done = ranks(2, *words)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found.pop("parts") == 2
     one = simulate_messages(fl.Network(fl.Torus(8, 6)), graph)
-    assert found == {name: one[name] if name != "ranks" else 48 for name in found}
+    names = ("duration", "cycles", "packets_delivered", "flit_hops")
+    assert {name: found[name] for name in names} == {name: one[name] for name in names}
+    assert found["fingerprint"] == f"{one['fingerprint']:016x}"
+    capsys.readouterr()
+    assert run(words) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert alone.pop("parts") == 1
+    assert found == alone
 
 
 def test_loads_run_on_ranks(capsys):

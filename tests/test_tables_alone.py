@@ -171,7 +171,7 @@ def test_what_no_load_can_leave_out_is_told(capsys):
     load = ["simulate", "--tables", "node.json", "--rate", "0.1", "--cycles", "100"]
     assert run([*load, "--pattern", "hots", "--hotspot-target", "5"]) == 2
     assert (
-        "traffic.hotspot_target: is node 5, which has failed; name one that works" in capsys.readouterr().err
+        "traffic.hotspot_target is node 5, which has failed; name one that works" in capsys.readouterr().err
     )
     with open("to.csv", "w", encoding="utf-8") as file:
         file.write("\n".join(["5"] * 16) + "\n")

@@ -46,30 +46,26 @@ crate::fault::displays_fault!(SaveError);
 impl SaveError {
     /// What is wrong, in parts.
     pub fn fault(&self) -> Fault {
-        let field =
-            |name: &str, problem: String, advice: &str| Fault::at(format!("field {name}"), problem, advice);
-        match self {
-            Self::Short { field: name } => field(
-                name,
-                "the saved state ends there".into(),
+        let (problem, advice) = match self {
+            Self::Short { field } => (
+                format!("field {field}: the saved state ends there"),
                 "the file is cut off or of another simulation",
             ),
-            Self::Field { field: name, found } => field(
-                name,
-                format!("is expected, {found} stands there"),
+            Self::Field { field, found } => (
+                format!("field {field} is expected, {found} stands there"),
                 "the file is of another version or simulation",
             ),
-            Self::Length { field: name, given, needed } => {
-                field(name, format!("{given} entries, this simulation has {needed}"), "")
+            Self::Length { field, given, needed } => {
+                (format!("field {field} has {given} entries, this simulation {needed}"), "")
             }
-            Self::Value { field: name, value } => {
-                field(name, format!("{value} is out of range"), "the file is damaged")
+            Self::Value { field, value } => {
+                (format!("field {field}: {value} is out of range"), "the file is damaged")
             }
-            Self::Long(bytes) => Fault::somewhere(
-                format!("{bytes} bytes follow the last field"),
-                "the file is of another simulation",
-            ),
-        }
+            Self::Long(bytes) => {
+                (format!("{bytes} bytes follow the last field"), "the file is of another simulation")
+            }
+        };
+        Fault::somewhere(problem, advice)
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 from array import array
 from collections.abc import Iterable, Iterator
@@ -69,7 +70,7 @@ def read(
     file: Path, topology: Topology | None, rules: str | RouterRules | None, progress: Progress | None = None
 ) -> Tables:
     """Read tables from any kind of file."""
-    if file.is_dir():
+    if os.path.isdir(file):
         raise SpecError.at(
             show_file(file),
             "is a folder of tables by destination, which do not name their network",

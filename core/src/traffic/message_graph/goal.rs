@@ -165,7 +165,8 @@ crate::fault::displays_fault!(GoalError);
 impl GoalError {
     /// What is wrong, in parts.
     pub fn fault(&self) -> Fault {
-        Fault::at(format!("line {}", self.line), self.found.clone(), format!("expected {}", self.expected))
+        let problem = format!("line {}: {}", self.line, self.found);
+        Fault::somewhere(problem, format!("expected {}", self.expected))
     }
 }
 
