@@ -48,7 +48,10 @@ def write_certificate(
         "lanes": None if tables.rows is not None else tables.lanes,
         "cables": cables,
         "hosts": [
-            (f"0x{host.guid:016x}", host.lid, host.lmc, guids[host.switch], host.switch_port)
+            (
+                host.name if host.guid is None else f"0x{host.guid:016x}",
+                *(host.lid, host.lmc, guids[host.switch], host.switch_port),
+            )
             for host in subnet.hosts
         ],
     }
