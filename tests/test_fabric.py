@@ -363,7 +363,7 @@ def test_one_lane_without_bubbles_is_the_rule_for_tables_without_lanes(tmp_path,
     verdict = json.loads(text)
     assert code == 1
     assert verdict["deadlock"] is True
-    assert verdict["rule"] == "one lane, every packet on service level 0"
+    assert verdict["rules_in_words"] == "one lane, every packet on service level 0"
     assert "as minhop has them" in verdict["remarks"][0]
     assert len(verdict["cycle"]) == 8
     # The cycle runs around the ring, cable by cable.

@@ -88,7 +88,7 @@ def test_late_nodes_deadlock_unless_channels_are_separated(tmp_path: Path) -> No
     plan = square()
     report = fl.plans.check(plan)
     assert report["passed"], report["problems"]
-    assert report["cycle"].count("->") == 4
+    assert len(report["cycle"]) == 4
     unison = fl.plans.study_jitter(plan.network(), plan, jitter=0, trials=1)
     assert unison.plan == [plan.duration]
     assert unison.unison == [-1]
@@ -99,7 +99,7 @@ def test_late_nodes_deadlock_unless_channels_are_separated(tmp_path: Path) -> No
     with pytest.raises(fl.SpecError, match="late nodes can cause a deadlock"):
         deadlock_certificate(plan)
     separated = plan.separated()
-    assert fl.plans.check(separated)["cycle"] == ""
+    assert fl.plans.check(separated)["cycle"] == []
     assert fl.plans.study_jitter(plan.network(), separated, jitter=0, trials=1).unison[0] > 0
     # Separated channels that are not are a problem.
     broken = separated.model_copy(update={"packets": plan.packets})

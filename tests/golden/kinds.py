@@ -26,6 +26,7 @@ from flitloom.fabric.writing import levels_text
 from flitloom.limits import LISTED_NODES
 from flitloom.routing import check, route
 from flitloom.routing.resilience import survive
+from flitloom.verdict import circle
 
 Facts = dict[str, Any]
 #: Subnets of more switches have no hashes of their files.
@@ -76,7 +77,7 @@ def verdict(report: Any) -> Facts:
     """What the check of tables by source says."""
     facts: Facts = {"passed": report.passed, "problems": report.problem_count}
     if report.cycle:
-        facts["cycle"] = report.cycle
+        facts["cycle"] = circle(report.cycle)
     if report.ranks is not None:
         facts["ranks"] = digest(report.ranks)
     return facts

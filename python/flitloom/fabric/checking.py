@@ -13,67 +13,20 @@ from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
 from flitloom.fabric.tables import ForwardingTables, read_given
-from flitloom.notebook import fields_html
-
-#: Pairs that a report names.
-_SHOWN = 100
+from flitloom.verdict import SHOWN, Verdict
 
 
-@dataclass(frozen=True)
-class SubnetReport:
-    """What a check of a subnet's tables found.
+@dataclass(frozen=True, kw_only=True)
+class SubnetReport(Verdict):
+    """The verdict on tables by destination.
 
     Attributes
     ----------
-    deadlock : bool
-        Whether channels and lanes can wait for each other in a cycle.
-    cycle : list of str
-        A shortest such cycle: ``a/3 -> b/1, lane 0``, each waiting for the next, the last for the first.
-    unreachable : int
-        Ordered pairs of hosts without a route, those on one switch included.
-    unreachable_pairs : list of str
-        The first hundred of them.
-    max_load, bound : int
-        Most host pairs on a channel, and what no tables can go below.
-    bound_proof : str
-        Why.
-    lanes, levels : int
-        Virtual lanes and service levels that pairs use.
-    rule : str
-        What was assumed about lanes.
     loads : array
         Host pairs by channel.
     """
 
-    deadlock: bool
-    cycle: list[str]
-    unreachable: int
-    unreachable_pairs: list[str]
-    max_load: int
-    bound: int
-    bound_proof: str
-    lanes: int
-    levels: int
-    rule: str
-    remarks: tuple[str, ...]
     loads: NDArray[np.uint64] = field(repr=False)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        fields = {
-            "passed": self.passed,
-            "deadlock": " ".join(self.cycle) or "none possible",
-            "unreachable pairs": self.unreachable,
-            "largest load": self.max_load,
-            "lower bound": self.bound,
-            "rule": self.rule,
-        }
-        return fields_html("check of a fabric", fields)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every pair is reached and nothing can deadlock."""
-        return not self.deadlock and self.unreachable == 0
 
 
 def check_subnet(
@@ -132,18 +85,24 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         for switch, row in facts["examples"]
     ]
     beside, pairs_beside = _on_one_switch(tables)
-    pairs = (pairs_beside + pairs)[:_SHOWN]
+    pairs = (pairs_beside + pairs)[:SHOWN]
+    unreachable, hosts = facts["unreachable"] + beside, len(subnet.hosts)
     return SubnetReport(
+        network=f"fabric of {len(subnet.switches)} switches and {hosts} hosts",
         deadlock=bool(cycle),
         cycle=cycle,
-        unreachable=facts["unreachable"] + beside,
+        routes=hosts * (hosts - 1) - unreachable,
+        unreachable=unreachable,
         unreachable_pairs=pairs,
+        problem_count=unreachable,
+        problems=[f"no route from {pair}" for pair in pairs],
         max_load=facts["max_load"],
         bound=facts["bound"]["value"],
         bound_proof=proof(facts["bound"]),
         lanes=facts["lanes"],
-        levels=facts["levels"],
-        rule=tables.rule,
+        service_levels=facts["levels"],
+        rules_in_words=tables.rule,
+        rules_from=tables.rules_from,
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
     )
@@ -158,7 +117,7 @@ def _on_one_switch(tables: ForwardingTables) -> tuple[int, list[str]]:
         owner = subnet.hosts[host]
         others = hosts[owner.switch] - 1
         count += others
-        if others and len(examples) < _SHOWN:
+        if others and len(examples) < SHOWN:
             examples.append(f"{subnet.switches[owner.switch].name} to {owner.name}")
     return count, examples
 

@@ -21,6 +21,8 @@ from flitloom.reading import opened, read_text, text_lines
 
 #: What to do with tables that speak of a switch that the fabric lacks.
 _SINCE = "if it has failed since, name the fabric as it was, and the switch with --fail node:NAME"
+#: Where the rule comes from if nothing chooses lanes.
+_ASSUMED = "assumed: no file chooses lanes; name those there are with --path-sl and --slvl"
 #: No channel.
 NONE = 0xFFFFFFFF
 #: Service levels of InfiniBand.
@@ -47,7 +49,9 @@ class ForwardingTables:
     lanes : int
         Lanes of the links.
     rule : str
-        What is assumed about lanes, in words.
+        What chooses lanes, in words.
+    rules_from : str
+        Where that comes from.
     remarks : tuple of str
         What was odd in the files.
     demand : Demand, optional
@@ -63,6 +67,7 @@ class ForwardingTables:
     rows: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None
     lanes: int
     rule: str
+    rules_from: str = "from the tables"
     remarks: tuple[str, ...] = ()
     demand: Demand | None = None
     undelivered: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -106,7 +111,7 @@ def read_tables(
     ports, remarks = read_forwarding(subnet, file)
     handed = handed_over(subnet, ports, lids, owners)
     following = channels(subnet, ports, lids, owners)
-    levels, rows = None, None
+    levels, rows, given = None, None, lanes
     if path_levels is not None and not all_are_zero(path_levels):
         levels, _, more = read_path_levels(subnet, path_levels, lids)
         remarks += more
@@ -120,9 +125,19 @@ def read_tables(
         rule += ", every packet on service level 0"
     else:
         rule += f", service levels by {path_levels}"
-    demand = demand_of(subnet, lids, owners)
+    said = path_levels is not None or lane_tables is not None
     return ForwardingTables(
-        subnet, owners, following, levels, rows, lanes or 8, rule, remarks, demand, np.flatnonzero(~handed)
+        subnet,
+        owners,
+        following,
+        levels,
+        rows,
+        lanes or 8,
+        rule,
+        "from the file" if said else _ASSUMED if given is None else "from --lanes",
+        remarks,
+        demand_of(subnet, lids, owners),
+        np.flatnonzero(~handed),
     )
 
 

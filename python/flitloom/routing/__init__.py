@@ -5,8 +5,8 @@ Examples
 >>> import flitloom as fl
 >>> tables = fl.tables.make(fl.Torus(4, 2, 2, 2), failed_nodes=[3])
 >>> report = fl.tables.check(tables)
->>> report.passed, report.deadlock_free
-(True, True)
+>>> report.passed, report.deadlock
+(True, False)
 """
 
 from flitloom.routing.checking import CheckReport, check

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from flitloom.claims import Claims
 from flitloom.errors import show
-from flitloom.notebook import fields_html
 from flitloom.outputs import write_text
 from flitloom.reading import Progress
 from flitloom.routing.bound import read_fraction
@@ -21,6 +20,7 @@ from flitloom.routing.files import read_tables
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
+from flitloom.verdict import SHOWN, Verdict, waiting
 
 #: Claims that follow from the routes, with the relative tolerance of what is no whole number.
 RECOMPUTED = {"max_load": 0.0, "min_load": 0.0, "perfect_load": 1e-9, "sigma4": 1e-9, "max_distance": 0.0}
@@ -30,70 +30,22 @@ BOUNDS = ("bound", "bound_exact", "proof", "optimal")
 MAKING = ("method", "seed", "flitloom")
 
 
-@dataclass(frozen=True)
-class CheckReport:
-    """Result of a check.
+@dataclass(frozen=True, kw_only=True)
+class CheckReport(Verdict):
+    """The verdict on tables of source routes.
 
     Attributes
     ----------
-    passed : bool
-        Whether nothing is wrong.
-    deadlock_free : bool
-        Whether the channels cannot wait for each other in a cycle.
-    cycle : str
-        A shortest cycle of waiting channels if there is one: ``(0,3)+x -> (1,3)+x -> ...``.
-    routes : int
-        Number of routes.
-    problem_count : int
-        Number of other problems: pairs without a route, hops that do not exist, broken rules.
-    problems : list of str
-        The first hundred of them.
-    max_load : int
-        Largest number of routes over a link.
-    rules_from : str
-        Where the rules that the verdict rests on come from.
-    claims : Claims
-        What the file says of itself: verified, not verified, or a problem.
+    ranks : array or None
+        A rank for every channel, if they cannot wait for each other in a cycle.
+    tables : Tables
+        The tables.
     """
 
-    passed: bool
-    deadlock_free: bool
-    cycle: str
-    routes: int
-    problem_count: int
-    problems: list[str]
-    max_load: int
-    rules_from: str
-    claims: Claims = field(repr=False)
+    rules: RouterRules
+    topology: Topology = field(repr=False)
     ranks: NDArray[np.uint32] | None = field(repr=False)
     tables: Tables = field(repr=False)
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        names = ("passed", "deadlock_free", "routes", "problem_count", "max_load", "rules_from")
-        fields: dict[str, object] = {name: getattr(self, name) for name in names}
-        wrong = {"cycle": self.cycle or None, "first problem": next(iter(self.problems), None)}
-        return fields_html(f"check of routing tables of a {self.tables.topology}", fields | wrong)
-
-    def facts(self) -> dict[str, Any]:
-        """All of it as plain values, by name."""
-        tables = self.tables
-        return {
-            "passed": self.passed,
-            "deadlock": not self.deadlock_free,
-            "cycle": self.cycle,
-            "routes": self.routes,
-            "problem_count": self.problem_count,
-            "problems": self.problems,
-            "max_load": self.max_load,
-            "topology": tables.topology.model_dump(mode="json"),
-            "rules": tables.rules.model_dump(mode="json"),
-            "rules_in_words": tables.rules.describe(),
-            "rules_from": self.rules_from,
-            "bound": tables.bound if "bound" in self.claims.verified else None,
-            "verified": self.claims.verified,
-            "not_verified": self.claims.not_verified,
-        }
 
     def certificate(self) -> dict[str, Any]:
         """A rank for every channel, such that every dependency of the routes goes to a higher rank.
@@ -154,8 +106,8 @@ def check(
     >>> fl.tables.check(fl.tables.make(fl.Torus(4, 4))).passed
     True
     >>> report = fl.tables.check(fl.tables.make(fl.Torus(8), method="dor", rules="unrestricted"))
-    >>> report.cycle                      # a ring without the bubble rule
-    '(0)+x -> (1)+x -> (2)+x -> (3)+x -> (4)+x -> (5)+x -> (6)+x -> (7)+x -> (0)+x'
+    >>> report.cycle[:3], len(report.cycle)       # a ring without the bubble rule
+    (['(0)+x', '(1)+x', '(2)+x'], 8)
     """
     if not isinstance(tables, Tables):
         tables = read_tables(tables, topology, rules, progress)
@@ -163,19 +115,44 @@ def check(
         tables = tables.under(rules, progress=progress)
     facts = tables.verdict(progress)
     claims = judge(tables, complete=facts["problem_count"] == 0, progress=progress)
+    proven = tables.prove() if "bound" in claims.verified else None
+    lost = _unreachable(tables) if facts["problem_count"] else []
     return CheckReport(
-        passed=facts["passed"] and not claims.problems,
-        deadlock_free=facts["ranks"] is not None,
-        cycle=facts["cycle"],
+        network=str(tables.topology),
+        deadlock=facts["ranks"] is None,
+        cycle=waiting(facts["cycle"]),
         routes=facts["routes"],
+        unreachable=len(lost),
+        unreachable_pairs=[f"node {a} to node {b}" for a, b in lost[:SHOWN]],
         problem_count=facts["problem_count"] + len(claims.problems),
         problems=[*facts["problems"], *claims.problems],
         max_load=facts["max_load"],
+        bound=None if proven is None else proven.ceiling,
+        bound_proof=None if proven is None else proven.proof,
+        lanes=tables.rules.virtual_channels or 1,
+        service_levels=1,
+        rules_in_words=tables.rules.describe(),
         rules_from=tables.rules_from,
+        rules=tables.rules,
+        topology=tables.topology,
         claims=claims,
         ranks=facts["ranks"],
         tables=tables,
     )
+
+
+def _unreachable(tables: Tables) -> list[list[int]]:
+    """Ordered pairs of working nodes that no route is given for."""
+    topology = tables.topology
+    served = np.zeros((topology.nodes, topology.nodes), dtype=bool)
+    sources, destinations, _, _ = tables.listed()
+    inside = (np.asarray(sources) < topology.nodes) & (np.asarray(destinations) < topology.nodes)
+    served[np.asarray(sources)[inside], np.asarray(destinations)[inside]] = True
+    np.fill_diagonal(served, True)
+    gone = list(topology.failed_nodes)
+    served[gone, :], served[:, gone] = True, True
+    found: list[list[int]] = np.argwhere(~served).tolist()
+    return found
 
 
 def judge(tables: Tables, *, complete: bool, progress: Progress | None = None) -> Claims:

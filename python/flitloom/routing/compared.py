@@ -12,6 +12,7 @@ from flitloom.routing.generate import route
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
+from flitloom.verdict import waiting
 
 
 @dataclass(frozen=True)
@@ -90,18 +91,18 @@ def make_tables(
     return MadeTables(tuple(found), failures, rules is None and found[0].rules.name != "angara")
 
 
-def danger(tables: Tables) -> str:
+def danger(tables: Tables) -> list[str]:
     """A shortest cycle of channels that can wait for each other; empty where the rules admit none.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> danger(fl.tables.make(fl.Torus(4, 4)))
-    ''
+    []
     """
     rules = tables.rules
     enough = rules.datelines and (rules.virtual_channels or 0) > sum(tables.topology.wraps)
-    return "" if rules.virtual_channels is None or enough else str(tables.verdict()["cycle"])
+    return [] if rules.virtual_channels is None or enough else waiting(tables.verdict()["cycle"])
 
 
 def summary(tables: Tables) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from flitloom.plans.proofs import (
     simulated_with,
 )
 from flitloom.spec import Router
+from flitloom.verdict import circle, waiting
 
 #: Where the rules of a verdict come from.
 IN_FILE = "from the file"
@@ -58,8 +59,8 @@ def check_plan(plan: Plan) -> dict[str, Any]:
     dict
         ``passed``, ``problems`` (a list of messages), ``duration``, ``bound`` (proven here), ``optimal``
         ("proven", "by CP-SAT, not verified here" or "not proven"), ``simulated``, ``channels`` (virtual
-        channels looked at) and ``cycle``: a shortest cycle of channels that late packets can wait for,
-        empty if there is none. A cycle is a problem only if the plan says that its channels are separated.
+        channels looked at) and ``cycle``: a shortest list of channels that late packets can wait for in a
+        cycle, empty if there is none. It is a problem only if the plan says that its channels are separated.
         ``rules`` and ``rules_from`` say what the verdict about late packets rests on, ``verified`` and
         ``not_verified`` what became of every claim of the file.
 
@@ -102,8 +103,8 @@ def check_plan(plan: Plan) -> dict[str, Any]:
         claims.problems.append(str(error))
         return report
     if plan.channels is not None:
-        circle = f"late packets can wait in a circle: {report['cycle']}"
-        claims.hold("channels", not report["cycle"], circle)
+        wait = f"late packets can wait in a circle: {circle(report['cycle'])}"
+        claims.hold("channels", not report["cycle"], wait)
     said = plan.duration == duration
     claims.hold("duration", said, f"the file says {plan.duration}, the packets take {duration}")
     try:
@@ -249,14 +250,14 @@ def _phases_fit(plan: Plan, sizes: list[int]) -> bool:
     return True
 
 
-def late_dependencies(plan: Plan) -> tuple[int, str, Any]:
+def late_dependencies(plan: Plan) -> tuple[int, list[str], Any]:
     """What the packets of a plan can wait for when nodes are late.
 
     Returns
     -------
-    (int, str, array or None)
+    (int, list of str, array or None)
         Virtual channels looked at (those of the plan, or as many as dimension order needs), a shortest
-        cycle as text or "", and a rank per channel if there is no cycle.
+        cycle, empty if there is none, and a rank per channel if there is no cycle.
     """
     network = plan.network()
     channels = plan.channels or network.channels
@@ -267,7 +268,7 @@ def late_dependencies(plan: Plan) -> tuple[int, str, Any]:
         )
     routes = plan.directions()
     facts = _core.plan_dependencies(network._core, plan.table, routes, channels, bytes(first))
-    return channels, facts["cycle"], facts["ranks"]
+    return channels, waiting(facts["cycle"]), facts["ranks"]
 
 
 def deadlock_certificate(plan: Plan) -> dict[str, Any]:
@@ -291,7 +292,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
         raise SpecError.at(
             "plan",
             f"late nodes can cause a deadlock on {channels} virtual channels, there is no "
-            f"certificate: {cycle}",
+            f"certificate: {circle(cycle)}",
             "make it with --separate",
         )
     network = plan.network()

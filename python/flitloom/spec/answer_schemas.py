@@ -139,16 +139,11 @@ ANSWERS = {
         "bound_proof not_verified gpus operation",
     ),
     "check-tables": Answer(
-        "flitloom check with routing tables",
+        "flitloom check with routing tables, by source or by destination",
         False,
-        "passed deadlock cycle routes problem_count problems max_load topology rules rules_in_words "
-        "rules_from bound verified not_verified",
-    ),
-    "check-fabric": Answer(
-        "flitloom check --fabric",
-        False,
-        "passed deadlock cycle unreachable unreachable_pairs max_load bound bound_proof lanes "
-        "service_levels rule remarks",
+        "passed network deadlock cycle routes unreachable unreachable_pairs problem_count problems max_load "
+        "bound bound_proof lanes service_levels topology rules rules_in_words rules_from verified "
+        "not_verified remarks",
     ),
     "check-placement": Answer(
         "flitloom check with a placement",

@@ -23,7 +23,7 @@ bottleneck: string?: the channel that the lower bound is for
 bound: number?: what is proven: no load or duration is below it, no throughput above it
 bound_exact: string: the same as a fraction
 bound_of: string?: what the bound is the bound of
-bound_proof: string: what proves the bound
+bound_proof: string?: what proves the bound
 busy: number: fraction of the channels that are busy in a step
 cables: integer: cables between switches
 case: string: the case of a benchmark
@@ -48,7 +48,7 @@ correlation: number?: correlation of consecutive batches
 critical_load: number?: load at which throughput begins to fall behind, in flits/node/cycle
 crossovers: array: sizes at which another algorithm becomes the best
 cut_off: integer: ordered pairs of hosts that no route joins then
-cycle: any: a shortest cycle of channels that can wait for each other; empty if there is none
+cycle: array?: a shortest cycle of channels, each waiting for the next one, or an empty list
 cycles: integer: cycles that were simulated
 cycles_per_step: number: cycles per step
 deadlock: boolean: whether packets can wait for each other in a cycle
@@ -96,7 +96,7 @@ jitter: integer: largest delay of a start, in cycles
 job_hosts: integer?: hosts whose pairs count, if not all do
 jobs: array: the jobs, an object each
 kind: string: torus, mesh, twisted, fat tree or graph
-lanes: integer: virtual lanes that are used
+lanes: integer: virtual lanes: those that a fabric's tables use, those of a torus's rules
 latency: number?: mean cycles from the start of a packet to its ejection, h + L + 1 where nothing hinders
 levels: object: level of every switch of a fat tree, 0 for leaves
 links: array: every link: first and last use, flits, share of the time
@@ -181,7 +181,6 @@ routings: object: throughput and largest load of every routing
 row: string: row of the published table
 row_major: object: the same for ranks in the order of the nodes
 rows: integer: sets of links that are used in a step
-rule: string: how packets get their lanes
 rules: any: rules of the routes
 rules_from: string: where the rules are from
 rules_in_words: string: the rules, in words
@@ -228,12 +227,12 @@ systems: integer: failed systems that were tried
 time: number: simulated seconds, where the bandwidth of a link says how long a cycle is
 throughput: number?: flits delivered per node and cycle
 title: string: what it is
-topology: object: the network, field by field
+topology: object?: the network, field by field, if it is a torus or mesh
 torus: string: sizes of the torus
 uneven: array: switches of a fat tree with fewer cables up than most of their level
 uniform_rule: number: what 2 b / n says, in flits/node/cycle
 unison: integer?: duration if all start together, in cycles
-unreachable: integer: ordered pairs of hosts without a route
+unreachable: integer: ordered pairs of nodes or hosts without a route
 unreachable_pairs: array: such pairs by name
 update: string?: how to get there from the old tables
 update_last: array?: entries to change last

@@ -22,6 +22,7 @@ from flitloom.routing.tables import Tables
 from flitloom.tables.fabrics import fabric
 from flitloom.tables.judging import check, read
 from flitloom.tables.making import make, repair
+from flitloom.verdict import Verdict
 
 __all__ = [
     "CheckReport",
@@ -30,6 +31,7 @@ __all__ = [
     "SubnetReport",
     "SubnetTables",
     "Tables",
+    "Verdict",
     "check",
     "fabric",
     "make",

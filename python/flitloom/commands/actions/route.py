@@ -28,6 +28,7 @@ from flitloom.routing.allocation import pairs_among, without_others
 from flitloom.routing.compared import MadeTables, danger, make_tables
 from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Topology
+from flitloom.verdict import circle
 
 Weights = NDArray[np.int64] | None
 
@@ -159,7 +160,7 @@ def _report(found: MadeTables, written: Written) -> None:
     cycles = [danger(tables) for tables in made]
     for tables, cycle in zip(made, cycles, strict=True):
         if cycle:
-            say(f"note: {tables.method} tables can deadlock under rules {tables.rules.name}: {cycle}")
+            say(f"note: {tables.method} tables can deadlock under rules {tables.rules.name}: {circle(cycle)}")
     if written.compare:
         print_comparison(made, cycles, written.as_json)
     else:

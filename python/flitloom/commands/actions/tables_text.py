@@ -7,7 +7,7 @@ from flitloom.routing import Tables
 from flitloom.routing.compared import summary
 
 
-def print_report(tables: Tables, cycle: str, as_json: bool) -> None:
+def print_report(tables: Tables, cycle: list[str], as_json: bool) -> None:
     """Print what there is to say of tables; `cycle` is that of a deadlock."""
     if as_json:
         report = {
@@ -46,7 +46,7 @@ def _print_histogram(tables: Tables) -> None:
             echo(f"{start}-{start + width - 1}  {count}")
 
 
-def print_comparison(made: list[Tables], cycles: list[str], as_json: bool) -> None:
+def print_comparison(made: list[Tables], cycles: list[list[str]], as_json: bool) -> None:
     """Print tables side by side; `cycles` are those of their deadlocks."""
     if as_json:
         rows = zip(made, cycles, strict=True)

@@ -12,28 +12,13 @@ def print_verdict(found: SubnetReport, as_json: bool) -> None:
         say(f"note: {remark}")
     with report():
         if as_json:
-            print_json(
-                {
-                    "passed": found.passed,
-                    "deadlock": found.deadlock,
-                    "cycle": found.cycle,
-                    "unreachable": found.unreachable,
-                    "unreachable_pairs": found.unreachable_pairs,
-                    "max_load": found.max_load,
-                    "bound": found.bound,
-                    "bound_proof": found.bound_proof,
-                    "lanes": found.lanes,
-                    "service_levels": found.levels,
-                    "rule": found.rule,
-                    "remarks": list(found.remarks),
-                }
-            )
+            print_json(found.facts())
         else:
             _print(found)
 
 
 def _print(found: SubnetReport) -> None:
-    echo(f"rule         {found.rule}")
+    echo(f"rules        {found.rules_in_words} ({found.rules_from})")
     echo("deadlock     " + ("possible:" if found.deadlock else "none possible"))
     for line in found.cycle:
         echo(f"  {line}")
@@ -42,5 +27,5 @@ def _print(found: SubnetReport) -> None:
         echo(f"  {line}")
     echo(f"load         at most {found.max_load} host pairs on a channel")
     echo(f"lower bound  {found.bound} ({found.bound_proof})")
-    echo(f"lanes        {found.lanes} used, {number_of(found.levels, 'service level')}")
+    echo(f"lanes        {found.lanes} used, {number_of(found.service_levels, 'service level')}")
     echo("passed" if found.passed else "FAILED")

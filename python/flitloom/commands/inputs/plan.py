@@ -27,6 +27,7 @@ from flitloom.scheduling.jitter import with_channels
 from flitloom.simulation import simulate as simulate_once
 from flitloom.spec import Experiment, Load, Topology
 from flitloom.spec.experiment import build_experiment, read_fields
+from flitloom.verdict import circle
 
 #: Bytes that hold the head of any plan; tables can be far larger.
 HEAD = 1 << 20
@@ -72,7 +73,9 @@ def _print(report: dict[str, Any]) -> None:
     screen.echo(f"bound      {report['bound']}")
     screen.echo(f"optimal    {report['optimal']}")
     if report["cycle"] is not None:
-        danger = f"deadlock possible: {report['cycle']}" if report["cycle"] else "no deadlock possible"
+        danger = (
+            f"deadlock possible: {circle(report['cycle'])}" if report["cycle"] else "no deadlock possible"
+        )
         screen.echo(f"late       {danger}")
         rules = f"{report['channels']} virtual channels, datelines, no bubble rule"
         screen.echo(f"rules      {rules} ({report['rules_from']})")

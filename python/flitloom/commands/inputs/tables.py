@@ -22,6 +22,7 @@ from flitloom.reading import opened
 from flitloom.routing import CheckReport, read_tables
 from flitloom.routing import check as check_tables
 from flitloom.spec.topology import BY_DESTINATION
+from flitloom.verdict import circle
 
 #: Bytes that hold the beginning of any file of tables.
 HEAD = 4096
@@ -69,7 +70,7 @@ def _print(report: CheckReport) -> None:
         screen.echo(f"  {line}")
     if report.problem_count > 10:
         screen.echo(f"  and {report.problem_count - 10} more")
-    screen.echo("deadlock  " + ("none possible" if report.deadlock_free else f"possible: {report.cycle}"))
+    screen.echo("deadlock  " + (f"possible: {circle(report.cycle)}" if report.deadlock else "none possible"))
     for heading, text in report.claims.lines():
         screen.echo(f"{heading}  {text}")
     screen.echo("passed" if report.passed else "FAILED")
@@ -77,7 +78,7 @@ def _print(report: CheckReport) -> None:
 
 def _certify(report: CheckReport, certificate: Path) -> None:
     """Write the certificate if there is one."""
-    if not report.deadlock_free:
+    if report.deadlock:
         return
     if report.problem_count > len(report.claims.problems):
         screen.say(f"note: {show_file(certificate)} is not written: wrong routes are not certified")

@@ -1,0 +1,153 @@
+"""What a check of tables says, whatever kind of tables they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flitloom.claims import Claims
+from flitloom.notebook import fields_html
+from flitloom.spec.base import SpecModel
+
+#: What a report names of many things that are wrong.
+SHOWN = 100
+
+
+def waiting(cycle: str) -> list[str]:
+    """The channels of a cycle that is given as text, in which the first one stands at the end again.
+
+    Examples
+    --------
+    >>> waiting("(0)+x -> (1)+x -> (0)+x"), waiting("")
+    (['(0)+x', '(1)+x'], [])
+    """
+    return cycle.split(" -> ")[:-1]
+
+
+def circle(channels: list[str]) -> str:
+    """The same as text.
+
+    Examples
+    --------
+    >>> circle(["(0)+x", "(1)+x"]), circle([])
+    ('(0)+x -> (1)+x -> (0)+x', '')
+    """
+    return " -> ".join([*channels, *channels[:1]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What a check of tables found: the same fields for tables by source and by destination.
+
+    Attributes
+    ----------
+    network : str
+        What the tables are for, in words.
+    deadlock : bool
+        Whether channels can wait for each other in a cycle.
+    cycle : list of str
+        A shortest such cycle, each channel waiting for the next, the last for the first; empty if there is
+        none. ``(0,3)+x`` of a torus, ``a/3 -> b/1, lane 0`` of a fabric.
+    routes : int
+        Routes of a torus; ordered pairs of hosts of a fabric that have one.
+    unreachable : int
+        Ordered pairs of nodes or hosts without a route, those on one switch included.
+    unreachable_pairs : list of str
+        The first hundred of them.
+    problem_count : int
+        What else than a deadlock is wrong, in all: unreachable pairs, hops that do not exist, broken rules,
+        claims that do not hold.
+    problems : list of str
+        The first hundred of them.
+    max_load : int
+        Most pairs on a channel.
+    bound : int or None
+        What no tables can go below; None where the file claims none that is proven here.
+    bound_proof : str or None
+        Why.
+    lanes, service_levels : int
+        Virtual lanes and service levels: those that pairs of a fabric use, those of the rules of a torus.
+    rules_in_words, rules_from : str
+        The rules that the verdict rests on, and where they come from.
+    rules, topology : RouterRules and Topology, or None
+        Rules and network as data, of tables by source.
+    claims : Claims
+        What a file says of itself: verified, not verified, or a problem.
+    remarks : tuple of str
+        What was odd.
+    """
+
+    network: str
+    deadlock: bool
+    cycle: list[str]
+    routes: int
+    unreachable: int
+    unreachable_pairs: list[str]
+    problem_count: int
+    problems: list[str]
+    max_load: int
+    bound: int | None
+    bound_proof: str | None
+    lanes: int
+    service_levels: int
+    rules_in_words: str
+    rules_from: str
+    rules: SpecModel | None = None
+    topology: SpecModel | None = field(default=None, repr=False)
+    claims: Claims = field(default_factory=Claims, repr=False)
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.deadlock and self.problem_count == 0
+
+    def facts(self) -> dict[str, Any]:
+        """All of it as plain values, by name: what ``flitloom check --json`` prints.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> torus = fl.tables.check(fl.tables.make(fl.Torus(4, 4)))
+        >>> fabric = fl.tables.check(fl.tables.make("slimfly(5)"))
+        >>> list(torus.facts()) == list(fabric.facts())
+        True
+        """
+        rules, topology = self.rules, self.topology
+        return {
+            "passed": self.passed,
+            "network": self.network,
+            "deadlock": self.deadlock,
+            "cycle": self.cycle,
+            "routes": self.routes,
+            "unreachable": self.unreachable,
+            "unreachable_pairs": self.unreachable_pairs,
+            "problem_count": self.problem_count,
+            "problems": self.problems,
+            "max_load": self.max_load,
+            "bound": self.bound,
+            "bound_proof": self.bound_proof,
+            "lanes": self.lanes,
+            "service_levels": self.service_levels,
+            "topology": None if topology is None else topology.model_dump(mode="json"),
+            "rules": None if rules is None else rules.model_dump(mode="json"),
+            "rules_in_words": self.rules_in_words,
+            "rules_from": self.rules_from,
+            "verified": self.claims.verified,
+            "not_verified": self.claims.not_verified,
+            "remarks": list(self.remarks),
+        }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {
+            "passed": self.passed,
+            "deadlock": circle(self.cycle) or "none possible",
+            "unreachable pairs": self.unreachable,
+            "problems": self.problem_count,
+            "first problem": next(iter(self.problems), None),
+            "largest load": self.max_load,
+            "lower bound": self.bound,
+            "rules": f"{self.rules_in_words} ({self.rules_from})",
+        }
+        return fields_html(f"check of tables of a {self.network}", fields)
