@@ -230,15 +230,16 @@ def test_loads_order_placements_as_runs_do(
 @pytest.mark.parametrize(
     ("sizes", "mesh"), [((8, 8, 8), (32, 16)), ((4, 8, 6), (12, 16)), ((4, 4, 8), (16, 8))]
 )
-def test_planes_that_send_one_way_wind_round_a_torus(
-    tmp_path: Path, sizes: tuple[int, ...], mesh: tuple[int, int]
-) -> None:
+def test_planes_wind_round_a_torus(tmp_path: Path, sizes: tuple[int, ...], mesh: tuple[int, int]) -> None:
     wide, ranks = mesh[0], mesh[0] * mesh[1]
     right = [(rank, rank + 1, 4) for rank in range(ranks) if (rank + 1) % wide]
     down = [(rank, rank + wide, 4) for rank in range(ranks - wide)]
     found = place(fl.Torus(*sizes), pairs_traffic(ranks, right + down, mesh=mesh), effort=5)
     # No channel has two messages.
     assert (found.fullest_channel, found.optimal) == (4, True)
+    # Nor if all answer.
+    found = place(fl.Torus(*sizes), stencil_traffic(mesh), effort=5)
+    assert (found.fullest_channel, found.optimal, found.bound_proof["kind"]) == (1, True, "message")
     file = tmp_path / "p.json"
     found.save(file)
     assert check_placement(file).passed

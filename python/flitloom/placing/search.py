@@ -235,19 +235,22 @@ def _searched(
     if minimise == "hops" and has_cosines:
         hops = _better(hops, cosine_bound(topology, traffic, hops=True, known=hops[0]))
     bounded = hops if minimise == "hops" else channel
+    screw = None
+    if minimise == "channel" and tables is None and asked.per_node == 1 and traffic.ranks == topology.nodes:
+        screw = best_screw(problem, topology, traffic.mesh)
+    # If a screw is optimal, little else is looked for.
+    effort = 1 if screw is not None and screw[1][0] <= bounded[0] else asked.effort
     found: dict[str, Any] = problem.search(
         list(traffic.mesh) or [traffic.ranks],
         minimise == "hops",
         bounded[0],
         asked.seed,
-        asked.effort * 1_000_000,
+        effort * 1_000_000,
         None if progress is None else lambda part: progress(int(100 * part), 100),
     )
     runs: list[dict[str, int]] = []
-    if minimise == "channel" and tables is None and asked.per_node == 1 and traffic.ranks == topology.nodes:
-        screw = best_screw(problem, topology, traffic.mesh, found["score"])
-        if screw is not None:
-            found["nodes"], found["score"] = screw
+    if screw is not None and screw[1] < found["score"]:
+        found["nodes"], found["score"] = screw
     above = found["score"][0] > bounded[0] and not found["interrupted"]
     if minimise == "channel" and has_cosines and above:
         bounded = _better(channel, cosine_bound(topology, traffic, hops=False, known=bounded[0]))
