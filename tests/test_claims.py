@@ -32,7 +32,7 @@ Fields = dict[str, Any]
 def holds(tables: Fields, certificate: Fields, rules: str | None = None) -> bool:
     """Whether the independent script lets a certificate pass, both as they come out of a file."""
     try:
-        recheck.main(json.loads(json.dumps(tables)), json.loads(json.dumps(certificate)), rules)
+        recheck.certified(json.loads(json.dumps(tables)), json.loads(json.dumps(certificate)), rules)
     except REJECTED:
         return False
     return True

@@ -42,7 +42,7 @@ FIELDS = [
     (GeneticSettings, "sort_key", "sort_keys", {}),
 ]
 #: Lists that are not ours: the numbers of another format, and what a program that shares no code has to know.
-OTHERS = {"traces/chakra.py", "programs/recheck_collective.py"}
+OTHERS = {"traces/chakra.py", "programs/recheck.py"}
 
 
 def test_lists_name_nothing_twice():

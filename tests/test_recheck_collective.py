@@ -13,7 +13,7 @@ from flitloom.collectives.checking import check_collective
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.commands import run
 
-PROGRAM = Path(fl.__file__).parent / "programs" / "recheck_collective.py"
+PROGRAM = Path(fl.__file__).parent / "programs" / "recheck.py"
 PLANS = [
     "all-gather --torus 4x4x4",
     "all-gather --torus 4x4x8 --twist",

@@ -110,7 +110,7 @@ def test_schedules_hold_by_a_program_that_shares_nothing(tmp_path, capsys, route
     assert run(["schedule", *asked, "--separate", "-o", str(plan)]) == 0
     assert run(["check", str(plan), "--certificate", str(certificate)]) == 0
     data = json.loads(plan.read_text())
-    recheck.main(data, json.loads(certificate.read_text()))
+    recheck.certified(data, json.loads(certificate.read_text()))
     network = recheck.Network(data["topology"])
     near = distances((2, 2, 4))
     for packet in data["packets"]:

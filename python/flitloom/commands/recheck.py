@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from flitloom.commands import screen
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 
-#: The program; it imports nothing of flitloom.
+#: The program; it imports nothing of flitloom, and says with exit code 2 that a file needs a certificate.
 PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
 
 
@@ -43,32 +43,26 @@ def command(
     if program:
         screen.echo(str(PROGRAM))
         return
-    if file is not None and certificate is None and (alone := _program_of(file)):
-        raise typer.Exit(_run(alone, file))
-    if file is None or certificate is None:
-        raise SpecError.at("recheck", "name the tables or the plan, and the certificate")
-    for place in (file, certificate):
+    if file is None:
+        raise SpecError.at("recheck", "name the tables, the plan or the placement")
+    files = [file, *([] if certificate is None else [certificate])]
+    for place in files:
         if not place.is_file() and not (place == file and place.is_dir()):
             raise SpecError(f"{place}: there is no such file")
-    raise typer.Exit(_run(PROGRAM, file, certificate, rules=rules))
+    code = 2 if len(files) == 1 and file.is_dir() else _run(files, rules)
+    if code == 2:
+        raise SpecError.at(
+            "recheck", f"{show_file(file)} has no certificate in it", "name its certificate, too"
+        )
+    raise typer.Exit(code)
 
 
-def _program_of(file: Path) -> Path | None:
-    """What verifies a file that has its certificates in it."""
-    from flitloom.commands.inputs import collective
-    from flitloom.commands.inputs.placement import is_placement
-    from flitloom.placing.checking import PROGRAM as PLACEMENTS
-
-    if is_placement(file):
-        return PLACEMENTS
-    return PROGRAM.with_name("recheck_collective.py") if collective.sniff(file) else None
-
-
-def _run(program: Path, *files: Path, rules: str | None = None) -> int:
-    """Print what a program says of files, and give its exit code."""
+def _run(files: list[Path], rules: str | None) -> int:
+    """Print what the program says of files, and give its exit code."""
     more = [] if rules is None else ["--rules", rules]
-    words = [sys.executable, "-I", str(program), *(str(file.absolute()) for file in files), *more]
+    words = [sys.executable, "-I", str(PROGRAM), *(str(file.absolute()) for file in files), *more]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
-    with screen.report():
-        screen.echo(done.stdout.rstrip("\n"))
+    if done.returncode != 2:
+        with screen.report():
+            screen.echo(done.stdout.rstrip("\n"))
     return done.returncode

@@ -16,7 +16,7 @@ from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
 
 #: The program; it imports nothing of flitloom.
-PROGRAM = Path(__file__).parents[1] / "programs" / "recheck_placement.py"
+PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def check_placement(file: str | Path) -> PlacementReport:
 
 def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic, hops: bool) -> int:
     """What a certificate proves, with a rank on every node, counted by the program that checks files."""
-    spec = importlib.util.spec_from_file_location("recheck_placement", PROGRAM)
+    spec = importlib.util.spec_from_file_location("recheck", PROGRAM)
     assert spec is not None
     assert spec.loader is not None
     program = importlib.util.module_from_spec(spec)
@@ -72,6 +72,6 @@ def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic,
             traffic.sources.tolist(), traffic.destinations.tolist(), traffic.bytes.tolist(), strict=True
         )
     }
-    network = program.Network(written_topology(topology))
+    network = program.Board(written_topology(topology))
     value: int = program.proven(certificate, network, traffic.ranks, bytes_of, [], 1, hops)
     return value

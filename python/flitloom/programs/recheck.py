@@ -1,1 +1,1556 @@
-../../../tools/recheck.py
+#!/usr/bin/env python3
+"""Verify what flitloom proves, without flitloom: one file, with nothing but Python's standard library.
+
+usage: recheck.py tables.json certificate.json [--rules NAME]
+       recheck.py plan.json certificate.json
+       recheck.py out/ certificate.json
+       recheck.py plan.json
+       recheck.py placement.json
+
+with --json for the verdict as JSON. What a file is, it says itself; each kind has a section below.
+
+Deadlock certificates. Every pair of working nodes (every packet of a plan) must have a route over existing,
+working links, and every step of a route from one channel to the next must go to a channel of higher rank;
+with the bubble rule the rank may stay the same within one ring of one direction, which always keeps a free
+slot. Then no cycle of channels can wait for each other. How many virtual channels there are, when a packet
+changes them and whether there is a bubble rule is taken from the tables (from --rules, if the tables were
+checked with it), never from the certificate, which must say the same. Tables without rules are taken to have
+one channel per link and no bubble rule.
+
+Folders of tables by destination: opensm-lfts.dump, path-sl.txt if any packet has another service level than
+0, and sl2vl.dump if that chooses the lanes. They must lead every host's packets to every other host over the
+cables that the certificate names, each hop to a channel and lane of higher rank.
+
+Plans of collective operations. Every chunk is followed over links that exist and are free, from a node that
+has it at that time; sums must have each contribution once. Then the bound is counted anew from what the plan
+names as its proof: a cut, distances, or lengths of links.
+
+Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
+order, and the fullest channel, the fullest port and the hop-bytes are counted. Then what a pair, a rank, a
+cut, or sorted distances prove is computed anew in whole numbers, without floating point.
+"""
+
+import json
+import os
+import re
+import signal
+import stat
+import sys
+import time
+from collections import Counter
+from heapq import heappop, heappush
+from itertools import pairwise, product
+from math import comb
+
+NAMES = "xyzuvw"
+LARGEST = 1 << 20
+#: Bytes of a file; JSON takes eight times as much memory.
+MOST_BYTES = 1 << 29
+#: Seconds before a terminal is told how far it is.
+SOON = 2.0
+
+
+class Refused(Exception):
+    """What is wrong."""
+
+
+def need(holds, problem):
+    if not holds:
+        raise Refused(problem)
+
+
+def whole(value, low, high, place):
+    """A whole number between two others."""
+    need(
+        type(value) is int and low <= value <= high, f"{place}: {value!r:.40} is no whole number {low}-{high}"
+    )
+    return value
+
+
+def up(numerator, denominator):
+    """The quotient, rounded up."""
+    return -(-numerator // denominator)
+
+
+class Shape:
+    """Sizes and ways of a torus, a mesh or a product with full meshes, and what of it has failed."""
+
+    def __init__(self, topology):
+        if topology.get("network") is not None:
+            self.factors = self.factors_of(topology["network"])
+        else:
+            self.factors = self.dimensions_of(topology)
+        need(1 <= len(self.factors) <= len(NAMES), "topology.sizes: there are 1 to 6 dimensions")
+        self.sizes = [whole(size, 2, LARGEST, "topology.sizes") for _, size, _ in self.factors]
+        self.wraps = [kind == "ring" and size > 2 for kind, size, _ in self.factors]
+        self.full = [kind == "full" and size > 2 for kind, size, _ in self.factors]
+        # In a twisted torus a step over the edge of a short dimension also moves half of every long one.
+        twist = topology.get("twist", False)
+        need(type(twist) is bool, "topology.twist: must be true or false")
+        self.short = min(self.sizes) if twist else 0
+        if twist:
+            fits = all(size == self.short or size % self.short == size % 2 == 0 for size in self.sizes)
+            fits &= max(self.sizes) > self.short and all(kind == "ring" for kind, _, _ in self.factors)
+            need(fits, "topology.twist: these sizes have none")
+            self.wraps = [True] * len(self.sizes)
+        self.count = 1
+        for size in self.sizes:
+            self.count *= size
+        need(self.count <= LARGEST, f"topology.sizes: more than {LARGEST} nodes")
+        last = self.count - 1
+        self.failed = {
+            whole(node, 0, last, "topology.failed_nodes") for node in topology.get("failed_nodes") or []
+        }
+        self.cut = set()
+        for link in topology.get("failed_links") or []:
+            ends = [int(node) for node in link.split("-")] if isinstance(link, str) else link
+            need(len(ends) == 2, "topology.failed_links: a link has two ends")
+            self.cut.add(frozenset(whole(node, 0, last, "topology.failed_links") for node in ends))
+
+    @staticmethod
+    def factors_of(text):
+        """Kind, size and parallel links of the factors of a product, like ring4*6 x full8."""
+        found = [re.fullmatch(r"(ring|line|full)(\d+)(?:\*(\d+))?", part.strip()) for part in text.split("x")]
+        need(all(found), f"topology.network: {text!r:.40} is no product")
+        return [(one[1], int(one[2]), whole(int(one[3] or 1), 1, 64, "parallel links")) for one in found]
+
+    @staticmethod
+    def dimensions_of(topology):
+        """The same of a torus or mesh."""
+        sizes = topology["sizes"]
+        sizes = [int(size) for size in sizes.split("x")] if isinstance(sizes, str) else sizes
+        need(type(sizes) is list, "topology.sizes: must be a list")
+        kind = topology.get("kind", "torus")
+        need(kind in ("torus", "mesh"), "topology.kind: must be torus or mesh")
+        wrap = topology.get("wrap")
+        wrap = [kind == "torus"] * len(sizes) if wrap is None else wrap
+        need(
+            len(wrap) == len(sizes) and all(type(one) is bool for one in wrap), "topology.wrap: one per size"
+        )
+        return [("ring" if one else "line", size, 1) for one, size in zip(wrap, sizes, strict=True)]
+
+    def coordinates(self, node):
+        found = []
+        for size in self.sizes:
+            node, coordinate = divmod(node, size)
+            found.append(coordinate)
+        return found
+
+    def number(self, place):
+        """The number of a place: the first coordinate counts up fastest."""
+        node = 0
+        for at, size in zip(reversed(place), reversed(self.sizes), strict=True):
+            node = node * size + at
+        return node
+
+    def moved(self, place, dimension, sign):
+        """The place one hop further, or None beyond the rim."""
+        there = list(place)
+        there[dimension] += sign
+        size = self.sizes[dimension]
+        if not 0 <= there[dimension] < size:
+            if not self.wraps[dimension]:
+                return None
+            there[dimension] %= size
+            if size == self.short:
+                for other, long in enumerate(self.sizes):
+                    if long != size:
+                        there[other] = (there[other] + long // 2) % long
+        return there
+
+
+# Deadlock certificates of tables by source and of plans of packets.
+
+#: Virtual channels that a plan's router has beyond one per wrapping dimension, and its least number.
+MORE, LEAST = 1, 3
+ASSUMED_CHANNELS = "assumed: as many virtual channels as dimension order needs, at least three"
+ASSUMED = "assumed: the file brings none; name those of the router with --rules"
+
+
+class Network(Shape):
+    """The shape and the failed parts of tables or a plan."""
+
+    def __init__(self, topology):
+        super().__init__(topology)
+        self.known = {}
+
+    def step(self, node, dimension, sign):
+        """The node one hop further, or None beyond the rim."""
+        place = self.moved(self.coordinates(node), dimension, sign)
+        return None if place is None else self.number(place)
+
+    def direction(self, a, b):
+        """The direction in which b is the neighbour of a over a working link, or None."""
+        if not all(type(node) is int and 0 <= node < self.count for node in (a, b)):
+            return None
+        if (a, b) not in self.known:
+            self.known[a, b] = self.way(a, b)
+        return self.known[a, b]
+
+    def way(self, a, b):
+        """The direction between two nodes, found anew."""
+        if {a, b} & self.failed or frozenset((a, b)) in self.cut:
+            return None
+        for dimension in range(len(self.sizes)):
+            for sign, name in ((1, "+"), (-1, "-")):
+                if self.step(a, dimension, sign) == b:
+                    return name + NAMES[dimension]
+        return None
+
+    def walk(self, source, route):
+        """The nodes of a route in words, like "+x3 -y2"."""
+        nodes = [whole(source, 0, self.count - 1, "source")]
+        for leg in route.split():
+            dimension = NAMES.index(leg[1])
+            need(leg[0] in "+-" and dimension < len(self.sizes), f"route {route!r:.40} is not understood")
+            for _ in range(whole(int(leg[2:]), 1, LARGEST, "route")):
+                nodes.append(self.step(nodes[-1], dimension, 1 if leg[0] == "+" else -1))
+                need(nodes[-1] is not None, f"route {route!r:.40} leaves the network")
+        return nodes
+
+
+def named(name, dimensions):
+    """The rules of a name."""
+    plus = ["+" + axis for axis in NAMES[:dimensions]]
+    minus = ["-" + axis for axis in NAMES[:dimensions]]
+    rules = {"name": name, "order": [way for pair in zip(plus, minus, strict=True) for way in pair]}
+    base, _, along = name.partition("-") if isinstance(name, str) else ("", "", "")
+    if base == "angara" and list(along) == [axis for axis in NAMES[:dimensions] if axis in along]:
+        # Along the dimensions behind the name, the two ways are exchanged.
+        for index, axis in enumerate(NAMES[:dimensions]):
+            if axis in along:
+                plus[index], minus[index] = minus[index], plus[index]
+        rules |= {"order": plus + minus, "first_steps": plus, "last_steps": minus}
+    elif name == "dateline":
+        rules |= {"virtual_channels": dimensions + 1, "datelines": True}
+    elif name == "unrestricted":
+        rules |= {"virtual_channels": 1, "any_walk": True}
+    else:
+        need(name == "dimension-order", f"rules: {name!r:.40} is unknown")
+    return rules
+
+
+def complete(rules):
+    """Rules with everything that was left out."""
+    common = {"name": "custom", "direction_bits": True, "first_steps": [], "last_steps": []}
+    return {**common, "virtual_channels": None, "datelines": False, "any_walk": False, **rules}
+
+
+def flow(tables, network, given):
+    """Virtual channels, whether they change at datelines, the bubble rule; and what else must agree."""
+    if "packets" in tables:
+        need(given is None, "--rules belongs to routing tables")
+        need(
+            tables.get("router") is None,
+            "packets of this plan wait on time, too; there is no certificate for it",
+        )
+        channels = tables.get("channels")
+        source = ASSUMED_CHANNELS if channels is None else "from the file"
+        channels = max(sum(network.wraps) + MORE, LEAST) if channels is None else channels
+        return whole(channels, 1, 8, "channels"), True, False, {"rules_from": source}
+    if given is not None:
+        rules, source = named(given, len(network.sizes)), "from --rules"
+    elif "rules" in tables:
+        rules, source = tables["rules"], "from the file"
+        rules = named(rules, len(network.sizes)) if isinstance(rules, str) else rules
+    else:
+        rules, source = named("unrestricted", len(network.sizes)), ASSUMED
+    rules = complete(rules)
+    channels, datelines = rules["virtual_channels"], rules["datelines"]
+    need(channels is not None or datelines is False, "rules.datelines: need virtual_channels")
+    need(type(datelines) is bool, "rules.datelines: must be true or false")
+    bubble = channels is None
+    channels = 1 if bubble else whole(channels, 1, 16, "rules.virtual_channels")
+    return channels, datelines, bubble, {"rules": rules, "rules_from": source}
+
+
+def agree(certificate, tables, network, given):
+    """What the tables say about their channels; refuses a certificate that says anything else."""
+    channels, datelines, bubble, more = flow(tables, network, given)
+    expected = {
+        "format": "flitloom-certificate",
+        "version": 2,
+        "sizes": network.sizes,
+        "wraps": network.wraps,
+        "bubble": bubble,
+        "virtual_channels": channels,
+        "datelines": datelines,
+        **({"twist": True} if network.short else {}),
+        **more,
+    }
+    for name, value in expected.items():
+        need(name in certificate, f"the certificate lacks {name!r}")
+        said = certificate[name]
+        if name == "rules" and isinstance(said, dict):
+            said = complete(said)
+        same = json.dumps(said, sort_keys=True) == json.dumps(value, sort_keys=True)
+        # Rules are those of tables in memory just as well as of their file.
+        same |= name == "rules_from" and (said, value) == ("from the tables", "from the file")
+        need(same, f"the certificate says {name} {said!r:.60}, the tables {value!r:.60}")
+    unknown = set(certificate) - set(expected) - {"channels"}
+    need(not unknown, f"the certificate has unknown fields: {sorted(unknown)!r:.60}")
+    return channels, datelines, bubble
+
+
+def ranks_of(certificate, network, channels):
+    """The rank of every channel."""
+    rank = {}
+    for row in certificate["channels"]:
+        node, way, channel, value = row
+        place = "channels of the certificate"
+        whole(node, 0, network.count - 1, place)
+        whole(channel, 0, channels - 1, place)
+        need(
+            way[0] in "+-" and way[1:] in list(NAMES[: len(network.sizes)]),
+            f"{place}: no direction {way!r:.20}",
+        )
+        need((node, way, channel) not in rank, f"{place}: one has two ranks")
+        rank[node, way, channel] = whole(value, 0, 1 << 62, place)
+    return rank
+
+
+def certified(tables, certificate, given=None):
+    """Raise `Refused` unless the certificate holds for the tables or plan."""
+    network = Network(tables["topology"])
+    channels, datelines, bubble = agree(certificate, tables, network, given)
+    rank = ranks_of(certificate, network, channels)
+    plan = "packets" in tables
+    need(
+        not (plan and "routes" in tables and isinstance(tables["routes"], list)),
+        "tables and plan in one file",
+    )
+    served = set()
+    for route in told(tables["packets"] if plan else tables["routes"]):
+        nodes = network.walk(route["source"], route["route"]) if plan else route["nodes"]
+        pair = (route["source"], route["destination"])
+        where = f"route from {pair[0]!r:.20} to {pair[1]!r:.20}"
+        need(nodes and (nodes[0], nodes[-1]) == pair, f"{where}: wrong ends")
+        need(plan or (pair not in served and len(nodes) > 1), f"{where}: given twice, or without a hop")
+        served.add(pair)
+        given_channels = None if plan else route.get("channels")
+        need(given_channels is None or len(given_channels) == len(nodes) - 1, f"{where}: one channel per hop")
+        before, channel = None, 0
+        if plan and tables.get("channels") is not None:
+            channel = whole(route.get("channel", 0), 0, channels - 1, where)
+        for hop, (a, b) in enumerate(pairwise(nodes)):
+            way = network.direction(a, b)
+            need(way is not None, f"{where}: there is no working link from {a!r:.20} to {b!r:.20}")
+            if given_channels is not None:
+                channel = whole(given_channels[hop], 0, channels - 1, where)
+            elif datelines:
+                # One channel higher at each dateline: at the ring's seam and half-way around.
+                dimension = NAMES.index(way[1])
+                size = network.sizes[dimension]
+                upper = network.coordinates(a)[dimension] + (way[0] == "+")
+                # A ring of a twisted dimension has two seams, and they are its lines.
+                lines = (0,) if size == network.short else (0, size // 2)
+                crosses = network.wraps[dimension] and upper % size in lines
+                channel = min(channel + crosses, channels - 1)
+            after = (a, way, channel)
+            if before is not None:
+                need(before in rank and after in rank, f"{where}: a channel has no rank")
+                same_ring = bubble and before[1:] == after[1:]
+                rises = rank[before] < rank[after] or (same_ring and rank[before] == rank[after])
+                need(rises, f"{where}: rank does not rise from {before} to {after}")
+            before = after
+    if not plan:
+        working = [node for node in range(network.count) if node not in network.failed]
+        missing = ((a, b) for a in working for b in working if a != b and (a, b) not in served)
+        first = next(missing, None)
+        need(first is None, f"no route for {first}")
+
+
+# Deadlock certificates of tables by destination.
+
+
+class Fabric:
+    """Tables by destination in a folder, over the cables and hosts that a certificate names."""
+
+    def __init__(self, folder, certificate):
+        self.cables, self.hosts = {}, []
+        for a, a_port, b, b_port in certificate["cables"]:
+            for end, other in (((a, a_port), (b, b_port)), ((b, b_port), (a, a_port))):
+                need(end not in self.cables, f"port {end[1]!r:.20} of {end[0]!r:.20} has two cables")
+                self.cables[end] = other
+        for guid, lid, lmc, switch, port in certificate["hosts"]:
+            whole(lid, 1, 0xBFFF, "LID of a host")
+            whole(lmc, 0, 7, "LMC of a host")
+            need((switch, port) not in self.cables, f"port {port!r:.20} of {switch!r:.20} has two cables")
+            self.cables[switch, port] = guid
+            self.hosts.append((guid, range(lid, lid + (1 << lmc)), (switch, port)))
+        lids = [lid for _, lids, _ in self.hosts for lid in lids]
+        need(len(set(lids)) == len(lids), "two hosts have one LID")
+        known = {switch for _, _, (switch, _) in self.hosts} | {end[0] for end in self.cables}
+        self.out = self.rows(
+            folder, "opensm-lfts.dump", r"Unicast lids .* guid (0x\w+)", r"0x(\w+) +(\d+) +:", 16
+        )
+        need(
+            known <= set(self.out), f"the tables lack switch {min(known - set(self.out), default=None)!r:.20}"
+        )
+        levels = text_of(folder, "path-sl.txt") or ""
+        self.levels = {
+            (named_guid(guid), int(lid)): int(level)
+            for guid, lid, level in re.findall(r"(?m)^(0x\w+) +(\d+) +(\d+)", levels)
+        }
+        self.count = certificate["lanes"]
+        self.lanes = {}
+        if self.count is None:
+            row = r"(\d+) +(\d+) +: *((?:\d+ *){16})$"
+            self.lanes = self.rows(folder, "sl2vl.dump", r"Switch (0x\w+),", row, 10)
+        else:
+            whole(self.count, 1, 8, "lanes of the certificate")
+
+    @staticmethod
+    def rows(folder, name, head, row, base):
+        """What a dump says of every switch, by the first words of its rows."""
+        found, of_switch = {}, None
+        for line in (text_of(folder, name) or "").splitlines():
+            if begun := re.match(head, line):
+                of_switch = found.setdefault(named_guid(begun[1]), {})
+            elif of_switch is not None and (match := re.match(row, line)):
+                first, *rest = match.groups()
+                key = int(first, base) if len(rest) == 1 else (int(first), int(rest[0]))
+                of_switch[key] = int(rest[0]) if len(rest) == 1 else [int(lane) for lane in rest[1].split()]
+        need(found, f"{name} is missing, or says nothing")
+        return found
+
+    def lane(self, switch, port, out, level):
+        """The lane of a packet that came by a port."""
+        return level % self.count if self.count is not None else self.lanes[switch][port, out][level]
+
+    def follow(self, rank):
+        """Raise `Refused` unless all packets arrive over ever higher ranks."""
+        for owner, lids, (last, plug) in told(self.hosts):
+            for lid in lids:
+                seen = set()
+                for source, _, (switch, port) in self.hosts:
+                    level = self.levels.get((source, lid), 0)
+                    where = f"from {source} to LID {lid}"
+                    before = None
+                    while source != owner and (before, switch, port, level) not in seen:
+                        seen.add((before, switch, port, level))
+                        out = self.out[switch].get(lid)
+                        if switch == last:
+                            need(out == plug, f"{where}: switch {switch} does not hand packets over")
+                            break
+                        after = (switch, out, self.lane(switch, port, out, level))
+                        ahead = self.cables.get((switch, out))
+                        need(isinstance(ahead, tuple), f"{where}: no cable at port {out} of switch {switch}")
+                        need(after in rank, f"{where}: {after} has no rank")
+                        need(
+                            before is None or rank[before] < rank[after],
+                            f"{where}: rank does not rise to {after}",
+                        )
+                        before, (switch, port) = after, ahead
+
+
+def named_guid(text):
+    return f"0x{int(text, 16):016x}"
+
+
+def text_of(folder, name):
+    """The text of a file in a folder, or None."""
+    file = os.path.join(folder, name)
+    if not os.path.exists(file):
+        return None
+    need(os.stat(file).st_size <= MOST_BYTES, f"{file}: at most {MOST_BYTES} bytes are read")
+    with open(file, encoding="utf-8", errors="replace") as text:
+        return text.read()
+
+
+def certified_folder(folder, certificate):
+    """Raise `Refused` unless the certificate holds for the tables in a folder."""
+    unknown = set(certificate) ^ {"format", "version", "lanes", "cables", "hosts", "channels"}
+    need(not unknown, f"fields that are missing or unknown: {sorted(unknown)!r:.60}")
+    need(certificate["format"] == "flitloom-certificate", "it is no certificate")
+    need(certificate["version"] == 2, "it is of another version")
+    rank = {}
+    for switch, port, lane, value in certificate["channels"]:
+        place = (switch, whole(port, 1, 254, "port"), whole(lane, 0, 14, "lane"))
+        need(place not in rank, f"{place}: has two ranks")
+        rank[place] = whole(value, 0, 1 << 62, "rank")
+    Fabric(folder, certificate).follow(rank)
+    cables, hosts = len(certificate["cables"]), len(certificate["hosts"])
+    return f"certificate holds for the {cables} cables and {hosts} hosts that it names"
+
+
+# Plans of collective operations, with their bounds.
+
+#: Chunks that nodes get over all links.
+MOST_MOVES = 1 << 24
+#: Operations that are others run backwards: over reversed links.
+BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "scatter"}
+OPERATIONS = {*BACKWARDS, *BACKWARDS.values(), "all-reduce", "all-to-all", "all-to-all-v"}
+
+
+class Links:
+    """Nodes and links that work; parallel links are counted."""
+
+    def __init__(self, plan):
+        topology = plan["topology"]
+        self.twist = bool(plan["twist"] or topology.get("twist"))
+        if topology["kind"] == "graph":
+            self.failed = set(topology["failed_nodes"])
+            self.cut = {frozenset(link) for link in topology["failed_links"]}
+            ends = [tuple(cable) for cable in topology["cables"]]
+            self.sizes, self.regular = (), False
+            self.count = 1 + max(map(max, ends))
+            links = Counter(ends) + Counter((b, a) for a, b in ends)
+        else:
+            self.shape = shape = Shape({**topology, "twist": self.twist})
+            self.failed, self.cut = shape.failed, shape.cut
+            self.sizes, self.count = shape.sizes, shape.count
+            self.factors = self.widened(shape.factors, plan["width"])
+            self.regular = all(kind != "line" or size == 2 for kind, size, _ in self.factors)
+            links = Counter()
+            for point in product(*map(range, self.sizes)):
+                for end, several in self.around(point).items():
+                    links[self.number(point), self.number(end)] += several
+        self.links = Counter(
+            {
+                ends: n
+                for ends, n in links.items()
+                if frozenset(ends) not in self.cut and not self.failed & {*ends}
+            }
+        )
+        self.whole = self.regular and not self.failed and not self.cut
+        self.working = [node for node in range(self.count) if node not in self.failed]
+        self.next = {node: set() for node in range(self.count)}
+        self.previous = {node: set() for node in range(self.count)}
+        for a, b in self.links:
+            self.next[a].add(b)
+            self.previous[b].add(a)
+
+    @staticmethod
+    def widened(factors, width):
+        """The factors with as many parallel links as a plan says."""
+        if not width:
+            return factors
+        return [
+            (kind, size, whole(several, 1, 64, "parallel links"))
+            for (kind, size, _), several in zip(factors, width, strict=True)
+        ]
+
+    def around(self, point):
+        """Where the links of a point lead, and how many there are."""
+        ends = Counter()
+        for place, (kind, size, several) in enumerate(self.factors):
+            along = set()
+            for step in range(1, size) if kind == "full" else (1, -1):
+                moved = list(point)
+                moved[place] += step
+                if kind != "line" or 0 <= moved[place] < size:
+                    along.add(self.normal(moved))
+            ends.update(dict.fromkeys(along, several))
+        return ends
+
+    def normal(self, vector):
+        """The point at which a vector from the origin ends."""
+        point, turns, short = list(vector), 0, min(self.sizes)
+        for place, size in enumerate(self.sizes):
+            if self.twist and size == short:
+                turns += point[place] // size
+        for place, size in enumerate(self.sizes):
+            if self.twist and size != short:
+                point[place] += turns * (size // 2)
+            point[place] %= size
+        return tuple(point)
+
+    def number(self, point):
+        return self.shape.number(point)
+
+    def distances(self, start, backwards=False):
+        """Hops from a node, or to it."""
+        after = self.previous if backwards else self.next
+        found, border = {start: 0}, [start]
+        for node in border:
+            for other in after[node]:
+                if other not in found:
+                    found[other] = found[node] + 1
+                    border.append(other)
+        return found
+
+
+class Collective:
+    """What a plan says, with its network."""
+
+    def __init__(self, document):
+        need(document["format"] == "flitloom collective 1", "format: is another one")
+        self.rows = {name: document.get(name, []) for name in ("adds", "sends", "paths", "sums", "moves")}
+        self.name, self.proof = document["operation"], document["proof"]
+        need(self.name in OPERATIONS, f"operation: {self.name!r:.40} is unknown")
+        self.network = Links(document)
+        self.chunks = whole(document["chunks"], 1, 1 << 25, "chunks")
+        self.wait = 1 + whole(document["latency"], 0, 1 << 16, "latency")
+        nodes = document["nodes"]
+        self.all = nodes is None
+        self.members = self.network.working if nodes is None else nodes
+        need(set(self.members) <= set(self.network.working), "nodes: one does not exist or has failed")
+        need(len(set(self.members)) == len(self.members) > 0, "nodes: one is named twice, or there is none")
+        self.root = document["root"]
+        rooted = self.name in ("broadcast", "reduce", "scatter", "gather")
+        need(rooted == (self.root is not None), f"root: belongs to {self.name}, or does not")
+        need(not rooted or self.root in self.members, "root: does not take part")
+        self.demands = document["demands"]
+        need((self.name == "all-to-all-v") == (self.demands is not None), "demands: belong to all-to-all-v")
+        self.directions = [self.network.normal(way) for way in document.get("directions", [])]
+
+    def wanted(self):
+        """Chunks from node to node of an exchange."""
+        if self.demands is None:
+            pairs = ((a, b) for a in self.members for b in self.members if a != b)
+            return Counter(dict.fromkeys(pairs, self.chunks))
+        found = Counter()
+        for source, target, count in self.demands:
+            found[source, target] += whole(count, 0, 1 << 25, "demands")
+        return found
+
+    def finish(self):
+        """The step in which the last chunk has arrived; `Refused` unless all is done."""
+        return self.orbits() if self.directions else self.replay()
+
+    def orbits(self):
+        """What all nodes do alike, shifted: followed as it looks from the node at the origin."""
+        net, origin = self.network, (0,) * len(self.network.sizes)
+        need(
+            net.whole and self.all and self.demands is None,
+            "directions: the network is not alike from all nodes",
+        )
+        need(not self.rows["sums"] and not self.rows["moves"], "directions: do not go with moves")
+        links = net.around(origin)
+        for end, several in Counter(self.directions).items():
+            need(several <= links[end], f"directions: {several} links lead to {end}, there are {links[end]}")
+        parts = {
+            "all-gather": "sends",
+            "reduce-scatter": "adds",
+            "all-to-all": "paths",
+            "all-reduce": "adds sends",
+        }
+        need(self.name in parts, f"directions: {self.name} does not look alike from all nodes")
+        for part in ("adds", "sends", "paths"):
+            need(part in parts[self.name] or not self.rows[part], f"{part}: have no part in {self.name}")
+        busy, last = set(), 0
+
+        def over(step, way, where):
+            """The vector of a link that is busy from now on."""
+            nonlocal last
+            need((step, way) not in busy, f"{where}: link {way} is busy twice in step {step}")
+            busy.add((whole(step, 0, 1 << 32, where), whole(way, 0, len(self.directions) - 1, where)))
+            last = max(last, step + self.wait)
+            return self.directions[way]
+
+        def plus(a, b, sign=1):
+            return net.normal([one + sign * other for one, other in zip(a, b, strict=True)])
+
+        every = [(point, chunk) for point in product(*map(range, net.sizes)) for chunk in range(self.chunks)]
+        complete = 0
+        if "adds" in parts[self.name]:
+            # Who has contributed to the sum for the origin, by where the partial sum is.
+            sums = {(point, chunk): 1 << net.number(point) for point, chunk in every}
+            landing = []
+            for step, way, offset, chunk in sorted(self.rows["adds"], key=lambda row: row[0]):
+                landing = self.land(sums, landing, step)
+                along = over(step, way, "adds")
+                place = (net.normal(offset), chunk)
+                landing.append((step + self.wait, (plus(place[0], along), chunk), sums[place]))
+                complete = max(complete, step + self.wait)
+            self.land(sums, landing, 1 << 40)
+            full = (1 << net.count) - 1
+            need(
+                all(sums[origin, chunk] == full for chunk in range(self.chunks)),
+                "adds: a sum lacks contributions",
+            )
+        if "sends" in parts[self.name]:
+            have = {(origin, chunk): complete for chunk in range(self.chunks)}
+            for step, way, offset, chunk in sorted(self.rows["sends"], key=lambda row: row[0]):
+                goal = net.normal(offset)
+                since = have.get((plus(goal, over(step, way, "sends"), -1), chunk))
+                need(since is not None and since <= step, f"sends: {offset} is sent before it is there")
+                have[goal, chunk] = min(have.get((goal, chunk), step + self.wait), step + self.wait)
+            need(all(place in have for place in every), "sends: a chunk never arrives")
+        if "paths" in parts[self.name]:
+            arrived = {(origin, chunk) for chunk in range(self.chunks)}
+            for offset, chunk, hops in self.rows["paths"]:
+                here, ready = origin, 0
+                for step, way in hops:
+                    here = plus(here, over(step, way, "paths"))
+                    need(step >= ready, f"paths: {offset} is sent before it is there")
+                    ready = step + self.wait
+                need(here == net.normal(offset), f"paths: {offset} ends elsewhere")
+                arrived.add((here, chunk))
+            need(all(place in arrived for place in every), "paths: a chunk never arrives")
+        return last
+
+    @staticmethod
+    def land(sums, landing, step):
+        """Adds what has arrived by a step; the rest."""
+        for arrival, place, who in landing:
+            if arrival <= step:
+                need(not sums.get(place, 0) & who, f"sums: something is added twice at {place}")
+                sums[place] = sums.get(place, 0) | who
+        return [row for row in landing if row[0] > step]
+
+    def replay(self):
+        """Follows every move; the step in which the last one has arrived."""
+        has, needs = self.begin_and_end()
+        exchange = self.name in ("all-to-all", "all-to-all-v")
+        need(not self.rows["sums"] or self.name in (*BACKWARDS, "all-reduce"), f"sums: {self.name} has none")
+        need(
+            not self.rows["moves"] or self.name not in ("reduce-scatter", "reduce"),
+            f"moves: {self.name} has none",
+        )
+        rows = [
+            (row[0], at, adds, row)
+            for adds in (False, True)
+            for at, row in enumerate(self.rows["sums" if adds else "moves"])
+        ]
+        need(len(rows) <= MOST_MOVES, f"moves: more than {MOST_MOVES} are not followed")
+        rows.sort(key=lambda row: row[:2])
+        added, copied, busy, now, last = [], [], Counter(), -1, 0
+        for step, _, adds, (_, start, end, *block) in rows:
+            if whole(step, 0, 1 << 32, "step") != now:
+                now, busy = step, Counter()
+                added = self.land(has, added, step)
+                has.update((place, who) for time, place, who in copied if time <= step)
+                copied = [row for row in copied if row[0] > step]
+            need(len(block) == (3 if exchange else 2), "moves: a row has too few or too many numbers")
+            busy[start, end] += 1
+            need(
+                busy[start, end] <= self.network.links[start, end],
+                f"the link {start}-{end} is not there or busy in step {step}",
+            )
+            place = (start, tuple(block))
+            need(place in has, f"node {start} does not have {block} in step {step}")
+            (added if adds else copied).append((step + self.wait, (end, tuple(block)), has[place]))
+            last = max(last, step + self.wait)
+        self.land(has, added, 1 << 40)
+        has.update((place, who) for _, place, who in copied)
+        for place, who in needs.items():
+            need(has.get(place) == who, f"node {place[0]} does not get {list(place[1])}, or a part of it")
+        return last
+
+    def begin_and_end(self):
+        """What nodes have and need: (node, block) to whose contributions are in it, as bits."""
+        bit = {node: 1 << place for place, node in enumerate(self.members)}
+        full = (1 << len(bit)) - 1
+        has, needs = {}, {}
+        if self.name in ("all-to-all", "all-to-all-v"):
+            for (a, b), count in self.wanted().items():
+                for chunk in range(count):
+                    has[a, (a, b, chunk)] = needs[b, (a, b, chunk)] = full
+            return has, needs
+        owners = [self.root] if self.name in ("broadcast", "reduce") else self.members
+        for block in ((owner, chunk) for owner in owners for chunk in range(self.chunks)):
+            # A chunk is made by one node, or is a sum over all; one node needs it, or all do.
+            if self.name in ("reduce", "reduce-scatter", "all-reduce"):
+                has.update(((node, block), bit[node]) for node in self.members)
+            else:
+                has[self.root if self.name == "scatter" else block[0], block] = full
+            if self.name in ("reduce", "gather"):
+                needs[self.root, block] = full
+            elif self.name in ("scatter", "reduce-scatter"):
+                needs[block[0], block] = full
+            else:
+                needs.update(((node, block), full) for node in self.members)
+        return has, needs
+
+
+class Bound:
+    """The least number of steps that a proof proves."""
+
+    def __init__(self, plan):
+        self.plan, self.net, self.proof = plan, plan.network, plan.proof
+        self.backwards = plan.name in BACKWARDS
+        self.name = BACKWARDS.get(plan.name, plan.name)
+        self.exchange = self.name in ("all-to-all", "all-to-all-v")
+        self.members, self.latency = set(plan.members), plan.wait - 1
+        self.links = (
+            Counter({(b, a): n for (a, b), n in self.net.links.items()}) if self.backwards else self.net.links
+        )
+
+    def steps(self):
+        kind = self.proof["kind"]
+        if kind == "nothing":
+            return 0
+        rules = ("cut", "distance", "hops", "lengths", "root", "arrival", "farthest", "crossing", "transfers")
+        need(kind in rules, f"proof: {kind!r:.40} is unknown")
+        return getattr(self, kind)()
+
+    def far(self, node):
+        return self.net.distances(node, self.backwards)
+
+    def inside(self):
+        named = self.proof.get("nodes")
+        return set(self.net.working) - set(self.proof["all_but"]) if named is None else set(named)
+
+    def cut(self):
+        inside = self.inside()
+        links = sum(n for (a, b), n in self.links.items() if a in inside and b not in inside)
+        within, outside = self.members & inside, self.members - inside
+        need(within and outside and links, "proof: some members must be inside and some outside")
+        if self.exchange:
+            crossing = sum(n for (a, b), n in self.plan.wanted().items() if a in inside and b not in inside)
+        else:
+            need(self.name in ("all-reduce", "all-gather"), f"proof: a cut says nothing of {self.plan.name}")
+            # Something of every sum, or every chunk from inside.
+            crossing = self.plan.chunks * len(self.members if self.name == "all-reduce" else within)
+        return up(crossing, links) + self.latency
+
+    def distance(self):
+        start, end = self.proof["from"], self.proof["to"]
+        need({start, end} <= self.members, "proof: both ends take part")
+        need(
+            self.name not in ("broadcast", "scatter") or start == self.plan.root,
+            "proof: it begins at the root",
+        )
+        need(
+            not self.exchange or self.plan.wanted()[start, end], "proof: nothing is sent between these nodes"
+        )
+        return self.far(start)[end] * (1 + self.latency)
+
+    def hops(self):
+        need(self.exchange, "proof: hops are counted of exchanges")
+        total = 0
+        for source, targets in self.by_source().items():
+            far = self.far(source)
+            total += sum(count * far[target] for target, count in targets)
+        return up(total, sum(self.links.values())) + (self.latency if total else 0)
+
+    def by_source(self):
+        """Destinations and chunks of an exchange, by source."""
+        found = {}
+        for (source, target), count in self.plan.wanted().items():
+            found.setdefault(source, []).append((target, count))
+        return found
+
+    def lengths(self):
+        need(self.exchange, "proof: lengths are of exchanges")
+        length = {}
+        for start, end, value in self.proof["lengths"]:
+            need((start, end) in self.links, f"proof: there is no link from {start!r:.20} to {end!r:.20}")
+            least = length.get((start, end), value)
+            length[start, end] = min(least, whole(value, 0, 10**7, "a length"))
+        ahead = {}
+        for start, end in self.links:
+            ahead.setdefault(start, []).append((end, length.get((start, end), 0)))
+        total = 0
+        for source, targets in self.by_source().items():
+            far = self.along(source, ahead)
+            total += sum(count * far[target] for target, count in targets)
+        return up(total, sum(value * self.links[ends] for ends, value in length.items())) + self.latency
+
+    @staticmethod
+    def along(source, ahead):
+        """Lengths of shortest paths from a node (Dijkstra 1959)."""
+        far, open_ = {}, [(0, source)]
+        while open_:
+            length, node = heappop(open_)
+            if node not in far:
+                far[node] = length
+                for end, more in ahead.get(node, ()):
+                    if end not in far:
+                        heappush(open_, (length + more, end))
+        return far
+
+    def degree(self, node, outgoing):
+        return sum(n for ends, n in self.links.items() if ends[not outgoing] == node)
+
+    def root(self):
+        need(self.name == "broadcast" and self.proof["node"] in self.members, "proof: is one of broadcasts")
+        links = self.degree(self.plan.root, True)
+        return (
+            up(self.plan.chunks, links)
+            - 1
+            + self.far(self.plan.root)[self.proof["node"]] * (1 + self.latency)
+        )
+
+    def arrival(self):
+        node = self.proof["node"]
+        need(self.name in ("broadcast", "scatter") and node in self.members, "proof: is one of broadcasts")
+        links = self.degree(node, False)
+        return up(self.plan.chunks, links) - 1 + self.far(self.plan.root)[node] * (1 + self.latency)
+
+    def farthest(self):
+        need(self.name == "scatter", "proof: is one of scatters")
+        least, far = self.proof["distance"], self.far(self.plan.root)
+        count = sum(far[node] >= least for node in self.members - {self.plan.root}) * self.plan.chunks
+        need(count, "proof: no node is as far")
+        return up(count, self.degree(self.plan.root, True)) - 1 + least * (1 + self.latency)
+
+    def transfers(self):
+        need(self.name == "all-reduce", "proof: transfers are counted of all-reduce")
+        # Every sum takes a tree in and a tree out.
+        count = len(self.members)
+        return up(2 * self.plan.chunks * count * (count - 1), sum(self.links.values())) + self.latency
+
+    def crossing(self):
+        start, end, inside = self.proof["from"], self.proof["to"], self.inside()
+        need(self.exchange or self.name == "all-reduce", "proof: is one of exchanges and all-reduce")
+        need(start in self.members & inside and end in self.members - inside, "proof: both ends take part")
+        before, behind = self.far(start), self.net.distances(end, True)
+        over = [
+            (before[a] + 1 + behind[b]) * (1 + self.latency)
+            for (a, b), n in self.links.items()
+            if a in inside and b not in inside and a in before and b in behind
+            for _ in range(n)
+        ]
+        count = self.plan.wanted()[start, end] if self.exchange else self.plan.chunks * len(self.members)
+        need(over and count, "proof: nothing goes from one node to the other")
+        steps = min(over)
+        # A link of a path of so many steps carries one chunk more in each step from then on.
+        while sum(max(0, steps + 1 - least) for least in over) < count:
+            steps += 1
+        return steps
+
+
+def verified_collective(document):
+    """The steps and the bound of a plan, both counted anew; `Refused` if it claims anything else."""
+    plan = Collective(document)
+    steps, least = plan.finish(), Bound(plan).steps()
+    claimed = whole(document["steps"], 0, 1 << 32, "steps")
+    need(steps == claimed, f"steps: the file says {claimed}, the last chunk arrives after {steps}")
+    bound = whole(document["bound"], 0, 1 << 32, "bound")
+    need(bound <= least, f"bound: the file says {bound}, its proof proves {least}")
+    need(document["optimal"] is (steps == bound), "optimal: steps and bound say otherwise")
+    proven = "no plan has fewer" if steps == bound else f"no plan has fewer than {bound}"
+    said = f"verified: every chunk arrives within {steps} steps; {proven}"
+    return {"steps": steps, "bound": bound, "optimal": steps == bound}, said
+
+
+# Placements of ranks, with their bounds.
+
+
+class Board(Shape):
+    """Where ranks are placed, with dimension-order routing."""
+
+    def degree(self):
+        """Channels that leave a node in the middle of its lines."""
+        return sum(k - 1 if full else min(k - 1, 2) for k, full in zip(self.sizes, self.full, strict=True))
+
+    def displacements(self, a, b):
+        """Shortest displacements from coordinates to others."""
+        if not self.short:
+            choices = []
+            for dimension, size in enumerate(self.sizes):
+                ahead = b[dimension] - a[dimension]
+                if not self.wraps[dimension]:
+                    choices.append([ahead])
+                    continue
+                ahead %= size
+                choices.append(
+                    [ahead] if 2 * ahead < size else [ahead - size] if 2 * ahead > size else [ahead, -ahead]
+                )
+            return [list(one) for one in product(*choices)]
+        best, found = None, []
+        short = [d for d, size in enumerate(self.sizes) if size == self.short]
+        for turns in product((-1, 0, 1), repeat=len(short)):
+            base = [b[d] - a[d] for d in range(len(a))]
+            for d, turn in zip(short, turns, strict=True):
+                base[d] += turn * self.sizes[d]
+            shift = sum(turns)
+            choices = []
+            for d, size in enumerate(self.sizes):
+                if d in short:
+                    choices.append([base[d]])
+                    continue
+                ahead = (base[d] - shift * size // 2) % size
+                choices.append(
+                    [ahead] if 2 * ahead < size else [ahead - size] if 2 * ahead > size else [ahead, -ahead]
+                )
+            for one in product(*choices):
+                length = sum(map(abs, one))
+                if best is None or length < best:
+                    best, found = length, []
+                if length == best and list(one) not in found:
+                    found.append(list(one))
+        return found
+
+    def way(self, source, destination):
+        """Channels (node, dimension, forwards) of the way: dimension after dimension, at exactly half a ring
+        minus from the lower half of the coordinates, plus from the upper one."""
+        here = self.coordinates(source)
+        left = self.displacements(here, self.coordinates(destination))
+        channels = []
+        for dimension, size in enumerate(self.sizes):
+            hops = [one[dimension] for one in left]
+            chosen = max(hops) if 2 * here[dimension] >= size - size % 2 else min(hops)
+            left = [one for one in left if one[dimension] == chosen]
+            if self.full[dimension] and chosen:
+                # One hop, over the cable of these two places.
+                channels.append((self.number(here), dimension, chosen))
+                here[dimension] += chosen
+                continue
+            for _ in range(abs(chosen)):
+                channels.append((self.number(here), dimension, chosen > 0))
+                here = self.moved(here, dimension, 1 if chosen > 0 else -1)
+        need(self.number(here) == destination, "a way does not arrive")
+        return channels
+
+    def joined(self, here, there):
+        """The channel (node, dimension, forwards) over a working cable between neighbours."""
+        need(here not in self.failed and there not in self.failed, f"node {here} or {there} has failed")
+        need(frozenset((here, there)) not in self.cut, f"the cable {here}-{there} has failed")
+        place, target = self.coordinates(here), self.coordinates(there)
+        need(not any(self.full), "ways: products with full meshes have those of dimension order")
+        for dimension in range(len(self.sizes)):
+            for forwards in (True, False):
+                if self.moved(place, dimension, 1 if forwards else -1) == target:
+                    return here, dimension, forwards
+        raise Refused(f"nodes {here} and {there} are no neighbours")
+
+    def channels(self, dimension):
+        """Channels of a dimension: both directions of all its links."""
+        rows = self.count // self.sizes[dimension]
+        if self.full[dimension]:
+            return self.count * (self.sizes[dimension] - 1)
+        links = self.sizes[dimension] if self.wraps[dimension] else self.sizes[dimension] - 1
+        return 2 * rows * links
+
+    def distances(self, lengths):
+        """Distances to all nodes, ascending, each the least over all nodes they are measured from."""
+        sources = [0]
+        if not self.short and any(
+            not wraps and not full and size > 2
+            for wraps, full, size in zip(self.wraps, self.full, self.sizes, strict=True)
+        ):
+            sources = range(self.count)
+        least = None
+        for source in sources:
+            here = self.coordinates(source)
+            lines = []
+            for node in range(self.count):
+                there = self.coordinates(node)
+                if self.short:
+                    hops = sum(map(abs, self.displacements(here, there)[0]))
+                    lines.append(hops * min(lengths))
+                    continue
+                total = 0
+                for dimension, size in enumerate(self.sizes):
+                    apart = abs(here[dimension] - there[dimension])
+                    apart = min(apart, size - apart) if self.wraps[dimension] else apart
+                    apart = min(apart, 1) if self.full[dimension] else apart
+                    total += apart * lengths[dimension]
+                lines.append(total)
+            lines.sort()
+            least = lines if least is None else [min(a, b) for a, b in zip(least, lines, strict=True)]
+        return least
+
+
+def pairs_of(traffic):
+    """Bytes per ordered pair of ranks, from axes or from rows."""
+    ranks = whole(traffic["ranks"], 1, LARGEST, "traffic.ranks")
+    bytes_of = {}
+    if "axes" not in traffic:
+        for source, destination, amount in traffic["pairs"]:
+            whole(source, 0, ranks - 1, "traffic.pairs")
+            whole(destination, 0, ranks - 1, "traffic.pairs")
+            whole(amount, 0, 1 << 62, "traffic.pairs")
+            if source != destination and amount:
+                bytes_of[source, destination] = bytes_of.get((source, destination), 0) + amount
+        return ranks, bytes_of
+    stride = 1
+    for axis in traffic["axes"]:
+        size = whole(axis["size"], 1, LARGEST, "traffic.axes")
+        amount = whole(axis["bytes"], 1, 1 << 62, "traffic.axes")
+        for rank in range(ranks):
+            here = rank // stride % size
+            if axis["kind"] == "a2a":
+                there = set(range(size))
+            elif axis["kind"] == "ring":
+                there = {(here + 1) % size, (here - 1) % size}
+            elif axis["kind"] == "line":
+                there = {one for one in (here - 1, here + 1) if 0 <= one < size}
+            else:
+                need(axis["kind"] == "pairs", "traffic.axes: an unknown kind")
+                there = {here ^ (1 << bit) for bit in range(size.bit_length() - 1)}
+            for one in there - {here}:
+                pair = rank, rank + (one - here) * stride
+                bytes_of[pair] = bytes_of.get(pair, 0) + amount
+        stride *= size
+    need(stride == ranks, "traffic.axes: their product is not the number of ranks")
+    return ranks, bytes_of
+
+
+def divisor(numbers):
+    found = 0
+    for number in numbers:
+        while number:
+            found, number = number, found % number
+    return found or 1
+
+
+def sorted_sum(network, ranks, bytes_of, per_node, lengths):
+    """At least so many bytes times lengths: every rank's largest partners at the least distances."""
+    distances = [each for each in network.distances(lengths) for _ in range(per_node)][1:]
+    partners = [{} for _ in range(ranks)]
+    for (source, destination), amount in bytes_of.items():
+        for one, other in ((source, destination), (destination, source)):
+            partners[one][other] = partners[one].get(other, 0) + amount
+    total = 0
+    for rank in range(ranks):
+        amounts = sorted(partners[rank].values(), reverse=True)
+        total += sum(a * d for a, d in zip(amounts, distances, strict=False))
+    return up(total, 2)
+
+
+#: 2 pi, and what fractions are multiples of, as whole numbers of 40 digits.
+ONE = 10**40
+TURN = 62831853071795864769252867665590057683943
+
+
+def cosine(part, whole_turn):
+    """cos(2 pi part / whole_turn) times ONE, wrong by less than 10^-30."""
+    part = min(part % whole_turn, -part % whole_turn)
+    angle = TURN * part // whole_turn
+    square = angle * angle // ONE
+    total, term = 0, ONE
+    for step in range(1, 60, 2):
+        total += term
+        term = -(term * square // ONE) // (step * (step + 1))
+    return total
+
+
+class Scheme:
+    """Classes of the ordered pairs of an axis, and positive semidefinite matrices that they make up."""
+
+    def __init__(self, kind, size):
+        self.kind, self.size = kind, size
+        if kind == "clique":
+            self.pairs = [size, size * (size - 1)] if size > 1 else [1]
+        elif kind == "ring":
+            self.pairs = [size * (1 if 2 * t in (0, size) else 2) for t in range(size // 2 + 1)]
+        elif kind == "cube":
+            need(size & (size - 1) == 0, "mesh: a cube has a power of two of places")
+            self.bits = size.bit_length() - 1
+            self.pairs = [size * comb(self.bits, t) for t in range(self.bits + 1)]
+        else:
+            need(
+                kind == "line" and size <= 64, "mesh: there are cliques, rings, cubes, and lines of up to 64"
+            )
+            self.line = sorted({self.turned(i, j) for i in range(size) for j in range(size)})
+            self.number = {pair: at for at, pair in enumerate(self.line)}
+            self.pairs = [0] * len(self.line)
+            for i, j in product(range(size), repeat=2):
+                self.pairs[self.number[self.turned(i, j)]] += 1
+        self.groups = (size + 1) // 2 if kind == "line" else 1
+        #: As many matrices as places on a line, else as classes.
+        self.blocks = size if kind == "line" else len(self.pairs)
+
+    def turned(self, i, j):
+        return min((i, j), (self.size - 1 - i, self.size - 1 - j))
+
+    def of(self, i, j):
+        """The class of two places."""
+        if self.kind == "ring":
+            return min((i - j) % self.size, (j - i) % self.size)
+        if self.kind == "cube":
+            return (i ^ j).bit_count()
+        return self.number[self.turned(i, j)] if self.kind == "line" else int(i != j)
+
+    def same(self, at):
+        """Whether a class has places with themselves."""
+        return self.line[at][0] == self.line[at][1] if self.kind == "line" else at == 0
+
+    def source(self, at):
+        """The group of places where the pairs of a class begin."""
+        return min(self.line[at][0], self.size - 1 - self.line[at][0]) if self.kind == "line" else 0
+
+    def matrix(self, e, at):
+        """What matrix e has in a class, times ONE: characters of the group, or waves on a line."""
+        if self.kind == "ring":
+            return cosine(e * at, self.size)
+        if self.kind == "line":
+            i, j = self.line[at]
+            return cosine(e * (2 * i + 1), 4 * self.size) * cosine(e * (2 * j + 1), 4 * self.size) // ONE
+        if self.kind == "cube":
+            n = self.bits
+            value = sum(
+                (-1) ** j * comb(at, j) * comb(n - at, e - j) for j in range(e + 1) if e - j <= n - at
+            )
+            return ONE * value // comb(n, e)
+        return -ONE // (self.size - 1) if e and at else ONE
+
+
+def along(numbers, shape, matrices):
+    """A matrix applied along every axis of a list of numbers, divided by ONE each time."""
+    for matrix in matrices:
+        size, rest = shape[0], len(numbers) // shape[0]
+        wide = len(matrix[0])
+        done = [0] * (rest * wide)
+        # The axis that is done becomes the last one.
+        for one in range(size):
+            row = matrix[one]
+            for at in range(rest):
+                number = numbers[one * rest + at]
+                if number:
+                    for to in range(wide):
+                        done[at * wide + to] += number * row[to]
+        numbers = [number // ONE for number in done]
+        shape = [*shape[1:], wide]
+    return numbers
+
+
+def least_of_classes(schemes, number, bytes_of):
+    """The least that two ranks of a class send each other, both ways together, and how many pairs do."""
+    least, seen = [None] * len(number), [0] * len(number)
+    for (a, b), amount in bytes_of.items():
+        back = bytes_of.get((b, a))
+        for one, other in ((a, b), (b, a)) if back is None else ((a, b),):
+            at = []
+            for scheme in schemes:
+                at.append(scheme.of(one % scheme.size, other % scheme.size))
+                one, other = one // scheme.size, other // scheme.size
+            at = number[tuple(at)]
+            both = amount + (back or 0)
+            seen[at] += 1
+            least[at] = both if least[at] is None else min(least[at], both)
+    return least, seen
+
+
+def cosine_sum(proof, network, ranks, bytes_of):
+    """At least so many bytes times lengths, by positive semidefinite matrices of cosines, times 2 scale ONE.
+
+    A pair of ranks has a class (one per axis of the mesh that the certificate names) and a displacement (per
+    dimension, without its sign). Every weight belongs to a matrix over the classes and a frequency, and says
+    that the sum over all pairs of the product of both is at least 0; v belongs to a group of ranks and a
+    displacement, at which every rank has as many others as there are nodes. What a class then costs at least
+    is counted here, from the least bytes that its pairs exchange, not taken from the file.
+    """
+    need(ranks == network.count and not network.short, "a cosine bound is for a torus that is full")
+    need(
+        all(w or k == 2 for w, k in zip(network.wraps, network.sizes, strict=True)),
+        "a mesh has no cosine bound",
+    )
+    scale = whole(proof["scale"], 1, 10**18, "scale")
+    sizes = network.sizes
+    lengths = [whole(each, 0, 10**18, "lengths") for each in proof["lengths"]]
+    need(len(lengths) == len(sizes), "lengths: one per dimension")
+    places = list(product(*(range(k // 2 + 1) for k in sizes)))
+    schemes = [Scheme(kind, whole(size, 1, 4096, "mesh")) for size, kind in proof["mesh"]]
+    reached = 1
+    for scheme in schemes:
+        reached *= scheme.size
+    need(reached == ranks, "mesh: its product is not the number of ranks")
+    classes = list(product(*(range(len(scheme.pairs)) for scheme in schemes)))
+    need(len(classes) * len(places) <= 1_000_000, "too many classes")
+    number = {one: at for at, one in enumerate(classes)}
+    least, seen = least_of_classes(schemes, number, bytes_of)
+    shape = [scheme.blocks for scheme in schemes] + [k // 2 + 1 for k in sizes]
+    blocks = 1
+    for scheme in schemes:
+        blocks *= scheme.blocks
+    spent, numbers = 0, [0] * (blocks * len(places))
+    for e, f, weight in proof["weights"]:
+        whole(e, 0, blocks - 1, "weights"), whole(f, 0, len(places) - 1, "weights")
+        numbers[e * len(places) + f] += whole(weight, 0, 10**30, "weights") * ONE
+        spent += weight
+    matrices = [
+        [[scheme.matrix(e, at) for at in range(len(scheme.pairs))] for e in range(scheme.blocks)]
+        for scheme in schemes
+    ]
+    matrices += [[[cosine(f * at, k) for at in range(k // 2 + 1)] for f in range(k // 2 + 1)] for k in sizes]
+    sums = along(numbers, shape, matrices)
+    # Cosines, and products of up to a dozen of them, are wrong by less than 10^-25; so is what is rounded.
+    wrong = (spent + 1) * (ONE // 10**25)
+    groups = list(product(*(range(scheme.groups) for scheme in schemes)))
+    v = [[whole(each, -(10**30), 10**30, "v") for each in row] for row in proof["v"]]
+    need(len(v) == len(groups) and all(len(row) == len(places) for row in v), "v: one per displacement")
+    group = {one: at for at, one in enumerate(groups)}
+    members, total = [0] * len(groups), 0
+    far = [sum(each * at for each, at in zip(lengths, place, strict=True)) for place in places]
+    for a, one in enumerate(classes):
+        pairs, same = 1, all(scheme.same(at) for scheme, at in zip(schemes, one, strict=True))
+        for scheme, at in zip(schemes, one, strict=True):
+            pairs *= scheme.pairs[at]
+        source = group[tuple(scheme.source(at) for scheme, at in zip(schemes, one, strict=True))]
+        members[source] += pairs if same else 0
+        amount = least[a] if seen[a] == pairs else 0
+        row = sums[a * len(places) : (a + 1) * len(places)]
+        total += pairs * min(
+            (amount * far[b] - 2 * v[source][b]) * ONE - 2 * (row[b] + wrong)
+            for b, place in enumerate(places)
+            if same != any(place)
+        )
+    for row, count in zip(v, members, strict=True):
+        for each, place in zip(row, places, strict=True):
+            for at, k in zip(place, sizes, strict=True):
+                each *= 1 if 2 * at in (0, k) else 2
+            total += 2 * count * each * ONE
+    return total, 2 * scale * ONE
+
+
+def shared(proof, network, bytes_of, ordered):
+    """Bytes of messages that share a channel.
+
+    More messages of a rank than its node has channels: some of them share one. Of g ranks that all send to
+    each other (g - floor(g / 3)) / 2 messages do, under dimension order: in the first dimension in which they
+    differ there are two coordinates, or one that at most g / 3 of them have.
+    """
+    plain = not network.short and not any(network.full)
+    if proof["kind"] == "packing":
+        side = 0 if proof["sends"] else 1
+        amounts = sorted(
+            (each for pair, each in bytes_of.items() if pair[side] == proof["rank"]), reverse=True
+        )
+        along = whole(proof.get("along", len(network.sizes)), 1, len(network.sizes), "along")
+        # Over the channels of the first dimensions leaves what goes to other places in them; over those of
+        # the last ones arrives what comes from other places in them.
+        dimensions = range(along) if proof["sends"] else range(len(network.sizes) - along, len(network.sizes))
+        need(along == len(network.sizes) or (plain and ordered), "along: is about dimension order")
+        channels, aside = 0, network.count
+        for d in dimensions:
+            size = network.sizes[d]
+            channels += size - 1 if network.full[d] else min(size - 1, 2)
+            aside //= size
+        many = whole(proof["shared"], 2, LARGEST, "shared")
+        last = aside - 1 + (many - 1) * channels + 1
+        need(last <= len(amounts), "shared: the rank has too few messages")
+        return sum(amounts[last - many : last])
+    need(ordered and plain, "a clique is about dimension order in rings and lines")
+    ranks = proof["ranks"]
+    need(
+        type(ranks) is list and 2 <= len(ranks) == len(set(ranks)) <= 4096, "ranks: 2 or more, all different"
+    )
+    least = min(bytes_of.get((a, b), 0) for a in ranks for b in ranks if a != b)
+    return up(len(ranks) - len(ranks) // 3, 2) * least
+
+
+def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ordered=False):
+    """The number that a certificate proves.
+
+    `fullest` is what the placement itself has; `ordered` says that routes are by dimension order.
+    """
+    kind = proof["kind"]
+    step = divisor(bytes_of.values())
+    if kind == "nothing":
+        return 0
+    if kind == "sorted":
+        lengths = [whole(each, 0, 1 << 40, "lengths") for each in proof["lengths"]]
+        need(len(lengths) == len(network.sizes), "lengths: one per dimension")
+        total = sorted_sum(network, ranks, bytes_of, per_node, lengths)
+        if hops:
+            need(max(lengths) <= 1, "lengths: hop-bytes count every hop once")
+        else:
+            total = up(total, sum(network.channels(d) * each for d, each in enumerate(lengths)))
+        return up(total, step) * step
+    if kind == "cosine":
+        need(per_node == 1, "a cosine bound is for one rank per node")
+        total, scale = cosine_sum(proof, network, ranks, bytes_of)
+        if hops:
+            need(max(proof["lengths"]) <= proof["scale"], "lengths: hop-bytes count every hop once")
+        else:
+            scale = 2 * ONE * sum(network.channels(d) * each for d, each in enumerate(proof["lengths"]))
+            need(scale > 0, "lengths: all are 0")
+        return max(0, up(up(total, scale), step) * step)
+    if kind == "uniform":
+        need(not hops and per_node == 1 and ranks == network.count, "a uniform bound is for a full network")
+        need(len(bytes_of) == ranks * (ranks - 1), "all ranks must send to all others")
+        need(len(set(bytes_of.values())) == 1, "all messages must be alike")
+        return fullest
+    need(not hops and per_node == 1, f"a certificate of the kind {kind} is not about this")
+    if kind in ("clique", "packing"):
+        return up(shared(proof, network, bytes_of, ordered), step) * step
+    if kind == "port":
+        # A message becomes flits, and every 16 of them, or what is left, a packet with a header.
+        bytes_of_flit = whole(proof["flit_bytes"], 1, 1 << 40, "flit_bytes")
+        side, total = 0 if proof["sends"] else 1, 0
+        for pair, amount in bytes_of.items():
+            if pair[side] == proof["rank"]:
+                flits = up(amount, bytes_of_flit)
+                total += flits + up(flits, 16)
+        return total
+    if kind == "message":
+        return bytes_of.get((proof["source"], proof["destination"]), 0)
+    if kind == "degree":
+        rank = proof["rank"]
+        side = 0 if proof["sends"] else 1
+        amount = sum(amount for pair, amount in bytes_of.items() if pair[side] == rank)
+        return up(up(amount, network.degree()), step) * step
+    need(
+        kind == "cut" and axes and not network.short and ranks == network.count, f"a certificate {kind!r:.40}"
+    )
+    slab = network.count // network.sizes[whole(proof["dimension"], 0, len(network.sizes) - 1, "dimension")]
+    nodes = whole(proof["nodes"], 1, ranks - 1, "nodes")
+    need(nodes % slab == 0, "a cut is between slabs")
+    channels = slab * (2 if network.wraps[proof["dimension"]] else 1)
+    if network.full[proof["dimension"]]:
+        channels = nodes * (network.sizes[proof["dimension"]] - nodes // slab)
+    # Every ordered pair of ranks sends one unit along the axes: what an edge carries, times eight.
+    load, units = 0, 1
+    for axis in axes:
+        size = axis["size"]
+        if size == 1:
+            continue
+        need(axis["kind"] in ("a2a", "ring", "line"), "a cut is for cliques, rings and lines")
+        if axis["kind"] == "a2a" or size == 2:
+            each = 8
+        elif axis["kind"] == "ring":
+            each = size * size if size % 2 == 0 else size * size - 1
+        else:
+            each = 8 * (size // 2) * up(size, 2)
+        each *= ranks // size
+        if each * units > load * axis["bytes"]:
+            load, units = each, axis["bytes"]
+    need(load > 0, "a cut needs traffic")
+    value = up(8 * nodes * (ranks - nodes) * units, load * channels)
+    return up(value, step) * step
+
+
+def verified_placement(document):
+    """What holds of a placement's document; `Refused` if it claims anything else."""
+    network = Board(document["topology"])
+    listed = None
+    if document.get("routing") == "do":
+        need(not network.failed and not network.cut, "routing: dimension order needs a whole network")
+    else:
+        listed = {}
+        for way in document["ways"]:
+            need(type(way) is list and len(way) > 1, "ways: a way has two nodes or more")
+            for node in way:
+                whole(node, 0, network.count - 1, "ways")
+            need((way[0], way[-1]) not in listed, f"ways: two lead from {way[0]} to {way[-1]}")
+            listed[way[0], way[-1]] = [network.joined(*hop) for hop in pairwise(way)]
+    ranks, bytes_of = pairs_of(document["traffic"])
+    per_node = whole(document["per_node"], 1, 1024, "per_node")
+    nodes = document["placement"]
+    need(type(nodes) is list and len(nodes) == ranks, "placement: one node per rank")
+    held = {}
+    for rank, node in enumerate(nodes):
+        whole(node, 0, network.count - 1, f"placement of rank {rank}")
+        need(node not in network.failed, f"placement: rank {rank} sits on node {node}, which has failed")
+        held[node] = held.get(node, 0) + 1
+        need(held[node] <= per_node, f"placement: node {node} has more than {per_node} ranks")
+    loads, sent, received = {}, {}, {}
+    for (source, destination), amount in bytes_of.items():
+        a, b = nodes[source], nodes[destination]
+        if a == b:
+            continue
+        sent[a] = sent.get(a, 0) + amount
+        received[b] = received.get(b, 0) + amount
+        need(listed is None or (a, b) in listed, f"ways: none leads from {a} to {b}")
+        for channel in network.way(a, b) if listed is None else listed[a, b]:
+            loads[channel] = loads.get(channel, 0) + amount
+    fullest = max(loads.values(), default=0)
+    facts = {
+        "fullest_channel": fullest,
+        "fullest_port": max([*sent.values(), *received.values()], default=0),
+        "hop_bytes": sum(loads.values()),
+    }
+    for name, value in facts.items():
+        need(
+            document.get(name) == value,
+            f"{name}: the file says {document.get(name)!r:.40}, the ways say {value}",
+        )
+    axes = document["traffic"].get("axes")
+    by_hops = document.get("minimised") == "hops"
+    for name, hops, certificate in (
+        ("bound", by_hops, document["certificate"]),
+        ("hop_bytes_bound", True, document["hop_bytes_certificate"]),
+    ):
+        need(
+            (certificate["kind"] == "port") <= (document.get("minimised") == "time" and not hops),
+            f"{name}: a certificate of ports is about time",
+        )
+        value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops, fullest, listed is None)
+        claimed = whole(document[name], 0, 1 << 62, name)
+        need(claimed <= value, f"{name}: the file says {claimed}, its certificate proves {value}")
+        facts[name] = claimed
+    reached = facts["hop_bytes"] if by_hops else fullest
+    if document.get("minimised") == "time":
+        need(document["certificate"]["kind"] in ("port", "nothing"), "certificate: is not about time")
+        reached = whole(document["duration"], 0, 1 << 62, "duration")
+        need(facts["bound"] <= reached, "duration: is below the bound")
+    need(document["optimal"] is (facts["bound"] >= reached), "optimal: the bound says otherwise")
+    facts["optimal"] = document["optimal"]
+    rows = [f"{name.replace('_', ' '):16} {value}" for name, value in facts.items()]
+    return facts, "\n".join([*rows, "verified: loads, ports, hop-bytes and bounds are as the file says"])
+
+
+# What a file is.
+
+#: What verifies a file that has its certificates in it, by the file's format.
+ALONE = {"flitloom collective 1": verified_collective, "flitloom placement 1": verified_placement}
+
+
+def told(entries):
+    """All entries; a terminal is told how far it is if that takes long."""
+    begin, last = time.monotonic(), -1
+    shows = sys.stderr.isatty()
+    for number, entry in enumerate(entries):
+        if shows and number % 1024 == 0 and time.monotonic() - begin > SOON:
+            done = 100 * number // len(entries)
+            if done > last:
+                last = done
+                print(f"\r{done} % of {len(entries)} routes", end="", file=sys.stderr, flush=True)
+        yield entry
+    if last >= 0:
+        print("\r" + 40 * " ", end="\r", file=sys.stderr, flush=True)
+
+
+def load(file):
+    about = os.stat(file)
+    need(stat.S_ISREG(about.st_mode), f"{file}: is no file")
+    need(about.st_size <= MOST_BYTES, f"{file}: {about.st_size} bytes; at most {MOST_BYTES} are read")
+    with open(file, encoding="utf-8") as text:
+        return json.load(text)
+
+
+def verify(files, rules=None):
+    """What holds of a file, or of one and its certificate: facts, and a text."""
+    if len(files) == 2:
+        certificate = load(files[1])
+        if os.path.isdir(files[0]):
+            need(rules is None, "--rules belongs to tables of source routes")
+            return {}, certified_folder(files[0], certificate)
+        certified(load(files[0]), certificate, rules)
+        return {}, "certificate holds"
+    document = load(files[0])
+    need(type(document) is dict, "the file is no JSON object")
+    kind = ALONE.get(document.get("format"))
+    if kind is None:
+        raise Missing
+    need(rules is None, "--rules belongs to tables of source routes")
+    return kind(document)
+
+
+class Missing(Exception):
+    """No certificate is named of a file that has none in it."""
+
+
+def main(arguments):
+    as_json = "--json" in arguments
+    files = [one for one in arguments if one != "--json"]
+    rules = None
+    if len(files) > 2 and files[-2] == "--rules":
+        *files, _, rules = files
+    if len(files) not in (1, 2):
+        sys.exit(__doc__)
+    problem, facts, said = None, {}, ""
+    try:
+        facts, said = verify(files, rules)
+    except Missing:
+        print(f"{files[0]}: name its certificate, too")
+        return 2
+    except Refused as refused:
+        problem = str(refused)
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        OSError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
+        problem = f"not understood, so nothing is verified: {type(error).__name__}: {error!s:.100}"
+    if as_json:
+        print(json.dumps({"passed": problem is None, "problem": problem, **facts}))
+    else:
+        print(said if problem is None else f"FAILED: {problem}")
+    return 0 if problem is None else 1
+
+
+if __name__ == "__main__":
+    # Nothing is lost when somebody ends it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(main(sys.argv[1:]))
