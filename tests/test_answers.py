@@ -25,6 +25,7 @@ load-step: load step --torus 4x4 --pattern rand
 load-burst: load burst --torus 4x4 --pattern rand
 load-bound: load bound --torus 4x4 --pattern rand
 stack: stack --torus 4x4 --pattern shfl --payload 6 --slices 2
+check-experiment: check EXAMPLES/adaptive.toml
 schedule: schedule --torus 4x4 --pattern shfl --payload 6 -o plan.json
 check-schedule: check plan.json
 collective: collective all-gather --torus 4x4 -o ag.json

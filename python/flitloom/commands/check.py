@@ -69,18 +69,21 @@ def command(
     context: typer.Context,
     tables: Annotated[
         Path | None,
-        typer.Argument(help="A plan or a placement (.json), or tables: .json, .csv, .npz, an OpenSM dump."),
+        typer.Argument(
+            help="Plan, placement (.json), experiment (.toml) or tables: .json, .csv, .npz, an OpenSM dump."
+        ),
     ] = None,
     *,
     of_fabric: OfFabric,
     judged: Judged,
 ) -> None:
-    """Check a plan, routing tables or a placement.
+    """Check a plan, routing tables, a placement or adaptive routing.
 
     Of a plan: every route, every port and link, the duration, the bound, that the engine runs it in the
     planned time under any arbitration scheme, and whether late nodes can cause a deadlock. Of tables: every
     pair, every hop, every rule, and absence of deadlock. Of a placement: loads, ports, hop-bytes, and the
-    certificates of its bounds.
+    certificates of its bounds. Of an experiment with adaptive routing: that its escape channels
+    wait in an order.
 
     Prints the shortest cycle of channels that can wait for each other if there is one. Ends with exit
     code 1 if anything is wrong with the routes.

@@ -19,7 +19,9 @@ PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
 def command(
     file: Annotated[
         Path | None,
-        typer.Argument(help="Tables or a plan (.json), a folder of tables by destination, or a placement."),
+        typer.Argument(
+            help="Tables, a plan or a placement (.json), a folder of tables, or an experiment (.toml)."
+        ),
     ] = None,
     certificate: Annotated[Path | None, typer.Argument(help="Its certificate (.json).")] = None,
     rules: Annotated[
@@ -37,6 +39,7 @@ def command(
     For example:
       flitloom recheck tables.json certificate.json
       flitloom recheck out/ certificate.json
+      flitloom recheck experiment.toml certificate.json
       flitloom recheck plan.json
       flitloom recheck placement.json
     """

@@ -22,7 +22,7 @@ VERBS = {
     "route": "Make balanced, deadlock-free routing tables and report how good they are.",
     "place": "Put ranks on nodes so that the fullest channel carries least, and say what no placement can "
     "beat.",
-    "check": "Check a plan, routing tables or a placement.",
+    "check": "Check a plan, routing tables, a placement or adaptive routing.",
     "fabric": "Recognise a fabric described by ibnetdiscover, OpenSM, ibsim or Slurm.",
     "view": "Show a result, a plan, tables, a placement or a fabric as one HTML page that needs no network.",
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",

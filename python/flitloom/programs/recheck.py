@@ -4,6 +4,7 @@
 usage: recheck.py tables.json certificate.json [--rules NAME]
        recheck.py plan.json certificate.json
        recheck.py out/ certificate.json
+       recheck.py experiment.toml certificate.json
        recheck.py plan.json
        recheck.py placement.json
 
@@ -21,6 +22,14 @@ Folders of tables by destination: opensm-lfts.dump, path-sl.txt if any packet ha
 0, and sl2vl.dump if that chooses the lanes. They must lead every host's packets to every other host over the
 cables that the certificate names, each hop to a channel and lane of higher rank.
 
+Experiments with adaptive routing over escape channels, under virtual cut-through. A header moves on only
+where its whole packet has room, so a packet that waits is in one queue and holds nothing behind it. Every
+packet is always offered an escape channel, in dimension order: channel 0 of a ring up to its wrap line,
+channel 1 over it and after. From wherever adaptive channels have taken it, a packet in an escape channel must
+find the next one of higher rank. Then the escape channel of highest rank drains, and so do all others, and
+the adaptive ones through them (Duato 1993). Network, routing, flow control, buffers and packets are taken
+from the experiment.
+
 Plans of collective operations. Every chunk is followed over links that exist and are free, from a node that
 has it at that time; sums must have each contribution once. Then the bound is counted anew from what the plan
 names as its proof: a cut, distances, or lengths of links.
@@ -37,6 +46,7 @@ import signal
 import stat
 import sys
 import time
+import tomllib
 from collections import Counter
 from heapq import heappop, heappush
 from itertools import pairwise, product
@@ -472,6 +482,130 @@ def certified_folder(folder, certificate):
     Fabric(folder, certificate).follow(rank)
     cables, hosts = len(certificate["cables"]), len(certificate["hosts"])
     return f"certificate holds for the {cables} cables and {hosts} hosts that it names"
+
+
+# Certificates of adaptive routing over escape channels.
+
+#: Routing functions with two escape channels, by both of their names.
+ADAPTIVE = {
+    "sa": "sa",
+    "simple-adaptive": "sa",
+    "cl": "cl",
+    "cross-line": "cl",
+    "ma": "ma",
+    "minimal-adaptive": "ma",
+}
+#: Routers by name: what of them matters here.
+PRESETS = {name: {"channels": 3, "buffer": 16, "flow_control": "cut-through"} for name in ("t15", "s07")}
+#: Parts of a router and of traffic that are not understood here.
+STRANGE = ("model", "variant", "reply_length", "message_classes"), ("classes", "changes")
+
+
+def escape_facts(experiment):
+    """What an experiment says of its network, router and packets, and its shape."""
+    shape = Shape(experiment["topology"])
+    need(not any(shape.full) and not shape.short, "topology: must be a torus or mesh without a twist")
+    need(all(several == 1 for _, _, several in shape.factors), "topology: one link leads each way")
+    need(not shape.failed and not shape.cut, "topology: adaptive routing is for healthy networks")
+    router, traffic = experiment.get("router", {}), experiment["traffic"]
+    for part, names in ((router, STRANGE[0]), (traffic, STRANGE[1])):
+        found = [name for name in names if name in part]
+        need(not found, f"{found}: is not understood, so nothing is verified")
+    preset = router.get("preset")
+    need(preset is None or preset in PRESETS, f"router.preset: {preset!r:.40} has no escape channels")
+    router = {**PRESETS.get(preset, {}), **router}
+    kind = traffic.get("kind")
+    need(kind in ("collective", "load"), f"traffic.kind: {kind!r:.40} does not say how long packets are")
+    if kind == "load":
+        longest = traffic.get("length", 8)
+    else:
+        longest = traffic.get("payload", 7) // traffic.get("slices", 1) + 1
+    facts = {
+        "format": "flitloom-certificate",
+        "version": 2,
+        "kind": "escape",
+        "sizes": shape.sizes,
+        "wraps": shape.wraps,
+        "routing": ADAPTIVE.get(router.get("routing")),
+        "flow_control": router.get("flow_control", "wormhole"),
+        "virtual_channels": router.get("channels", 3),
+        "escape_channels": 2,
+        "buffer": router.get("buffer", 4),
+        "longest_packet": longest,
+    }
+    need(
+        facts["routing"] is not None, f"router.routing: {router.get('routing')!r:.40} has no escape channels"
+    )
+    need(facts["flow_control"] == "cut-through", "router.flow_control: escape channels need cut-through")
+    whole(facts["virtual_channels"], 3, 64, "router.channels")
+    whole(facts["longest_packet"], 1, whole(facts["buffer"], 1, 1024, "router.buffer"), "the longest packet")
+    return shape, facts
+
+
+def ways_of_line(size, wraps):
+    """Routes of packets along a ring or line: lists of coordinate, way and escape channel."""
+    for source, target in product(range(size), repeat=2):
+        hops = {1: target - source, -1: source - target}
+        if wraps:
+            hops = {way: count % size for way, count in hops.items()}
+        # Both ways where they are equally long: whichever a router takes is then right.
+        least = min((count for count in hops.values() if count >= 0), default=0)
+        for way in (way for way, count in hops.items() if count == least and least):
+            route, here, channel = [], source, 0
+            for _ in range(least):
+                there = (here + way) % size
+                channel |= int(wraps and abs(there - here) > 1)
+                route.append((here, way, channel))
+                here = there
+            need(here == target, "a way does not arrive")
+            yield route
+
+
+def certified_escapes(experiment, certificate):
+    """Raise `Refused` unless packets in escape channels wait for ever higher ranks."""
+    shape, facts = escape_facts(experiment)
+    for name, value in facts.items():
+        need(name in certificate, f"the certificate lacks {name!r}")
+        said = certificate[name]
+        need(
+            type(said) is type(value) and said == value,
+            f"the certificate says {name} {said!r:.60}, the experiment {value!r:.60}",
+        )
+    unknown = set(certificate) - set(facts) - {"channels"}
+    need(not unknown, f"the certificate has unknown fields: {sorted(unknown)!r:.60}")
+    rank = ranks_of(certificate, shape, facts["escape_channels"])
+    # What packets may do at a coordinate of each dimension: way, channel, and the next channel if they go on.
+    steps = [[set() for _ in range(size)] for size in shape.sizes]
+    for at, size in enumerate(shape.sizes):
+        for route in ways_of_line(size, shape.wraps[at]):
+            # A packet may come into an escape channel at any hop of its way.
+            for hop, (here, way, channel) in enumerate(route):
+                steps[at][here].add((way, channel, route[hop + 1][2] if hop + 1 < len(route) else None))
+    named_way = {(at, way): "+-"[way < 0] + NAMES[at] for at in range(len(shape.sizes)) for way in (1, -1)}
+    count = 0
+    for node in told(range(shape.count)):
+        place = shape.coordinates(node)
+        for at, here in enumerate(place):
+            for way, channel, going_on in steps[at][here]:
+                before = (node, named_way[at, way], channel)
+                ahead = shape.moved(place, at, way)
+                need(ahead is not None, f"there is no link {before[1]} from node {node}")
+                number = shape.number(ahead)
+                if going_on is not None:
+                    after = [(number, named_way[at, way], going_on)]
+                else:
+                    # It turns into any later dimension.
+                    after = [
+                        (number, named_way[later, turn], next_channel)
+                        for later in range(at + 1, len(place))
+                        for turn, next_channel, _ in steps[later][ahead[later]]
+                    ]
+                for one in (before, *after):
+                    need(one in rank, f"escape channel {one} has no rank")
+                for one in after:
+                    need(rank[before] < rank[one], f"rank does not rise from {before} to {one}")
+                    count += 1
+    return f"certificate holds for {len(rank)} escape channels and {count} waits, each for a higher rank"
 
 
 # Plans of collective operations, with their bounds.
@@ -1502,6 +1636,9 @@ def verify(files, rules=None):
         if os.path.isdir(files[0]):
             need(rules is None, "--rules belongs to tables of source routes")
             return {}, certified_folder(files[0], certificate)
+        if files[0].endswith(".toml"):
+            need(rules is None, "--rules belongs to tables of source routes")
+            return {}, certified_escapes(tomllib.loads(text_of(*os.path.split(files[0]))), certificate)
         certified(load(files[0]), certificate, rules)
         return {}, "certificate holds"
     document = load(files[0])

@@ -145,6 +145,11 @@ ANSWERS = {
         "bound bound_proof lanes service_levels topology rules rules_in_words rules_from verified "
         "not_verified remarks",
     ),
+    "check-experiment": Answer(
+        "flitloom check with an experiment of adaptive routing",
+        False,
+        "passed network deadlock cycle lanes rules_in_words rules_from",
+    ),
     "check-placement": Answer(
         "flitloom check with a placement",
         False,

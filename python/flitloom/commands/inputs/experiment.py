@@ -9,6 +9,7 @@ from typing import Any
 from flitloom import ranks
 from flitloom.commands import load_options, screen
 from flitloom.commands.actions import perform
+from flitloom.commands.check import Asked
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
 from flitloom.commands.inputs.seating import Sitting
@@ -18,6 +19,7 @@ from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.routing import read_tables
+from flitloom.routing.escape import escape_order
 from flitloom.routing.given import network_fields, router_fields
 from flitloom.simulation import begin_experiment, experiment_memory
 from flitloom.spec import Collective, Experiment, Packets, read_experiment
@@ -67,6 +69,22 @@ def simulate_fields(
         on_ranks=on_ranks,
     )
     run(simulation, asked)
+
+
+def certify(asked: Asked) -> None:
+    """Say whether the adaptive routing of an experiment can deadlock, and write the certificate."""
+    assert asked.file is not None
+    order = escape_order(read_experiment(asked.file))
+    with screen.report():
+        if asked.judged.as_json:
+            screen.print_json(order.facts())
+        else:
+            screen.echo(f"network   {order.topology}")
+            screen.echo(f"rules     {order.describe()} (from the file)")
+            screen.echo(f"deadlock  none possible: {len(order.order)} escape channels wait in one order")
+            screen.echo("passed")
+    if asked.judged.certificate is not None:
+        order.write(asked.judged.certificate)
 
 
 def _among_working(experiment: Experiment) -> Experiment:
@@ -125,6 +143,7 @@ INPUT = Input(
     sniff=sniff,
     uses={
         "simulate": Use(simulate, TAKES),
+        "check": Use(certify, names_of("certificate", "_threads", "as_json")),
         "view": Use(view, names_of("out", "stop_at", "preset", "as_json")),
         "load curve": Use(partial(perform, "load_curve"), CURVED),
     },
