@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-import numpy as np
 import pytest
 
 import flitloom as fl
-from flitloom.placing import axes_traffic, parse_axes, place
+from flitloom.benchmarks import Context
+from flitloom.benchmarks import run as bench
+from flitloom.benchmarks.place_jax import TABLE, nodes_of_jax, traffic_of
+from flitloom.errors import MissingExtraError
+from flitloom.placing import place
 from flitloom.placing.running import packet_rows
 
-mesh_utils = pytest.importorskip("jax.experimental.mesh_utils")
-
-#: The table of create_device_mesh_for_nd_torus in jax's own tests/mesh_utils_test.py to 512 chips, and more.
-TABLE = [
-    ((2, 2, 4), (1, 4, 4)),
-    ((4, 4, 4), (1, 16, 4)),
-    ((4, 4, 8), (1, 16, 8)),
-    ((4, 4, 8), (1, 8, 16)),
-    ((4, 4, 8), (16, 8, 1)),
-    ((4, 8, 8), (1, 32, 8)),
-    ((8, 8, 8), (1, 64, 8)),
+#: Besides meshes of jax's own test, some whose axes are whole dimensions or split ones.
+MORE = [
     ((8, 8), (8, 8)),
     ((4, 4), (2, 4, 2)),
     ((4, 4, 4), (4, 4, 4)),
@@ -30,38 +23,24 @@ TABLE = [
 ]
 
 
-@dataclass(frozen=True)
-class Chip:
-    """What `create_device_mesh` asks of a device."""
-
-    id: int
-    coords: tuple[int, int, int]
-    platform: str = "tpu"
-    device_kind: str = "TPU v4"
-    core_on_chip: int = 0
-    process_index: int = 0
-    slice_index: int = 0
+def test_without_jax_the_benchmark_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flitloom.benchmarks.place_jax.find_spec", lambda _name: None)
+    with pytest.raises(MissingExtraError, match="bench place_jax needs jax, which is not installed"):
+        bench("place_jax", Context())
 
 
-def nodes_of_jax(sizes: tuple[int, ...], mesh: tuple[int, ...]) -> list[np.ndarray]:
-    """The nodes of all ranks, the last axis fastest: with whole dimensions per axis, and with split ones."""
-    x, y, z = (*sizes, *[1] * (3 - len(sizes)))
-    chips = [Chip(n, (n % x, n // x % y, n // (x * y))) for n in range(x * y * z)]
-    found = []
-    for split in (False, True):
-        try:
-            made = mesh_utils.create_device_mesh(mesh, chips, allow_split_physical_axes=split)
-        except NotImplementedError:
-            continue
-        found.append(np.array([chip.id for chip in made.ravel()]))
-    return found
+def test_a_last_axis_of_all_to_all_sends_as_much_as_a_ring() -> None:
+    for kind in ("rings", "all-to-all"):
+        traffic = traffic_of((2, 4, 9), kind)
+        assert traffic.axes[0].size == 9
+        assert traffic.axes[0].bytes * (2 if kind == "rings" else 8) == 2 * 16
+        assert [axis.bytes for axis in traffic.axes[1:]] == [4, 1]
 
 
-@pytest.mark.parametrize(("sizes", "mesh"), TABLE, ids=str)
+@pytest.mark.parametrize(("sizes", "mesh"), [*TABLE, *MORE], ids=str)
 def test_never_worse_than_jax(sizes: tuple[int, ...], mesh: tuple[int, ...]) -> None:
-    # Meshes of jax are ordered by increasing intensity: rings with four times the bytes on every next axis.
-    axes = [f"a{at}={size}:ring:{4**at}" for at, size in enumerate(mesh)]
-    traffic = axes_traffic(parse_axes(",".join(reversed(axes))))
+    pytest.importorskip("jax.experimental.mesh_utils")
+    traffic = traffic_of(mesh, "rings")
     torus = fl.Torus(*sizes)
     found = place(torus, traffic, effort=30)
     others = nodes_of_jax(sizes, mesh)
@@ -73,3 +52,13 @@ def test_never_worse_than_jax(sizes: tuple[int, ...], mesh: tuple[int, ...]) -> 
         packets = fl.Packets([(a, b, length - 1, start) for a, b, length, start in rows])
         fullest = int(fl.simulate(fl.Network(torus), packets).links["flits"].max())
         assert found.fullest_channel <= fullest
+
+
+def test_the_benchmark_counts_what_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax.experimental.mesh_utils")
+    monkeypatch.setattr("flitloom.benchmarks.place_jax.CHIPS", 16)
+    *rows, last = bench("place_jax", Context())
+    assert {row["torus"] for row in rows} == {"2x2x2", "2x2x4", "4x4"}
+    assert all(row["bound"] <= row["placed"] <= row["jax"] for row in rows)
+    better = sum(row["placed"] < row["jax"] for row in rows)
+    assert last["traffic"].startswith(f"{better} better, 0 worse")

@@ -11,7 +11,9 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
+from flitloom.commands.actions.route_fabric import _placed
 from flitloom.errors import SpecError
+from flitloom.fabric.networks import named_subnet
 from flitloom.placing import as_packets, axes_traffic, pairs_traffic, parse_axes, place
 from flitloom.placing import check as check_placement
 from flitloom.placing.running import packet_rows, placed_matrix, router_for
@@ -139,6 +141,32 @@ def test_tables_are_balanced_for_a_placement(tmp_path: Path, capsys: pytest.Capt
         for hop in pairwise(way):
             loads[hop] = loads.get(hop, 0) + 1
     assert told["max_load"] == max(loads.values())
+
+
+def test_tables_of_a_product_are_balanced_for_a_placement(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "p.json", tmp_path / "out"
+    traffic = pairs_traffic(12, [(0, 1, 7), (2, 3, 5), (4, 5, 2)])
+    found = place(fl.Product("full4 x ring3"), traffic, effort=1)
+    found.save(file)
+    assert run(["route", "--placement", str(file), "--json", "-o", str(out)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    # A message takes one way, and there are ways enough.
+    assert (told["max_load"], told["unreachable"]) == (7, 0)
+    subnet = named_subnet("full4 x ring3")
+    hosts = {host.name: number for number, host in enumerate(subnet.hosts)}
+    names = [hosts[f"S{node % 4}-{node // 4}-host0"] for node in found.nodes]
+    weights = _placed(subnet, file, "full4 x ring3")
+    assert weights.sum() == 14
+    assert [weights[names[rank], names[rank + 1]] for rank in (0, 2, 4)] == [7, 5, 2]
+    for more, said in [
+        (["--network", "full4 x ring4"], "is for the full4 x ring3, not for 'full4 x ring4'"),
+        (["--network", "dragonfly(3,2)"], "is for the full4 x ring3, not for 'dragonfly(3,2)'"),
+        (["--fail", "node:3"], "--fail does not go with --placement"),
+    ]:
+        assert run(["route", "--placement", str(file), *more]) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_packets_of_ranks_that_share_nodes() -> None:

@@ -12,6 +12,7 @@ from flitloom.fabric import examples
 from flitloom.fabric.checking import check_subnet
 from flitloom.spec.ground import Ground
 from flitloom.view import Cables, Steps, page, seats_of, wires, write_page
+from flitloom.view.wires import wiring
 from pages import read
 
 NETWORKS = {
@@ -83,6 +84,36 @@ def test_a_placement_is_shown_with_the_loads_that_were_counted(tmp_path):
         for rank, node in enumerate(placed.nodes):
             assert part["texts"][node] == str(rank)
         assert sum(text == "" for text in part["texts"]) == topology.nodes - 15
+
+
+@pytest.mark.parametrize("network", ["full4 x ring5", "full5 x line2 x full3"])
+def test_a_placement_on_a_product_is_shown_link_by_link(tmp_path, network):
+    product = fl.Product(network)
+    traffic = fl.placing.pairs_traffic(product.nodes, [(1, 4, 3), (0, product.nodes - 1, 2), (6, 5, 1)])
+    placed = fl.placing.place(product, traffic, effort=1)
+    file, page = tmp_path / "p.json", tmp_path / "page.html"
+    placed.save(file)
+    assert run(["view", str(file), "-o", str(page)]) == 0
+    part = read(page)[0]
+    links = wiring(Ground(product)).links
+    wanted = dict.fromkeys(links, 0)
+    # From coordinate to coordinate, x first.
+    for source, destination, amount in [(1, 4, 3), (0, product.nodes - 1, 2), (6, 5, 1)]:
+        here, end = (list(Ground(product).point(int(placed.nodes[rank]))) for rank in (source, destination))
+        for dimension, size in enumerate(product.sizes):
+            ahead = (end[dimension] - here[dimension]) % size
+            half = 2 * ahead < size or (2 * ahead == size and 2 * here[dimension] >= size)
+            up = half if product.wraps[dimension] else end[dimension] > here[dimension]
+            while here[dimension] != end[dimension]:
+                there = list(here)
+                there[dimension] += 1 if up else -1
+                there[dimension] = end[dimension] if product.full[dimension] else there[dimension] % size
+                wanted[Ground(product).number(here), Ground(product).number(there)] += amount
+                here = there
+    assert sum(wanted.values()) == placed.hop_bytes
+    for ends, load in wanted.items():
+        (link,) = links[ends]
+        assert part["columns"]["load"][link] == load, ends
 
 
 def test_a_fabric_is_shown_with_the_loads_of_its_tables(tmp_path, capsys):

@@ -32,6 +32,7 @@ BENCHMARKS = (
     "throttles",
     "place",
     "place_order",
+    "place_jax",
     "booksim",
 )
 

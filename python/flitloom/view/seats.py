@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
+from flitloom.network import Network
 from flitloom.placing.placement import topology_of, traffic_of
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import Traffic
-from flitloom.spec import Topology
+from flitloom.spec import DIMENSION_NAMES, Product, Topology
+from flitloom.spec.factored import Factored
 from flitloom.spec.ground import Ground
 from flitloom.view.pack import Packer
-from flitloom.view.wires import grid_fields, grid_links, twist_facts
+from flitloom.view.wires import grid_fields, grid_links, twist_facts, wiring
 
 #: Places on an axis that are told apart by colours.
 MOST_GROUPS = 20
@@ -58,6 +60,7 @@ class Seats:
 
     def head(self, packer: Packer) -> dict[str, Any]:
         """What the page needs to know; its columns go to `packer`."""
+        fabric, order = _fabric(self.topology, packer)
         texts = [""] * self.topology.nodes
         groups = np.zeros(self.topology.nodes, dtype=np.int64)
         for rank in range(len(self.nodes) - 1, -1, -1):
@@ -68,13 +71,13 @@ class Seats:
             "kind": "tables",
             "title": self.title,
             "unit": "bytes",
-            "fabric": grid_fields(self.topology),
+            "fabric": fabric,
             "texts": texts,
             "text_words": ["rank ", ""],
             "numbers": "ranks",
             "group_names": self.group_names,
             "facts": self.facts,
-            "columns": {"load": packer.add(self.loads), "groups": packer.add(groups)},
+            "columns": {"load": packer.add(self.loads[order]), "groups": packer.add(groups)},
         }
 
 
@@ -131,6 +134,27 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
             }
             shown.append(Seats("row-major", nodes=before, loads=plain, facts=compared, **shape))
     return shown
+
+
+def _fabric(topology: Topology, packer: Packer) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    """The network as a page draws it, and the channel of every link of the drawing."""
+    if not isinstance(topology, Factored):
+        return grid_fields(topology), np.arange(topology.nodes * 2 * len(topology.sizes))
+    ground = Ground(Product(topology.network))
+    made = wiring(ground)
+    order = np.zeros(made.count, dtype=np.int64)
+    directions = Network(topology).directions
+    for node in range(topology.nodes):
+        point = ground.point(node)
+        for number, name in enumerate(directions):
+            # As +x, or -2x along a full mesh.
+            dimension, steps = DIMENSION_NAMES.index(name[-1]), int(f"{name[0]}{name[1:-1] or 1}")
+            size, there = topology.sizes[dimension], point[dimension] + steps
+            closes = topology.wraps[dimension] or (topology.full[dimension] and 2 * abs(steps) != size)
+            if closes or 0 <= there < size:
+                moved = *point[:dimension], there % size, *point[dimension + 1 :]
+                order[made.links[node, ground.number(moved)]] = len(directions) * node + number
+    return made.head(packer), order
 
 
 def _per_node(document: dict[str, Any]) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import typer
@@ -28,6 +29,7 @@ from flitloom.routing.allocation import pairs_among, without_others
 from flitloom.routing.compared import MadeTables, danger, make_tables
 from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Topology
+from flitloom.spec.factored import Factored
 from flitloom.verdict import circle
 
 Weights = NDArray[np.int64] | None
@@ -47,7 +49,11 @@ def run(context: typer.Context, asked: Asked) -> None:
     elsewhere = named.fabric is not None or named.torus is not None or named.mesh is not None
     if named.network is not None and elsewhere:
         raise SpecError.at("--network", "names the whole network", "leave --torus, --mesh and --fabric out")
-    if named.fabric is not None or named.network is not None or named.twist:
+    if sought.placement is not None and not (elsewhere or named.twist or named.network):
+        placed = placement_weights(sought.placement, None)[0]
+        if isinstance(placed, Factored):
+            asked = replace(asked, named=replace(cast(Any, named), network=placed.network))
+    if asked.named.fabric is not None or asked.named.network is not None or named.twist:
         route_fabric.run(context, asked)
         return
     _refuse(context, asked)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.subnets import failing, job_hosts, twisted
+from flitloom.commands.inputs.seating import placement_weights
 from flitloom.commands.options import refuse, sizes_of_fabric
 from flitloom.commands.route import OUTPUTS, Asked
 from flitloom.commands.screen import echo, number_of, print_json, print_table, progress, say
@@ -17,10 +20,12 @@ from flitloom.fabric import Subnet, SubnetTables, route_subnet
 from flitloom.fabric.comparing import compare_tables, critical_parts
 from flitloom.fabric.risk import repair_risk
 from flitloom.outputs import check_folder
+from flitloom.spec import Product
+from flitloom.spec.factored import factored
 
 #: Options of tables of source routes alone.
 NOT_OF_FABRICS = (
-    "rules", "turns", "loads", "compare", "picture", "resilience", "html", "placement",
+    "rules", "turns", "loads", "compare", "picture", "resilience", "html",
 )  # fmt: skip
 
 
@@ -49,6 +54,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     critical = of_fabric.critical
     aside, risk = bool(named.words) or critical, critical and of_fabric.old is not None
     others = ["mesh" if named.twist else "torus", "mesh", *NOT_OF_FABRICS]
+    others += ["placement"] if named.network is None or aside else []
     others += [] if risk else ["sample"]
     twisted_alone = named.twist and named.fabric is None and named.network is None
     if aside or twisted_alone:
@@ -61,6 +67,9 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     given = "--fabric" if named.network is None else "--network"
     what = "diff" if named.words else "--critical" if critical else "--twist" if twisted_alone else given
     refuse(context, others, f"does not go with {what}")
+    if sought.placement is not None:
+        others = ["nodes", "through", "traffic", "fail"]
+        refuse(context, others, "does not go with --placement of ranks on a product")
 
 
 def _make(subnet: Subnet, asked: Asked) -> None:
@@ -77,6 +86,8 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     others = "they are served, but count neither in the load nor in the bound"
     job = None if sought.nodes is None else job_hosts(subnet, sought.nodes, others)
     weights = None if sought.traffic is None else read_matrix(sought.traffic, len(subnet.hosts))
+    if sought.placement is not None and asked.named.network is not None:
+        weights = _placed(subnet, sought.placement, asked.named.network)
     with progress("tables of the fabric"):
         tables = route_subnet(
             subnet,
@@ -105,6 +116,22 @@ def _make(subnet: Subnet, asked: Asked) -> None:
         say(f"note: {note}")
     if facts["unreachable"]:
         say(f"warning: {facts['unreachable']} pairs of hosts have no route in this fabric")
+
+
+def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.int64]:
+    """The bytes between hosts, one at each node of a product, that the ranks of a placement send."""
+    topology, weights = placement_weights(placement, None)
+    try:
+        wanted = factored(Product(described))
+    except SpecError:
+        wanted = None
+    if wanted is None or not topology.is_as(wanted):
+        raise SpecError.at(show_file(placement), f"is for the {topology}, not for {show(described)}")
+    strides = np.cumprod([1, *topology.sizes[:-1]])
+    # Switches are called S1-2 at the coordinates (1,2).
+    places = [[int(at) for at in subnet.switches[host.switch].name[1:].split("-")] for host in subnet.hosts]
+    nodes = np.array(places) @ strides
+    return weights[np.ix_(nodes, nodes)]
 
 
 def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int | None) -> None:
