@@ -2,6 +2,7 @@
 //! state-propagation-throttling-2015 with every throttle, and the router with output registers. The
 //! values are those of an independent program.
 
+use crate::common::sampled;
 use crate::reference::{self, End, Lines, Rules, Throttle, Watch};
 use flitloom_core::{
     engine::{Network, Options, general},
@@ -68,6 +69,7 @@ where
     C: Sync + std::fmt::Debug,
     V: PartialEq + Sync + std::fmt::Debug,
 {
+    let cells: Vec<_> = sampled(cells, 4).collect();
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || {

@@ -2,6 +2,7 @@
 //! printed, and those of the published router, which are the published ones in every cell
 //! (cup-stacking-2022, Table 2; cup-stacking-extended-2023, Table 2).
 
+use crate::common::sampled;
 use crate::reference::{self, End, Lines, Rules, What};
 use flitloom_core::{
     engine::{Network, general, stack},
@@ -144,6 +145,7 @@ fn slices_take_the_published_time() {
             format!("{name}, {slices} slices, {scheme}: {} and {slow:?}, not {value}", durations[best])
         })
     };
+    let cells: Vec<_> = sampled(cells, 4).collect();
     let wrong: Vec<String> = cells.par_iter().filter_map(wrong).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -1,6 +1,7 @@
 //! Tori and meshes without coordinates are found again: relabelled, shuffled, with parts missing and
 //! cables swapped.
 
+use crate::common::sampled;
 use flitloom_core::fabric::{Direction, NodeId, Recognition, Shape, recognise};
 
 /// Numbers that look random, from a seed.
@@ -130,7 +131,7 @@ fn all_right(shape: Shape, trials: &[(usize, usize, usize)], seeds: u64) {
 #[test]
 fn tori_with_failures_and_swapped_cables_are_recognised() {
     let trials = [(0, 0, 0), (1, 1, 0), (5, 2, 0), (0, 0, 1), (2, 1, 1)];
-    for sizes in [&[6, 6, 4][..], &[5, 5, 5], &[16, 16], &[8, 8, 2], &[4, 4, 4, 4], &[8, 8]] {
+    for sizes in sampled([&[6, 6, 4][..], &[5, 5, 5], &[16, 16], &[8, 8, 2], &[4, 4, 4, 4], &[8, 8]], 2) {
         all_right(Shape::torus(sizes).unwrap(), &trials, 4);
     }
     all_right(Shape::torus(&[8, 8, 8]).unwrap(), &trials, 1);

@@ -618,10 +618,10 @@ fn shape(dimensions: &[(u32, bool)], smallest: u32, most: u32, meshes: bool) -> 
     Shape::new(&sizes, &wraps).expect("sizes are at least 2")
 }
 
-/// So many cases; PROPTEST_CASES=2560 makes them ten times as many.
+/// So many cases, half of them where a sample will do; PROPTEST_CASES=2560 makes them ten times as many.
 pub fn cases(usual: u32) -> ProptestConfig {
     let beside_the_test = FileFailurePersistence::WithSource("proptest-regressions");
     let default = ProptestConfig::default();
-    let cases = usual * default.cases / 256;
+    let cases = (usual * default.cases / 256).div_ceil(if super::sample::is_quick() { 2 } else { 1 });
     ProptestConfig { cases, failure_persistence: Some(Box::new(beside_the_test)), ..default }
 }

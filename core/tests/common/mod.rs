@@ -4,9 +4,11 @@
 mod case;
 mod compare;
 mod recorder;
+mod sample;
 mod twin;
 
 pub use case::{Case, CaseSpace, Router, THROTTLES, Traffic, cases};
 pub use compare::{compare, last_move, reference, totals};
 pub use recorder::Recorder;
+pub use sample::sampled;
 pub use twin::twin;
