@@ -24,9 +24,15 @@ load-ramp: load ramp --torus 4x4 --pattern rand --cycles 100000 --windows 40 --a
 load-step: load step --torus 4x4 --pattern rand
 load-burst: load burst --torus 4x4 --pattern rand
 load-bound: load bound --torus 4x4 --pattern rand
+load-bound: load bound --network ring4 --model pipelined --pattern rand
 stack: stack --torus 4x4 --pattern shfl --payload 6 --slices 2
 check-experiment: check EXAMPLES/adaptive.toml
 schedule: schedule --torus 4x4 --pattern shfl --payload 6 -o plan.json
+schedule: schedule --torus 4x4 --operation broadcast
+schedule: schedule --torus 4x4 --fail node:5 --pattern shfl
+schedule: schedule --torus 4x4 --pattern shfl --guard auto --jitter 2
+simulate-schedule: simulate plan.json
+simulate-late: simulate plan.json --jitter 4 --trials 3
 check-schedule: check plan.json
 collective: collective all-gather --torus 4x4 -o ag.json
 check-collective: check ag.json

@@ -189,7 +189,7 @@ def test_what_cannot_be_proven_is_said_so(tmp_path: Path, capsys: pytest.Capture
     assert report["bound"] is None
     assert {"max_load", "sigma4"} <= set(report["verified"])
     assert run(["check", str(file)]) == 0
-    assert "not verified  bound, bound_exact, optimal: 26 is proven here" in capsys.readouterr().out
+    assert "not verified  lower bound, exact bound, optimality: 26 is proven here" in capsys.readouterr().out
     # Weights that the file does not bring, and routes for some pairs only, prove nothing.
     for change in ({"weighted": True}, {"routes": good["routes"][:40]}):
         file.write_text(json.dumps({**good, **change}))

@@ -62,11 +62,24 @@ def test_underscores_are_hyphens():
     assert plan["operation"] == "all-gather"
 
 
+NO_NETWORK = "topology: is missing; add --torus 8x8, --mesh 8x8 or --network 'full8 x full8'"
+NO_FACTOR = "--network: 'tree4' is no factor; write factors like"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["simulate", "--pattern", "shfl"], "topology: is missing; add --torus 8x8 or --mesh 8x8"),
-        (["load", "curve", "--pattern", "rand"], "topology: is missing; add --torus 8x8 or --mesh 8x8"),
+        (["simulate", "--pattern", "shfl"], NO_NETWORK),
+        (["load", "curve", "--pattern", "rand"], NO_NETWORK),
+        (["load", "bound", "--pattern", "rand"], NO_NETWORK),
+        (["place", "--axes", "data=16:ring:8"], NO_NETWORK),
+        (["schedule", "--pattern", "shfl"], "topology: is missing; add --torus 8x8 or --mesh 8x8"),
+        (["place", "--axes", "data=16:ring:8", "--network", "tree4"], NO_FACTOR),
+        (["load", "bound", "--pattern", "rand", "--network", "tree4"], NO_FACTOR),
+        (
+            ["simulate", "--torus", "4x4", "--fail", "link:0-1", "--pattern", "next"],
+            "routing tables can; add --tables, with a file that flitloom route --fail writes",
+        ),
         (["simulate", "--torus", "4x4"], "traffic: give either pattern or destinations; add --pattern rand"),
         (
             ["simulate", "--torus", "4x4", "--pattern", "shfl", "--set", "buffer=2"],

@@ -116,7 +116,7 @@ def test_a_plan_and_a_simulation_are_known_by_their_files(tmp_path, monkeypatch,
     plan = fl.plans.search(network, fl.Collective("shfl"))
     plan.save("plan.json")
     assert run(["simulate", "plan.json"]) == 0
-    assert re.search(rf"^duration +{plan.duration}$", capsys.readouterr().out, re.MULTILINE)
+    assert re.search(rf"^duration +{plan.duration} cycles$", capsys.readouterr().out, re.MULTILINE)
     fl.Simulation(network, fl.Collective("shfl")).save("begun.flit")
     assert run(["simulate", "begun.flit"]) == 0
     assert "packets_delivered    16" in capsys.readouterr().out

@@ -176,6 +176,56 @@ def test_requests_that_cannot_be_met(options, message, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("product", ["full4 x ring4", "full8 x full4", "full5 x line3", "full2 x ring4"])
+@pytest.mark.parametrize("pattern", ["rpar", "torn", "next"])
+def test_loads_of_products_are_the_flits_the_simulator_counts(product, pattern):
+    network, traffic = fl.Network(fl.Product(product)), fl.Collective(pattern, payload=0)
+    links = fl.simulate(network, traffic, seed=3).links
+    loads = channel_loads(make_demands(network, traffic, 3)).array()
+    assert np.array_equal(loads.values, links.flits.values)
+    assert list(loads.direction.values) == list(links.direction.values)
+    used = links.flits.values.sum(axis=tuple(range(links.flits.ndim - 1)))
+    assert minimal_routes_bound(make_demands(network, traffic, 3)).least <= used.max()
+
+
+def test_products_of_weights_are_all_their_pairs_on_full_meshes():
+    network = fl.Network(fl.Product("full4 x ring4"))
+    uniform = make_demands(network, fl.Collective("rand"))
+    pairs = np.array([(s, d, 1) for s in range(16) for d in range(16) if s != d])
+    listed = Demands(network.topology, pairs, (), uniform.scale)
+    for routing in OBLIVIOUS:
+        first, second = (channel_loads(demands, routing) for demands in (uniform, listed))
+        assert np.array_equal(first.counts, second.counts)
+    assert minimal_routes_bound(uniform).least == minimal_routes_bound(listed).least
+
+
+@pytest.mark.parametrize("name", ["full4 x full4", "dragonfly(2,1)", "fattree(4)", "fat-tree(4)"])
+def test_bounds_of_switches_are_those_of_their_tables(name, capsys):
+    ask = ["--network", name, "--model", "pipelined", "--pattern", "rand", "--json"]
+    assert run(["load", "bound", *ask]) == 0
+    found = json.loads(capsys.readouterr().out)
+    tables = found["routings"]["tables"]
+    assert 0 < found["minimal_routes"]["largest_load"] <= tables["largest_load"]
+    assert found["uniform_rule"] is None
+    quick = ["--within", "0.2", "--measure", "300"]
+    assert run(["load", "saturation", *ask, *quick]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert row["bound"] == tables["throughput"] >= row["saturation"]
+    assert run(["load", "bound", *ask, "--routing", "do"]) == 2
+    assert "--routing: switches with hosts go by their tables" in capsys.readouterr().err
+
+
+def test_hops_over_channels_bound_every_table():
+    """On a ring of switches with one host each, shortest ways of all pairs fill all channels alike."""
+    from flitloom.analysis.switch_loads import any_tables_bound
+    from flitloom.spec.switched import Switched
+
+    ring = Switched(network="ring5")
+    demands = make_demands(fl.Network(ring, fl.Router(model="pipelined")), fl.Collective("rand"))
+    # Each of 5 nodes has 2 others one hop and 2 others two hops away; 10 channels.
+    assert any_tables_bound(demands, ring).least == Fraction(5 * 6, 4 * 10)
+
+
 def test_failed_parts_are_refused():
     network = fl.Network(fl.Torus(4, 4, failed_nodes=[3]))
     with pytest.raises(SpecError, match="healthy"):

@@ -46,8 +46,7 @@ def goal_of(pairs: list[tuple[int, int]], folder: Path) -> Path:
         fl.Packets([(0, 5, 4, 0)]),
         # Bit reversal sends from 5 to 10 and back, transposition from 5 to itself.
         fl.Collective("brev"),
-        fl.Load(destinations=[5] * 16, rate=0.1, length=4, cycles=100),
-        fl.Load(destinations=REVERSED, rate=0.1, length=4, cycles=100),
+        fl.Load(weights=[[int(b == 5) for b in range(16)]] * 16, rate=0.1, length=4, cycles=100),
         fl.TrafficMatrix([[int((a, b) == (5, 3)) for b in range(16)] for a in range(16)]),
     ],
 )
@@ -64,6 +63,15 @@ def test_traffic_to_a_failed_node_is_called_that(traffic: Any, tables: fl.Tables
         assert ("routing tables can" in text) == (dead != pairs)
         if tables is not None:
             assert dead == pairs
+
+
+@pytest.mark.parametrize("tables", [None, TABLES])
+@pytest.mark.parametrize(("ends", "node"), [([5] * 16, 0), (REVERSED, 10)])
+def test_given_destinations_that_have_failed_are_named(ends: list[int], node: int, tables: Any) -> None:
+    told = f"traffic.destinations: node {node} sends to node 5, which has failed"
+    for begin in (fl.simulate, fl.Simulation):
+        with pytest.raises(fl.SpecError, match=told):
+            begin(NETWORK, fl.Load(destinations=ends, rate=0.1, length=4, cycles=100), tables=tables)
 
 
 def test_packets_of_a_failed_node_to_itself_are_no_matter_of_routes() -> None:
@@ -120,7 +128,7 @@ def test_loads_on_tables_tell_it_too(tmp_path: Path, capsys: pytest.CaptureFixtu
     spec.write_text(f"traffic = {{destinations = {REVERSED}}}\n", encoding="utf-8")
     for verb in ("steady", "curve", "saturation", "ramp"):
         assert run(["load", verb, str(spec), "--tables", str(file)]) == 2
-        assert OTHERWISE in capsys.readouterr().err
+        assert "traffic.destinations: node 10 sends to node 5, which has failed" in capsys.readouterr().err
 
 
 def test_sweeps_tell_it_of_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

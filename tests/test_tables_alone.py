@@ -148,6 +148,43 @@ def test_every_verb_of_loads_takes_tables_with_a_failed_node(verb, more, capsys)
 
 
 @pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [
+        ("step", ["--pattern", "rand", "--then", "shfl", "--cycles", "6000"]),
+        ("impulse", ["--impulse", "shfl", "--at", "2000", "--cycles", "6000"]),
+    ],
+)
+def test_what_follows_a_load_goes_among_working_nodes_too(verb, more, capsys):
+    assert run(["load", verb, "--tables", "node.json", "--rate", "0.1", *more, "--json"]) == 0
+    assert "1 of them sends nothing, since its destination has failed" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("files")
+def test_given_destinations_among_working_nodes_are_sent(capsys):
+    ends = [(node + 5) % 16 for node in range(16)]
+    ends[0] = 1
+    with open("to.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(map(str, ends)) + "\n")
+    ask = ["simulate", "--tables", "node.json", "--destinations", "to.csv"]
+    assert run([*ask, "--json"]) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["packets_delivered"] == 15
+    assert "given destinations among the 15 nodes that work" in shown.err
+    assert run([*ask, "--rate", "0.1", "--cycles", "1000"]) == 0
+
+
+def test_bounds_leave_out_nodes_that_any_part_of_a_load_silences():
+    network = fl.Network(fl.Torus(4, 4, failed_nodes=[5]))
+    plain = make_demands(network, fl.Load("rand", rate=0.1, cycles=9))
+    impulse = fl.Impulse("shfl", at=1, packets=1)
+    mixed = make_demands(network, fl.Load("rand", rate=0.1, cycles=9, impulse=impulse))
+    silenced = plain.sent.copy()
+    silenced[10] = 0
+    assert silenced.tolist() == mixed.sent.tolist()
+
+
+@pytest.mark.usefixtures("files")
 def test_bounds_of_what_is_left_are_those_of_its_tables():
     tables = fl.tables.read("node.json")
     network = fl.Network(tables.topology, fl.Router(flow_control="bubble", buffer=16))
@@ -177,7 +214,8 @@ def test_what_no_load_can_leave_out_is_told(capsys):
         file.write("\n".join(["5"] * 16) + "\n")
     assert run([*load, "--destinations", "to.csv"]) == 2
     told = capsys.readouterr().err
-    assert "give destinations that leave it out, or a pattern, whose packets go among the nodes" in told
+    assert "traffic.destinations: node 0 sends to node 5, which has failed, and 14 more nodes do so" in told
+    assert "or a pattern, whose packets go among the nodes that work" in told
     lonely = fl.Network(fl.Torus(4, failed_nodes=[1, 2, 3]))
     with pytest.raises(fl.SpecError, match="random traffic needs two nodes that work"):
         fl.simulate(lonely, fl.Load("rand", rate=0.1, cycles=9))

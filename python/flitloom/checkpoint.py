@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flitloom import limits
 from flitloom.errors import SpecError, show_file
+from flitloom.numerals import counted
 from flitloom.outputs import replacing
 from flitloom.provenance import version
 from flitloom.reading import opened, parse_json
@@ -66,7 +67,9 @@ def write(
     text = spec.model_dump_json().encode()
     if len(text) + len(state) > limits.STATE_BYTES - limits.LINE_BYTES:
         raise SpecError.at(
-            "checkpoint", f"{len(state)} bytes of state", f"files of at most {limits.STATE_BYTES} are read"
+            "checkpoint",
+            f"{counted(len(state), 'byte')} of state",
+            f"files of at most {limits.STATE_BYTES} are read",
         )
     about = Header(
         format=3,

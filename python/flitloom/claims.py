@@ -8,6 +8,26 @@ from typing import Any
 
 from flitloom.errors import show
 
+#: What reports call the claims of files; what is not here is called as in the file.
+WORDS = {
+    "algorithm_bound": "bound of any algorithm",
+    "bound": "lower bound",
+    "bound_exact": "exact bound",
+    "channels": "virtual channels",
+    "flitloom": "version",
+    "free_slices": "slices",
+    "interval": "interval between slices",
+    "max_distance": "longest route",
+    "max_load": "largest load",
+    "min_load": "smallest load",
+    "optimal": "optimality",
+    "perfect_load": "mean load",
+    "proof": "proof of the bound",
+    "reproducible": "reproducibility",
+    "sigma4": "sigma(4)",
+    "spread": "spare time",
+}
+
 
 @dataclass
 class Claims:
@@ -56,11 +76,16 @@ class Claims:
         self.not_verified[name] = why
 
     def lines(self) -> list[tuple[str, str]]:
-        """Two rows for a report: what was verified, and what was not."""
+        """Rows for a report, in words: what was verified, and what was not.
+
+        >>> Claims(["max_load", "routes"], {"seed": "nothing says so"}).lines()
+        [('verified', 'largest load, routes'), ('not verified', 'seed: nothing says so')]
+        """
         by_reason: dict[str, list[str]] = {}
         for name, why in self.not_verified.items():
-            by_reason.setdefault(why, []).append(name)
-        rows = [("verified", ", ".join(self.verified))] if self.verified else []
+            by_reason.setdefault(why, []).append(WORDS.get(name, name))
+        verified = [WORDS.get(name, name) for name in self.verified]
+        rows = [("verified", ", ".join(verified))] if verified else []
         return rows + [("not verified", f"{', '.join(names)}: {why}") for why, names in by_reason.items()]
 
 

@@ -12,6 +12,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show_file
 from flitloom.formats import read_messages
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.reading import placed
 from flitloom.routing.tables import Tables
 from flitloom.simulation import MAX_THREADS
@@ -174,7 +175,9 @@ def simulate_messages(
     """
     network.require_one_cycle("message graphs run on")
     if graph.ranks > network.nodes and nodes is None:
-        raise SpecError.at("messages", f"{graph.ranks} ranks, the network has {network.nodes} nodes")
+        raise SpecError.at(
+            "messages", f"{counted(graph.ranks, 'rank')}, the network has {counted(network.nodes, 'node')}"
+        )
     require_whole("flit_bytes", flit_bytes, 1, LIMITS["start"], "bytes")
     require_whole("packet_payload", packet_payload, 1, LIMITS["length"] - 1, "flits")
     require_whole("calc_cycles", calc_cycles, 0, LIMITS["start"], "cycles")

@@ -6,6 +6,7 @@ from flitloom import _core
 from flitloom.errors import SpecError, require_kind
 from flitloom.fixed import Fixed
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.spec import Product, Router, Topology
 from flitloom.spec.factored import factored
 from flitloom.spec.switched import Switched
@@ -136,7 +137,7 @@ class Network(Fixed):
 
     def __repr__(self) -> str:
         kind = "pipelined, " if self.router.model == "pipelined" else ""
-        channels = f"{kind}{self.channels} channel{'s' * (self.channels != 1)}"
+        channels = f"{kind}{counted(self.channels, 'channel')}"
         return f"Network({self.topology}, {channels}, {self.router.buffer}-flit buffers)"
 
 

@@ -9,6 +9,19 @@ WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
 REAL = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,9})?")
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, the noun given as for one.
+
+    >>> counted(1, "service level"), counted(2, "switch"), counted(0, "entry")
+    ('1 service level', '2 switches', '0 entries')
+    """
+    if number == 1:
+        return f"{number} {noun}"
+    if noun.endswith("y"):
+        return f"{number} {noun[:-1]}ies"
+    return f"{number} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
+
+
 def whole(text: str) -> int:
     """A whole number in decimal digits; Python alone would take blanks, underscores and digits of any script.
 

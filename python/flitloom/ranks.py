@@ -14,6 +14,7 @@ from flitloom import interrupts
 from flitloom.errors import FlitloomError, SpecError
 from flitloom.extras import need
 from flitloom.lazy import np
+from flitloom.numerals import counted
 
 if TYPE_CHECKING:
     from flitloom.network import Network
@@ -61,7 +62,8 @@ class Ranks:
         if self.size > rows:
             raise SpecError.at(
                 "mpiexec",
-                f"{self.size} ranks for a network of {rows} rows (nodes of equal last coordinate)",
+                f"{counted(self.size, 'rank')} for a network of {counted(rows, 'row')} (nodes of "
+                "equal last coordinate)",
                 "start at most as many",
             )
 

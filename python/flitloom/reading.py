@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from flitloom import limits
 from flitloom.errors import SpecError, require_file, show_file
 from flitloom.lazy import np
+from flitloom.numerals import counted
 
 if TYPE_CHECKING:
     from xml.etree import ElementTree
@@ -133,7 +134,7 @@ def text_lines(text: str, place: str = "text") -> Iterator[str]:
 
 
 def _too_large(size: int, most: int) -> str:
-    return f"{size} bytes or more; files of this kind have at most {most}"
+    return f"{counted(size, 'byte')} or more; files of this kind have at most {most}"
 
 
 @contextmanager
@@ -180,7 +181,8 @@ def _check_unchanged(name: str, before: os.stat_result, descriptor: int) -> None
     now = os.fstat(descriptor)
     if stat.S_ISREG(now.st_mode) and (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
         raise SpecError(
-            f"{name}: was written to while it was read ({before.st_size} bytes, then {now.st_size}); "
+            f"{name}: was written to while it was read ({counted(before.st_size, 'byte')}, then "
+            f"{now.st_size}); "
             "read it again when it is complete"
         )
 
@@ -260,7 +262,8 @@ def read_json_list(
         size += len(line)
         if size > limits.JSON_BYTES:
             text = (
-                f"{source.size} bytes; above {limits.JSON_BYTES}, {name} must be a list with an entry a line"
+                f"{counted(source.size, 'byte')}; above {limits.JSON_BYTES}, {name} must be a "
+                "list with an entry a line"
             )
             raise SpecError(f"{source.name}: {text}")
     else:
@@ -356,7 +359,7 @@ def read_array(archive: zipfile.ZipFile, name: str, place: str) -> NDArray[Any]:
     except KeyError:
         raise SpecError(f"{place}: has no array {name}") from None
     if about.file_size > limits.ARRAY_BYTES:
-        size = f"{about.file_size} bytes, decompressed"
+        size = f"{counted(about.file_size, 'byte')}, decompressed"
         raise SpecError(f"{place}: {name}: {size}; at most {limits.ARRAY_BYTES} are read")
     with archive.open(about) as member:
         version = np.lib.format.read_magic(member)

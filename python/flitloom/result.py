@@ -15,6 +15,7 @@ from flitloom.errors import SpecError
 from flitloom.fixed import Fixed
 from flitloom.lazy import xr
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load
 from flitloom.spec.switched import Switched
@@ -379,4 +380,7 @@ class Result(Fixed):
 
     def __repr__(self) -> str:
         bound = "" if self.lower_bound is None else f", lower bound {self.lower_bound}"
-        return f"Result(duration {self.duration} cycles{bound}, {self.packets_delivered} packets)"
+        return (
+            f"Result(duration {counted(self.duration, 'cycle')}{bound}, "
+            f"{counted(self.packets_delivered, 'packet')})"
+        )

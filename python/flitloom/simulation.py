@@ -17,6 +17,7 @@ from flitloom.lazy import xr
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
 from flitloom.network import Network, require_network
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.outlook import memory_needed, require_memory
 from flitloom.outputs import check_output
 from flitloom.plans.plan import Plan
@@ -187,7 +188,9 @@ class Simulation:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
         if records["packets"] and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
             raise SpecError.at(
-                "packets", f"the times of some {count} packets", f"at most {RECORDED_PACKETS} are recorded"
+                "packets",
+                f"the times of some {counted(count, 'packet')}",
+                f"at most {RECORDED_PACKETS} are recorded",
             )
         if records["windows"] is not None:
             require_whole("windows", records["windows"], 1, LIMITS["start"], "cycles")

@@ -9,6 +9,7 @@ import numpy as np
 from flitloom.errors import SpecError
 from flitloom.lazy import xr
 from flitloom.limits import LINK_TIME_CELLS
+from flitloom.numerals import counted
 from flitloom.spec import DIMENSION_NAMES
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ def record_space_time(
     while simulation.now - first != cycles and not simulation.finished:
         if simulation.now - first == most:
             raise SpecError.at(
-                "space_time", f"it continues after {most} cycles, which is all that is kept", "note fewer"
+                "space_time",
+                f"it continues after {counted(most, 'cycle')}, which is all that is kept",
+                "note fewer",
             )
         flits = simulation.occupancy().values
         for direction, noted in rows.items():
@@ -102,14 +105,16 @@ def _check(simulation: Simulation, cycles: int | None, margin: int, most: int) -
     """Refuse what cannot be noted, or is more than is kept."""
     buffer = simulation.network.router.buffer
     if not 0 <= margin < buffer:
-        raise SpecError.at("margin", f"{margin} free flits of {buffer}", f"it must be 0 to {buffer - 1}")
+        raise SpecError.at(
+            "margin", f"{counted(margin, 'free flit')} of {buffer}", f"it must be 0 to {buffer - 1}"
+        )
     if simulation.finished or (cycles is not None and cycles < 1):
         raise SpecError.at(
             "space_time", f"nothing happens from cycle {simulation.now} on that could be noted"
         )
     if cycles is not None and cycles > most:
         kept = f"at most {most} are kept for {simulation.network.topology}"
-        raise SpecError.at("space_time", f"{cycles} cycles", kept)
+        raise SpecError.at("space_time", counted(cycles, "cycle"), kept)
 
 
 def _where_lines_pass(sizes: Mapping[str, int], at: Mapping[str, int]) -> dict[str, int]:

@@ -13,6 +13,7 @@ from flitloom.errors import SpecError, require_kind
 from flitloom.lazy import xr
 from flitloom.network import Network, require_network
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Experiment, Router
@@ -48,14 +49,15 @@ class Stacking:
     def __repr__(self) -> str:
         return (
             f"Stacking({describe(self.network, self.best)}, best interval {self.interval}: "
-            f"{self.duration} cycles, whole packet {self.whole})"
+            f"{counted(self.duration, 'cycle')}, whole packet {self.whole})"
         )
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         fields = {"best interval": self.interval, "duration": self.duration, "whole packet": self.whole}
         return fields_html(
-            describe(self.network, self.best), {name: f"{value} cycles" for name, value in fields.items()}
+            describe(self.network, self.best),
+            {name: counted(value, "cycle") for name, value in fields.items()},
         )
 
     @property

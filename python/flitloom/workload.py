@@ -7,6 +7,7 @@ import numpy as np
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.packed import Routes
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.legs import read_route
@@ -35,6 +36,8 @@ def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.
 def silent_nodes(network: Network, load: Load, seed: int) -> tuple[int, ...]:
     """The nodes that send nothing of a load: failed ones, and those whose pattern goes to a failed one.
 
+    Patterns are all that the load has: of its classes, of its changes and of its impulse.
+
     Examples
     --------
     >>> import flitloom as fl
@@ -45,10 +48,42 @@ def silent_nodes(network: Network, load: Load, seed: int) -> tuple[int, ...]:
     (1,)
     """
     failed = set(network.topology.failed_nodes)
-    if failed and load.pattern not in (None, *DRAWN):
-        to = make_destinations(network, load, seed)
-        failed |= {node for node in range(network.nodes) if to.of(node, 0) in failed}
-    return tuple(sorted(failed))
+    silent = set(failed)
+    for part in _parts(load) if failed else ():
+        if part.pattern not in (None, *DRAWN):
+            to = make_destinations(network, part, seed)
+            silent |= {node for node in range(network.nodes) if to.of(node, 0) in failed}
+    return tuple(sorted(silent))
+
+
+def _parts(load: Load) -> list[Patterned]:
+    """Everything of a load that says where packets go, but its weights."""
+    own = [] if load.weights is not None or load.classes else [load]
+    return [*own, *(load.classes or ()), *load.changes, *([] if load.impulse is None else [load.impulse])]
+
+
+def _require_working(network: Network, part: Patterned) -> None:
+    """Refuse given destinations that have failed; whose node has failed itself does not count.
+
+    Raises
+    ------
+    SpecError
+        A node that works is to send to one that has failed.
+    """
+    failed = set(network.topology.failed_nodes)
+    wrong = [
+        (node, end)
+        for node, end in enumerate(part.destinations or ())
+        if end in failed and node not in failed
+    ]
+    if wrong:
+        (node, end), more = wrong[0], len(wrong) - 1
+        others = "" if not more else f", and {more} more {'nodes do' if more > 1 else 'node does'} so"
+        raise SpecError.at(
+            f"{part.place}.destinations",
+            f"node {node} sends to node {end}, which has failed{others}",
+            "give destinations that work, or a pattern, whose packets go among the nodes that work",
+        )
 
 
 def _make_load(network: Network, load: Load, seed: int) -> _core.Workload:
@@ -59,10 +94,59 @@ def _make_load(network: Network, load: Load, seed: int) -> _core.Workload:
         to = make_destinations(network, part, seed)
         return to.among_working(network._core) if failed else to
 
+    for part in _parts(load) if failed else ():
+        _require_working(network, part)
     changes = [(change.at, destinations(change)) for change in load.changes]
     impulse = None if load.impulse is None else destinations(load.impulse)
     made = _core.Workload.load(destinations(load), load, changes, impulse, seed)
     return made.without(silent_nodes(network, load, seed)) if failed else made
+
+
+def ends_among_working(network: Network, traffic: Collective, seed: int) -> list[tuple[int, int]]:
+    """Source and destination of the packets of a collective whose two ends work, node by node.
+
+    Random ones are drawn until they go to a node that works.
+
+    Raises
+    ------
+    SpecError
+        No packet has two ends that work, or a given destination has failed.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> ends_among_working(fl.Network(fl.Torus(4, failed_nodes=[1])), fl.Collective("next"), 1)
+    [(2, 3), (3, 0)]
+    """
+    failed = set(network.topology.failed_nodes)
+    to = make_destinations(network, traffic, seed)
+    _require_working(network, traffic)
+    random = traffic.pattern in DRAWN and traffic.hotspot_fraction != 1
+    ends = []
+    for source in (node for node in range(network.nodes) if node not in failed):
+        drawn = 0
+        for _ in range(traffic.packets):
+            destination = to.of(source, drawn)
+            while random and destination in failed and drawn < MOST_DRAWS:
+                drawn += 1
+                destination = to.of(source, drawn)
+            drawn += 1
+            if destination not in failed:
+                ends.append((source, destination))
+    if not ends:
+        raise SpecError.at("traffic.pattern", "sends no packet between two nodes that work")
+    return ends
+
+
+def among_text(network: Network, name: str, omitted: int = 0) -> str:
+    """That something is sent among the nodes that work, where some have failed.
+
+    >>> import flitloom as fl
+    >>> among_text(fl.Network(fl.Torus(4, failed_nodes=[1])), "next", 1)
+    'next among the 3 nodes that work; packets to failed nodes are left out: 1'
+    """
+    text = f"{name} among the {network.nodes - len(network.topology.failed_nodes)} nodes that work"
+    return f"{text}; packets to failed nodes are left out: {omitted}" if omitted else text
 
 
 def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
@@ -71,7 +155,7 @@ def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
     Raises
     ------
     SpecError
-        No packet has two ends that work.
+        No packet has two ends that work, or a given destination has failed.
 
     Examples
     --------
@@ -80,29 +164,15 @@ def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
     >>> among_working(network, fl.Collective("next"), 1).table
     ((2, 3, 8, 0, 0), (3, 0, 8, 0, 0))
     """
-    failed = set(network.topology.failed_nodes)
-    to = make_destinations(network, traffic, seed)
-    random = traffic.pattern in DRAWN and traffic.hotspot_fraction != 1
-    rows = []
-    for source in (node for node in range(network.nodes) if node not in failed):
-        drawn = 0
-        ends = []
-        for _ in range(traffic.packets):
-            destination = to.of(source, drawn)
-            while random and destination in failed and drawn < MOST_DRAWS:
-                drawn += 1
-                destination = to.of(source, drawn)
-            drawn += 1
-            if destination not in failed:
-                ends.append(destination)
+    rows: list[tuple[int, int, int, int, int]] = []
+    sent: dict[int, int] = {}
+    for source, destination in ends_among_working(network, traffic, seed):
+        packet = sent[source] = sent.get(source, -1) + 1
         start = traffic.delays[source] if traffic.delays else 0
         rows += [
             (source, destination, traffic.slice_length, start + number * traffic.interval, part)
-            for packet, destination in enumerate(ends)
             for part, number in enumerate(range(packet * traffic.slices, (packet + 1) * traffic.slices))
         ]
-    if not rows:
-        raise SpecError.at("traffic.pattern", "sends no packet between two nodes that work")
     return Packets(rows)
 
 
@@ -131,9 +201,9 @@ def senders(experiment: Experiment) -> str:
 
 
 def left_working(experiment: Experiment) -> Experiment:
-    """An experiment with the pattern of a collective sent among the nodes that work, if some have failed."""
+    """An experiment with a collective sent among the nodes that work, if some have failed."""
     traffic, topology = experiment.traffic, experiment.topology
-    if not topology.failed_nodes or not isinstance(traffic, Collective) or traffic.pattern is None:
+    if not topology.failed_nodes or not isinstance(traffic, Collective):
         return experiment
     left = among_working(Network(topology, experiment.router), traffic, experiment.seed)
     return experiment.model_copy(update={"traffic": left})
@@ -170,7 +240,7 @@ def make_workload(
             if len(traffic.matrix) != network.nodes:
                 raise SpecError.at(
                     "traffic.matrix",
-                    f"{len(traffic.matrix)} rows",
+                    counted(len(traffic.matrix), "row"),
                     f"one per node ({network.nodes}) is needed",
                 )
             return _core.Workload.packets(core, traffic.packet_table())
@@ -180,12 +250,12 @@ def describe(network: Network, traffic: Collective | Load | Packets | TrafficMat
     """Pattern, shape and payload of what is simulated."""
     match traffic:
         case Collective():
-            slices = f" in {traffic.slices} slices" if traffic.slices > 1 else ""
+            slices = f" in {counted(traffic.slices, 'slice')}" if traffic.slices > 1 else ""
             words = f"{traffic.payload} payload flits{slices}"
         case Load():
             words = f"{traffic.mean_rate:g} flits per node and cycle in packets of {traffic.length}"
         case Packets():
-            return f"{len(traffic.table)} packets on {network.topology}"
+            return f"{counted(len(traffic.table), 'packet')} on {network.topology}"
         case _:
             return f"traffic matrix on {network.topology}"
     if isinstance(traffic, Load) and traffic.changes:

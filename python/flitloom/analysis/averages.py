@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from flitloom.analysis.series import check_series, per_node_and_cycle
 from flitloom.errors import SpecError
 from flitloom.lazy import xr
+from flitloom.numerals import counted
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -56,7 +57,9 @@ def moving_sum(values: ArrayLike, width: int) -> Values:
     """
     given = np.asarray(values, dtype=np.float64)
     if not 1 <= width <= len(given):
-        raise SpecError.at("averaging", f"{width} windows of {len(given)}", f"it must be 1 to {len(given)}")
+        raise SpecError.at(
+            "averaging", f"{counted(width, 'window')} of {len(given)}", f"it must be 1 to {len(given)}"
+        )
     # Counts below 2^53 stay whole, so that differences of running sums are exact.
     running = np.concatenate([[0.0], np.cumsum(given)])
     sums: Values = running[width:] - running[:-width]

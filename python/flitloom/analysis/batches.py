@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 
 #: Batches a run is cut into.
 BATCHES = 20
@@ -79,7 +80,9 @@ def batch_means(
     over = np.ones_like(given) if weights is None else np.asarray(weights, dtype=np.float64)
     if not 2 <= batches <= len(given) or given.shape != over.shape:
         raise SpecError.at(
-            "batches", f"{batches} of {len(given)} windows", "it must be 2 to the number of windows"
+            "batches",
+            f"{batches} of {counted(len(given), 'window')}",
+            "it must be 2 to the number of windows",
         )
     if not 0 < level < 1:
         raise SpecError.at("level", f"{level} is no probability", "it must be between 0 and 1")

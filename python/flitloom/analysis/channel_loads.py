@@ -13,6 +13,7 @@ from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.lazy import xr
 from flitloom.spec import DIMENSION_NAMES, Topology
+from flitloom.spec.factored import Factored
 
 #: Routings whose loads do not depend on what happens in the network.
 OBLIVIOUS = ("do", "o1turn", "valiant")
@@ -53,7 +54,7 @@ class ChannelLoads:
         for size in self.topology.sizes:
             node, coordinate = divmod(node, size)
             place.append(str(coordinate))
-        return f"({','.join(place)}){'+-'[direction % 2]}{DIMENSION_NAMES[direction // 2]}"
+        return f"({','.join(place)}){_directions(self.topology)[direction]}"
 
     @property
     def ideal_throughput(self) -> Fraction | None:
@@ -64,7 +65,7 @@ class ChannelLoads:
         """The loads by coordinates and direction, as in `Result.links`."""
         sizes = self.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
-        directions = [sign + name for name in names for sign in "+-"]
+        directions = _directions(self.topology)
         coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
         return xr.DataArray(
             (self.counts / self.scale).reshape(*reversed(sizes), len(directions)),
@@ -121,7 +122,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
     if ties not in TIES:
         raise SpecError.at("ties", *unknown_parts(ties, ("wrap", "split")))
     topology = demands.topology
-    topology.require_plain("loads of links", "flitloom route --torus 4x4x8 --twist says those of tables")
+    refuse_twisted(topology, "loads of links", "flitloom route --torus 4x4x8 --twist says those of tables")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at(
             "topology", "channel loads are those of a healthy network", "take the failed parts out"
@@ -144,66 +145,115 @@ def _ordered(demands: Demands, order: Sequence[int], ties: str) -> tuple[Whole, 
     sizes = topology.sizes
     # One axis per dimension, in the order in which they are taken, and one for directions.
     shape = [sizes[dimension] for dimension in order]
-    counts = np.zeros((*shape, 2 * len(sizes)), dtype=np.int64)
+    ways = [_ways_along(topology, dimension, ties) for dimension in range(len(sizes))]
+    begins = np.cumsum([0, *map(len, ways)])
+    counts = np.zeros((*shape, begins[-1]), dtype=np.int64)
     for place, dimension in enumerate(order):
-        ring = Ring(sizes[dimension], topology.wraps[dimension], ties)
         moved = np.moveaxis(counts, place, 0)
-        for minus in (0, 1):
-            part = moved[..., 2 * dimension + minus]
-            _add_pairs(part, demands, order, place, ring, bool(minus))
+        for direction, way in enumerate(ways[dimension], begins[dimension]):
+            part = moved[..., direction]
+            _add_pairs(part, demands, order, place, way)
             for sending, receiving in demands.products:
                 by_source, by_destination = (
                     _by_coordinates(weights, sizes, order) for weights in (sending, receiving)
                 )
-                part += _product(by_source, by_destination, place, ring, bool(minus))
+                part += _product(by_source, by_destination, place, way)
     back = [order.index(dimension) for dimension in reversed(range(len(sizes)))]
     whole = counts.transpose(*back, len(sizes)).reshape(topology.nodes, -1)
     return np.ascontiguousarray(whole), demands.scale * (2 if ties == "split" else 1)
 
 
+def refuse_twisted(topology: Topology, what: str, advice: str = "") -> None:
+    """Refuse tori that are twisted, whose dimensions are not independent."""
+    Topology.require_plain(topology, what, advice)
+
+
+def full_meshes(topology: Topology) -> tuple[bool, ...]:
+    """Which dimensions are full meshes."""
+    return topology.full if isinstance(topology, Factored) else (False,) * len(topology.sizes)
+
+
+def _directions(topology: Topology) -> list[str]:
+    """Names of directions, e.g. +x, and +2x over two places of a full mesh."""
+    names: list[str] = []
+    for name, size, full in zip(DIMENSION_NAMES, topology.sizes, full_meshes(topology), strict=False):
+        steps = range(1, size // 2 + 1) if full else [1]
+        names += [f"{sign}{step if step > 1 else ''}{name}" for step in steps for sign in "+-"]
+    return names
+
+
+def _ways_along(topology: Topology, dimension: int, ties: str) -> list[Ring | Jump]:
+    """The directions of one dimension, in their order."""
+    size = topology.sizes[dimension]
+    if full_meshes(topology)[dimension]:
+        return [Jump(size, step, ties, minus) for step in range(1, size // 2 + 1) for minus in (False, True)]
+    return [Ring(size, topology.wraps[dimension], ties, minus) for minus in (False, True)]
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A direction of a full mesh: one link, over some places."""
+
+    size: int
+    step: int
+    ties: str
+    minus: bool
+
+    def ways(self, source: Whole, destination: Whole) -> Whole:
+        """1 where the link leads from a coordinate to the other, with split ties 2."""
+        hops = (source - destination if self.minus else destination - source) % self.size
+        # Half round, both directions are the same link: up from the lower half, down from the upper one.
+        own = source >= self.size // 2 if self.minus else source < self.size // 2
+        taken = (hops == self.step) & ((2 * self.step != self.size) | own)
+        weight: Whole = taken.astype(np.int64) * (2 if self.ties == "split" else 1)
+        return weight
+
+    def intervals(self, source: Whole, destination: Whole) -> tuple[Whole, Whole, NDArray[np.bool_]]:
+        """As those of a ring: the link of the source alone."""
+        return source, source + 1, np.zeros(np.broadcast(source, destination).shape, dtype=bool)
+
+
 @dataclass(frozen=True)
 class Ring:
-    """One dimension: how many ways out of two lead from a coordinate to another in a direction."""
+    """A direction of a ring or line: how many ways out of two lead from a coordinate to another in it."""
 
     size: int
     wraps: bool
     ties: str
+    minus: bool
 
-    def ways(self, source: Whole, destination: Whole, *, minus: bool) -> Whole:
-        """Weight of the way in a direction: 1 or 0; with split ties 2, 1 or 0."""
+    def ways(self, source: Whole, destination: Whole) -> Whole:
+        """Weight of the way in this direction: 1 or 0; with split ties 2, 1 or 0."""
         once = 2 if self.ties == "split" else 1
         if not self.wraps:
-            ahead = destination < source if minus else destination > source
+            ahead = destination < source if self.minus else destination > source
             straight: Whole = once * ahead.astype(np.int64)
             return straight
-        hops = (source - destination if minus else destination - source) % self.size
+        hops = (source - destination if self.minus else destination - source) % self.size
         short = (hops > 0) & (2 * hops < self.size)
         tie = 2 * hops == self.size
         if self.ties == "split":
             split: Whole = 2 * short + tie.astype(np.int64)
             return split
         # Below N/2 down, else up: over the wrap-around link.
-        own = source < self.size // 2 if minus else source >= self.size // 2
+        own = source < self.size // 2 if self.minus else source >= self.size // 2
         taken: Whole = (short | (tie & own)).astype(np.int64)
         return taken
 
+    def intervals(self, source: Whole, destination: Whole) -> tuple[Whole, Whole, NDArray[np.bool_]]:
+        """First coordinate whose link is crossed, the one behind the last, and whether that leads around."""
+        first, behind = (destination + 1, source + 1) if self.minus else (source, destination)
+        return first, behind, first > behind
 
-def _intervals(source: Whole, destination: Whole, *, minus: bool) -> tuple[Whole, Whole, NDArray[np.bool_]]:
-    """First coordinate whose link is crossed, the one behind the last, and whether that leads around."""
-    first, behind = (destination + 1, source + 1) if minus else (source, destination)
-    return first, behind, first > behind
 
-
-def _add_pairs(
-    part: Whole, demands: Demands, order: Sequence[int], place: int, ring: Ring, minus: bool
-) -> None:
+def _add_pairs(part: Whole, demands: Demands, order: Sequence[int], place: int, way: Ring | Jump) -> None:
     """Add what listed pairs bring to the links of one dimension (first axis) and direction."""
     if not len(demands.pairs):
         return
     source, destination = (
         [end[dimension] for dimension in order] for end in _coordinates(demands.pairs, demands.topology.sizes)
     )
-    weight = demands.pairs[:, 2] * ring.ways(source[place], destination[place], minus=minus)
+    weight = demands.pairs[:, 2] * way.ways(source[place], destination[place])
     used = weight > 0
     # Dimensions before this one are at the destination already, those behind still at the source.
     others = [
@@ -211,9 +261,9 @@ def _add_pairs(
         for other in range(len(order))
         if other != place
     ]
-    first, behind, around = _intervals(source[place][used], destination[place][used], minus=minus)
+    first, behind, around = way.intervals(source[place][used], destination[place][used])
     weight = weight[used]
-    steps = np.zeros((ring.size + 1, *part.shape[1:]), dtype=np.int64)
+    steps = np.zeros((way.size + 1, *part.shape[1:]), dtype=np.int64)
     np.add.at(steps, (first, *others), weight)
     np.subtract.at(steps, (behind, *others), weight)
     np.add.at(
@@ -222,16 +272,16 @@ def _add_pairs(
     part += np.cumsum(steps, axis=0)[:-1]
 
 
-def _product(sending: Whole, receiving: Whole, place: int, ring: Ring, minus: bool) -> Whole:
+def _product(sending: Whole, receiving: Whole, place: int, way: Ring | Jump) -> Whole:
     """What a product of weights brings to the links of one dimension, moved to the first axis."""
-    size = ring.size
+    size = way.size
     # By this coordinate and those behind it; by those before it and this one.
     sources = sending.sum(axis=tuple(range(place))).reshape(size, -1)
     behind = receiving.sum(axis=tuple(range(place + 1, receiving.ndim)))
     destinations = np.moveaxis(behind, -1, 0).reshape(size, -1)
     source, destination = (ends.ravel() for ends in np.indices((size, size)))
-    ways = ring.ways(source, destination, minus=minus)
-    first, last, around = _intervals(source, destination, minus=minus)
+    ways = way.ways(source, destination)
+    first, last, around = way.intervals(source, destination)
     # Weights that are all alike are worked out once.
     kinds, which = np.unique(destinations, axis=1, return_inverse=True)
     crossing = np.zeros((kinds.shape[1], size + 1, size), dtype=np.int64)

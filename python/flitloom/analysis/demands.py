@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.spec import Load, Packets, Topology, TrafficMatrix
 from flitloom.spec.traffic import Patterned
-from flitloom.workload import DRAWN, make_destinations
+from flitloom.workload import DRAWN, make_destinations, silent_nodes
 
 Whole = NDArray[np.int64]
 
@@ -123,42 +125,45 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     if isinstance(traffic, Load) and traffic.weights is not None:
         make_destinations(network, traffic, seed)
         return _weighted(topology, np.array(traffic.weights, dtype=np.int64))
+    silent = silent_nodes(network, traffic, seed) if isinstance(traffic, Load) else topology.failed_nodes
     if isinstance(traffic, Load) and traffic.classes:
-        parts = [make_demands(network, part, seed) for part in traffic.classes]
+        parts = [_patterned(network, part, seed, silent) for part in traffic.classes]
         return _together(topology, parts, [part.weight for part in traffic.classes])
     if isinstance(traffic, Patterned):
-        return _patterned(network, traffic, seed)
+        return _patterned(network, traffic, seed, silent)
     table = _listed(traffic, nodes)
     sent = np.zeros(nodes, dtype=np.int64)
     np.add.at(sent, table[:, 0], table[:, 2])
     return Demands(topology, table, (), int(sent.max(initial=1)) or 1)
 
 
-def _patterned(network: Network, traffic: Patterned, seed: int) -> Demands:
-    """Those of a pattern, among the nodes that work."""
+def _patterned(network: Network, traffic: Patterned, seed: int, silent: Sequence[int]) -> Demands:
+    """Those of a pattern, among the nodes that work; silent ones only receive."""
     topology = network.topology
-    works = np.ones(topology.nodes, dtype=np.int64)
+    works, sends = np.ones((2, topology.nodes), dtype=np.int64)
     works[list(topology.failed_nodes)] = 0
+    sends[list(silent)] = 0
     everyone = np.flatnonzero(works)
+    senders = np.flatnonzero(sends)
     # Checked by the core, which also knows the middle node.
     to = make_destinations(network, traffic, seed)
     if traffic.pattern not in DRAWN:
-        ends = [(node, end, 1) for node in everyone.tolist() if works[end := to.of(node, 0)]]
+        ends = [(node, end, 1) for node in senders.tolist() if works[end := to.of(node, 0)]]
         return Demands(topology, np.array(ends, dtype=np.int64).reshape(-1, 3), (), 1)
     others = len(everyone) - 1
     if others < 1:
         raise SpecError.at("traffic.pattern", "rand needs another node to send to")
     if traffic.pattern == "rand":
-        return Demands(topology, np.zeros((0, 3), dtype=np.int64), ((works, works),), others)
+        return Demands(topology, np.zeros((0, 3), dtype=np.int64), ((sends, works),), others)
     target = hotspot_target(topology, traffic)
     part = Fraction(str(0.1 if traffic.hotspot_fraction is None else traffic.hotspot_fraction))
     part = part.limit_denominator(1_000_000)
     rest = np.full(topology.nodes, part.denominator - part.numerator)
     rest[target] = part.denominator
-    sources = everyone[everyone != target]
+    sources = senders[senders != target]
     hot = np.full(len(sources), part.numerator * others)
     pairs = np.stack([sources, np.full(len(sources), target), hot], axis=1)
-    return Demands(topology, pairs, ((rest * works, works),), part.denominator * others)
+    return Demands(topology, pairs, ((rest * sends, works),), part.denominator * others)
 
 
 def _weighted(topology: Topology, weights: Whole) -> Demands:
@@ -205,7 +210,9 @@ def _listed(traffic: Any, nodes: int) -> Whole:
     if isinstance(traffic, TrafficMatrix):
         weights = np.array(traffic.matrix, dtype=np.int64)
         if len(weights) != nodes:
-            raise SpecError.at("traffic.matrix", f"{len(weights)} rows", f"one per node ({nodes}) is needed")
+            raise SpecError.at(
+                "traffic.matrix", counted(len(weights), "row"), f"one per node ({nodes}) is needed"
+            )
         source, destination = np.nonzero(weights)
         return np.stack([source, destination, weights[source, destination]], axis=1)
     if traffic.routes:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flitloom.analysis.channel_loads import ChannelLoads, channel_loads
+from flitloom.analysis.channel_loads import ChannelLoads, channel_loads, full_meshes, refuse_twisted
 from flitloom.analysis.demands import make_demands
 from flitloom.analysis.minimal_routes import RouteBound, minimal_routes_bound
+from flitloom.analysis.switch_loads import SwitchLoads, any_tables_bound, switch_loads
 from flitloom.network import Network
 from flitloom.spec import Packets, Topology, TrafficMatrix
+from flitloom.spec.switched import Switched
 from flitloom.spec.traffic import Patterned
 
 
@@ -21,20 +23,21 @@ class LoadBound:
 
     Attributes
     ----------
-    channel_loads : dict of str to ChannelLoads
-        Loads of all links by routing.
+    channel_loads : dict of str to ChannelLoads or SwitchLoads
+        Loads of all links by routing; of switches with hosts, the fullest channel of their tables.
     minimal_routes : RouteBound
-        Bound over all minimal routes.
+        Bound over all minimal routes, which of switches with hosts holds for all routes.
     receive : Fraction
         Load of which the most wanted node can eject its part.
-    uniform : Fraction
-        Rule of thumb for uniform traffic (scaling-effects-2007, Section 2): 8/N on a torus, 4/N on a mesh.
+    uniform : Fraction or None
+        Rule of thumb for uniform traffic (scaling-effects-2007, Section 2): 8/N on a torus, 4/N on a mesh;
+        none of switches with hosts.
     """
 
-    channel_loads: dict[str, ChannelLoads]
+    channel_loads: Mapping[str, ChannelLoads | SwitchLoads]
     minimal_routes: RouteBound
     receive: Fraction
-    uniform: Fraction
+    uniform: Fraction | None
 
     def throughput(self, routing: str) -> Fraction:
         """Ideal throughput of a routing: what links, ejection and sources allow."""
@@ -66,7 +69,7 @@ class LoadBound:
                 "proof": self.minimal_routes.proof,
             },
             "receive_bound": float(self.receive),
-            "uniform_rule": float(self.uniform),
+            "uniform_rule": None if self.uniform is None else float(self.uniform),
         }
 
 
@@ -83,11 +86,11 @@ def load_bound(
     Parameters
     ----------
     network : Network
-        The network, without failed parts.
+        The network; a torus, mesh or product without failed parts.
     traffic : Load, Collective, TrafficMatrix or Packets
         Who sends to whom.
     routings : sequence of str
-        Oblivious routings, see `channel_loads`.
+        Oblivious routings, see `channel_loads`; switches with hosts have tables instead.
     ties : {"wrap", "split"}
         Ways at distance exactly N/2 of a ring.
     seed : int
@@ -100,25 +103,28 @@ def load_bound(
     >>> float(found.throughput("do")), round(float(found.throughput("valiant")), 3), float(found.uniform)
     (0.125, 0.222, 0.5)
     """
-    demands = make_demands(network, traffic, seed)
+    demands, topology = make_demands(network, traffic, seed), network.topology
+    if isinstance(topology, Switched):
+        tables = {"tables": switch_loads(demands, topology)}
+        return LoadBound(tables, any_tables_bound(demands, topology), demands.receive_bound, None)
     loads = {routing: channel_loads(demands, routing, ties) for routing in routings}
-    return LoadBound(
-        loads, minimal_routes_bound(demands), demands.receive_bound, uniform_rule(network.topology)
-    )
+    return LoadBound(loads, minimal_routes_bound(demands), demands.receive_bound, uniform_rule(topology))
 
 
 def uniform_rule(topology: Topology) -> Fraction:
     """Load at which the middle of the longest dimension is full under uniform traffic.
 
-    Half of the packets of a line of N nodes change sides; two ways of a ring, or one of a line, take them.
+    Half of the packets of a line of N nodes change sides; two ways of a ring, one of a line, or the N/2 links
+    of every node of a full mesh take them.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> uniform_rule(fl.Torus(32, 32)), uniform_rule(fl.Mesh(8))
     (Fraction(1, 4), Fraction(1, 2))
+    >>> uniform_rule(fl.Network(fl.Product("full4 x ring8")).topology)
+    Fraction(1, 1)
     """
-    topology.require_plain("rules of thumb")
-    return min(
-        Fraction(8 if wraps else 4, size) for size, wraps in zip(topology.sizes, topology.wraps, strict=True)
-    )
+    refuse_twisted(topology, "rules of thumb")
+    lines = zip(topology.sizes, topology.wraps, full_meshes(topology), strict=True)
+    return min(Fraction(size if full else Fraction(8 if wraps else 4, size)) for size, wraps, full in lines)

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.analysis.channel_loads import _coordinates
+from flitloom.analysis.channel_loads import _coordinates, full_meshes, refuse_twisted
 from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError
 from flitloom.linear import solve
@@ -58,7 +58,7 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
     cost at most the largest load times the sum of the prices. Prices are those of a linear program of flows
     where that is small, else the best of a multiplicative-weights search (Plotkin, Shmoys and Tardos 1995),
     which also finds a split. Traffic from every node to every other is bounded by its volume alone, which is
-    tight on tori.
+    tight on tori; so is all traffic where a dimension is a full mesh.
 
     Parameters
     ----------
@@ -82,14 +82,14 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
     (Fraction(3, 2), 'linear program')
     """
     topology = demands.topology
-    topology.require_plain(
-        "bounds over all minimal routes", "flitloom route --torus 4x4x8 --twist has a bound"
+    refuse_twisted(
+        topology, "bounds over all minimal routes", "flitloom route --torus 4x4x8 --twist has a bound"
     )
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     volume = RouteBound(_volume(demands), None, "volume")
     moving = demands.pairs[demands.pairs[:, 0] != demands.pairs[:, 1]]
-    if demands.products or not len(moving):
+    if demands.products or not len(moving) or any(full_meshes(topology)):
         return volume
     routes = _Routes(demands, moving)
     if routes.cells > LARGEST_SEARCH:
@@ -121,7 +121,7 @@ def any_routes_bound(demands: Demands) -> RouteBound:
     0.5
     """
     topology = demands.topology
-    topology.require_plain("bounds over all routes")
+    refuse_twisted(topology, "bounds over all routes")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     return RouteBound(_volume(demands), None, "volume")
@@ -133,15 +133,17 @@ def _volume(demands: Demands) -> Fraction:
     sizes, nodes = topology.sizes, topology.nodes
     ends = _coordinates(demands.pairs, sizes) if len(demands.pairs) else None
     most = Fraction(0)
+    full = full_meshes(topology)
     for dimension, (size, wraps) in enumerate(zip(sizes, topology.wraps, strict=True)):
+        # Over a full mesh every way is one hop.
+        most_hops = 1 if full[dimension] else size
         hops = 0
         if ends is not None:
-            hops += int(
-                (_hops(ends[0][dimension], ends[1][dimension], size, wraps) * demands.pairs[:, 2]).sum()
-            )
+            apart = np.minimum(_hops(ends[0][dimension], ends[1][dimension], size, wraps), most_hops)
+            hops += int((apart * demands.pairs[:, 2]).sum())
         axes = tuple(axis for axis in range(len(sizes)) if axis != len(sizes) - 1 - dimension)
         here, there = np.indices((size, size))
-        apart = _hops(here, there, size, wraps)
+        apart = np.minimum(_hops(here, there, size, wraps), most_hops)
         for sending, receiving in demands.products:
             sources, destinations = (
                 weights.reshape(tuple(reversed(sizes))).sum(axis=axes) for weights in (sending, receiving)
@@ -150,7 +152,8 @@ def _volume(demands: Demands) -> Fraction:
             hops += sum(
                 int(part) * int(weight) for part, weight in zip(apart @ destinations, sources, strict=True)
             )
-        links = 2 * nodes if wraps else 2 * (size - 1) * nodes // size
+        lines = nodes // size
+        links = lines * size * (size - 1) if full[dimension] else 2 * (nodes if wraps else lines * (size - 1))
         most = max(most, Fraction(hops, demands.scale * max(links, 1)))
     return most
 

@@ -12,6 +12,7 @@ from flitloom.analysis.critical_load import UNIT, critical_load
 from flitloom.analysis.outcomes import Measurement
 from flitloom.analysis.series import check_series, per_node_and_cycle, side
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -101,11 +102,13 @@ def slope_critical_load(series: xr.Dataset, windows: int = FITTED, share: float 
     noise = slope_noise(load, slew, windows * width, across, length)
     if noise > LARGEST_NOISE:
         enough = math.ceil(windows * (noise / LARGEST_NOISE) ** (2 / 3))
-        advice = f"the slope is known to {noise:.1%} over {windows} windows".replace("%", " %")
+        advice = f"the slope is known to {noise:.1%} over {counted(windows, 'window')}".replace("%", " %")
         if enough <= len(offered) // 4:
-            advice += f"; it takes {enough} windows (--windows {enough}) to know it to 1 %"
+            advice += f"; it takes {counted(enough, 'window')} (--windows {enough}) to know it to 1 %"
         else:
-            advice += f"; it takes {enough} windows to know it to 1 %: let the load rise more slowly"
+            advice += (
+                f"; it takes {counted(enough, 'window')} to know it to 1 %: let the load rise more slowly"
+            )
         return Measurement.none("too noisy", UNIT, advice)
     below = np.flatnonzero(_slopes(offered, received, windows) < share)
     if not len(below):

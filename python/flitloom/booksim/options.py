@@ -10,6 +10,7 @@ from pathlib import Path
 from flitloom import _core, limits
 from flitloom.booksim.specs import FRACTION, WHOLE, is_spec, number, spec_text, values_of
 from flitloom.errors import SpecError, show, show_file, unknown_parts
+from flitloom.numerals import counted
 from flitloom.reading import read_text, read_toml
 
 #: Options that change what is written or drawn, never what happens.
@@ -142,7 +143,8 @@ def _surprises(options: Options) -> list[str]:
     stages = [options["st_prepare_delay"], options["st_final_delay"]]
     if all(WHOLE.fullmatch(stage) for stage in stages) and sum(map(int, stages)) > 1:
         found.append(
-            f"st_prepare_delay, st_final_delay: a crossbar of {sum(map(int, stages))} cycles takes flits in "
+            "st_prepare_delay, st_final_delay: a crossbar of "
+            f"{counted(sum(map(int, stages)), 'cycle')} takes flits in "
             "only when it is empty, which is a part of the rate"
         )
     channels = options["num_vcs"]

@@ -13,6 +13,7 @@ from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import AnyNetwork
@@ -197,7 +198,7 @@ def weigh(
     if topology.nodes > most:
         kind = f"of an {operation} " if operation == "all-to-all" else "" if plain else "off a healthy torus "
         raise SpecError.at(
-            "topology", f"{topology.nodes} nodes", f"algorithms {kind}are compared on at most {most}"
+            "topology", counted(topology.nodes, "node"), f"algorithms {kind}are compared on at most {most}"
         )
     plan = collective(topology, operation, twist=twist)
     known = [*_known(plan, operation, plain), _planned(plan)]

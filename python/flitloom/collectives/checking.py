@@ -9,6 +9,7 @@ from typing import Any
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind
+from flitloom.numerals import counted
 
 #: Problems that are reported before the replay gives up.
 MOST = 20
@@ -108,7 +109,9 @@ def _size(plan: CollectivePlan) -> None:
         if plan.operation in ("broadcast", "reduce"):
             places = plan.chunks * nodes
     if places > MOST_PLACES:
-        raise SpecError.at("plan", f"{places} chunks at nodes", f"at most {MOST_PLACES} are followed")
+        raise SpecError.at(
+            "plan", f"{counted(places, 'chunk')} at nodes", f"at most {MOST_PLACES} are followed"
+        )
 
 
 def _head(plan: CollectivePlan) -> None:
@@ -176,7 +179,9 @@ class _Orbits:
         for end, count in Counter(self.ways).items():
             known = self.ground.directions[end]
             if count > known:
-                raise SpecError.at("directions", f"{count} links to {list(end)}, there are {known}")
+                raise SpecError.at(
+                    "directions", f"{counted(count, 'link')} to {list(end)}, there are {known}"
+                )
 
     def uses(self, step: int, way: int, where: str) -> tuple[int, ...] | None:
         """The vector of a direction, which is busy in a step from now on."""

@@ -15,6 +15,7 @@ from flitloom._core import LISTS
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.outputs import write_text
 from flitloom.renamed import moved
 from flitloom.spec.base import Frozen
@@ -133,7 +134,7 @@ class CollectivePlan(Frozen):
 
     def __repr__(self) -> str:
         proof = "optimal" if self.optimal else f"bound {self.bound}"
-        return f"CollectivePlan({self.operation} on {self.ground}: {self.steps} steps, {proof})"
+        return f"CollectivePlan({self.operation} on {self.ground}: {counted(self.steps, 'step')}, {proof})"
 
     __str__ = __repr__
 

@@ -13,6 +13,7 @@ from flitloom import provenance
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.jobs import Job, Store, run_jobs
+from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 
@@ -47,7 +48,7 @@ def damaged(topology: Topology, count: int, failures: tuple[int, int], seed: int
     if not 0 < low <= high <= len(cables) - topology.nodes + 1:
         raise SpecError.at(
             "failures",
-            f"{low} to {high} of {len(cables)} cables",
+            f"{low} to {high} of {counted(len(cables), 'cable')}",
             f"at least 1 and at most {len(cables) - topology.nodes + 1} can fail, so that all "
             "nodes may stay connected",
         )

@@ -11,6 +11,7 @@ from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
 from flitloom.collectives.msccl.read import only, parse_xml, whole
 from flitloom.errors import SpecError, show_file
+from flitloom.numerals import counted
 from flitloom.reading import placed, read_text
 from flitloom.spec.ground import Ground
 
@@ -52,7 +53,7 @@ def _sends(root: Any, ground: Ground) -> Sends:
         first = begun.get(source, 0)
         begun[source] = first + count
         if begun[source] > chunks:
-            raise SpecError(f"tree {number}: more than {chunks} chunks of node {source}")
+            raise SpecError(f"tree {number}: more than {counted(chunks, 'chunk')} of node {source}")
         only(tree, "send", f"tree {number}")
         depth = {source: 0}
         for place, send in enumerate(tree.iter("send")):
@@ -114,7 +115,9 @@ def _nodes(names: list[Any], ground: Ground) -> dict[Any, int]:
         with suppress(TypeError):
             nodes = {name: number for number, name in enumerate(sorted(found))}
     if sorted(nodes.values()) != list(range(ground.nodes)):
-        raise SpecError.at("tree", f"trees grow from {len(nodes)} nodes, the network has {ground.nodes}")
+        raise SpecError.at(
+            "tree", f"trees grow from {counted(len(nodes), 'node')}, the network has {ground.nodes}"
+        )
     return nodes
 
 

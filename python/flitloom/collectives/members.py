@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flitloom import limits
 from flitloom.errors import SpecError, show_file
+from flitloom.numerals import counted
 from flitloom.reading import read_text
 from flitloom.spec.ground import Ground
 
@@ -40,7 +41,7 @@ def members_of(ground: Ground, count: int, file: str | Path) -> tuple[int, ...]:
     advice = "" if count > len(ground.working) else "name the failed ones, e.g. --fail node:5, "
     raise SpecError.at(
         show_file(file),
-        f"{count} gpus, the network has {ground.nodes} nodes{working}",
+        f"{count} gpus, the network has {counted(ground.nodes, 'node')}{working}",
         f"{advice}or say which they are in {table.name}",
     )
 
@@ -64,7 +65,8 @@ def _read(table: Path, ground: Ground, count: int, file: str | Path) -> tuple[in
         members.append(node)
     if len(members) != count or len(set(members)) != count:
         raise SpecError(
-            f"{show_file(table)}: {len(set(members))} nodes for the {count} ranks of {show_file(file)}"
+            f"{show_file(table)}: {counted(len(set(members)), 'node')} for the "
+            f"{counted(count, 'rank')} of {show_file(file)}"
         )
     return tuple(members)
 

@@ -92,12 +92,16 @@ class Programs:
 
 def _listed(plan: CollectivePlan, ranks: dict[int, int]) -> dict[int, list[Turn]]:
     """The turns of a plan of moves, by rank."""
-    outside = {node for row in (*plan.sums, *plan.moves) for node in row[1:3]} - ranks.keys()
+    outside = sorted({node for row in (*plan.sums, *plan.moves) for node in row[1:3]} - ranks.keys())
     if outside:
+        named = ", ".join(map(str, outside[:20])) + " and others" * (len(outside) > 20)
+        over, verb = ("node", "takes") if len(outside) == 1 else ("nodes", "take")
         raise SpecError.at(
             "plan",
-            f"chunks are forwarded over node {min(outside)}, which takes no part and so has no rank",
-            "choose nodes that are joined among themselves",
+            f"chunks are forwarded over {over} {named}, which {verb} no part, and such a file says what all "
+            "of its ranks end up with: it has no rank that only forwards",
+            "choose nodes that are joined among themselves, add these to --nodes, or write .json, .goal "
+            "or .et",
         )
     rows = [(row, True) for row in plan.sums] + [(row, False) for row in plan.moves]
     rows.sort(key=lambda entry: entry[0][0])

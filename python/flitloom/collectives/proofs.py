@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 
 if TYPE_CHECKING:
     from flitloom.collectives.collective_plan import CollectivePlan
@@ -112,16 +113,17 @@ def _cut(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         what = f"something of each of {crossing} sums leaves {_set(inside, view)}"
     elif view.operation == "all-gather":
         crossing = view.chunks * len(within)
+        one = "s" * (crossing == 1)
         if len(inside) + 1 == len(view.ground.working):
             (alone,) = set(view.ground.working) - inside
-            verb = "leave" if view.backwards else "enter"
-            what = f"{crossing} chunks {verb} node {alone}"
+            what = f"{counted(crossing, 'chunk')} {'leave' if view.backwards else 'enter'}{one} node {alone}"
         else:
-            what = f"{crossing} chunks {'enter' if view.backwards else 'leave'} {_set(inside, view)}"
+            verb = "enter" if view.backwards else "leave"
+            what = f"{counted(crossing, 'chunk')} {verb}{one} {_set(inside, view)}"
     else:
         raise KeyError(view.operation)
     steps = up(crossing, links) + view.latency
-    return steps, f"{what} over {links} links: at least {steps} steps"
+    return steps, f"{what} over {counted(links, 'link')}: at least {counted(steps, 'step')}"
 
 
 def _set(nodes: Iterable[int], view: _View) -> str:
@@ -132,7 +134,7 @@ def _set(nodes: Iterable[int], view: _View) -> str:
     if len(ordered) == 1:
         return f"node {ordered[0]}"
     names = ", ".join(map(str, ordered[:8])) + (", ..." if len(ordered) > 8 else "")
-    return f"the {len(ordered)} nodes {names}"
+    return f"the {counted(len(ordered), 'node')} {names}"
 
 
 def _distance(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
@@ -145,7 +147,10 @@ def _distance(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         raise KeyError("demands")
     distance = view.distances(start)[end]
     steps = distance * (1 + view.latency)
-    return steps, f"node {end} is {distance} hops from node {start}: at least {steps} steps"
+    return (
+        steps,
+        f"node {end} is {counted(distance, 'hop')} from node {start}: at least {counted(steps, 'step')}",
+    )
 
 
 def _all_distances(view: _View, total: Callable[[int, dict[int, int]], int], demands: bool) -> int:
@@ -174,7 +179,11 @@ def _hops(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
         )
     links = sum(view.ground.links.values()) if not view.ground.whole else _whole_links(view)
     steps = up(hops, links) + (view.latency if hops else 0)
-    return steps, f"all chunks together need {hops} hops over {links} links: at least {steps} steps"
+    return (
+        steps,
+        f"all chunks together need {counted(hops, 'hop')} over {counted(links, 'link')}: at least "
+        f"{counted(steps, 'step')}",
+    )
 
 
 def _whole_links(view: _View) -> int:
@@ -203,7 +212,8 @@ def _lengths(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     steps = up(crossing, total) + view.latency
     return (
         steps,
-        f"lengths of {len(ends)} links: {crossing} in all, {total} a step: at least {steps} steps",
+        f"lengths of {counted(len(ends), 'link')}: {crossing} in all, {total} a step: at least "
+        f"{counted(steps, 'step')}",
     )
 
 
@@ -236,8 +246,10 @@ def _root(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     steps = up(view.chunks, links) - 1 + distance * (1 + view.latency)
     verb = "enters" if view.backwards else "leaves"
     return steps, (
-        f"the last of {view.chunks} chunks {verb} root {view.root} by one of {links} links in step "
-        f"{up(view.chunks, links) - 1} of its own and has {distance} hops: at least {steps} steps"
+        f"the last of {counted(view.chunks, 'chunk')} {verb} root {view.root} by one of "
+        f"{counted(links, 'link')} in step "
+        f"{up(view.chunks, links) - 1} of its own and has {counted(distance, 'hop')}: at least "
+        f"{counted(steps, 'step')}"
     )
 
 
@@ -248,8 +260,8 @@ def _arrival(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     links, distance = view.degree(node, False), view.distances(view.root)[node]
     steps = up(view.chunks, links) - 1 + distance * (1 + view.latency)
     return steps, (
-        f"node {node} is {distance} hops from root {view.root} and has {view.chunks} chunks on {links} "
-        f"links: at least {steps} steps"
+        f"node {node} is {counted(distance, 'hop')} from root {view.root} and has "
+        f"{counted(view.chunks, 'chunk')} on {counted(links, 'link')}: at least {counted(steps, 'step')}"
     )
 
 
@@ -265,8 +277,9 @@ def _farthest(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     steps = up(count, links) - 1 + least * (1 + view.latency)
     verb = "enter" if view.backwards else "leave"
     return steps, (
-        f"{count} chunks {verb} root {view.root} over {links} links and have at least {least} hops: "
-        f"at least {steps} steps"
+        f"{counted(count, 'chunk')} {verb}{'s' * (count == 1)} root {view.root} over "
+        f"{counted(links, 'link')} and {'has' if count == 1 else 'have'} at least "
+        f"{counted(least, 'hop')}: at least {counted(steps, 'step')}"
     )
 
 
@@ -277,7 +290,10 @@ def _transfers(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
     transfers = 2 * view.chunks * count * (count - 1)
     links = _whole_links(view) if view.ground.whole else sum(view.ground.links.values())
     steps = up(transfers, links) + view.latency
-    return steps, f"{transfers} transfers over {links} links: at least {steps} steps"
+    return (
+        steps,
+        f"{counted(transfers, 'transfer')} over {counted(links, 'link')}: at least {counted(steps, 'step')}",
+    )
 
 
 def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
@@ -298,10 +314,10 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     )
     count = view.demands()[start, end] if exchange else view.chunks * len(members)
     steps = next(steps for steps in range(count + max(ways)) if _crossed(ways, steps) >= count)
-    what = f"each of {count} chunks" if exchange else f"something of each of {count} sums"
+    what = f"each of {counted(count, 'chunk')}" if exchange else f"something of each of {count} sums"
     return steps, (
         f"{what} goes from node {start} to node {end} and leaves "
-        f"{_set(inside, view)} by one of {len(ways)} links: at least {steps} steps"
+        f"{_set(inside, view)} by one of {counted(len(ways), 'link')}: at least {counted(steps, 'step')}"
     )
 
 

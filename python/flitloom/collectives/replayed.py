@@ -11,6 +11,7 @@ from flitloom.collectives.contents import Buffers, Hop
 from flitloom.collectives.foreign import plan_of_moves
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.spec.ground import Ground
 
 
@@ -88,7 +89,9 @@ def replayed_plan(replay: Replayed, ground: Ground, members: tuple[int, ...]) ->
     algorithm = replay.buffers
     name, chunks, total = algorithm.collective, replay.chunks, replay.inputs(0)
     if name in ("reduce-scatter", "all-reduce", "all-to-all") and total % algorithm.gpus:
-        raise SpecError(f"{name} of {total} chunks is no plan; chunks are dealt to {algorithm.gpus} nodes")
+        raise SpecError(
+            f"{name} of {total} chunks is no plan; chunks are dealt to {counted(algorithm.gpus, 'node')}"
+        )
     root = replay.root() if name in ("broadcast", "reduce") else None
     root = None if root is None else members[root]
     group = _group(ground, members)

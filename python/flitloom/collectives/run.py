@@ -16,6 +16,7 @@ from flitloom.collectives.goal import goal_text
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.spec import Router
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import require_grid
@@ -155,7 +156,9 @@ def simulate_collective(
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
         raise SpecError.at(
-            "plan", f"{len(moves) * packets} packets", f"at most {_core.LIMITS['packets']} are simulated"
+            "plan",
+            counted(len(moves) * packets, "packet"),
+            f"at most {_core.LIMITS['packets']} are simulated",
         )
     return _Run(
         moves,

@@ -15,6 +15,7 @@ from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, Ope
 from flitloom.collectives.flow import LARGEST, link_lengths
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
+from flitloom.numerals import counted
 from flitloom.spec import Graph, Topology
 from flitloom.spec.product import AnyNetwork
 
@@ -241,10 +242,11 @@ def _demands(matrix: ArrayLike, nodes: int) -> list[tuple[int, int, int]]:
     table = np.asarray(matrix)
     if table.shape != (nodes, nodes) or not np.issubdtype(table.dtype, np.integer) or (table < 0).any():
         raise SpecError.at(
-            "matrix", f"{nodes} rows of {nodes} whole numbers from 0 are needed, one per pair of nodes"
+            "matrix",
+            f"{counted(nodes, 'row')} of {nodes} whole numbers from 0 are needed, one per pair of nodes",
         )
     if int(table.sum()) > 1 << 24:
-        raise SpecError.at("matrix", f"{int(table.sum())} chunks", f"at most {1 << 24} are planned")
+        raise SpecError.at("matrix", counted(int(table.sum()), "chunk"), f"at most {1 << 24} are planned")
     table = table - np.diag(np.diag(table))
     return [(int(a), int(b), int(table[a, b])) for a, b in zip(*np.nonzero(table), strict=True)]
 

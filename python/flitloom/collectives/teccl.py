@@ -11,6 +11,7 @@ from typing import Any
 from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
 from flitloom.errors import SpecError, show_file
+from flitloom.numerals import counted
 from flitloom.reading import read_json
 from flitloom.spec.ground import Ground
 
@@ -52,7 +53,9 @@ def read_teccl(file: str | Path, ground: Ground) -> Sends:
         chunk, source, start, end = (int(found[group]) for group in range(1, 5))
         for node in (source, start, end):
             if node >= ground.nodes:
-                raise SpecError(f"{place}: {where}: node {node}; the network has {ground.nodes} nodes")
+                raise SpecError(
+                    f"{place}: {where}: node {node}; the network has {counted(ground.nodes, 'node')}"
+                )
         rows.append((int(found[6]), number, chunk, source, start, end))
     rows.sort()
     wanted = _wanted(data)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
+from flitloom.numerals import counted
 from flitloom.traces.chakra import Node
 
 #: A node by its rank and number.
@@ -50,7 +51,8 @@ class _Trace:
             if len(sent) != len(got):
                 who = self.names[end] if end < len(self.names) else f"rank {end}"
                 self.problems.append(
-                    f"{who}: {len(got)} receives from rank {start}, which sends {len(sent)} messages"
+                    f"{who}: {len(got)} receives from rank {start}, which sends "
+                    f"{counted(len(sent), 'message')}"
                 )
             self.received.update(zip(sent, got, strict=False))
 

@@ -11,6 +11,7 @@ import typer
 
 from flitloom.commands import options, screen
 from flitloom.errors import SpecError, unknown_parts
+from flitloom.numerals import counted
 from flitloom.outputs import make_folder, write_bytes
 
 #: Where they lie.
@@ -76,4 +77,4 @@ def copy(
     for place, data in copies.items():
         make_folder(place.parent)
         write_bytes(place, data)
-    screen.say(f"wrote {len(copies)} files to {out}")
+    screen.say(f"wrote {counted(len(copies), 'file')} to {out}")

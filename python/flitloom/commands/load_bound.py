@@ -8,19 +8,29 @@ import typer
 
 from flitloom.commands import options
 from flitloom.commands.actions import perform
+from flitloom.commands.load_options import Graph
 from flitloom.commands.options import Group, grouped
 
 
-class Sizes(Group, part="topology", only=("torus", "mesh", "wrap", "twist")):
-    """A healthy torus or mesh."""
+class Where(Group, part="topology", only=("torus", "mesh", "wrap", "twist", "fail")):
+    """The network."""
+
+    network: options.Switches = None
+    graph: Graph = None
+    model: Annotated[str | None, options.shown("model")] = None
 
 
 class Asked(Group, part="traffic", only=("pattern", "destinations", "hotspot_fraction", "hotspot_target")):
     """The traffic, and the routings whose loads it fixes."""
 
     routing: Annotated[
-        str, typer.Option(help="Routings whose loads are fixed: do, o1turn, valiant.", metavar="NAME,...")
-    ] = "do,o1turn,valiant"
+        str | None,
+        typer.Option(
+            help="Routings whose loads are fixed: do, o1turn, valiant; switches with hosts have tables "
+            "instead. [default: do,o1turn,valiant]",
+            metavar="NAME,...",
+        ),
+    ] = None
     ties: Annotated[
         str, typer.Option(help="At half of a ring: wrap, as the router goes, or split.", metavar="WAY")
     ] = "wrap"
@@ -29,15 +39,18 @@ class Asked(Group, part="traffic", only=("pattern", "destinations", "hotspot_fra
 
 
 @grouped
-def command(*, sizes: Sizes, asked: Asked) -> None:
+def command(*, where: Where, asked: Asked) -> None:
     """Print the highest load that a network can carry, without simulating it: exact loads and bounds.
 
     Loads are in flits per node and cycle. Dimension order, O1TURN and Valiant have loads that the traffic
-    fixes; the bound over minimal routes holds for every minimal routing, adaptive ones included.
+    fixes; the bound over minimal routes holds for every minimal routing, adaptive ones included. Switches
+    with hosts have the loads of their tables by destination, and a bound over any routes.
 
     \b
     For example:
       flitloom load bound --torus 32x32 --pattern bcmp
       flitloom load bound --torus 32x32 --pattern hots --hotspot-fraction 0.01 --json
+      flitloom load bound --network "full8 x full8" --pattern torn
+      flitloom load bound --network "dragonfly(4,2,2)" --pattern rand
     """
-    perform("load_bound", sizes, asked)
+    perform("load_bound", where, asked)

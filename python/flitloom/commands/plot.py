@@ -11,6 +11,7 @@ from flitloom import limits
 from flitloom.commands.screen import say
 from flitloom.errors import SpecError, show_file
 from flitloom.extras import check_picture, need
+from flitloom.numerals import counted
 from flitloom.reading import opened
 
 
@@ -77,7 +78,9 @@ def _read(file: Path) -> list[dict[str, Any]]:
             text = source.text()
         values = text.count(",") + text.count("\n")
         if values > limits.TABLE_VALUES:
-            raise SpecError(f"{show_file(file)}: {values} values; at most {limits.TABLE_VALUES} are read")
+            raise SpecError(
+                f"{show_file(file)}: {counted(values, 'value')}; at most {limits.TABLE_VALUES} are read"
+            )
         try:
             rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True))
         except csv.Error as error:
@@ -103,7 +106,8 @@ def _read_parquet(file: Path) -> list[dict[str, Any]]:
         values = about.num_rows * about.num_columns
         if size > limits.MATRIX_BYTES or values > limits.TABLE_VALUES:
             raise SpecError(
-                f"{name}: {values} values of {size} bytes; at most {limits.TABLE_VALUES} values and "
+                f"{name}: {counted(values, 'value')} of {counted(size, 'byte')}; at most "
+                f"{limits.TABLE_VALUES} values and "
                 f"{limits.MATRIX_BYTES} bytes are read"
             )
         rows: list[dict[str, Any]] = table.read().to_pylist()

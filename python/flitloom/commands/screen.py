@@ -13,6 +13,7 @@ import typer
 
 from flitloom import interrupts, settings
 from flitloom.errors import FlitloomError
+from flitloom.numerals import counted
 
 if TYPE_CHECKING:
     from flitloom.outlook import TimeLine
@@ -93,15 +94,6 @@ def print_fields(fields: dict[str, object]) -> None:
         echo(f"{name.ljust(width)}  {_cell(value)}")
 
 
-def number_of(number: int, what: str) -> str:
-    """A number of things.
-
-    >>> number_of(1, "service level"), number_of(2, "service level")
-    ('1 service level', '2 service levels')
-    """
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
 def say(message: str) -> None:
     """Tell the user something that is no data, unless only errors are wanted."""
     if settings.get("verbosity") != "quiet":
@@ -139,7 +131,7 @@ def foretell_memory(needs: Iterable[int], side_by_side: int | None = 1) -> None:
 
     largest = sorted(needs, reverse=True)[: side_by_side or usable_cores()]
     if line := memory_line(sum(largest), settings.get("memory_from")):
-        say(line if len(largest) == 1 else f"{line} for {len(largest)} simulations side by side")
+        say(line if len(largest) == 1 else f"{line} for {counted(len(largest), 'simulation')} side by side")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
 from flitloom.fabric.tables import ForwardingTables, read_given
+from flitloom.numerals import counted
 from flitloom.verdict import SHOWN, Verdict
 
 
@@ -122,10 +124,11 @@ def _on_one_switch(tables: ForwardingTables) -> tuple[int, list[str]]:
     return count, examples
 
 
-def proof(bound: dict[str, object]) -> str:
+def proof(bound: dict[str, Any]) -> str:
     """A bound's proof in one line."""
+    channels = counted(bound["channels"], "channel")
     if bound["side"]:
-        return f"{bound['proof']}: {bound['pairs']} pairs cross {bound['channels']} channels"
+        return f"{bound['proof']}: {bound['pairs']} pairs cross {channels}"
     if "prices" in str(bound["proof"]):
         return f"{bound['proof']}: {bound['pairs']} / {bound['channels']}"
-    return f"{bound['proof']}: {bound['pairs']} hops on {bound['channels']} channels"
+    return f"{bound['proof']}: {bound['pairs']} hops on {channels}"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Host, Subnet, Switch
+from flitloom.numerals import counted
 
 _MADE_UP = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
 
@@ -24,7 +25,7 @@ def with_identifiers(subnet: Subnet) -> Subnet:
     used = {node.lid for node in everything if node.lid}
     free = (lid for lid in range(1, 0xC000) if lid not in used)
     if len(everything) > 0xBFFF:
-        raise SpecError.at("fabric", f"{len(everything)} nodes", "unicast LIDs end at 0xbfff")
+        raise SpecError.at("fabric", counted(len(everything), "node"), "unicast LIDs end at 0xbfff")
     switches = tuple(
         replace(node, guid=node.guid if node.guid is not None else 0x200000 + n, lid=node.lid or next(free))
         for n, node in enumerate(subnet.switches)

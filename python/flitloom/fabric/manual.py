@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flitloom.fabric.qos_policy import cannot_be_loaded
+from flitloom.numerals import counted
 
 if TYPE_CHECKING:
     from flitloom.fabric.routing import SubnetTables
@@ -71,9 +72,9 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
     price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
     order = _ORDER if tables.recognition.order else ""
     levels = (_PATHS + (_POLICY if policy else "") + "\n") if tables.levels.any() else ""
-    return f"""{first}{tables.recognition.describe()}, {len(tables.subnet.hosts)} hosts
+    return f"""{first}{tables.recognition.describe()}, {counted(len(tables.subnet.hosts), "host")}
 at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
-{tables.lanes} lane{"s" * (tables.lanes != 1)}, mode {tables.mode}
+{counted(tables.lanes, "lane")}, mode {tables.mode}
 
 {price}{update}{load}
 opensm-lfts.dump  out port by switch and destination LID

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from flitloom.fabric.layout import stand
 from flitloom.fabric.networks import named_subnet
 from flitloom.fabric.recognition import Recognition
+from flitloom.numerals import counted
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS
 from flitloom.spec.families import is_family
@@ -104,7 +105,7 @@ def draw_network(text: str, path: str | Path | None = None, *, ax: Axes | None =
             line = start + t * along + 0.72 * bend * t * (1 - t) * np.array([-along[1], along[0]])
             axes.plot(line[:, 0], line[:, 1], color="0.55", linewidth=0.7, zorder=1)
         axes.scatter(points[:, 0], points[:, 1], s=max(6, 2200 / len(names)), color=COLOURS[0], zorder=3)
-        axes.set_title(f"{text}: {len(names)} routers, {len(subnet.cables)} cables", wrap=True)
+        axes.set_title(f"{text}: {len(names)} routers, {counted(len(subnet.cables), 'cable')}", wrap=True)
         axes.set_axis_off()
         axes.set_aspect("equal", adjustable="datalim")
     return axes

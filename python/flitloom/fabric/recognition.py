@@ -11,6 +11,7 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 
 _DIMENSIONS = "xyzuvw"
 #: Level of a switch that no cable joins to a fat tree.
@@ -92,14 +93,14 @@ class Recognition:
         """One line: what it is and what is missing."""
         count = len(self.subnet.switches)
         if self.kind == "graph":
-            return f"a graph of {count} switches and {len(self.subnet.cables)} cables"
+            return f"a graph of {counted(count, 'switch')} and {counted(len(self.subnet.cables), 'cable')}"
         if self.kind == "fat tree":
             return self._describe_fat_tree()
         if self.kind == "dragonfly":
             least, most = min(self.sizes), max(self.sizes)
             size = str(most) if least == most else f"{least} to {most}"
-            groups = f"{len(self.sizes)} groups of {size} switches"
-            return f"a dragonfly of {groups} and {len(self.subnet.cables)} cables"
+            groups = f"{counted(len(self.sizes), 'group')} of {size} switches"
+            return f"a dragonfly of {groups} and {counted(len(self.subnet.cables), 'cable')}"
         text = " x ".join(self.factors) or self._describe_grid()
         lost = [
             _count(len(self.missing_switches), "switch", "switches"),
@@ -126,7 +127,9 @@ class Recognition:
     def _describe_fat_tree(self) -> str:
         """Levels, and how many cables some switches lack beside others of their level."""
         levels = " + ".join(map(str, self.sizes))
-        text = f"a fat tree of {levels} switches, leaves first, and {len(self.subnet.cables)} cables"
+        text = (
+            f"a fat tree of {levels} switches, leaves first, and {counted(len(self.subnet.cables), 'cable')}"
+        )
         lacking = sum(most - has for _, has, most in self.uneven())
         return text + (f", {_count(lacking, 'cable', 'cables')} up missing" if lacking else "")
 

@@ -23,6 +23,7 @@ from flitloom.fabric.tables import (
     read_forwarding,
     read_path_levels,
 )
+from flitloom.numerals import counted
 
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02
@@ -142,13 +143,15 @@ class Update:
             )
         if self.last:
             entries += (
-                f"; the {len(self.last)} entries of update_last, through which no host sends, come when "
+                f"; the {counted(len(self.last), 'entry')} of update_last, through which no host "
+                "sends, come when "
                 "packets on old routes are gone"
             )
         if not self.moved:
             return f"{entries}, and no service level changes"
         return (
-            f"first give {self.moved} pairs of hosts their new service levels (path-sl.txt) and let packets "
+            f"first give {counted(self.moved, 'pair')} of hosts their new service levels "
+            "(path-sl.txt) and let packets "
             f"with old ones arrive; then {entries}"
         )
 

@@ -24,6 +24,7 @@ from flitloom.fabric.searching import TRIES, searched
 from flitloom.fabric.tables import NONE, ForwardingTables, destinations, host_levels, with_lanes
 from flitloom.fabric.writing import write_tables
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.spec.base import require_whole
 
 #: Methods of tables by destination; the first that suits a fabric is the default.
@@ -347,7 +348,7 @@ def route_subnet(
     if not 1 <= lanes <= 8:
         raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
     if not 0 <= spare_lanes < lanes:
-        advice = f"write 0 to {lanes - 1}: tables need one of {lanes} lanes"
+        advice = f"write 0 to {lanes - 1}: tables need one of {counted(lanes, 'lane')}"
         raise SpecError.at("--spare-lanes", str(spare_lanes), advice)
     if spare_lanes and mode == "sl2vl":
         problem = "only portable tables can be repaired beside traffic"

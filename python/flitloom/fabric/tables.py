@@ -17,6 +17,7 @@ from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.dumped_names import with_dumped_lids
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
+from flitloom.numerals import counted
 from flitloom.reading import opened, read_text, text_lines
 
 #: What to do with tables that speak of a switch that the fabric lacks.
@@ -203,7 +204,7 @@ def read_forwarding(
     remarks: tuple[str, ...] = ()
     absent = [index for index in absent if index < len(guids)]
     if absent:
-        count = f"{len(absent)} switches, the first" if len(absent) > 1 else "switch"
+        count = f"{counted(len(absent), 'switch')}, the first" if len(absent) > 1 else "switch"
         remarks = (f"{file} tells nothing about {count} {subnet.switches[absent[0]].name}",)
     return ports[: len(guids)], remarks
 
@@ -386,7 +387,8 @@ def _set_lanes(
 ) -> None:
     if len(lanes) != LEVELS or not all(0 <= lane < LEVELS for lane in lanes):
         raise SpecError(
-            f"{place}: {len(lanes)} lanes; one for each of the 16 service levels is needed, 0 to 15"
+            f"{place}: {counted(len(lanes), 'lane')}; one for each of the 16 service levels is "
+            "needed, 0 to 15"
         )
     column = next((row for row, (_, port, _) in enumerate(outgoing) if port == out), None)
     if arrived in rows and column is not None:

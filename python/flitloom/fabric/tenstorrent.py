@@ -19,6 +19,7 @@ from flitloom.fabric.graphs import Ports, join
 from flitloom.fabric.model import Assembly, Node, Subnet
 from flitloom.fabric.textproto import Message, parse
 from flitloom.limits import FABRIC_PARTS
+from flitloom.numerals import counted
 
 #: Lists within lists of a YAML file.
 _DEPTH = 32
@@ -245,7 +246,7 @@ class _Meshes:
                 raise SpecError(f"{place}: a connection is directional; cables carry both directions")
             nodes = link.get("nodes", [])
             if len(nodes) != 2:
-                raise SpecError(f"{place}: a connection has {len(nodes)} nodes; it must have two")
+                raise SpecError(f"{place}: a connection has {counted(len(nodes), 'node')}; it must have two")
             here, there = (self._end(node, members, path, place) for node in nodes)
             self._spread(here, there, self._channels(link, place), place)
         return [device for devices in members.values() for device in devices]

@@ -11,6 +11,7 @@ from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
 from flitloom.formats import known
 from flitloom.formats.format import Format, Told, Writing, untold
+from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.reading import opened, placed
 from flitloom.spec.ground import Ground
@@ -216,7 +217,7 @@ def _lost(plan: CollectivePlan) -> list[str]:
     notes = []
     if plan.latency:
         notes.append(
-            f"the format cannot hold the latency of links ({plan.latency} steps besides the "
+            f"the format cannot hold the latency of links ({counted(plan.latency, 'step')} besides the "
             "one in which a link is busy)"
         )
     if max(plan.width, default=1) > 1:

@@ -11,6 +11,7 @@ from flitloom.errors import SpecError, show_file
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.search import replay
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.reading import read_json
 from flitloom.simulation import lower_bound
 from flitloom.spec.base import explain
@@ -47,12 +48,14 @@ def load_chromosome(
     least = lower_bound(chromosome.network, chromosome.collective, seed=chromosome.seed)
     if chromosome.duration < least:
         raise SpecError(
-            f"{show_file(file)}: says a duration of {chromosome.duration} cycles; none is below {least}"
+            f"{show_file(file)}: says a duration of {counted(chromosome.duration, 'cycle')}; none "
+            f"is below {least}"
         )
     shown = replay(chromosome)
     if shown["duration"] != chromosome.duration:
         raise SpecError(
-            f"{file}: says a duration of {chromosome.duration} cycles, but replays in {shown['duration']}"
+            f"{file}: says a duration of {counted(chromosome.duration, 'cycle')}, but replays in "
+            f"{shown['duration']}"
         )
     return chromosome
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from flitloom.analysis.channel_loads import OBLIVIOUS, channel_loads
 from flitloom.analysis.demands import Demands, make_demands
 from flitloom.analysis.minimal_routes import any_routes_bound, minimal_routes_bound
+from flitloom.analysis.switch_loads import switch_loads
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.routing.given import largest_load
 from flitloom.routing.tables import Tables
 from flitloom.spec import Experiment, Load
@@ -94,26 +94,17 @@ def _on_tables(experiment: Experiment, load: Load, tables: Tables) -> dict[str, 
 
 def _on_switches(experiment: Experiment, load: Load, topology: Switched) -> dict[str, Any]:
     """What the fullest channel of tables by destination allows."""
-    from flitloom.pipelined import channel_loads
-
+    key = json.dumps([str(topology), topology.tables, load.model_dump(mode="json"), experiment.seed])
     try:
         demands = make_demands(Network(topology, experiment.router), load, experiment.seed)
-        weights = np.zeros((topology.nodes, topology.nodes))
-        np.add.at(weights, (demands.pairs[:, 0], demands.pairs[:, 1]), demands.pairs[:, 2])
-        for sending, receiving in demands.products:
-            product = np.outer(sending, receiving).astype(float)
-            np.fill_diagonal(product, 0)
-            weights += product
+        if key not in _fullest:
+            _fullest[key] = switch_loads(demands, topology).ideal_throughput
     except SpecError:
         return _unknown()
-    key = json.dumps([str(topology), topology.tables, load.model_dump(mode="json"), experiment.seed])
-    if key not in _fullest:
-        _fullest[key] = channel_loads(topology.forwarding(), weights / demands.scale).max(initial=0)
-    largest = Fraction(_fullest[key]).limit_denominator(1 << 20)
-    return _least(demands, 1 / largest if largest else None, "links on these tables")
+    return _least(demands, _fullest[key], "links on these tables")
 
 
-_fullest: dict[str, float] = {}
+_fullest: dict[str, Fraction | None] = {}
 
 
 def _unknown() -> dict[str, Any]:
@@ -165,8 +156,8 @@ def router_text(experiment: Experiment, tables: Tables | None = None) -> str:
     network = Network(experiment.topology, router)
     if router.model == "pipelined":
         way = "tables by destination" if isinstance(experiment.topology, Switched) else router.routing
-        return f"pipelined: {way}, {network.channels} channels of {router.buffer} flits"
-    channels = f"{network.channels} channel{'s' * (network.channels > 1)} of {router.buffer} flits"
+        return f"pipelined: {way}, {counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
+    channels = f"{counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
     routing = router.routing if tables is None else f"{tables.method} tables"
     text = ", ".join([routing, router.flow_control, channels])
     length = getattr(experiment.traffic, "length", None)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.placing.ground import Grid, Ground
 from flitloom.placing.layouts import fitted
 from flitloom.placing.placement import Placement
@@ -86,7 +87,10 @@ def fit(shape: Grid, ground: Ground, effort: int = EFFORT) -> Fit:
     if answer == "none":
         text = f"no {shape} is in the network: every way to place it was tried"
         return Fit(ground, shape, None, "", {"kind": "search", "text": text})
-    text = f"not decided: {effort} steps of the search found no {shape}, and no proof that there is none"
+    text = (
+        f"not decided: {counted(effort, 'step')} of the search found no {shape}, and no proof "
+        "that there is none"
+    )
     reason = {"kind": "undecided", "text": text}
     if nearest is not None:
         reason["parts"] = [ground.called(part) for part in nearest[1]]

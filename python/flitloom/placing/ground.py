@@ -11,6 +11,7 @@ from pathlib import Path
 from flitloom.errors import SpecError
 from flitloom.fabric import read_fabric, recognise
 from flitloom.fabric.failures import fail_parts
+from flitloom.numerals import counted
 from flitloom.spec import Topology
 
 #: Positions of a shape.
@@ -63,10 +64,14 @@ class Grid:
     def __post_init__(self) -> None:
         if len(self.wraps) != len(self.sizes):
             raise SpecError.at(
-                "--wrap", f"has {len(self.wraps)} answers", f"the shape has {len(self.sizes)} dimensions"
+                "--wrap",
+                f"has {len(self.wraps)} answers",
+                f"the shape has {counted(len(self.sizes), 'dimension')}",
             )
         if self.positions > MOST_POSITIONS:
-            raise SpecError.at("--shape", f"has {self.positions} positions", f"at most {MOST_POSITIONS}")
+            raise SpecError.at(
+                "--shape", f"has {counted(self.positions, 'position')}", f"at most {MOST_POSITIONS}"
+            )
 
     @property
     def positions(self) -> int:

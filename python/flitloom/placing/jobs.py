@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
 from flitloom.placing.placement import Placement
@@ -250,7 +251,9 @@ def _boxes(
 def floor_of(topology: Topology, taken: Sequence[int] | dict[int, str] = ()) -> _core.JobFloor:
     """The nodes that jobs may have."""
     if topology.sizes[0] > 128:
-        raise SpecError.at("topology", f"has rows of {topology.sizes[0]} nodes", "at most 128 are allocated")
+        raise SpecError.at(
+            "topology", f"has rows of {counted(topology.sizes[0], 'node')}", "at most 128 are allocated"
+        )
     return _core.JobFloor(list(topology.sizes), list(topology.wraps), [*topology.failed_nodes, *taken])
 
 
@@ -265,7 +268,9 @@ def _check_names(jobs: Sequence[Job]) -> None:
         room = len(job.nodes) if job.nodes else math.prod(job.shape)
         if job.traffic.ranks != room:
             raise SpecError.at(
-                f"job {job.name}", f"has traffic of {job.traffic.ranks} ranks for {room} nodes", "a rank each"
+                f"job {job.name}",
+                f"has traffic of {counted(job.traffic.ranks, 'rank')} for {counted(room, 'node')}",
+                "a rank each",
             )
 
 

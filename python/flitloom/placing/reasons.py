@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from flitloom.numerals import counted
 from flitloom.placing.ground import Grid, Ground
 
 
@@ -34,7 +35,7 @@ def plain_reason(shape: Grid, ground: Ground) -> dict[str, Any] | None:
         need = sum(one >= degree for one in degrees)
         have = sum(len(ground.neighbours[node]) >= degree for node in ground.nodes)
         if need > have:
-            text = f"{need} positions need {degree} cables, only {have} nodes have as many"
+            text = f"{need} positions need {counted(degree, 'cable')}, only {have} nodes have as many"
             return {"kind": "degrees", "text": text, "degree": degree, "needed": need, "there": have}
     reason = _parted(shape, ground) or _coloured(shape, ground) or _separated(shape, ground)
     # Where parts are missing, those that would have to come back say more.
@@ -81,7 +82,8 @@ def _held(shape: Grid, ground: Ground) -> dict[str, Any] | None:
     first = positions[reached[0]][0]
     place = ",".join(map(str, _place(first, shape.sizes)))
     text = (
-        f"{needed} positions, ({place}) first, can be held by {there} nodes only: others lack cables nearby"
+        f"{counted(needed, 'position')}, ({place}) first, can be held by "
+        f"{counted(there, 'node')} only: others lack cables nearby"
     )
     return {"kind": "holders", "text": text, "needed": needed, "there": there}
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
 from flitloom.limits import LISTED_PACKETS
+from flitloom.numerals import counted
 from flitloom.placing.traffic import Traffic
 from flitloom.simulation import Simulation
 from flitloom.spec import Packets, Router
@@ -61,13 +62,16 @@ def packet_rows(traffic: Traffic, nodes: ArrayLike, flit_bytes: int = FLIT_BYTES
     packets = _up(flits, PAYLOAD)
     if (count := int(packets.sum())) > LISTED_PACKETS:
         if len(amounts) > LISTED_PACKETS:
-            raise SpecError.at("traffic", f"needs {count} packets", f"at most {LISTED_PACKETS} are simulated")
+            raise SpecError.at(
+                "traffic", f"needs {counted(count, 'packet')}", f"at most {LISTED_PACKETS} are simulated"
+            )
         enough = flit_bytes
         while int(_up(_up(amounts, enough), PAYLOAD).sum()) > LISTED_PACKETS:
             enough *= 2
         raise SpecError.at(
             "flit_bytes",
-            f"{flit_bytes} bytes make {count} packets, and at most {LISTED_PACKETS} are simulated",
+            f"{counted(flit_bytes, 'byte')} make {counted(count, 'packet')}, and at most "
+            f"{LISTED_PACKETS} are simulated",
             f"let a flit hold more bytes, e.g. --flit-bytes {enough}",
         )
     if count == 0:
@@ -144,8 +148,8 @@ def placed_matrix(rows: Sequence[Sequence[int]], nodes: Sequence[int], count: in
     if len(given) != len(nodes):
         raise SpecError.at(
             "traffic.matrix",
-            f"has {len(given)} rows",
-            f"the placement has {len(nodes)} ranks, a row for each",
+            f"has {counted(len(given), 'row')}",
+            f"the placement has {counted(len(nodes), 'rank')}, a row for each",
         )
     where = np.asarray(nodes)
     matrix = np.zeros((count, count), dtype=np.int64)

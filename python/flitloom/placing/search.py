@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
@@ -286,7 +287,9 @@ def default_effort(ranks: int, by_hops: bool = False) -> int:
 def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, per_node: int) -> list[int]:
     """The node of every place that a rank can have."""
     if topology.twist and topology.nodes > 1024:
-        raise SpecError.at("topology.twist", f"has {topology.nodes} nodes", "at most 1024 are placed on")
+        raise SpecError.at(
+            "topology.twist", f"has {counted(topology.nodes, 'node')}", "at most 1024 are placed on"
+        )
     if not 1 <= per_node <= 1024:
         raise SpecError.at("per_node", f"{per_node} is out of range", "it must be 1 to 1024")
     failed = set(topology.failed_nodes)
@@ -296,10 +299,10 @@ def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, pe
         if gone := [node for node in chosen if node in failed]:
             raise SpecError.at("nodes", f"node {gone[0]} has failed", "leave it out")
     if len(chosen) * per_node < traffic.ranks:
-        each = f" of {per_node} ranks" if per_node > 1 else ""
+        each = f" of {counted(per_node, 'rank')}" if per_node > 1 else ""
         raise SpecError.at(
             "ranks",
-            f"{traffic.ranks} ranks do not fit on {len(chosen)} nodes{each}",
+            f"{traffic.ranks} ranks do not fit on {counted(len(chosen), 'node')}{each}",
             "name more nodes, or let a node have more ranks (--per-node)",
         )
     return [node for node in chosen for _ in range(per_node)]

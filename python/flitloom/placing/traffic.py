@@ -18,6 +18,7 @@ from flitloom.collectives.goal import plan_operations
 from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
 from flitloom.formats import is_messages, read_messages
+from flitloom.numerals import counted
 from flitloom.placing.axes import Axis
 from flitloom.reading import placed, read_text
 from flitloom.traces import parse_goal
@@ -84,7 +85,7 @@ def pairs_traffic(
     ([0], [1], [7])
     """
     if not 1 <= ranks <= MOST_RANKS:
-        raise SpecError.at("traffic", f"has {ranks} ranks", f"1 to {MOST_RANKS} can be placed")
+        raise SpecError.at("traffic", f"has {counted(ranks, 'rank')}", f"1 to {MOST_RANKS} can be placed")
     try:
         numbers = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows), dtype=np.int64)
     except OverflowError:
@@ -106,7 +107,9 @@ def pairs_traffic(
         )
     places, inverse = np.unique(numbers[:, 0] * ranks + numbers[:, 1], return_inverse=True)
     if len(places) > MOST_PAIRS:
-        raise SpecError.at("traffic", f"has {len(places)} pairs", f"at most {MOST_PAIRS} are placed")
+        raise SpecError.at(
+            "traffic", f"has {counted(len(places), 'pair')}", f"at most {MOST_PAIRS} are placed"
+        )
     sums = np.zeros(len(places), dtype=np.uint64)
     np.add.at(sums, inverse, numbers[:, 2].astype(np.uint64))
     sources, destinations = np.divmod(places, ranks)
@@ -128,7 +131,7 @@ def axes_traffic(axes: Sequence[Axis]) -> Traffic:
     sizes = [axis.size for axis in axes]
     ranks = math.prod(sizes)
     if not 1 <= ranks <= MOST_RANKS:
-        raise SpecError.at("--axes", f"{ranks} ranks in all; 1 to {MOST_RANKS} can be placed")
+        raise SpecError.at("--axes", f"{counted(ranks, 'rank')} in all; 1 to {MOST_RANKS} can be placed")
     pairs = sum(ranks // axis.size * len(axis.peers()) for axis in axes if axis.size <= 1 << 12)
     if pairs > MOST_PAIRS or any(axis.kind == "a2a" and axis.size > 1 << 12 for axis in axes):
         raise SpecError.at("--axes", f"more than {MOST_PAIRS} pairs exchange something, which is too much")
@@ -173,11 +176,11 @@ def stencil_traffic(
     sides, all_around = 2 * dimensions + 1, 3**dimensions
     if neighbours not in (None, sides, all_around):
         raise SpecError(
-            f"--neighbours {neighbours}: in {dimensions} dimensions it is {sides} or {all_around}"
+            f"--neighbours {neighbours}: in {counted(dimensions, 'dimension')} it is {sides} or {all_around}"
         )
     ranks = math.prod(sizes)
     if not 1 <= ranks <= MOST_RANKS:
-        raise SpecError.at("--stencil", f"{ranks} ranks in all; 1 to {MOST_RANKS} can be placed")
+        raise SpecError.at("--stencil", f"{counted(ranks, 'rank')} in all; 1 to {MOST_RANKS} can be placed")
     cells = np.stack(np.unravel_index(np.arange(ranks), tuple(sizes), order="F"), axis=1)
     rows = []
     for step in np.ndindex(*[3] * dimensions):
@@ -227,7 +230,9 @@ def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
         listed, mesh = read_messages(file), ()
         found = placed(show_file(file), lambda: parse_goal(listed)) if isinstance(listed, str) else listed
     if ranks is not None and ranks != len(found):
-        raise SpecError(f"{show_file(Path(file))}: has {len(found)} ranks; {ranks} are to be placed")
+        raise SpecError(
+            f"{show_file(Path(file))}: has {counted(len(found), 'rank')}; {ranks} are to be placed"
+        )
     rows = [(rank, one.peer, one.size) for rank, of in enumerate(found) for one in of if one.kind == "send"]
     return pairs_traffic(len(found), rows, mesh=mesh if math.prod(mesh) == len(found) else ())
 
@@ -261,7 +266,7 @@ def _read_rows(file: str | Path, ranks: int | None) -> Traffic:
             raise SpecError(f"{name}: names rank {least - 1}; there are 0 to {ranks - 1}")
         return pairs_traffic(ranks or least, numbers)
     if ranks is not None and ranks != len(numbers):
-        raise SpecError(f"{name}: a matrix of {len(numbers)} ranks; {ranks} are to be placed")
+        raise SpecError(f"{name}: a matrix of {counted(len(numbers), 'rank')}; {ranks} are to be placed")
     sources, destinations = np.nonzero(numbers)
     return pairs_traffic(
         len(numbers), np.column_stack([sources, destinations, numbers[sources, destinations]])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.routing import route
 from flitloom.spec import Topology
 
@@ -68,7 +69,7 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     if topology.nodes > MOST_LISTED:
         raise SpecError.at(
             "topology",
-            f"has {topology.nodes} nodes",
+            f"has {counted(topology.nodes, 'node')}",
             f"routes of tables, which failed parts need, are followed on at most {MOST_LISTED} nodes; leave "
             "nodes out with --nodes",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.network import Network
+from flitloom.numerals import counted
 
 #: Names of operations, for editors to offer.
 OperationName = Literal["all-to-all", "all-gather", "reduce-scatter", "all-reduce", "broadcast"]
@@ -33,7 +34,7 @@ class Operation:
     root : int, optional
         The node that broadcasts; the first by default.
     nodes : sequence of int, optional
-        The nodes that take part; by default all.
+        The nodes that take part; by default all that work.
 
     Examples
     --------
@@ -65,8 +66,20 @@ class Operation:
         nodes = None if self.nodes is None else list(self.nodes)
         return {"name": self.name, "payload": self.payload, "root": self.root, "nodes": nodes}
 
+    def among_working(self, network: Network) -> Operation:
+        """The same among the nodes that work, where some have failed and none are named.
+
+        >>> import flitloom as fl
+        >>> fl.Operation("all-gather").among_working(fl.Network(fl.Torus(4, failed_nodes=[1]))).nodes
+        (0, 2, 3)
+        """
+        failed = network.topology.failed_nodes
+        if not failed or self.nodes is not None:
+            return self
+        return replace(self, nodes=[node for node in range(network.nodes) if node not in failed])
+
     def __str__(self) -> str:
-        part = "" if self.nodes is None else f" of {len(self.nodes)} nodes"
+        part = "" if self.nodes is None else f" of {counted(len(self.nodes), 'node')}"
         return f"{self.name}{part}, payload {self.payload}"
 
 
@@ -83,11 +96,14 @@ def operation_phases(network: Network, operation: Operation) -> tuple[list[NDArr
             "operation.payload", f"{operation.payload} is out of range", "it must be 1 to 2^20 flits"
         )
     last = network.nodes - 1
-    nodes = operation.nodes
+    failed = network.topology.failed_nodes
+    nodes = operation.among_working(network).nodes
     if nodes is not None:
         for node in nodes:
             if not _whole(node) or not 0 <= node <= last:
                 raise SpecError.at("operation.nodes", f"node {node} does not exist", f"nodes are 0 to {last}")
+            if node in failed:
+                raise SpecError.at("operation.nodes", f"node {node} has failed", "leave it out")
         if len(set(nodes)) != len(nodes):
             raise SpecError.at("operation.nodes", "a node is named twice")
         if len(nodes) < 2:
@@ -98,7 +114,8 @@ def operation_phases(network: Network, operation: Operation) -> tuple[list[NDArr
     if not _whole(root) or not 0 <= root <= last:
         raise SpecError.at("operation.root", f"node {root} does not exist", f"nodes are 0 to {last}")
     if nodes is not None and root not in nodes and operation.name == "broadcast":
-        raise SpecError.at("operation.root", f"node {root} does not take part")
+        why = "has failed" if root in failed else "does not take part"
+        raise SpecError.at("operation.root", f"node {root} {why}", "name one that takes part")
     return _core.operation_phases(
         network._core, str(operation.name), root, operation.payload, None if nodes is None else list(nodes)
     )

@@ -8,14 +8,17 @@ from numpy.typing import NDArray
 from flitloom.errors import SpecError
 from flitloom.limits import LISTED_PACKETS
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.plans.operation import Operation, operation_phases
 from flitloom.spec import Collective, Packets, TrafficMatrix
-from flitloom.workload import make_destinations
+from flitloom.workload import ends_among_working
 
 
 def _check_count(packets: int) -> None:
     if packets > LISTED_PACKETS:
-        raise SpecError.at("traffic", f"{packets} packets", f"at most {LISTED_PACKETS} can be scheduled")
+        raise SpecError.at(
+            "traffic", counted(packets, "packet"), f"at most {LISTED_PACKETS} can be scheduled"
+        )
 
 
 def phases_of(
@@ -25,27 +28,22 @@ def phases_of(
     match traffic:
         case Operation():
             phases, bound = operation_phases(network, traffic)
-            return phases, bound, str(traffic)
+            return phases, bound, str(traffic.among_working(network))
         case Collective():
-            to = make_destinations(network, traffic, seed)
-            length = traffic.payload // traffic.slices + 1
             _check_count(network.nodes * traffic.packets * traffic.slices)
-            rows = [
-                (node, to.of(node, number), length, traffic.slices)
-                for node in range(network.nodes)
-                for number in range(traffic.packets)
-            ]
+            ends = ends_among_working(network, traffic, seed)
+            rows = [(*pair, traffic.slice_length, traffic.slices) for pair in ends]
             name = traffic.pattern or "given destinations"
             words = f"{name}, payload {traffic.payload}"
-            words += f" in {traffic.slices} slices" if traffic.slices > 1 else ""
-            words += f", {traffic.packets} packets" if traffic.packets > 1 else ""
+            words += f" in {counted(traffic.slices, 'slice')}" if traffic.slices > 1 else ""
+            words += f", {counted(traffic.packets, 'packet')}" if traffic.packets > 1 else ""
         case Packets():
             rows = [(row[0], row[1], row[2], 1) for row in traffic.table]
-            words = f"{len(rows)} given packets"
+            words = counted(len(rows), "given packet")
         case TrafficMatrix():
             _check_count(sum(map(sum, traffic.matrix)))
             rows = [(row[0], row[1], row[2], 1) for row in traffic.packet_table()]
-            words = f"{len(rows)} packets of a matrix"
+            words = f"{counted(len(rows), 'packet')} of a matrix"
         case _:
             raise SpecError.at("traffic", "a schedule needs a collective, packets, a matrix or an operation")
     return [np.array(rows, dtype=np.int64).reshape(-1, 4)], 0, words

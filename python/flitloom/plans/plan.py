@@ -21,6 +21,7 @@ from flitloom.garbage import uncollected
 from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
 from flitloom.network import Network
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.outputs import write_text
 from flitloom.packed import Routes
 from flitloom.plans.phases import phases_of
@@ -222,7 +223,7 @@ class Plan(Closed):
         for number, packet in enumerate(self.packets):
             if packet.channel >= channels:
                 what = f"{packet.channel} is out of range; " + (
-                    f"the plan has {channels} virtual channels"
+                    f"the plan has {counted(channels, 'virtual channel')}"
                     if self.channels
                     else "a plan whose channels are not separated (channels: null) begins in 0"
                 )
@@ -282,13 +283,16 @@ class Plan(Closed):
         return repr(self)
 
     def __repr__(self) -> str:
-        return f"Plan({self.traffic}, {self.method}: {self.duration} cycles, {len(self.packets)} packets)"
+        return (
+            f"Plan({self.traffic}, {self.method}: {counted(self.duration, 'cycle')}, "
+            f"{counted(len(self.packets), 'packet')})"
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         fields = {
-            "duration": f"{self.duration} cycles",
-            "lower bound": f"{self.bound} cycles",
+            "duration": counted(self.duration, "cycle"),
+            "lower bound": counted(self.bound, "cycle"),
             "optimal": self.optimal,
             "method": self.method,
             "packets": len(self.packets),

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from flitloom.collectives.advice import Advice, show_size
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.numerals import counted
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS, colour, marker
 
@@ -36,8 +37,8 @@ def draw_busy(plan: CollectivePlan, path: str | Path | None = None, *, ax: Axes 
     busy = plan.busy()
     with panel(path, ax, 8, 3) as axes:
         axes.stairs(100 * busy, np.arange(len(busy) + 1), fill=True, alpha=0.6)
-        axes.axvline(plan.bound, color=BOUND, linestyle="--", label=f"bound: {plan.bound} steps")
-        axes.set_title(f"{plan.operation}, {plan.ground.topology}: {plan.steps} steps")
+        axes.axvline(plan.bound, color=BOUND, linestyle="--", label=f"bound: {counted(plan.bound, 'step')}")
+        axes.set_title(f"{plan.operation}, {plan.ground.topology}: {counted(plan.steps, 'step')}")
         axes.set_xlabel("step")
         axes.locator_params(axis="x", integer=True)
         axes.set_ylabel("busy links (%)")

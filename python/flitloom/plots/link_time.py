@@ -12,6 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
 from flitloom.codes import BLOCKED
+from flitloom.numerals import counted
 from flitloom.plots import style
 from flitloom.plots.canvas import legend_below, panel, panels
 from flitloom.plots.style import COLOURS, colour
@@ -75,7 +76,7 @@ def compare_link_time(
 
 def _title(words: str, result: Result) -> str:
     """What was simulated, and how long it took."""
-    text = f"{describe(result.network, result.spec.traffic)}: {result.duration} cycles"
+    text = f"{describe(result.network, result.spec.traffic)}: {counted(result.duration, 'cycle')}"
     return f"{words}\n{text}" if words else text
 
 

@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator
 from numpy.typing import NDArray
 
+from flitloom.numerals import counted
 from flitloom.plots.canvas import legend_below, panels
 from flitloom.plots.style import colour
 
@@ -71,7 +72,7 @@ def compare_space_time(
             axes.set_ylabel("time (cycles, downwards)")
         legend = [Patch(color=colour(number), label=f"channel {number}") for number in range(channels)]
         margin = charts[0][1].attrs["margin"]
-        state = "full" if margin == 0 else f"at most {margin} flits free"
+        state = "full" if margin == 0 else f"at most {counted(margin, 'flit')} free"
         legend_below(drawn, path, legend, f"buffer {state}")
     return drawn
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError, require_file, show, show_file
 from flitloom.limits import ARRAY_BYTES, DIGITS, TABLE_BYTES, TABLE_HOPS
+from flitloom.numerals import counted
 from flitloom.reading import (
     Progress,
     json_fields,
@@ -189,7 +190,9 @@ def _read_csv(file: str, lines: Iterator[tuple[int, str]]) -> tuple[NDArray[Any]
         if row == [""]:
             continue
         if len(row) != 3:
-            raise SpecError(f"{place}: {len(row)} values; source, destination and nodes are needed")
+            raise SpecError(
+                f"{place}: {counted(len(row), 'value')}; source, destination and nodes are needed"
+            )
         cells = [*row[:2], *row[2].split()]
         if not all(cell.isascii() and cell.isdigit() and len(cell) <= DIGITS for cell in cells):
             raise SpecError(f"{place}: {show(','.join(row))} is not made of whole numbers")

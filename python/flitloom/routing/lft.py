@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
+from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.topology import DIMENSION_NAMES
 
@@ -59,10 +60,12 @@ def read_lft(file: str, lines: Iterable[tuple[int, str]], topology: Topology) ->
     """Routes that the forwarding tables of a dump describe: sources, destinations, offsets, nodes."""
     count = topology.nodes
     if count > LISTED_NODES:
-        raise SpecError(f"{file}: {count} nodes; forwarding tables are read for at most {LISTED_NODES}")
+        raise SpecError(
+            f"{file}: {counted(count, 'node')}; forwarding tables are read for at most {LISTED_NODES}"
+        )
     ports = np.full((count, count), -1, dtype=np.int8)
     switch: int | None = None
-    known = f"is none of the {count} nodes, 0x1 to 0x{count:x}"
+    known = f"is none of the {counted(count, 'node')}, 0x1 to 0x{count:x}"
     for number, row in lines:
         if head := _SWITCH.match(row):
             switch = int(head[3], 16) - 1

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flitloom import _core
 from flitloom.errors import SpecError, unknown
+from flitloom.numerals import counted
 from flitloom.spec.base import SpecModel, each, problem, text, whole
 
 #: Rules with a name of their own.
@@ -121,7 +122,7 @@ class RouterRules(SpecModel):
         'unrestricted: 1 channel per link, no bubble rule, any walk'
         """
         count = self.virtual_channels or 1
-        parts = [f"{count} channel{'s' * (count > 1)} per link"]
+        parts = [f"{counted(count, 'channel')} per link"]
         parts.append("bubble rule" if self.virtual_channels is None else "no bubble rule")
         if self.datelines:
             parts.append("datelines")

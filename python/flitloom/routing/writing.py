@@ -12,6 +12,7 @@ import numpy as np
 
 from flitloom.errors import SpecError
 from flitloom.limits import LISTED_NODES
+from flitloom.numerals import counted
 from flitloom.outputs import replacing, write_bytes
 from flitloom.provenance import version
 
@@ -34,7 +35,7 @@ def json_text(tables: Tables) -> str:
         raise SpecError.at(
             "output",
             f"a JSON text is made for at most {TEXT_NODES} nodes",
-            f"write {tables.topology.nodes} nodes to a .json file",
+            f"write {counted(tables.topology.nodes, 'node')} to a .json file",
         )
     return "".join(_json_chunks(tables))
 
@@ -45,7 +46,7 @@ def write_json(tables: Tables, file: str | Path) -> None:
         raise SpecError.at(
             "output",
             f"JSON lists every route and is for at most {LISTED_NODES} nodes",
-            f"write {tables.topology.nodes} nodes to an .npz file",
+            f"write {counted(tables.topology.nodes, 'node')} to an .npz file",
         )
     with replacing(file) as out:
         out.writelines(text.encode() for text in _json_chunks(tables))

@@ -12,6 +12,7 @@ from flitloom import _core
 from flitloom.claims import Claims
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.outputs import write_text
 from flitloom.plans.operation import operation_phases
 from flitloom.plans.plan import Plan, require_plan
@@ -128,7 +129,7 @@ def _simulate(claims: Claims, plan: Plan, report: dict[str, Any]) -> None:
         simulated = report["simulated"][scheme] = simulated_with(plan, same)
         if simulated != report["duration"]:
             claims.problems.append(
-                f"simulated with {scheme}: {simulated} cycles instead of {report['duration']}"
+                f"simulated with {scheme}: {counted(simulated, 'cycle')} instead of {report['duration']}"
             )
 
 
@@ -291,7 +292,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
     if ranks is None:
         raise SpecError.at(
             "plan",
-            f"late nodes can cause a deadlock on {channels} virtual channels, there is no "
+            f"late nodes can cause a deadlock on {counted(channels, 'virtual channel')}, there is no "
             f"certificate: {circle(cycle)}",
             "make it with --separate",
         )

@@ -37,6 +37,12 @@ MethodName = Literal[
 RoutesName = Literal["dor", "balanced-ties", "any-order", "minimal", "staircase"]
 #: All minimal routes, with any number of bends, which are not listed one by one.
 STAIRCASE = "staircase"
+#: What goes around failed parts where no minimal route is left.
+GO_AROUND_OPERATIONS = "a schedule keeps to minimal routes; flitloom collective goes around failed parts"
+GO_AROUND_PAIRS = (
+    "a schedule keeps to minimal routes; routing tables go around failed parts: flitloom route, then "
+    "flitloom simulate --tables"
+)
 #: Placements tried if nothing else is said.
 MOVES = 2_000_000
 
@@ -99,7 +105,8 @@ def schedule(
     network : Network
         The network; router and arbitration do not matter.
     traffic : Collective, Packets, TrafficMatrix or Operation
-        What is sent; intervals, delays and start times in it are ignored.
+        What is sent; intervals, delays and start times in it are ignored. Where nodes have failed, packets of
+        a collective and operations go among the nodes that work.
     method : str
         ``exact`` searches until the plan is proven optimal or the budget ends, by the methods that suit the
         problem; ``greedy`` is one pass of list scheduling; ``genetic`` the cup-stacking papers' search for a
@@ -107,8 +114,8 @@ def schedule(
         if there are several, are used as given: ``few-bends:0.5,joint:0.5``.
     routes : {"dor", "balanced-ties", "any-order", "minimal", "staircase"}, optional
         Dimension order; dimension order with ties split by parity (the default for all-to-all);
-        dimensions in any order and either way round at ties; all minimal routes with two bends;
-        for all-to-all on tori, minimal routes with any number of bends.
+        dimensions in any order and either way round at ties; all minimal routes with two bends (the default
+        where parts have failed); for all-to-all on tori, minimal routes with any number of bends.
     free_slices : bool
         Whether every slice has its own time, or all slices of a message one interval.
     interval : int, optional
@@ -186,11 +193,15 @@ def _scheduled(
 ) -> Plan:
     """The plan of traffic, by the method that is wanted."""
     _check(wanted, effort, isinstance(traffic, Operation))
+    if isinstance(traffic, Operation):
+        traffic = traffic.among_working(network)
     phases, bound, words = phases_of(network, traffic, effort.seed)
     if wanted.method == "genetic":
         _refuse_for_genetic(wanted, effort)
         if not isinstance(traffic, Collective):
             raise SpecError.at("traffic", "a genetic search needs a collective")
+        if network.topology.failed_nodes:
+            raise SpecError.at("method", "genetic needs all nodes", "take another method where nodes failed")
         timed = schedule(network, traffic, "greedy", seed=effort.seed)
         progress = effort.progress
         told = None if progress is None else (lambda done, total: progress(0, 0, done, total))
@@ -199,10 +210,19 @@ def _scheduled(
         )
     operation = traffic if isinstance(traffic, Operation) else None
     if wanted.routes is None:
-        wanted = replace(wanted, routes="dor" if operation is None else "balanced-ties")
+        usual = "dor" if operation is None else "balanced-ties"
+        wanted = replace(wanted, routes="minimal" if _has_failed_parts(network) else usual)
     if effort.seconds is not None:
         effort = replace(effort, moves=2**62)
-    found, begins = _phase_by_phase(network, phases, wanted, effort)
+    try:
+        found, begins = _phase_by_phase(network, phases, wanted, effort)
+    except SpecError as error:
+        # Of all that can be wrong with messages, this alone has no advice: failures cut every route.
+        if not _has_failed_parts(network) or error.field != "traffic" or error.advice:
+            raise
+        around = GO_AROUND_PAIRS if operation is None else GO_AROUND_OPERATIONS
+        advice = around if wanted.routes == "minimal" else "routes minimal may have one: there are more"
+        raise SpecError.at("traffic", error.problem, advice) from None
     return _plan_of(network, operation, phases, found, begins, bound, words, wanted, effort)
 
 
@@ -251,6 +271,11 @@ def _phase_by_phase(
             # What is left gets the schedule that costs no time.
             shares, cp_sat_seconds = [("greedy", 1.0)], 0.0
     return found, begins
+
+
+def _has_failed_parts(network: Network) -> bool:
+    topology = network.topology
+    return bool(topology.failed_nodes or topology.failed_links)
 
 
 def _plan_of(

@@ -68,6 +68,18 @@ ANSWERS = {
         "operation network steps cycles cycles_per_step step_cycles flits_per_chunk ports chunks_sent "
         "waited_for_chunks waited_for_ports lost_on_the_way waits chain_length chain",
     ),
+    "simulate-schedule": Answer(
+        "flitloom simulate with a schedule",
+        False,
+        "network traffic routes duration planned bound",
+        "not_verified",
+    ),
+    "simulate-late": Answer(
+        "flitloom simulate with a schedule and --jitter",
+        False,
+        "network traffic routes jitter trials plan_mean plan_worst plan_deadlocks unison_mean unison_worst "
+        "unison_deadlocks",
+    ),
     "simulate-messages": Answer(
         "flitloom simulate with a message graph",
         False,
@@ -124,7 +136,8 @@ ANSWERS = {
         "flitloom schedule",
         False,
         "duration simulated bound gap bound_proof optimal optimal_of seconds packets routes reproducible "
-        "algorithm_bound channels version unison stacked",
+        "algorithm_bound channels version",
+        "unison stacked guard spread lead late",
     ),
     "check-schedule": Answer(
         "flitloom check with a schedule",

@@ -62,6 +62,7 @@ engine: string: the engine that simulated, general or planes
 entries: integer: entries of all tables
 exhaustive: boolean: whether all failed systems were tried
 fabric: string: what the fabric is, in words
+factors: array: what every dimension of a product is, e.g. full8, ring16 or line2
 failures: string: what fails
 file: string: the file
 file_exists: boolean: whether the file is there
@@ -80,6 +81,7 @@ gap: number: how far above the bound: a count of pairs for tables, a fraction fo
 generated: number?: flits generated per node and cycle
 goal: string: what the benchmark should reach
 gpus: integer: ranks of a third-party schedule
+guard: integer: cycles kept free behind every packet
 height: integer?: cycles from the first flit to the last
 histogram: object: links by their load
 hop_bytes: number: bytes times the links they cross
@@ -97,13 +99,14 @@ job_hosts: integer?: hosts whose pairs count, if not all do
 jobs: array: the jobs, an object each
 kind: string: torus, mesh, twisted, fat tree or graph
 lanes: integer: virtual lanes: those that a fabric's tables use, those of a torus's rules
+late: number?: mean duration with late nodes, in cycles; null where a trial ended in a deadlock
 latency: number?: mean cycles from the start of a packet to its ejection, h + L + 1 where nothing hinders
+lead: integer: cycles by which nodes aim before their planned starts
 levels: object: level of every switch of a fat tree, 0 for leaves
 links: array: every link: first and last use, flits, share of the time
 load: number: offered work over the capacity
 loads: string: largest load beside the bound
 lost_on_the_way: integer: cycles that chunks lost to each other on the way
-mesh: string: sizes of the mesh
 max: integer?: largest latency, in cycles
 max_distance: integer: hops of the longest route
 max_flits: integer: flits on the fullest channel
@@ -113,6 +116,7 @@ mean_age: number?: mean latency counted from the beginning of the burst, in cycl
 measured: integer?: cycles that were measured
 median: integer?: median latency, in cycles
 members: integer: nodes that take part
+mesh: string: sizes of the mesh
 method: string: what made it
 method_loads: object: largest load by method, of those that were tried
 min_load: integer: pairs on the emptiest link
@@ -159,18 +163,22 @@ pattern: string: the traffic pattern
 peak: number?: largest throughput on the way, in flits/node/cycle
 perfect_load: number: mean load of a link
 placement: array: the node of every rank
+plan_deadlocks: integer: trials in which the plan ended in a deadlock
+plan_mean: number?: mean duration of the plan with late nodes, in cycles
+plan_worst: integer?: longest duration of the plan with late nodes, in cycles
+planned: integer: duration that the plan says, in cycles
 points: integer: simulations that were run
 policy: string: how waiting jobs are placed
 ports: integer: links that a node may send on at once
 problem_count: integer: problems in all
 problems: array: what is wrong, in words
+ranks: integer: ranks of the application
 rate: number: offered flits per node and cycle
 receive_bound: number?: what the most wanted node can receive, in flits/node/cycle
 remarks: array: what was odd
 repair: string?: safe (beside traffic) or stop; null where not tried
 replies_delivered: integer: replies of pipelined routers that arrived
 reply_latency: number?: mean cycles from the arrival of a request to the delivery of its reply
-ranks: integer: ranks of the application
 reproducible: boolean: whether the same command finds the same
 resolution: number?: step of the load, in flits/node/cycle
 rounds: integer?: rounds
@@ -213,8 +221,9 @@ source_min: integer?: fewest packets that a node sent
 source_p10: integer?: packets, 10th percentile over the nodes
 spare_lanes: integer: lanes that are left free
 spec: object: the experiment, complete
-stacked: integer?: duration with the best interval, in cycles
 spent: integer?: moves that the search tried
+spread: integer: cycles of lateness against which spare time is spread
+stacked: integer?: duration with the best interval, in cycles
 starved: integer?: nodes that sent less than a tenth of the mean
 status: string: reproduced, reached, beaten or holds, not so, or no published value
 step_cycles: integer?: cycles a step takes at least
@@ -224,14 +233,19 @@ swapped: array: pairs of cables plugged the wrong way round
 switch: string: the switch
 switches: any: switches: how many, or an object each
 systems: integer: failed systems that were tried
-time: number: simulated seconds, where the bandwidth of a link says how long a cycle is
 throughput: number?: flits delivered per node and cycle
+time: number: simulated seconds, where the bandwidth of a link says how long a cycle is
 title: string: what it is
 topology: object?: the network, field by field, if it is a torus or mesh
 torus: string: sizes of the torus
+traffic: string: what is sent
+trials: integer: simulations with late nodes
 uneven: array: switches of a fat tree with fewer cables up than most of their level
-uniform_rule: number: what 2 b / n says, in flits/node/cycle
+uniform_rule: number?: what 2 b / n says, in flits/node/cycle; null for switches
 unison: integer?: duration if all start together, in cycles
+unison_deadlocks: integer: trials in which sending in unison ended in a deadlock
+unison_mean: number?: mean duration in unison with late nodes, in cycles
+unison_worst: integer?: longest duration in unison with late nodes, in cycles
 unreachable: integer: ordered pairs of nodes or hosts without a route
 unreachable_pairs: array: such pairs by name
 update: string?: how to get there from the old tables
@@ -250,7 +264,6 @@ whole_bound: integer: lower bound of the duration as whole packets, in cycles
 window_cycles: integer: cycles of a window
 worst_node: integer?: the node that sends least
 wraps: array: whether each dimension wraps
-factors: array: what every dimension of a product is, e.g. full8, ring16 or line2
 """
 
 #: Type and meaning by name.

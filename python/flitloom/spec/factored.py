@@ -9,6 +9,7 @@ from pydantic import ValidationInfo, model_validator
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.spec.base import problem
 from flitloom.spec.factors import Factor, factors_of
 from flitloom.spec.product import Product, checked_network
@@ -102,7 +103,7 @@ class Factored(Topology):
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
-        return self.network + (f" with {failed} failed part{'s' * (failed > 1)}" if failed else "")
+        return self.network + (f" with {counted(failed, 'failed part')}" if failed else "")
 
 
 def _links(factor: Factor) -> int:

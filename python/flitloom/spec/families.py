@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from flitloom.errors import SpecError, show, unknown_parts
 from flitloom.limits import FABRIC_PARTS
+from flitloom.numerals import counted
 
 #: Names of two routers with a cable between them.
 Pair = tuple[str, str]
@@ -170,7 +171,7 @@ FAMILIES = {
         _one,
     ),
 }
-_TEXT = re.compile(r"\s*([a-z]+)\s*\(([0-9,;\s]*)\)\s*", re.ASCII)
+_TEXT = re.compile(r"\s*([a-z_-]+)\s*\(([0-9,;\s]*)\)\s*", re.ASCII)
 
 
 class Built(NamedTuple):
@@ -209,7 +210,9 @@ def build(text: str, place: str = "network") -> Built:
     match = _TEXT.fullmatch(text)
     if match is None:
         raise SpecError.at(place, f"{show(text)} is no network", f"write one of {forms}")
-    name, inside = match[1], [part.strip() for part in re.split("[,;]", match[2])]
+    # As others write them: fat-tree(8), slim_fly(5).
+    name = match[1].replace("-", "").replace("_", "")
+    inside = [part.strip() for part in re.split("[,;]", match[2])]
     if name not in FAMILIES:
         raise SpecError.at(place, *unknown_parts(name, FAMILIES))
     family = FAMILIES[name]
@@ -220,7 +223,7 @@ def build(text: str, place: str = "network") -> Built:
     if len(numbers) != len(inside) or not least <= len(numbers) <= most or not family.fits(*numbers):
         raise SpecError.at(place, f"{show(text)} does not exist", f"{family.form}, {family.need}")
     if (count := family.size(*numbers)) > FABRIC_PARTS:
-        raise SpecError.at(place, f"{text}: {count} cables; at most {FABRIC_PARTS} are possible")
+        raise SpecError.at(place, f"{text}: {counted(count, 'cable')}; at most {FABRIC_PARTS} are possible")
     pairs = list(family.pairs(*numbers[: family.taken]))
     names = tuple(dict.fromkeys(router for pair in pairs for router in pair))
     place_of = {router: number for number, router in enumerate(names)}

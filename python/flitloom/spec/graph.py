@@ -9,6 +9,7 @@ from pydantic import Field, ValidationInfo, model_validator
 
 from flitloom.errors import SpecError
 from flitloom.limits import FABRIC_PARTS
+from flitloom.numerals import counted
 from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem, whole
 from flitloom.spec.families import build
 from flitloom.spec.topology import CABLE, NODE, failed_parts, node_number, parse_cable
@@ -123,7 +124,7 @@ class Graph(SpecModel):
             if max(ends) >= self.nodes:
                 raise problem(f"cables.{place}: node {max(ends)} does not exist; there are {self.nodes}")
         if self.names and len(self.names) != self.nodes:
-            raise problem(f"names: {len(self.names)} names for {self.nodes} nodes")
+            raise problem(f"names: {len(self.names)} names for {counted(self.nodes, 'node')}")
         joined = {frozenset(ends) for ends in self.cables}
         for node in self.failed_nodes:
             if node >= self.nodes:
@@ -153,5 +154,7 @@ class Graph(SpecModel):
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
-        name = self.name or f"a graph of {self.nodes} nodes and {len(self.cables)} cables"
-        return name + (f" with {failed} failed part{'s' * (failed > 1)}" if failed else "")
+        name = (
+            self.name or f"a graph of {counted(self.nodes, 'node')} and {counted(len(self.cables), 'cable')}"
+        )
+        return name + (f" with {counted(failed, 'failed part')}" if failed else "")

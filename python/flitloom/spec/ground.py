@@ -11,6 +11,7 @@ from functools import cached_property
 from itertools import product
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.spec.graph import Graph
 from flitloom.spec.product import AnyNetwork
 from flitloom.spec.topology import Topology, has_twist
@@ -49,7 +50,9 @@ class Ground:
         self.width = tuple(width) or own
         self.full = (False,) * len(self.sizes) if isinstance(topology, Topology) else topology.full
         if len(self.width) != len(self.sizes):
-            raise SpecError.at("width", f"{len(self.width)} numbers for {len(self.sizes)} dimensions")
+            raise SpecError.at(
+                "width", f"{len(self.width)} numbers for {counted(len(self.sizes), 'dimension')}"
+            )
         self.short = min(self.sizes) if twist else 0
         wraps = all(wraps or size == 2 for wraps, size in zip(topology.wraps, self.sizes, strict=True))
         if twist and not (wraps and has_twist(self.sizes)):

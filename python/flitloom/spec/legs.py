@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
+from flitloom.numerals import counted
 from flitloom.spec.topology import DIMENSION_NAMES
 
 _LEG = re.compile(r"([+-])([a-z])([1-9][0-9]{0,5})")
@@ -53,7 +54,7 @@ def count_hops(routes: Sequence[str], place: str, most: int) -> int:
     for number, text in enumerate(routes):
         total += _short_count(text) if len(text) <= _SHORT else _count(text)
         if total > most:
-            raise SpecError(f"{place}: more than {most} hops in all, counted up to entry {number}")
+            raise SpecError(f"{place}: more than {counted(most, 'hop')} in all, counted up to entry {number}")
     return total
 
 
@@ -74,7 +75,7 @@ def _legs(text: str) -> Iterator[tuple[int, int]]:
 
 def _check_length(hops: int) -> None:
     if hops > LIMITS["nodes"]:
-        raise SpecError.at("route", f"{hops} hops", f"at most {LIMITS['nodes']} are supported")
+        raise SpecError.at("route", counted(hops, "hop"), f"at most {LIMITS['nodes']} are supported")
 
 
 @lru_cache(maxsize=1 << 16)

@@ -11,6 +11,7 @@ from pydantic import ValidationInfo
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
+from flitloom.numerals import counted
 from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem
 from flitloom.spec.factors import KINDS, WIDEST, Factor, factors_of, parse_factors
 from flitloom.spec.families import is_family
@@ -37,7 +38,7 @@ def checked_network(value: Any, _: ValidationInfo) -> str:
         raise problem(f"{len(factors)} factors; at most {LIMITS['dimensions']} are possible")
     nodes = prod(factor.size for factor in factors)
     if nodes > LIMITS["nodes"]:
-        raise problem(f"{nodes} nodes; at most {LIMITS['nodes']} are possible")
+        raise problem(f"{counted(nodes, 'node')}; at most {LIMITS['nodes']} are possible")
     return " x ".join(map(str, factors))
 
 
@@ -140,7 +141,7 @@ class Product(SpecModel):
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
-        return self.network + (f" with {failed} failed part{'s' * (failed > 1)}" if failed else "")
+        return self.network + (f" with {counted(failed, 'failed part')}" if failed else "")
 
 
 #: Every kind of network.

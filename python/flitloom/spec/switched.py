@@ -11,6 +11,7 @@ import pydantic
 from pydantic import ValidationInfo, model_validator
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.spec.base import Problems, problem
 from flitloom.spec.factored import Factored, factored
 from flitloom.spec.families import is_family
@@ -101,7 +102,7 @@ class Switched(Topology):
 
     def __str__(self) -> str:
         name = self.network or Path(self.graph or "").name
-        return f"{name} with {self.nodes} hosts" + (
+        return f"{name} with {counted(self.nodes, 'host')}" + (
             f", without {', '.join(self.failed)}" if self.failed else ""
         )
 

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 from flitloom import limits
 from flitloom.errors import SpecError, show_file
 from flitloom.lazy import np
+from flitloom.numerals import counted
 from flitloom.reading import Progress, opened
 from flitloom.spec.base import Problems, each, problem, show, whole_number
 
@@ -42,7 +43,7 @@ def column(name: str, check: Check) -> Callable[[Any, ValidationInfo], Any]:
             if not numbers and lines.first and row == [name]:
                 continue
             if len(row) != 1:
-                lines.wrong(f"{len(row)} values; one {name} per line is needed")
+                lines.wrong(f"{counted(len(row), 'value')}; one {name} per line is needed")
             elif len(numbers) == limits.ENTRIES:
                 raise problem(f"{lines.place}: more than {limits.ENTRIES} lines with a {name}")
             else:
@@ -75,7 +76,9 @@ def matrix(check: Check) -> Callable[[Any, ValidationInfo], Any]:
         if not rows:
             raise problem(f"{where}no square matrix of whole numbers")
         if any(len(row) != len(rows) for row in rows):
-            raise problem(f"{where}{len(rows)} rows of {len(rows[0])} columns", "a square matrix is needed")
+            raise problem(
+                f"{where}{counted(len(rows), 'row')} of {len(rows[0])} columns", "a square matrix is needed"
+            )
         return tuple(rows)
 
     return read
@@ -95,11 +98,11 @@ def read_matrix(
     lines = Lines(file, limits.MATRIX_BYTES, progress)
     for row in lines:
         if len(rows) == most or (exactly is None and len(row) > most):
-            raise problem(f"{lines.place}: more than {most} rows or columns")
+            raise problem(f"{lines.place}: more than {counted(most, 'row')} or columns")
         if columns is None:
             columns, needed = len(row), f"the first row has {len(row)}"
         if len(row) != columns:
-            lines.wrong(f"{len(row)} values; {needed}")
+            lines.wrong(f"{counted(len(row), 'value')}; {needed}")
         else:
             cells = [lines.whole(f"column {place}", cell, check) for place, cell in enumerate(row, 1)]
             rows.append(make(cells))
@@ -155,7 +158,7 @@ def packet_table(checks: tuple[Check, ...]) -> Callable[[Any, ValidationInfo], A
             if len(packets) == limits.LISTED_PACKETS:
                 raise problem(f"{lines.place}: more than {limits.LISTED_PACKETS} packets")
             if len(row) != len(heading):
-                lines.wrong(f"{len(row)} values; {len(heading)} are needed")
+                lines.wrong(f"{counted(len(row), 'value')}; {len(heading)} are needed")
                 continue
             cells = zip(heading, row, checks, strict=False)
             numbers = [lines.whole(name, cell, check) for name, cell, check in cells]

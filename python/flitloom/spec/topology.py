@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.spec.base import (
     Checked,
     SpecModel,
@@ -243,7 +244,8 @@ class Topology(SpecModel):
     def _one_wrap_per_dimension(self) -> Topology:
         if self.wrap is not None and len(self.wrap) != len(self.sizes):
             raise problem(
-                f"wrap has {len(self.wrap)} entries; one per dimension ({len(self.sizes)}) is needed"
+                f"wrap has {counted(len(self.wrap), 'entry')}; one per dimension "
+                f"({len(self.sizes)}) is needed"
             )
         return self
 
@@ -315,7 +317,7 @@ class Topology(SpecModel):
     def __str__(self) -> str:
         text = f"{'x'.join(map(str, self.sizes))} {'twisted ' if self.twist else ''}{self.kind}"
         failed = len(self.failed_nodes) + len(self.failed_links)
-        return text + (f" with {failed} failed part{'s' * (failed > 1)}" if failed else "")
+        return text + (f" with {counted(failed, 'failed part')}" if failed else "")
 
 
 class _BySizes(Topology):

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from flitloom._core import LIMITS, LISTS
 from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, MATRIX_PACKETS, MATRIX_ROWS
+from flitloom.numerals import counted
 from flitloom.spec.base import (
     Checked,
     SpecModel,
@@ -466,7 +467,7 @@ class Packets(SpecModel):
         for name, given in (("routes", self.routes), ("channels", self.channels)):
             if given and len(given) != len(self.table):
                 raise problem(
-                    f"{name} has {len(given)} entries; one per packet ({len(self.table)}) is needed"
+                    f"{name} has {counted(len(given), 'entry')}; one per packet ({len(self.table)}) is needed"
                 )
         if self.channels and not self.routes:
             raise problem("channels need routes")
@@ -521,7 +522,9 @@ class TrafficMatrix(SpecModel):
     @model_validator(mode="after")
     def _not_too_many(self) -> Any:
         if (packets := sum(map(sum, self.matrix))) > MATRIX_PACKETS:
-            raise problem(f"matrix asks for {packets} packets", f"at most {MATRIX_PACKETS} are supported")
+            raise problem(
+                f"matrix asks for {counted(packets, 'packet')}", f"at most {MATRIX_PACKETS} are supported"
+            )
         return self
 
     def packet_table(self) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from typing import Any
 from flitloom import provenance
 from flitloom.errors import SpecError, show
 from flitloom.jobs.job import Job
-from flitloom.numerals import REAL, real, whole
+from flitloom.numerals import REAL, counted, real, whole
 from flitloom.spec.experiment import Experiment, build_experiment, change
 
 #: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.
@@ -82,7 +82,7 @@ class Sweep:
                 raise SpecError.at("grid", f"{name} has no values")
         count = math.prod(map(len, grid.values())) * seeds
         if count > MOST_POINTS:
-            raise SpecError.at("grid", f"{count} simulations", f"at most {MOST_POINTS} are supported")
+            raise SpecError.at("grid", counted(count, "simulation"), f"at most {MOST_POINTS} are supported")
         self.fields, self.grid, self.seeds, self.folder = fields, grid, seeds, folder
 
     def points(self) -> list[Point]:

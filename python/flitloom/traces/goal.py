@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from flitloom.errors import SpecError, show
+from flitloom.numerals import counted
 from flitloom.traces.operations import Operation, Ranks, check_count
 
 #: The number that binary files begin with.
@@ -241,7 +242,7 @@ def parse_goal_binary(data: bytes) -> Ranks:
     _, count, _, _ = _HEAD.unpack_from(data)
     check_count(count, 0)
     if len(data) < _HEAD.size + 16 * count:
-        raise SpecError(f"the file is cut off in the table of its {count} ranks")
+        raise SpecError(f"the file is cut off in the table of its {counted(count, 'rank')}")
     ranks: Ranks = []
     total, left = 0, len(data) - _HEAD.size - 16 * count
     for rank in range(count):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 
 #: Most operations of all ranks, and most ranks.
 MOST_OPERATIONS = 1 << 22
@@ -57,6 +58,6 @@ def check_count(ranks: int, operations: int) -> None:
         There are more ranks or operations than are read.
     """
     if ranks > MOST_RANKS:
-        raise SpecError(f"{ranks} ranks; at most {MOST_RANKS} are read")
+        raise SpecError(f"{counted(ranks, 'rank')}; at most {MOST_RANKS} are read")
     if operations > MOST_OPERATIONS:
         raise SpecError(f"more than {MOST_OPERATIONS} operations")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 
 #: Per message: number of a field to its name, its type (or a message's name), and whether it is repeated.
 #: Numbers ascend, as the fields are written.
@@ -93,7 +94,8 @@ def delimited(data: bytes) -> Iterator[bytes]:
             raise SpecError(f"message {number}: its length: {error}") from None
         if size > len(data) - place:
             raise SpecError(
-                f"message {number}: has {size} bytes, {len(data) - place} are left; the file is cut off"
+                f"message {number}: has {counted(size, 'byte')}, {len(data) - place} are left; "
+                "the file is cut off"
             )
         yield data[place : place + size]
         place += size
@@ -142,7 +144,7 @@ def _value(data: bytes, place: int, wire: int) -> tuple[Any, int]:
     else:
         raise SpecError(f"wire type {wire} is unknown")
     if size > len(data) - place:
-        raise SpecError(f"a field has {size} bytes, {len(data) - place} are left; it is cut off")
+        raise SpecError(f"a field has {counted(size, 'byte')}, {len(data) - place} are left; it is cut off")
     return data[place : place + size], place + size
 
 

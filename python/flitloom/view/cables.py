@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom.fabric.layout import stand
 from flitloom.fabric.recognition import Recognition, recognise
+from flitloom.numerals import counted
 from flitloom.view.pack import Packer
 from flitloom.view.wires import Point, Wiring, drawn, in_planes, straight_or_rim
 
@@ -70,10 +71,10 @@ class Cables:
                 more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
                 facts[name] = ", ".join(parts[:NAMED]) + more
         if report is not None:
-            facts["largest load"] = f"{report.max_load} pairs of hosts"
+            facts["largest load"] = f"{counted(report.max_load, 'pair')} of hosts"
             facts["lower bound"] = f"{report.bound} pairs of hosts ({report.bound_proof})"
             facts["deadlock"] = "possible" if report.deadlock else "none"
-            facts["unreachable"] = f"{report.unreachable} pairs of hosts"
+            facts["unreachable"] = f"{counted(report.unreachable, 'pair')} of hosts"
         return facts
 
     def head(self, packer: Packer) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.notebook import frame_html
+from flitloom.numerals import counted
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.ground import Ground
 from flitloom.view.pack import Packer
@@ -143,14 +144,15 @@ class Film:
         if self.deadlocked:
             deadlock = self.raw["deadlock"]
             facts["outcome"] = (
-                f"deadlock in cycle {deadlock['cycle']}, {deadlock['stuck_flits']} flits stuck for ever"
+                f"deadlock in cycle {deadlock['cycle']}, "
+                f"{counted(deadlock['stuck_flits'], 'flit')} stuck for ever"
             )
         elif totals is None:
-            facts["outcome"] = f"not finished after {self.raw['limit']} cycles"
+            facts["outcome"] = f"not finished after {counted(self.raw['limit'], 'cycle')}"
         else:
-            facts["duration"] = f"{totals['duration']} cycles"
+            facts["duration"] = counted(totals["duration"], "cycle")
         if self.bound is not None:
-            facts["lower bound"] = f"{self.bound[0]} cycles"
+            facts["lower bound"] = counted(self.bound[0], "cycle")
             facts["bottleneck"] = self.bound[1]
         arrival = self.raw["packets"]["tail_arrival"]
         facts["packets delivered"] = f"{int((arrival >= 0).sum())} of {arrival.size} injected"
@@ -235,7 +237,8 @@ def film(
     if raw.get("limit", 0) > longest:
         raise SpecError.at(
             "stop_at",
-            f"a page of this network holds {longest} cycles, and not everything is delivered by then",
+            f"a page of this network holds {counted(longest, 'cycle')}, and not everything is "
+            "delivered by then",
             f"stop earlier, e.g. with --stop-at {min(longest, 1000)}",
         )
     made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})

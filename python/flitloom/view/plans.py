@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from flitloom.errors import UnreachableError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.plans.plan import Plan
 from flitloom.plans.proofs import messages_of
 from flitloom.spec import Collective, Packets
@@ -44,19 +48,27 @@ def plan_films(network: Network, plan: Plan, before: Collective | None = None, s
     ['unison', 'planned, proven optimal']
     """
     shown = []
-    if before is not None:
+    # Among the nodes that work, only the plan's own messages are sent.
+    if before is not None and not network.topology.failed_nodes:
         shown.append(film(network, before, "unison", seed=seed))
         if before.slices > 1:
             best = stack(network, before, seed=seed).best
-            shown.append(film(network, best, f"stacked, a slice every {best.interval} cycles", seed=seed))
+            shown.append(
+                film(network, best, f"stacked, a slice every {counted(best.interval, 'cycle')}", seed=seed)
+            )
     elif plan.operation is None:
         table = [
             (source, destination, length, 0, number)
             for source, destination, length, slices in messages_of(plan).tolist()
             for number in range(slices)
         ]
-        shown.append(film(network, Packets(table=table), "unison", seed=seed))
+        # Dimension order may lead over failed parts, around which the plan goes.
+        with suppress(UnreachableError):
+            shown.append(film(network, Packets(table=table), "unison", seed=seed))
     proof = "proven optimal" if plan.optimal else f"bound {plan.bound}"
-    facts = {"planned duration": f"{plan.duration} cycles", "bound of the schedule": f"{plan.bound} cycles"}
+    facts = {
+        "planned duration": counted(plan.duration, "cycle"),
+        "bound of the schedule": counted(plan.bound, "cycle"),
+    }
     shown.append(film(network, plan, f"planned, {proof}", facts=facts))
     return shown

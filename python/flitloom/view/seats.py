@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.placing.placement import topology_of, traffic_of
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import Traffic
@@ -107,19 +108,21 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
     traffic = traffic_of(document)
     nodes = np.array(document["placement"], dtype=np.int64)
     if len(nodes) != traffic.ranks:
-        raise SpecError.at("placement", f"has {len(nodes)} ranks, the traffic {traffic.ranks}")
+        raise SpecError.at("placement", f"has {counted(len(nodes), 'rank')}, the traffic {traffic.ranks}")
     groups, names = _groups(traffic)
     shape: dict[str, Any] = {"topology": topology, "groups": groups, "group_names": names}
     loads = _loads(document, topology, traffic, nodes)
     facts = {
-        "fullest channel": f"{int(loads.max(initial=0))} bytes",
+        "fullest channel": counted(int(loads.max(initial=0)), "byte"),
         "channels as full": int((loads == loads.max(initial=0)).sum()),
         "hop-bytes": int(loads.sum()),
-        "ranks": f"{traffic.ranks} on {len(set(nodes.tolist()))} of {topology.nodes} nodes",
+        "ranks": f"{traffic.ranks} on {len(set(nodes.tolist()))} of {counted(topology.nodes, 'node')}",
     }
     facts |= twist_facts(topology)
     if isinstance(document.get("bound"), int) and document.get("minimised") == "channel":
-        facts["bound"] = f"no placement has less than {document['bound']} bytes on its fullest channel"
+        facts["bound"] = (
+            f"no placement has less than {counted(document['bound'], 'byte')} on its fullest channel"
+        )
     shown = [Seats("placed", nodes=nodes, loads=loads, facts=facts, **shape)]
     before = np.repeat(np.arange(topology.nodes), _per_node(document))[: traffic.ranks]
     told = document.get("row_major")
@@ -128,7 +131,7 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
         # With nodes left out, row-major is another order than this.
         if plain.max(initial=0) == told.get("fullest_channel"):
             compared = {
-                "fullest channel": f"{int(plain.max(initial=0))} bytes",
+                "fullest channel": counted(int(plain.max(initial=0)), "byte"),
                 "channels as full": int((plain == plain.max(initial=0)).sum()),
                 "hop-bytes": int(plain.sum()),
             }

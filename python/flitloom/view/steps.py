@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.view.films import CELLS
 from flitloom.view.pack import Packer
 from flitloom.view.wires import Wiring, twist_facts, wiring
@@ -78,7 +79,9 @@ class Steps:
         }
         facts |= twist_facts(plan.ground.routers)
         if plan.latency:
-            facts["latency"] = f"{plan.latency} steps on a link besides the one in which it is busy"
+            facts["latency"] = (
+                f"{counted(plan.latency, 'step')} on a link besides the one in which it is busy"
+            )
         if self.until is not None and self.until < plan.steps:
             facts["shown"] = f"steps 0 to {self.until - 1}"
         return facts
@@ -110,7 +113,7 @@ class Steps:
         if self.wiring.count * steps > CELLS:
             raise SpecError.at(
                 "plan",
-                f"{self.wiring.count} links and {steps} steps are more than a page can hold",
+                f"{counted(self.wiring.count, 'link')} and {steps} steps are more than a page can hold",
                 f"show fewer: --stop-at {CELLS // self.wiring.count}",
             )
         moves = self.moves

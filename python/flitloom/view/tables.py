@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flitloom.numerals import counted
 from flitloom.routing.tables import Tables
 from flitloom.spec import DIMENSION_NAMES
 from flitloom.view.pack import Packer
@@ -41,11 +42,11 @@ class Loads:
         tables = self.tables
         verdict = "optimal" if tables.max_load <= self.bound else f"gap {tables.max_load - self.bound}"
         return {
-            "largest load": f"{tables.max_load} routes",
-            "lower bound": f"{self.bound} routes: {verdict}",
-            "least load": f"{tables.min_load} routes",
+            "largest load": counted(tables.max_load, "route"),
+            "lower bound": f"{counted(self.bound, 'route')}: {verdict}",
+            "least load": counted(tables.min_load, "route"),
             "mean load": f"{tables.perfect_load:.2f} routes",
-            "longest route": f"{tables.max_distance} hops",
+            "longest route": counted(tables.max_distance, "hop"),
             "rules": tables.rules.name,
         }
 

@@ -15,6 +15,7 @@ from flitloom.collectives.contents import MOST_PROBLEMS, At, Content, Contents, 
 from flitloom.collectives.msccl.read import TYPES, Algorithm, Block
 from flitloom.collectives.order import Order
 from flitloom.collectives.races import Access, Accesses
+from flitloom.numerals import counted
 from flitloom.reading import Progress
 
 #: Messages a connection holds that the receiver has not taken yet.
@@ -165,7 +166,8 @@ class Replay(Contents):
                 if connection.letters:
                     left = len(connection.letters)
                     self.problem(
-                        f"gpu {end}: {left} messages from gpu {start} over channel {channel} are never "
+                        f"gpu {end}: {counted(left, 'message')} from gpu {start} over channel "
+                        f"{channel} are never "
                         "received"
                     )
 
@@ -229,7 +231,7 @@ class Replay(Contents):
             for hop in hops:
                 hop.adds = step.kind.startswith("rr")
             if len(received) != step.count:
-                self.problem(f"{block}: receives {step.count} chunks, {len(received)} were sent")
+                self.problem(f"{block}: receives {counted(step.count, 'chunk')}, {len(received)} were sent")
             content[: len(received)] = received[: step.count]
         event = self.order.add(thread.chain, before)
         name = At(block, block.done)

@@ -18,6 +18,7 @@ from flitloom.collectives.advice import (
 from flitloom.commands import pictures, screen
 from flitloom.commands.collective import Weighed, Where
 from flitloom.extras import check_picture
+from flitloom.numerals import counted
 from flitloom.spec.product import network_of
 
 
@@ -49,7 +50,7 @@ def _print(advice: Advice, compared: list[dict[str, Any]], failed: bool, twist: 
     screen.echo()
     columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"]
     screen.print_table(columns, [_row(advice, row) for row in range(len(advice.sizes))])
-    screen.echo(f"bound: {advice.rounds} rounds at least, and the bytes that some link must carry")
+    screen.echo(f"bound: {counted(advice.rounds, 'round')} at least, and the bytes that some link must carry")
     if compared:
         screen.echo()
         screen.print_table(

@@ -21,7 +21,7 @@ from flitloom.workers import Workers
 def run(asked: Damaged) -> None:
     """Plan for all networks, and print what failures cost; Ctrl-C prints what there is."""
     fields = options.topology_fields(asked.torus, asked.mesh, None, None)
-    topology = sized(fields, "give --torus 8x8 or --mesh 6x6")
+    topology = sized(fields)
     limits, chosen = read_limits(asked.failures), asked.operation or OPERATIONS
     seed = 1 if asked.seed is None else asked.seed
     place = ":memory:" if asked.store is None else check_output(asked.store, place="--store").absolute()

@@ -12,6 +12,7 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.collective import Planned, Where
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.reading import read_text
 from flitloom.spec.product import network_of
 
@@ -24,7 +25,7 @@ def run(operation: str, where: Where, planned: Planned) -> None:
     topology = network_of(where.fields(ADVICE))
     if where.graph is not None:
         name = where.graph.name
-        screen.say(f"note: the nodes are the {topology.nodes} switches of {name}, for any hosts")
+        screen.say(f"note: the nodes are the {counted(topology.nodes, 'switch')} of {name}, for any hosts")
     width, nodes, matrix = planned.width, planned.nodes, planned.matrix
     found = collectives.plan(
         topology,

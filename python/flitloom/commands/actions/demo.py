@@ -8,6 +8,7 @@ from flitloom._core import LISTS
 from flitloom.commands import pictures, screen
 from flitloom.extras import need
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.outputs import make_folder
 from flitloom.result import Result
 from flitloom.scheduling.compared import Sliced, compare_sliced
@@ -47,7 +48,10 @@ def _titled(pattern: str, found: Sliced) -> list[tuple[str, Result]]:
     proof = ", proven optimal" if found.plan.optimal else ""
     return [
         (f"{pattern}: whole packets in unison", found.whole),
-        (f"{pattern}: four slices in unison, every {found.stacking.interval} cycles", found.stacked),
+        (
+            f"{pattern}: four slices in unison, every {counted(found.stacking.interval, 'cycle')}",
+            found.stacked,
+        ),
         (f"{pattern}: four slices, every node at its own time{proof}", found.scheduled),
     ]
 

@@ -12,6 +12,7 @@ from flitloom.commands.screen import echo, print_json, print_table, say
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.fabric import Recognition, recognise
+from flitloom.numerals import counted
 
 
 def run(
@@ -40,8 +41,8 @@ def run(
 def _print(found: Recognition) -> None:
     subnet = found.subnet
     echo(found.describe())
-    counts = f"{len(subnet.switches)} switches, {len(subnet.hosts)} hosts"
-    echo(f"{counts}, {len(subnet.cables)} cables between switches")
+    counts = f"{counted(len(subnet.switches), 'switch')}, {counted(len(subnet.hosts), 'host')}"
+    echo(f"{counts}, {counted(len(subnet.cables), 'cable')} between switches")
     for line in found.swap_lines():
         echo(f"swapped: {line}")
     for index in found.misfits:
@@ -53,7 +54,7 @@ def _print(found: Recognition) -> None:
         echo(f"missing cable: {found.place(a)} - {found.place(b)}")
     for switch, has, most in found.uneven():
         name = subnet.switches[switch].name
-        echo(f"uneven: {name} has {has} cables up, most switches of its level have {most}")
+        echo(f"uneven: {name} has {counted(has, 'cable')} up, most switches of its level have {most}")
     if not found.coordinates:
         return
     hosts: list[list[str]] = [[] for _ in subnet.switches]

@@ -29,10 +29,10 @@ def named_topology(torus: str | None, mesh: str | None, fail: Sequence[str] = ()
     return None if torus is None and mesh is None else grid_topology(torus, mesh, fail)
 
 
-def sized(fields: dict[str, Any], advice: str = "give --torus 16x16x16 or --mesh 8x8") -> Topology:
-    """The network of fields that options gave; `advice` says how to name one."""
+def sized(fields: dict[str, Any]) -> Topology:
+    """The network of fields that options gave."""
     if "sizes" not in fields:
-        raise SpecError.at("topology", "is missing", advice)
+        raise SpecError.at("topology", "is missing")
     return Topology(**fields)
 
 

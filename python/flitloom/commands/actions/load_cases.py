@@ -94,8 +94,8 @@ def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: in
     screen.foretell_memory(needs(), workers)
 
 
-def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
-    """What the options compare: all combinations of their lists."""
+def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> list[Case]:
+    """What the options compare: all combinations of their lists; `also` is sent beside, e.g. an impulse."""
     spec, tables = compared.spec, compared.tables
     if spec is not None and is_booksim(spec):
         raise SpecError.at(
@@ -147,17 +147,13 @@ def cases(compared: Compared, packets: Packets, router: Router) -> list[Case]:
             screen.say(f"all with {named}: the default router is too small for some of what is compared")
     files = [Path(name) for name in _entries(tables or "") if name]
     made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
-    _say_who_sends(made)
-    if any(unsteady.never_steady(case.experiment(kind="load", rate=1.0, cycles=1)) for case in made):
+    loads = [case.experiment(kind="load", rate=1.0, cycles=1, **also) for case in made]
+    for case, load in zip(made, loads, strict=True):
+        if text := senders(load):
+            screen.say(f"{case.name}: {text}")
+    if any(map(unsteady.never_steady, loads)):
         screen.say(unsteady.TEXT)
     return made
-
-
-def _say_who_sends(cases: Sequence[Case]) -> None:
-    """Say where nodes have failed who sends what is measured."""
-    for case in cases:
-        if text := senders(case.experiment(kind="load", rate=1.0, cycles=1)):
-            screen.say(f"{case.name}: {text}")
 
 
 def are_closed(cases: Sequence[Case]) -> bool:

@@ -11,13 +11,14 @@ from flitloom.commands.load_responses import Background, Disturbance
 
 def run(compared: Background, added: Disturbance, router: Router, window: int, outputs: Outputs) -> None:
     """Disturb the steady loads of all cases."""
-    made = cases(compared, Packets(length=added.length, process=added.process), router)
     rates = read_rates(added.rate, "--rate")
     counts = options.whole_numbers(added.packets, "--packets")
     share = options.given(hotspot_fraction=added.hotspot_fraction)
     impulses = [
         {"pattern": added.impulse_pattern, "at": added.at, "packets": count, **share} for count in counts
     ]
+    sent = Packets(length=added.length, process=added.process)
+    made = cases(compared, sent, router, impulse=impulses[0])
     tasks = [
         (case, {"rate": value, "cycles": added.cycles, "impulse": impulse})
         for case in made

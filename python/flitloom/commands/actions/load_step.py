@@ -16,11 +16,11 @@ def run(compared: Comparison, change: Step, window: int, outputs: Outputs) -> No
     cycles, then, at = change.cycles, change.then, change.at
     if at is not None and then is None:
         raise SpecError.at("--at", "says when the pattern changes", "add --then")
-    made = cases(*compared)
-    rates = read_rates(change.rate, "--rate")
     changed: dict[str, Any] = {}
     if then is not None:
         changed = {"changes": [{"pattern": then, "at": cycles // 2 if at is None else at}]}
+    made = cases(*compared, **changed)
+    rates = read_rates(change.rate, "--rate")
     tasks = [(case, {"rate": value, "cycles": cycles, **changed}) for case in made for value in rates]
     columns = ("rate", "settling_time", "outcome", *(("before", "lowest") if then else ()), "peak", "final")
     run_tasks("step", tasks, {"window": window}, outputs, columns)

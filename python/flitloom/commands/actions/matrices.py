@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flitloom.commands.screen import progress
 from flitloom.errors import SpecError, show_file
+from flitloom.numerals import counted
 from flitloom.spec.tables import weights
 
 
@@ -17,5 +18,5 @@ def read_matrix(file: Path, nodes: int) -> NDArray[np.int64]:
     with progress(f"bytes of {show_file(file)}") as step:
         rows = weights(file, nodes, step)
     if len(rows) != nodes:
-        raise SpecError(f"{show_file(file)}: {len(rows)} rows; one per node ({nodes}) is needed")
+        raise SpecError(f"{show_file(file)}: {counted(len(rows), 'row')}; one per node ({nodes}) is needed")
     return np.stack(rows)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flitloom.errors import SpecError, show_file
 from flitloom.limits import NODES_BYTES
+from flitloom.numerals import counted
 from flitloom.reading import read_text
 from flitloom.routing.nodes import parse_nodes, read_nodes
 
@@ -14,7 +15,9 @@ def read_hosts(file: Path, nodes: int) -> list[str]:
     """The host of every node."""
     names = read_text(file, NODES_BYTES).split()
     if len(names) != nodes:
-        raise SpecError(f"{show_file(file)}: has {len(names)} host names; the network has {nodes} nodes")
+        raise SpecError(
+            f"{show_file(file)}: has {len(names)} host names; the network has {counted(nodes, 'node')}"
+        )
     return names
 
 

@@ -17,6 +17,7 @@ from flitloom.commands.options import refuse
 from flitloom.commands.place import Asked, Ranks, Where
 from flitloom.errors import SpecError, show_file
 from flitloom.extras import check_picture
+from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.placing import (
     Placement,
@@ -108,7 +109,7 @@ def _network(where: Where) -> tuple[Topology, list[str] | None]:
             where.torus, where.mesh, where.wrap, where.fail, where.twist, where.network
         )
         if "network" not in fields:
-            return sized(fields, "give --torus 4x4x8, --mesh 8x8 or --network 'full8 x full8'"), None
+            return sized(fields), None
         advice = "name a torus, a mesh or a product of rings, lines and full meshes"
         if is_family(where.network):
             raise SpecError.at("network", f"{where.network} has no routes by dimension order", advice)
@@ -187,7 +188,7 @@ def _print(found: Placement) -> None:
             "network": str(found.topology),
             "ranks": str(found.traffic.ranks),
             "verdict": f"{verdict} ({in_words(found.bound_proof)})",
-            "fullest port": f"{found.fullest_port} bytes sent or received by one node",
+            "fullest port": f"{counted(found.fullest_port, 'byte')} sent or received by one node",
             **({"simulated": _simulated(found)} if found.runs else {}),
             "found in": f"{found.seconds:.2f} s" + _advice(found),
         }
@@ -215,25 +216,26 @@ def in_words(proof: dict[str, Any]) -> str:
         return f"rank {proof['source']} sends so much to rank {proof['destination']} over one route"
     if kind == "degree":
         verb = "sends" if proof["sends"] else "receives"
-        return f"rank {proof['rank']} {verb} it over {proof['channels']} channels"
+        return f"rank {proof['rank']} {verb} it over {counted(proof['channels'], 'channel')}"
     if kind == "clique":
         return f"{len(proof['ranks'])} ranks that all send to each other use one channel for several messages"
     if kind == "packing":
         verb = "sent" if proof["sends"] else "received"
         which = f"{proof['shared']} messages {verb} by rank {proof['rank']}"
         of = (
-            f" of the {'first' if proof['sends'] else 'last'} {proof['along']} dimensions"
+            f" of the {'first' if proof['sends'] else 'last'} {counted(proof['along'], 'dimension')}"
             if "along" in proof
             else ""
         )
-        return f"{which} share one of {proof['channels']} channels{of}"
+        return f"{which} share one of {counted(proof['channels'], 'channel')}{of}"
     if kind == "port":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} its flits through one port"
     if kind == "cut":
         letter = "xyzuvw"[proof["dimension"]]
         return (
-            f"{proof['channels']} channels leave {proof['nodes']} nodes on one side of a cut across {letter}"
+            f"{proof['channels']} channels leave {counted(proof['nodes'], 'node')} on one side "
+            f"of a cut across {letter}"
         )
     if kind == "cosine":
         return "matrices of cosines are positive semidefinite"

@@ -13,6 +13,7 @@ from flitloom.commands import options, screen
 from flitloom.commands.actions.nodes import read_hosts
 from flitloom.commands.place import Asked
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.outputs import write_text
 from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
 from flitloom.placing.fitting import EFFORT, as_placement
@@ -95,7 +96,9 @@ def _facts(found: Fit, seconds: float) -> dict[str, Any]:
 def _print(found: Fit, facts: dict[str, Any]) -> None:
     missing = facts["missing"]
     told = {
-        "network": f"{facts['network']}, {facts['nodes']} nodes and {facts['cables']} cables",
+        "network": (
+            f"{facts['network']}, {counted(facts['nodes'], 'node')} and {counted(facts['cables'], 'cable')}"
+        ),
         "missing": ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else ""),
         "shape": facts["shape"],
         "fits": f"yes, found by a {found.found_by}" if found.nodes is not None else "no",

@@ -23,6 +23,7 @@ from flitloom.commands.route import OUTPUTS, Asked, Written
 from flitloom.commands.screen import progress, say
 from flitloom.errors import SpecError, show_file
 from flitloom.limits import LISTED_NODES
+from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.routing import METHODS, Tables
 from flitloom.routing.allocation import pairs_among, without_others
@@ -117,7 +118,7 @@ def _check_outputs(written: Written, topology: Topology) -> None:
             raise SpecError.at(
                 "--out",
                 f"{out.suffix} lists every route and is for at most {LISTED_NODES} nodes",
-                f"write {topology.nodes} nodes to an .npz file",
+                f"write {counted(topology.nodes, 'node')} to an .npz file",
             )
     if written.loads is not None:
         check_output(written.loads, (".csv",), "--loads")

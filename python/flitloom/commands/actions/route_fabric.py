@@ -14,11 +14,12 @@ from flitloom.commands.actions.subnets import failing, job_hosts, twisted
 from flitloom.commands.inputs.seating import placement_weights
 from flitloom.commands.options import refuse, sizes_of_fabric
 from flitloom.commands.route import OUTPUTS, Asked
-from flitloom.commands.screen import echo, number_of, print_json, print_table, progress, say
+from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet, SubnetTables, route_subnet
 from flitloom.fabric.comparing import compare_tables, critical_parts
 from flitloom.fabric.risk import repair_risk
+from flitloom.numerals import counted
 from flitloom.outputs import check_folder
 from flitloom.spec import Product
 from flitloom.spec.factored import factored
@@ -115,7 +116,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     for note in tables.notes():
         say(f"note: {note}")
     if facts["unreachable"]:
-        say(f"warning: {facts['unreachable']} pairs of hosts have no route in this fabric")
+        say(f"warning: {counted(facts['unreachable'], 'pair')} of hosts have no route in this fabric")
 
 
 def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.int64]:
@@ -136,20 +137,20 @@ def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.int64
 
 def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int | None) -> None:
     proven = "optimal" if facts["optimal"] else f"gap {facts['gap']}"
-    counted = "" if job is None else f", {job} of the job"
+    of_job = "" if job is None else f", {job} of the job"
     others = "".join(f"; {m} {n}" for m, n in facts["mode_loads"].items() if m != facts["mode"])
     modes = f", {facts['mode']} tables carry {facts['max_load']}{others}" if others else ""
-    echo(f"{facts['fabric']}, {facts['hosts']} hosts{counted}{modes}")
+    echo(f"{facts['fabric']}, {counted(facts['hosts'], 'host')}{of_job}{modes}")
     echo(f"load         at most {facts['max_load']} {tables.unit} on a channel")
     echo(f"lower bound  {facts['bound']} ({facts['bound_proof']}): {proven}")
     if facts["shift_load"] is not None:
         shifts = f"shifts of hosts carry at most {facts['shift_load']} on a channel in the mean"
         echo(f"method       {facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst")
     spare = f"{facts['lanes']} of {asked.of_fabric.lanes}"
-    echo(f"lanes        {spare}, mode {facts['mode']}, {number_of(facts['service_levels'], 'service level')}")
-    echo(f"deadlock     none possible; {facts['unreachable']} unreachable pairs")
+    echo(f"lanes        {spare}, mode {facts['mode']}, {counted(facts['service_levels'], 'service level')}")
+    echo(f"deadlock     none possible; {counted(facts['unreachable'], 'unreachable pair')}")
     if asked.of_fabric.old is not None:
-        echo(f"changed      {facts['changed_entries']} of {facts['entries']} entries")
+        echo(f"changed      {facts['changed_entries']} of {counted(facts['entries'], 'entry')}")
         echo(f"update       {facts['update']}")
     echo(f"time         {facts['seconds']} s")
     if asked.written.out is not None:
@@ -165,7 +166,10 @@ def _show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:
         rows = [{"switch": row.switch, "entries": row.entries, "first": row.first} for row in changes]
         print_json({"changed_entries": changed, "entries": entries, "switches": rows})
         return
-    echo(f"{changed} of {entries} entries differ, on {len(changes)} of {len(subnet.switches)} switches")
+    echo(
+        f"{changed} of {counted(entries, 'entry')} differ, on {len(changes)} of "
+        f"{counted(len(subnet.switches), 'switch')}"
+    )
     if changes:
         print_table(("switch", "entries", "first"), [(row.switch, row.entries, row.first) for row in changes])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +17,10 @@ from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.actions.schedule_text import print_plan
 from flitloom.commands.options import refuse
 from flitloom.commands.schedule import Asked
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, UnreachableError
 from flitloom.genetic import GeneticSettings
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.plans.operation import Operation
 from flitloom.scheduling.compared import Beside, beside
 from flitloom.scheduling.planning import Planned, best_known, guarded
@@ -26,6 +28,7 @@ from flitloom.scheduling.search import MOVES, schedule
 from flitloom.simulation import simulate
 from flitloom.spec import Collective, TrafficMatrix
 from flitloom.spec.experiment import build_experiment
+from flitloom.workload import among_text, ends_among_working
 
 Sendable = Collective | TrafficMatrix | Operation
 
@@ -37,6 +40,7 @@ def run(context: typer.Context, asked: Asked) -> None:
     topology = asked.grid.required()
     _refuse(context, asked)
     network, traffic, seed = _problem(asked, topology)
+    _say_who_sends(network, traffic, seed)
     found = _search(asked, network, traffic)
     interrupted = interrupts.pressed()
     if interrupted:
@@ -99,8 +103,6 @@ def _problem(asked: Asked, topology: dict[str, Any]) -> tuple[Network, Sendable,
         fields["pattern"] = "next"
     experiment = build_experiment({"topology": topology, "traffic": fields, "seed": sought.seed})
     network = Network(experiment.topology)
-    if asked.grid.fail:
-        _say_of_failures(sent.operation)
     if sent.operation is not None:
         members = None if sought.nodes is None else tuple(read_node_list(sought.nodes, network.nodes))
         return network, Operation(sent.operation, sent.payload, sought.root, members), sought.seed
@@ -111,12 +113,15 @@ def _problem(asked: Asked, topology: dict[str, Any]) -> tuple[Network, Sendable,
     return network, traffic, sought.seed
 
 
-def _say_of_failures(operation: str | None) -> None:
-    """Say what goes around failed parts, which the shortest routes of a schedule do not."""
-    other = (
-        "flitloom collective --fail goes" if operation else "flitloom route --fail and simulate --tables go"
-    )
-    screen.say(f"note: packets keep to minimal routes, which failed parts may cut; {other} around them")
+def _say_who_sends(network: Network, traffic: Sendable, seed: int) -> None:
+    """Say where nodes have failed who sends what is planned."""
+    failed = network.topology.failed_nodes
+    if failed and isinstance(traffic, Operation) and traffic.nodes is None:
+        screen.say(among_text(network, traffic.name))
+    elif failed and isinstance(traffic, Collective):
+        sent = len(ends_among_working(network, traffic, seed))
+        omitted = (network.nodes - len(failed)) * traffic.packets - sent
+        screen.say(among_text(network, traffic.pattern or "given destinations", omitted))
 
 
 def _search(asked: Asked, network: Network, traffic: Sendable) -> Planned:
@@ -169,7 +174,7 @@ def _watcher(begin: float) -> Callable[[int, int, int, int], None]:
     def show(best: int, bound: int, target: int, unplaced: int) -> None:
         if time.perf_counter() - begin > settings.get("progress_after"):
             found = f"best {best}" if best else "nothing found yet"
-            screen.follow(f"{found}, bound {bound}, trying {target}: {unplaced} packets left over")
+            screen.follow(f"{found}, bound {bound}, trying {target}: {counted(unplaced, 'packet')} left over")
 
     return show
 
@@ -190,8 +195,8 @@ class _Outcome:
         chart, plan = self.asked.reported.chart, self.found.plan
         if self.interrupted:
             return None
-        if isinstance(self.traffic, Collective):
-            found = beside(self.network, self.traffic, seed=self.seed, link_time=chart is not None)
+        found = self.beside(chart is not None)
+        if found is not None:
             if chart is not None:
                 planned = (f"planned: {plan.traffic}", simulate(self.network, plan, link_time=True))
                 pictures.compare_link_time(
@@ -201,6 +206,13 @@ class _Outcome:
         if chart is not None:
             planned = (f"planned: {plan.traffic}", simulate(self.network, plan, link_time=True))
             pictures.compare_link_time([planned], chart)
+        return None
+
+    def beside(self, link_time: bool) -> Beside | None:
+        """Methods that need no plan, unless failed parts cut the routes that these take."""
+        if isinstance(self.traffic, Collective) and not self.network.topology.failed_nodes:
+            with suppress(UnreachableError):
+                return beside(self.network, self.traffic, seed=self.seed, link_time=link_time)
         return None
 
     def write_page(self) -> SpecError | None:

@@ -7,6 +7,7 @@ from typing import Any
 from flitloom._core import LISTS
 from flitloom.commands import screen
 from flitloom.commands.schedule import Asked
+from flitloom.numerals import counted
 from flitloom.plans.plan import Plan
 from flitloom.scheduling.checking import late_dependencies
 from flitloom.scheduling.compared import Beside
@@ -27,22 +28,22 @@ def _rows(asked: Asked, found: Planned, facts: dict[str, Any]) -> dict[str, obje
     plan, simulated = found.plan, facts["simulated"]
     verdict = _optimal_text(plan) if plan.optimal else f"at most {100 * facts['gap']:.1f} % above the optimum"
     rows: dict[str, object] = {
-        "duration": f"{plan.duration} cycles, {verdict}",
-        **({} if simulated is None else {"simulated": f"{simulated} cycles"}),
-        "lower bound": f"{plan.bound} cycles",
+        "duration": f"{counted(plan.duration, 'cycle')}, {verdict}",
+        **({} if simulated is None else {"simulated": counted(simulated, "cycle")}),
+        "lower bound": counted(plan.bound, "cycle"),
         "found in": f"{found.seconds:.2f} s",
     }
     if plan.algorithm_bound is not None:
-        rows["any algorithm"] = f"at least {plan.algorithm_bound} cycles"
+        rows["any algorithm"] = f"at least {counted(plan.algorithm_bound, 'cycle')}"
     if found.is_for_late_nodes:
         rows[f"late by 0-{asked.sought.jitter}"] = _late_text(found)
     if plan.channels is not None:
-        rows["late nodes"] = f"no deadlock possible on {plan.channels} virtual channels"
+        rows["late nodes"] = f"no deadlock possible on {counted(plan.channels, 'virtual channel')}"
     elif plan.routes in ("any-order", "minimal") and simulated is not None:
         rows["late nodes"] = _deadlock_text(plan)
     for name in ("unison", "stacked"):
         if name in facts:
-            rows[name] = f"{facts[name]} cycles, {_saved(plan.duration, facts[name])}"
+            rows[name] = f"{counted(facts[name], 'cycle')}, {_saved(plan.duration, facts[name])}"
     grid, operation = asked.grid, asked.sent.operation
     if operation in LISTS["collectives"] and asked.sought.nodes is None and not grid.fail:
         shape = f"--torus {grid.torus}" if grid.torus is not None else f"--mesh {grid.mesh}"
@@ -53,7 +54,11 @@ def _rows(asked: Asked, found: Planned, facts: dict[str, Any]) -> dict[str, obje
 def _late_text(found: Planned) -> str:
     """How late nodes are provided for, and what becomes of the plan then."""
     plan, mean = found.plan, found.mean
-    kind = f"spare time spread against {plan.spread}" if plan.spread else f"guard of {plan.guard} cycles"
+    kind = (
+        f"spare time spread against {plan.spread}"
+        if plan.spread
+        else f"guard of {counted(plan.guard, 'cycle')}"
+    )
     if found.lead:
         kind += f", aiming {found.lead} early"
     told = "a trial ended in a deadlock" if mean is None else f"{mean:.1f} cycles on average"
@@ -75,4 +80,7 @@ def _deadlock_text(plan: Plan) -> str:
     channels, cycle, _ = late_dependencies(plan)
     if cycle:
         return f"on time no channels are needed; late, {channels} can deadlock: take --separate"
-    return f"on time no channels are needed; late, no deadlock possible on {channels} virtual channels"
+    return (
+        "on time no channels are needed; late, no deadlock possible on "
+        f"{counted(channels, 'virtual channel')}"
+    )

@@ -12,10 +12,12 @@ from flitloom.commands import options, screen
 from flitloom.commands.inputs.messages import ITS_OWN, TITLE
 from flitloom.commands.inputs.running import check_threads, say_of_rules
 from flitloom.commands.inputs.seating import Sitting, put_on_nodes
+from flitloom.commands.inputs.showing import head_of
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError, show_file
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.outlook import memory_needed
 from flitloom.routing import read_tables
 from flitloom.spec import Product, Topology
@@ -38,7 +40,7 @@ def run(asked: Simulated) -> None:
         if name not in _FIELDS:
             raise SpecError(f"{name!r:.60}: {TITLE} {ITS_OWN}")
     if "topology" not in fields:
-        raise SpecError.at("topology", "is missing", "give --torus 4x4 or --mesh 4x4")
+        raise SpecError.at("topology", "is missing")
     graph = MessageGraph.read(file)
     product = asked.brought.network is not None
     if asked.has_switches:
@@ -97,7 +99,7 @@ def _print(
     """Print the totals under the names that other simulations have for them."""
     delivered = result["packets_delivered"]
     facts: dict[str, Any] = {
-        "network": repr(network)[len("Network(") : -1],
+        "network": head_of(network),
         "ranks": graph.ranks,
         "duration": result["duration"],
     }
@@ -111,7 +113,7 @@ def _print(
     if asked.printed.json:
         screen.print_json(facts)
         return
-    facts["duration"] = f"{facts['duration']} cycles"
+    facts["duration"] = counted(facts["duration"], "cycle")
     if pace.seconds is not None:
         facts["time"] = f"{1e6 * facts['time']:.4g} us; a cycle is {1e9 * pace.seconds:.4g} ns"
     if delivered:
@@ -134,7 +136,7 @@ def _totals(
     if sitting is not None:
         routes, nodes = routes or sitting.tables, sitting.nodes
         if len(nodes) != graph.ranks:
-            raise SpecError.at("messages", f"{graph.ranks} ranks", f"the placement has {len(nodes)}")
+            raise SpecError.at("messages", counted(graph.ranks, "rank"), f"the placement has {len(nodes)}")
     if routes is not None:
         say_of_rules(routes, network.router)
     # No more packets than buffers hold are under way.

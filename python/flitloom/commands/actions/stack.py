@@ -7,6 +7,7 @@ from flitloom.commands import pictures, screen
 from flitloom.commands.options import check_files
 from flitloom.commands.stack import Asked, Reported
 from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.simulation import experiment_memory
 from flitloom.spec import PERMUTATIONS, SCHEMES, Experiment
 from flitloom.spec.experiment import build_experiment
@@ -64,7 +65,10 @@ def _panels(done: list[Stacking]) -> dict[str, list[tuple[str, Stacking]]]:
     panels: dict[str, list[tuple[str, Stacking]]] = {}
     for stacking in done:
         row = stacking.row()
-        label = f"{row['arbitration']}, {row['slices']} slices of {row['slice_length']} flits"
+        label = (
+            f"{row['arbitration']}, {counted(row['slices'], 'slice')} of "
+            f"{counted(row['slice_length'], 'flit')}"
+        )
         panels.setdefault(f"{row['pattern']}, {stacking.network.topology}", []).append((label, stacking))
     return panels
 

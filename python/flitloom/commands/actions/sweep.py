@@ -14,6 +14,7 @@ from flitloom.commands.sweep import Asked
 from flitloom.errors import SpecError, show_file
 from flitloom.extras import need
 from flitloom.jobs import Store
+from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
@@ -42,7 +43,7 @@ def run(asked: Asked) -> None:
         screen.print_json(rows)
     for outcome, (times, first, cause) in causes.items():
         screen.say(f"note: outcome {outcome} {times} times, first of {first}: {cause}")
-    screen.say(f"wrote {out}: {len(rows)} simulations, {count} of them run now")
+    screen.say(f"wrote {out}: {counted(len(rows), 'simulation')}, {count} of them run now")
 
 
 def _fields(asked: Asked) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flitloom.commands.screen import echo, print_json, print_table
+from flitloom.numerals import counted
 from flitloom.routing import Tables
 from flitloom.routing.compared import summary
 
@@ -24,7 +25,7 @@ def print_report(tables: Tables, cycle: list[str], as_json: bool) -> None:
     echo(f"{tables.topology}, {tables.method} tables, rules {tables.rules.name}")
     echo(f"load         max {facts['max_load']}, min {facts['min_load']}, mean {facts['perfect_load']:.3f}")
     echo(f"sigma(4)     {facts['sigma4']:.3f}")
-    echo(f"max D        {facts['max_distance']} hops")
+    echo(f"max D        {counted(facts['max_distance'], 'hop')}")
     bound = f"{float(tables.bound_value.value):.3f}, {facts['bound_proof']}"
     echo(f"lower bound  {facts['bound']} ({bound}): {proven}")
     echo("most loaded  " + ", ".join(f"{name} {load}" for name, load in tables.most_loaded()))

@@ -22,6 +22,7 @@ from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
 from flitloom.formats import format_of
+from flitloom.numerals import counted
 from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
 
@@ -104,7 +105,7 @@ def show_steps(asked: Viewed, plan: CollectivePlan) -> None:
     """Show the steps of a plan."""
     page = asked.page
     if page.stop_at is not None and page.stop_at < 1:
-        raise SpecError.at("--stop-at", f"{page.stop_at} steps", "it must be at least 1")
+        raise SpecError.at("--stop-at", counted(page.stop_at, "step"), "it must be at least 1")
     show(asked, [pages.Steps(plan, page.stop_at)])
 
 
@@ -122,12 +123,15 @@ def _print(facts: dict[str, Any]) -> None:
             "plan": f"{facts['operation']}, {facts['network']}",
             "steps": facts["steps"],
             "cycles": f"{facts['cycles']}, {facts['cycles_per_step']} per step",
-            "a step alone": f"{facts['step_cycles']} cycles ({facts['flits_per_chunk']} flits and the link)",
+            "a step alone": (
+                f"{counted(facts['step_cycles'], 'cycle')} "
+                f"({counted(facts['flits_per_chunk'], 'flit')} and the link)"
+            ),
             "ports of a node": facts["ports"],
-            "links waited for chunks": f"{facts['waited_for_chunks']} cycles in all",
-            "chunks waited for ports": f"{facts['waited_for_ports']} cycles in all",
-            "lost on the way": f"{facts['lost_on_the_way']} cycles in all",
-            "longest chain": f"{facts['chain_length']} chunks, one after the other",
+            "links waited for chunks": f"{counted(facts['waited_for_chunks'], 'cycle')} in all",
+            "chunks waited for ports": f"{counted(facts['waited_for_ports'], 'cycle')} in all",
+            "lost on the way": f"{counted(facts['lost_on_the_way'], 'cycle')} in all",
+            "longest chain": f"{counted(facts['chain_length'], 'chunk')}, one after the other",
         }
     )
     if waits:

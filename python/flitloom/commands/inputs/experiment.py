@@ -18,13 +18,14 @@ from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
+from flitloom.network import Network
 from flitloom.routing import read_tables
 from flitloom.routing.escape import escape_order
 from flitloom.routing.given import network_fields, router_fields
 from flitloom.simulation import begin_experiment, experiment_memory
 from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
-from flitloom.workload import left_working, senders
+from flitloom.workload import among_text, left_working, senders
 
 #: Options that describe an experiment, and what is done with one.
 TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "tables", "json")
@@ -88,18 +89,16 @@ def certify(asked: Asked) -> None:
 
 
 def _among_working(experiment: Experiment) -> Experiment:
-    """The experiment with a pattern of a network with failed nodes sent among those that work."""
+    """The experiment with a collective on a network with failed nodes sent among those that work."""
     traffic, topology = experiment.traffic, experiment.topology
-    if not topology.failed_nodes or not isinstance(traffic, Collective) or traffic.pattern is None:
+    if not topology.failed_nodes or not isinstance(traffic, Collective):
         return experiment
     changed = left_working(experiment)
     assert isinstance(changed.traffic, Packets)
+    network = Network(topology, experiment.router)
     working = topology.nodes - len(topology.failed_nodes)
     omitted = working * traffic.packets - len(changed.traffic.table) // traffic.slices
-    screen.say(
-        f"{traffic.pattern} among the {working} nodes that work"
-        + (f"; packets to failed nodes are left out: {omitted}" if omitted else "")
-    )
+    screen.say(among_text(network, traffic.pattern or "given destinations", omitted))
     return changed
 
 

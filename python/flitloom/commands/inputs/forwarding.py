@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from flitloom.commands.screen import echo, number_of, print_json, report, say
+from flitloom.commands.screen import echo, print_json, report, say
 from flitloom.fabric import SubnetReport
+from flitloom.numerals import counted
 
 
 def print_verdict(found: SubnetReport, as_json: bool) -> None:
@@ -22,10 +23,10 @@ def _print(found: SubnetReport) -> None:
     echo("deadlock     " + ("possible:" if found.deadlock else "none possible"))
     for line in found.cycle:
         echo(f"  {line}")
-    echo(f"unreachable  {found.unreachable} pairs of hosts")
+    echo(f"unreachable  {counted(found.unreachable, 'pair')} of hosts")
     for line in found.unreachable_pairs[:10]:
         echo(f"  {line}")
-    echo(f"load         at most {found.max_load} host pairs on a channel")
+    echo(f"load         at most {counted(found.max_load, 'host pair')} on a channel")
     echo(f"lower bound  {found.bound} ({found.bound_proof})")
-    echo(f"lanes        {found.lanes} used, {number_of(found.service_levels, 'service level')}")
+    echo(f"lanes        {found.lanes} used, {counted(found.service_levels, 'service level')}")
     echo("passed" if found.passed else "FAILED")

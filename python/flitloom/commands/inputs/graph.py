@@ -15,6 +15,7 @@ from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError
 from flitloom.fabric import motion, recognise, route_subnet
+from flitloom.numerals import counted
 
 #: What makes an experiment of a graph.
 TRAFFIC = {"pattern", "destinations", "rate", "packet_table", "payload", "packets", "settings", "model"}
@@ -69,13 +70,16 @@ def _print(facts: dict[str, Any], report: motion.MotionReport, hosts: int, json:
         if json:
             screen.print_json(facts)
             return
-        screen.echo(f"{facts['fabric']}, {hosts} hosts, {report.packets} packets")
+        screen.echo(f"{facts['fabric']}, {counted(hosts, 'host')}, {counted(report.packets, 'packet')}")
         screen.echo(
-            f"outcome      {report.outcome} after {report.cycles} cycles; at least {report.bound} are needed"
+            f"outcome      {report.outcome} after {counted(report.cycles, 'cycle')}; at least "
+            f"{report.bound} are needed"
         )
         screen.echo(f"delivered    {report.delivered}; {report.unreachable} without a route")
-        screen.echo(f"latency      mean {report.mean_latency:.1f}, max {report.max_latency} cycles")
-        screen.echo(f"fullest      {facts['max_flits']} flits on a channel")
+        screen.echo(
+            f"latency      mean {report.mean_latency:.1f}, max {counted(report.max_latency, 'cycle')}"
+        )
+        screen.echo(f"fullest      {counted(facts['max_flits'], 'flit')} on a channel")
         for place in report.waits:
             screen.echo(f"waits        {place}")
 

@@ -13,13 +13,14 @@ from flitloom.commands import screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import OF_FABRICS, TAKES
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import NOT_ANEW, show
+from flitloom.commands.inputs.showing import NOT_ANEW, head_of, show
 from flitloom.commands.options import Grid, Router, Run, Traffic, topology_fields
 from flitloom.commands.options.simulation import Late, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
 from flitloom.limits import TABLE_BYTES
 from flitloom.network import Network
+from flitloom.numerals import counted
 from flitloom.reading import opened
 from flitloom.scheduling import Plan, check_plan, read_plan, study_jitter
 from flitloom.scheduling.checking import write_certificate
@@ -68,7 +69,7 @@ def check(asked: Asked) -> None:
 
 def _print(report: dict[str, Any]) -> None:
     for scheme, duration in report["simulated"].items():
-        screen.echo(f"simulated  {duration} cycles with {scheme}")
+        screen.echo(f"simulated  {counted(duration, 'cycle')} with {scheme}")
     screen.echo(f"duration   {report['duration']}")
     screen.echo(f"bound      {report['bound']}")
     screen.echo(f"optimal    {report['optimal']}")
@@ -77,7 +78,7 @@ def _print(report: dict[str, Any]) -> None:
             f"deadlock possible: {circle(report['cycle'])}" if report["cycle"] else "no deadlock possible"
         )
         screen.echo(f"late       {danger}")
-        rules = f"{report['channels']} virtual channels, datelines, no bubble rule"
+        rules = f"{counted(report['channels'], 'virtual channel')}, datelines, no bubble rule"
         screen.echo(f"rules      {rules} ({report['rules_from']})")
     for heading, text in Claims([*report["verified"]], report["not_verified"]).lines():
         screen.echo(f"{heading}  {text}")
@@ -122,10 +123,23 @@ def simulate(asked: Simulated) -> None:
         if "channels" not in whole["router"]:
             network = with_channels(network, plan)
         summary = _once(asked, plan, network, experiment)
+    head = {"network": head_of(network), "traffic": plan.traffic, "routes": plan.routes}
     if asked.printed.json:
-        screen.print_json(summary)
+        screen.print_json({**head, **summary})
     else:
-        screen.print_fields(summary)
+        screen.print_fields({**head, **{name: _in_cycles(name, value) for name, value in summary.items()}})
+
+
+def _in_cycles(name: str, value: object) -> object:
+    """A quantity of a summary with its unit."""
+    in_cycles = name in _CYCLES or name.partition("_")[2] in _CYCLES
+    if in_cycles and isinstance(value, int):
+        return counted(value, "cycle")
+    return f"{value:.4g} cycles" if in_cycles and isinstance(value, float) else value
+
+
+#: What is measured in cycles: of a plan, and in trials with late nodes.
+_CYCLES = ("duration", "planned", "bound", "jitter", "mean", "worst")
 
 
 def _late(

@@ -8,9 +8,10 @@ from pathlib import Path
 from flitloom import ranks
 from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
-from flitloom.commands.inputs.showing import film_of_experiment
+from flitloom.commands.inputs.showing import film_of_experiment, head_of
 from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import DeadlockError, SpecError, show_file
+from flitloom.numerals import counted
 from flitloom.result import Result
 from flitloom.routing import Tables
 from flitloom.simulation import Simulation
@@ -24,7 +25,9 @@ def say_of_rules(tables: Tables, router: Router) -> None:
     bubble, rules = router.flow_control == "bubble", tables.rules
     lanes = rules.virtual_channels
     if bubble != (lanes is None) and not rules.any_walk:
-        needed = "bubble flow control" if lanes is None else f"{lanes} virtual channels and no bubbles"
+        needed = (
+            "bubble flow control" if lanes is None else f"{counted(lanes, 'virtual channel')} and no bubbles"
+        )
         screen.say(
             f"note: tables of rules {rules.name} are deadlock-free with {needed}; with "
             f"{router.flow_control} flow control packets may get stuck (a deadlock is reported)"
@@ -104,7 +107,7 @@ def _print(result: Result, json: bool) -> None:
     units |= dict.fromkeys(in_cycles, "cycles")
     screen.print_fields(
         {
-            "network": repr(result.network)[len("Network(") : -1],
+            "network": head_of(result.network),
             **{name: _with_unit(value, units.get(name, "")) for name, value in result.summary().items()},
         }
     )
@@ -116,7 +119,9 @@ def _print(result: Result, json: bool) -> None:
         screen.print_fields(
             {
                 "links used": f"{len(used)} of {result.working_links}",
-                "occupation": f"mean {sum(occupation) / len(used):.1f}, longest {max(occupation)} cycles",
+                "occupation": (
+                    f"mean {sum(occupation) / len(used):.1f}, longest {counted(max(occupation), 'cycle')}"
+                ),
                 "flits per link": f"mean {sum(flits) / len(used):.1f}, most {max(flits)}",
             }
         )

@@ -43,6 +43,16 @@ def film_of_experiment(spec: Experiment, stop_at: int | None = None) -> pages.Fi
     )
 
 
+def head_of(network: Network) -> str:
+    """What a simulation prints of its network.
+
+    >>> import flitloom as fl
+    >>> head_of(fl.Network(fl.Torus(4, 4)))
+    '4x4 torus, 3 channels, 4-flit buffers'
+    """
+    return repr(network)[len("Network(") : -1]
+
+
 def show(asked: Asked, shown: Sequence[Shown], title: str | None = None) -> None:
     """Print the totals of what a page shows, and write it."""
     print_totals(shown, asked.page.as_json)

@@ -28,7 +28,7 @@ class Grid(Group, part="topology"):
         """
         fields = self.fields()
         if not fields:
-            raise SpecError.at("topology", "is missing", "give --torus 16x16 or --mesh 16x16")
+            raise SpecError.at("topology", "is missing")
         return fields
 
 

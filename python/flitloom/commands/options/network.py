@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
+from flitloom.spec.factors import parse_factors
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
 
@@ -29,6 +30,7 @@ def topology_fields(
             raise SpecError.at("network", "give either --network, --torus or --mesh")
         if wrap is not None:
             raise SpecError.at("--wrap", "a product says itself what wraps", "write ring8 or line8")
+        check_name(network)
         fields["network"] = network
     if graph is not None:
         if torus is not None or mesh is not None or network is not None or wrap is not None:
@@ -54,6 +56,26 @@ def topology_fields(
     return fields | read_failed(fail or [])
 
 
+def check_name(network: str) -> None:
+    """Refuse a name that is neither a product nor written like a family.
+
+    Raises
+    ------
+    SpecError
+        It is none.
+    """
+    if is_family(network):
+        return
+    for factor in parse_factors(network):
+        if isinstance(factor, str):
+            raise SpecError.at(
+                "--network",
+                f"{show(factor)} is no factor",
+                'write factors like "full8 x ring4*6 x line4": ring, line or full, the size, and *6 for six '
+                "links; or a family, e.g. dragonfly(4,2,2)",
+            )
+
+
 def has_switches(graph: Path | None, network: str | None, tables: Path | None, model: str | None) -> bool:
     """Whether options name a network of switches with hosts: a graph, a family or, pipelined, a product.
 
@@ -75,6 +97,8 @@ def switches_fields(
     """
     if graph is not None and network is not None:
         raise SpecError.at("topology", "give either --graph or --network")
+    if network is not None:
+        check_name(network)
     values = {"network": network, "graph": graph, "tables": tables, "failed": fail}
     return {
         name: str(value.absolute()) if isinstance(value, Path) else value

@@ -1,0 +1,100 @@
+"""Channel loads and bounds of networks of switches with hosts, whose packets go by tables by destination."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.analysis.demands import Demands
+from flitloom.analysis.minimal_routes import RouteBound
+from flitloom.fabric.model import Subnet
+from flitloom.pipelined import channel_loads
+from flitloom.spec.switched import Switched
+
+#: Loads are fractions with denominators up to this.
+FINEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class SwitchLoads:
+    """The fullest channel between switches, in flits per cycle and flit that every host sends.
+
+    Attributes
+    ----------
+    largest : Fraction
+        Its load.
+    fullest : str or None
+        Its name; None if no channel is used.
+    """
+
+    largest: Fraction
+    fullest: str | None
+
+    @property
+    def ideal_throughput(self) -> Fraction | None:
+        """Load with which it is always busy, in flits/host/cycle; None if no channel is used."""
+        return 1 / self.largest if self.largest else None
+
+
+def switch_loads(demands: Demands, topology: Switched) -> SwitchLoads:
+    """The fullest channel under the tables of a network.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.analysis.demands import make_demands
+    >>> from flitloom.spec.switched import Switched
+    >>> ring = Switched(network="ring4")
+    >>> pipelined = fl.Network(ring, fl.Router(model="pipelined"))
+    >>> float(switch_loads(make_demands(pipelined, fl.Collective("rand")), ring).largest)
+    0.666...
+    """
+    loads = channel_loads(topology.forwarding(), _weights(demands) / demands.scale)
+    fullest = int(loads.argmax()) if loads.any() else None
+    return SwitchLoads(
+        Fraction(loads.max(initial=0)).limit_denominator(FINEST),
+        None if fullest is None else topology.subnet.channel_name(fullest),
+    )
+
+
+def any_tables_bound(demands: Demands, topology: Switched) -> RouteBound:
+    """Bound the load of the fullest channel over all tables, by the hops of the traffic over all channels."""
+    subnet = topology.subnet
+    where = np.array([host.switch for host in subnet.hosts])
+    between = np.zeros((len(subnet.switches), len(subnet.switches)))
+    np.add.at(between, (where[:, None], where[None, :]), _weights(demands))
+    hops = float((between * _hops(subnet)).sum())
+    channels = max(1, 2 * len(subnet.cables))
+    least = Fraction(hops).limit_denominator(FINEST) / (demands.scale * channels)
+    return RouteBound(least, None, "volume")
+
+
+def _weights(demands: Demands) -> NDArray[np.float64]:
+    """Weights by source and destination host; what a host sends to itself uses no channel."""
+    hosts = demands.topology.nodes
+    weights = np.zeros((hosts, hosts))
+    np.add.at(weights, (demands.pairs[:, 0], demands.pairs[:, 1]), demands.pairs[:, 2])
+    for sending, receiving in demands.products:
+        weights += np.outer(sending, receiving)
+    np.fill_diagonal(weights, 0)
+    return weights
+
+
+def _hops(subnet: Subnet) -> NDArray[np.int64]:
+    """Cables between every two switches, none where there is no way."""
+    count = len(subnet.switches)
+    joined = np.zeros((count, count), dtype=np.float32)
+    ends = subnet.cable_ends().astype(np.int64)
+    joined[ends[:, 0], ends[:, 1]] = joined[ends[:, 1], ends[:, 0]] = 1
+    hops = np.zeros((count, count), dtype=np.int64)
+    reached, border = np.eye(count, dtype=bool), np.eye(count, dtype=np.float32)
+    for distance in range(1, count):
+        border = ((border @ joined) > 0).astype(np.float32) * ~reached
+        if not border.any():
+            break
+        hops[border > 0] = distance
+        reached |= border > 0
+    return hops
