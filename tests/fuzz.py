@@ -232,6 +232,14 @@ def _nodes(file):
     read_nodes(file, 64)
 
 
+def _torus_config(file):
+    from flitloom.fabric import parse_fabric
+    from flitloom.fabric.torus_config import configured, read_torus_config
+
+    ring = "".join(f"s{n},s{(n + 1) % 5}\n" for n in range(5))
+    configured(parse_fabric(ring), read_torus_config(file))
+
+
 def _fabric(file):
     from flitloom.fabric import read_fabric, recognise
 
@@ -427,6 +435,8 @@ def _seeds(folder):
         "rows": b"rate,buffer,latency\n0.1,4,12.5\n0.2,4,13\n0.1,8,\n",
         "sweep": b'[topology]\nsizes = "4x4"\n[traffic]\nkind = "load"\npattern = "rand"\nlength = 4\n'
         b'cycles = 200\nrate = 0.1\n[vary]\n"traffic.rate" = "0.1,0.2"\n"router.buffer" = "2:8:2"\n',
+        "torus-config": b"torus 5t 1 1m\n# seed\nxp_link 0x10 0x11\nx_dateline -2\nnext_seed\nxm_link 3 4\n"
+        b"portgroup_max_ports 16\n",
         "fabric-discovered": _subnet().encode(),
         "fabric-list": "".join(
             f"{{ SW Ports:24 NodeGUID:{a + 16:016x} PortGUID:{a + 16:016x} VenID:0 DevID:0 Rev:0 {{s {a}}} "
@@ -511,6 +521,7 @@ READERS = {
     "result": Reader("nc", bitten, _result),
     "rows": Reader("csv", of_text, _rows),
     "sweep": Reader("toml", of_text, _sweep),
+    "torus-config": Reader("conf", of_text, _torus_config),
     "fabric-discovered": Reader("topo", of_text, _fabric),
     "fabric-list": Reader("lst", of_text, _fabric),
     "fabric-simulated": Reader("net", of_text, _fabric),

@@ -33,6 +33,9 @@ def show(
     sizes: Annotated[
         str | None, typer.Option(help="Sizes, where the fewest dimensions are not meant: 4x2x2.")
     ] = None,
+    torus_config: Annotated[
+        Path | None, typer.Option(help="OpenSM's torus-2QoS.conf, for your own coordinates and datelines.")
+    ] = None,
     picture: Annotated[Path | None, typer.Option(help="Picture of it (.png, .pdf or .svg).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -42,4 +45,4 @@ def show(
 
     Example: flitloom fabric show --network "dragonfly(6,3)" --picture dragonfly.png
     """
-    perform("fabric", file, network, sizes, picture, as_json)
+    perform("fabric", file, network, (sizes, torus_config), picture, as_json)

@@ -92,6 +92,10 @@ class OfFabric(Group):
         str | None,
         typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant, e.g. 4x2x2."),
     ] = None
+    torus_config: Annotated[
+        Path | None,
+        typer.Option(help="With --fabric: OpenSM's torus-2QoS.conf, for your own coordinates and datelines."),
+    ] = None
 
 
 class Sought(Group):

@@ -22,6 +22,7 @@ from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.fabric.searching import TRIES, searched
 from flitloom.fabric.tables import NONE, ForwardingTables, destinations, host_levels, with_lanes
+from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.fabric.writing import write_tables
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
@@ -292,6 +293,7 @@ def route_subnet(
     lanes: int = 8,
     spare_lanes: int = 0,
     sizes: tuple[int, ...] | None = None,
+    torus_config: str | Path | None = None,
     effort: int = 1,
     old: str | Path | None = None,
     reversible: bool = False,
@@ -316,6 +318,8 @@ def route_subnet(
         is where pairs go whose old and new routes could otherwise wait for each other.
     sizes : tuple of int, optional
         Sizes of the torus, where the fewest dimensions are not meant.
+    torus_config : path, optional
+        ``torus-2QoS.conf`` of OpenSM, for coordinates and datelines of your own.
     effort : int
         Factor on the work of the search.
     seed : int
@@ -361,9 +365,14 @@ def route_subnet(
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
     if method not in (None, *FORWARDING_METHODS):
         raise SpecError.at("--method", *unknown_parts(str(method), FORWARDING_METHODS))
-    routing = _Routing(
-        subnet, sizes, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic, method
-    )
+    if torus_config is not None and sizes is not None:
+        raise SpecError("sizes and torus_config both say what the torus is; give one")
+    named = with_identifiers(subnet)
+    if torus_config is None:
+        found = recognise(named, sizes)
+    else:
+        found = configured(named, read_torus_config(torus_config))
+    routing = _Routing(found, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic, method)
     return routing.tables(old)
 
 
@@ -372,8 +381,7 @@ class _Routing:
 
     def __init__(
         self,
-        subnet: Subnet,
-        sizes: tuple[int, ...] | None,
+        recognition: Recognition,
         mode: str | None,
         lanes: tuple[int, int],
         effort: int,
@@ -384,8 +392,7 @@ class _Routing:
         method: str | None,
     ) -> None:
         self.begin = time.perf_counter()
-        self.subnet, self.job = with_identifiers(subnet), job
-        self.recognition = recognise(self.subnet, sizes)
+        self.subnet, self.job, self.recognition = recognition.subnet, job, recognition
         self.mode, self.effort, self.reversible, self.seed = mode, effort, reversible, seed
         self.method = method
         suits = "any" if method is None else _KINDS[method]

@@ -45,6 +45,7 @@ def make(
     lanes: int = 8,
     spare_lanes: int = 0,
     sizes: tuple[int, ...] | None = None,
+    torus_config: str | Path | None = None,
     effort: int = 1,
     old: str | Path | None = None,
     reversible: bool = False,
@@ -72,7 +73,7 @@ def make(network: Any, **how: Any) -> Any:
     failed_nodes, failed_links, rules, turns, population, mutation, patience, threshold, unique_first, \
 exact_bound, progress
         For source routes, see `flitloom.routing.route`.
-    mode, lanes, spare_lanes, sizes, old, reversible, job
+    mode, lanes, spare_lanes, sizes, torus_config, old, reversible, job
         For tables by destination, see `flitloom.fabric.route_subnet`.
 
     Returns

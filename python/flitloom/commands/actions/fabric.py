@@ -12,20 +12,32 @@ from flitloom.commands.screen import echo, print_json, print_table, say
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.fabric import Recognition, recognise
+from flitloom.fabric.identifiers import with_identifiers
+from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.numerals import counted
 
 
 def run(
-    file: Path | None, network: str | None, sizes: str | None, picture: Path | None, as_json: bool
+    file: Path | None,
+    network: str | None,
+    torus: tuple[str | None, Path | None],
+    picture: Path | None,
+    as_json: bool,
 ) -> None:
-    """Recognise a fabric and print what it is."""
+    """Recognise a fabric and print what it is; `torus` are the sizes or the configuration of one."""
+    sizes, config = torus
+    if sizes is not None and config is not None:
+        raise SpecError("--sizes and --torus-config both say what the torus is; give one")
     named = file if network is None else network
     if named is None or (file is not None and network is not None):
         raise SpecError("name a file, or a network with --network")
     if picture is not None:
         check_picture(picture, "--picture")
     subnet = failing(named, [])
-    found = recognise(subnet, sizes_of_fabric(sizes))
+    if config is None:
+        found = recognise(subnet, sizes_of_fabric(sizes))
+    else:
+        found = configured(with_identifiers(subnet), read_torus_config(config))
     for remark in subnet.remarks:
         say(f"note: {remark}")
     if picture is not None and network is None:

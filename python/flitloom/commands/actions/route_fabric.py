@@ -63,7 +63,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     elif sought.through and sought.nodes is None:
         raise SpecError("--through goes with --nodes")
     if aside:
-        others += ["out", "method", "mode", "spare_lanes", "sizes", "effort", "reversible"]
+        others += ["out", "method", "mode", "spare_lanes", "sizes", "torus_config", "effort", "reversible"]
         others += [] if risk else ["lanes", "seed", "old"]
     given = "--fabric" if named.network is None else "--network"
     what = "diff" if named.words else "--critical" if critical else "--twist" if twisted_alone else given
@@ -96,6 +96,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
             lanes=of_fabric.lanes,
             spare_lanes=of_fabric.spare_lanes,
             sizes=sizes_of_fabric(of_fabric.sizes),
+            torus_config=of_fabric.torus_config,
             effort=asked.written.effort,
             seed=asked.written.seed,
             old=of_fabric.old,
