@@ -363,17 +363,20 @@ def route_subnet(
         raise SpecError("job and traffic both say which pairs count; give one")
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
-    if method not in (None, *FORWARDING_METHODS):
-        raise SpecError.at("--method", *unknown_parts(str(method), FORWARDING_METHODS))
-    if torus_config is not None and sizes is not None:
-        raise SpecError("sizes and torus_config both say what the torus is; give one")
-    named = with_identifiers(subnet)
-    if torus_config is None:
-        found = recognise(named, sizes)
-    else:
-        found = configured(named, read_torus_config(torus_config))
+    found = _recognised(with_identifiers(subnet), sizes, torus_config)
     routing = _Routing(found, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic, method)
     return routing.tables(old)
+
+
+def _recognised(
+    subnet: Subnet, sizes: tuple[int, ...] | None, torus_config: str | Path | None
+) -> Recognition:
+    """What a subnet is, with the sizes or the coordinates that are asked for."""
+    if torus_config is None:
+        return recognise(subnet, sizes)
+    if sizes is not None:
+        raise SpecError("sizes and torus_config both say what the torus is; give one")
+    return configured(subnet, read_torus_config(torus_config))
 
 
 class _Routing:
@@ -395,6 +398,8 @@ class _Routing:
         self.subnet, self.job, self.recognition = recognition.subnet, job, recognition
         self.mode, self.effort, self.reversible, self.seed = mode, effort, reversible, seed
         self.method = method
+        if method not in (None, *FORWARDING_METHODS):
+            raise SpecError.at("--method", *unknown_parts(str(method), FORWARDING_METHODS))
         suits = "any" if method is None else _KINDS[method]
         if suits not in ("any", self.recognition.kind):
             raise SpecError.at(
