@@ -118,9 +118,9 @@ impl View<'_> {
             if self.goes_by_load {
                 load[output as usize] -= 1;
             }
-            let channel = channel & ((1 << self.channel_bits) - 1);
-            self.share(output, rules, |behind| {
-                behind.credit(&rules.policy, output as usize, channel as usize);
+            let channel = (channel & ((1 << self.channel_bits) - 1)) as usize;
+            self.share(output, channel, rules, |behind| {
+                behind.credit(&rules.policy, output as usize, channel);
             });
             return;
         }

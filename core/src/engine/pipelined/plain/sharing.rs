@@ -6,30 +6,49 @@ use super::{
 };
 
 impl View<'_> {
-    /// Something happens to the queues behind an output, whereupon those that have its channels may or may not send.
-    pub(super) fn share(&mut self, output: u32, rules: &Rules, happens: impl FnOnce(&mut Behind)) {
+    /// Something happens to a queue behind an output, whereupon those that have channels there may or may not send.
+    #[inline]
+    pub(super) fn share(
+        &mut self,
+        output: u32,
+        channel: usize,
+        rules: &Rules,
+        happens: impl FnOnce(&mut Behind),
+    ) {
         let Some(behind) = self.shared.take() else { return };
+        let out = output as usize;
+        let before = behind.all_share(&rules.policy, out);
         happens(behind);
-        self.outputs[output as usize].free = behind.free(output as usize);
-        for channel in 0..rules.channels {
-            let owner = self.known[((output as usize) << self.channel_bits) + channel].owner;
-            if owner == NOBODY {
-                continue;
-            }
-            let may_send = !behind.is_full(&rules.policy, output as usize, channel);
-            let state = &mut self.lanes[owner as usize];
-            if state.may_send == may_send {
-                continue;
-            }
-            state.may_send = may_send;
-            let (port, has_flits) = (state.port, state.count > 0);
-            if may_send {
-                self.ask(owner, port, has_flits);
-            } else {
-                let router = self.inputs[(owner >> self.channel_bits) as usize].router;
-                self.stop_asking(owner, router as usize, port.into());
+        self.outputs[out].free = behind.free(out);
+        if before.is_some() && before == behind.all_share(&rules.policy, out) {
+            self.renew(behind, out, channel, rules);
+        } else {
+            for channel in 0..rules.channels {
+                self.renew(behind, out, channel, rules);
             }
         }
         self.shared = Some(behind);
+    }
+
+    /// Whether the owner of a channel may send.
+    #[inline]
+    fn renew(&mut self, behind: &Behind, output: usize, channel: usize, rules: &Rules) {
+        let owner = self.known[(output << self.channel_bits) + channel].owner;
+        if owner == NOBODY {
+            return;
+        }
+        let may_send = !behind.is_full(&rules.policy, output, channel);
+        let state = &mut self.lanes[owner as usize];
+        if state.may_send == may_send {
+            return;
+        }
+        state.may_send = may_send;
+        let (port, has_flits) = (state.port, state.count > 0);
+        if may_send {
+            self.ask(owner, port, has_flits);
+        } else {
+            let router = self.inputs[(owner >> self.channel_bits) as usize].router;
+            self.stop_asking(owner, router as usize, port.into());
+        }
     }
 }

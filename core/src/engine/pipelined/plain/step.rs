@@ -154,7 +154,7 @@ impl Plain {
             }
             if view.shared.is_some() {
                 let (out, channel) = (at as usize, channel as usize);
-                view.share(at, rules, |behind| behind.take(&rules.policy, out, channel));
+                view.share(at, channel, rules, |behind| behind.take(&rules.policy, out, channel));
             } else {
                 view.ask(lane, port, may_send);
             }
@@ -227,7 +227,7 @@ impl View<'_> {
             self.stop_asking(lane, number, output);
         }
         if is_shared {
-            self.share(out as u32, rules, |behind| {
+            self.share(out as u32, channel as usize, rules, |behind| {
                 behind.send(&rules.policy, out, channel as usize, is_tail);
             });
         }
