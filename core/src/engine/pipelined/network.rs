@@ -192,15 +192,15 @@ impl Subnet {
             words.work();
             return false;
         }
-        if let Some(plain) = &mut self.plain {
-            plain.work(&mut Around { now, rules, packets, numbers, load: &mut self.load });
-            return false;
-        }
         self.steps += rules.internal_speedup;
         let mut steps = 0;
         while self.steps >= 1.0 {
             self.steps -= 1.0;
             steps += 1;
+        }
+        if let Some(plain) = &mut self.plain {
+            plain.work(&mut Around { now, rules, packets, numbers, load: &mut self.load, steps });
+            return false;
         }
         let mut overflowed = false;
         let mut world =

@@ -6,7 +6,7 @@ use super::{
         flit::{Flit, Packets},
         rules::Rules,
     },
-    state::{HEAD, NOBODY, PACKET, Plain, TAIL, View},
+    state::{HEAD, Leaving, NOBODY, PACKET, Plain, TAIL, View},
 };
 
 impl Plain {
@@ -105,7 +105,7 @@ impl View<'_> {
             let (output, may_send) = (state.port, state.may_send);
             if self.keeps_order {
                 let local = self.inputs[(lane >> self.channel_bits) as usize].local;
-                self.order[lane as usize] = (i64::from(now) << 16) + i64::from(local);
+                self.order[lane as usize] = (i64::from(self.leaving.step) << 16) + i64::from(local);
             }
             self.ask(lane, output, may_send);
         }
@@ -171,16 +171,33 @@ impl View<'_> {
         if far.is_wired {
             *self.credits_under_way += 1;
             let channel = lane & ((1 << self.channel_bits) - 1);
-            self.credits.push(now + far.delay, far.is_node, far.first + channel, 0);
+            let mut leaves = now;
+            if self.queues_up {
+                // One message of an input port leaves in a cycle; what is sent in one step is one message.
+                let Leaving { credits, cycle, step, .. } = &mut *self.leaving;
+                let (made, next) = &mut credits[(lane >> self.channel_bits) as usize];
+                if *made != *step {
+                    (*made, *next) = (*step, (*next).max(*cycle) + 1);
+                }
+                leaves += *next - 1 - *cycle;
+            }
+            self.credits.push(leaves + far.delay, far.is_node, far.first + channel, 0);
         }
     }
 
-    /// Puts a flit that leaves the crossbar in the next cycle on its link.
+    /// Puts a flit on its link, so many cycles from now when it leaves the crossbar or after those that queue there.
     #[inline(always)]
-    pub(super) fn send_flit(&mut self, output: usize, channel: u32, flit: u32, now: u32) {
+    pub(super) fn send_flit(&mut self, output: usize, channel: u32, flit: u32, now: u32, later: u32) {
         let far = self.outputs[output].far;
         if far.is_wired {
-            self.flits.push(now + far.delay, far.is_node, far.first + channel, flit);
+            let mut leaves = now + later;
+            if self.queues_up {
+                let next = &mut self.leaving.flits[output];
+                let at = (*next).max(self.leaving.cycle + later);
+                *next = at + 1;
+                leaves = now + (at - self.leaving.cycle);
+            }
+            self.flits.push(leaves + far.delay, far.is_node, far.first + channel, flit);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Routers in which nobody sees the order of lists, or only drawn numbers do: one flit per output and cycle, and a
-//! crossbar of one cycle. They are kept as sets of channels, words of requests and arrays over all routers, and do
+//! Routers in which nobody sees the order of lists, or only drawn numbers and flits that cross to one output in a step
+//! do, with a crossbar of one cycle. They are kept as sets of channels, words of requests and arrays over all routers, and do
 //! what the other routers do, to the same bit.
 
 mod channels;
@@ -82,7 +82,9 @@ mod tests {
         ("max_held_slots", &["4"]),
         ("routing_delay", &["0", "1", "2"]),
         ("credit_delay", &["0", "1", "2"]),
-        ("input_speedup", &["1", "1", "2"]),
+        ("input_speedup", &["1", "2", "2"]),
+        ("output_speedup", &["1", "1", "2"]),
+        ("internal_speedup", &["1.0", "1.0", "1.5", "2.0"]),
         ("speculative", &["0", "0", "1"]),
         ("spec_check_elig", &["0", "1"]),
         ("spec_check_cred", &["0", "1"]),

@@ -22,6 +22,8 @@ pub(super) const PACKET: u32 = TAIL - 1;
 pub(super) const NOBODY: u32 = u32::MAX;
 /// Most places of a queue.
 const MOST_PLACES: u32 = 128;
+/// Most flits that queue behind the crossbar.
+const MOST_BEHIND: u32 = 512;
 
 /// An input channel.
 #[derive(Clone, Copy, Debug)]
@@ -68,9 +70,18 @@ pub(super) struct OutputPort {
     /// Bits per channel: without owner, and full.
     pub free: u64,
     pub full: u64,
-    /// Where requests of the switch do not fit in a word: a bit per input sub-port that asks.
-    pub asked_by: u64,
     pub far: Far,
+}
+
+/// When queues behind the crossbar let go what is added next, in cycles of these routers: by output port a flit, by
+/// input port a message of credits, with the step in which the last one was made.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Leaving {
+    pub flits: Vec<u32>,
+    pub credits: Vec<(u32, u32)>,
+    /// Cycles, and steps.
+    pub cycle: u32,
+    pub step: u32,
 }
 
 /// An output channel.
@@ -145,12 +156,15 @@ pub(in super::super) struct Plain {
     /// Whether requests of the switch fit in a word.
     pub(super) is_small: bool,
     pub(super) input_speedup: u32,
+    pub(super) output_speedup: u32,
     /// By sub-port of an input port its channels.
     pub(super) subs: Vec<u64>,
     pub(super) input_first: bool,
     pub(super) iterations: u32,
-    /// Whether the order of lists decides on drawn numbers, and whether ways depend on the load.
+    /// Whether the order of lists decides on drawn numbers or on the order of flits behind the crossbar; whether ways
+    /// draw numbers, and whether they depend on the load.
     pub(super) keeps_order: bool,
+    pub(super) draws: bool,
     pub(super) goes_by_load: bool,
     pub(super) has_priorities: bool,
     /// Whether ways are those of dimension order on a mesh, in all channels of a packet.
@@ -168,6 +182,8 @@ pub(in super::super) struct Plain {
     pub(super) ready: Vec<u64>,
     pub(super) inputs: Vec<InputPort>,
     pub(super) outputs: Vec<OutputPort>,
+    /// Where requests of the switch do not fit in a word: by output sub-port a bit per input sub-port that asks.
+    pub(super) asked_by: Vec<u64>,
     pub(super) lanes: Vec<Lane>,
     pub(super) queues: Vec<u32>,
     pub(super) known: Vec<Known>,
@@ -189,6 +205,9 @@ pub(in super::super) struct Plain {
     pub(super) switch_allocators: Vec<Allocator>,
     /// Where order matters, by input channel its place among those that cross.
     pub(super) order: Vec<i64>,
+    /// Whether flits and credits may queue behind the crossbar.
+    pub(super) queues_up: bool,
+    pub(super) leaving: Leaving,
     pub(super) flits: Wheel,
     pub(super) credits: Wheel,
     pub(super) credits_under_way: usize,
@@ -197,8 +216,9 @@ pub(in super::super) struct Plain {
 
 impl Plain {
     /// Whether routers with these rules are plain.
-    fn covers(rules: &Rules, goes_by_load: bool, keeps_order: bool) -> bool {
+    fn covers(rules: &Rules, goes_by_load: bool, draws: bool) -> bool {
         let most = rules.wiring.most_ports() * rules.input_speedup;
+        let most_outer = rules.wiring.most_ports() * rules.output_speedup;
         // These draw, or count how often they are asked.
         let is_odd = |kind| matches!(kind, AllocatorKind::Pim(_) | AllocatorKind::MaxSize);
         rules.routing != Routing::MinimalAdaptive
@@ -207,11 +227,17 @@ impl Plain {
             && !is_odd(rules.channel_allocator)
             && !is_odd(rules.switch_allocator)
             && most <= 64
-            && (!rules.is_speculative || most <= 8 && !keeps_order && rules.speculative_allocator.is_none())
+            && most_outer <= 64
+            && (!rules.is_speculative
+                || most <= 8
+                    && !draws
+                    && rules.output_speedup == 1
+                    && rules.speculative_allocator.is_none())
             // Round trips fill a channel as time goes by.
             && !rules.policy.goes_by_round_trips()
-            && rules.output_speedup == 1
-            && rules.internal_speedup == 1.0
+            // Two flits of a step may take the last shared place, and each sees the queue behind the crossbar.
+            && (rules.output_speedup == 1
+                || matches!(rules.policy, Policy::Private(_)) && rules.output_places.is_none())
             && rules.crossbar_delay == 1
             && !rules.holds_switch
             && !rules.is_piggyback
@@ -235,10 +261,20 @@ impl Plain {
         if places > MOST_PLACES {
             return None;
         }
-        let keeps_order = rules.network.is_some()
+        let draws = rules.network.is_some()
             || rules.shape.wraps
             || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive);
-        if !Self::covers(rules, goes_by_load, keeps_order) {
+        if !Self::covers(rules, goes_by_load, draws) {
+            return None;
+        }
+        let keeps_order = draws || rules.output_speedup > 1;
+        let queues_up = rules.output_speedup > 1 || rules.internal_speedup > 1.0;
+        // All flits behind a port, or their credits, may queue up.
+        let behind = match &rules.policy {
+            Policy::Private(places) => places * rules.channels as u32,
+            Policy::Shared(sharing) => sharing.places,
+        };
+        if queues_up && behind > MOST_BEHIND {
             return None;
         }
         let has_priorities = rules.priority != Priority::None;
@@ -268,7 +304,7 @@ impl Plain {
         }
         let far = |link: &Link, of_inputs: bool| {
             let is_router = matches!(link.end, End::Router(..));
-            let more = if !of_inputs { 2 } else { 1 + if is_router { rules.credit_delay } else { 0 } };
+            let more = if of_inputs && is_router { 1 + rules.credit_delay } else { 1 };
             let (first, is_node, is_wired) = match link.end {
                 End::Router(there, port) => {
                     let there = &routers[there as usize];
@@ -289,7 +325,7 @@ impl Plain {
                 inputs.push(InputPort { router, local: local as u32, far });
             }
             for link in wiring.outputs(router) {
-                outputs.push(OutputPort { free: every, full: 0, asked_by: 0, far: far(link, false) });
+                outputs.push(OutputPort { free: every, full: 0, far: far(link, false) });
             }
         }
         let (lanes, known) = (inputs.len() << channel_bits, outputs.len() << channel_bits);
@@ -309,14 +345,15 @@ impl Plain {
         let allocators = |kind: AllocatorKind, is_plain: bool, channels: usize| {
             let sizes = routers.iter().map(|router| (router.inputs as usize, router.outputs as usize));
             let sizes = sizes.filter(|_| !is_plain).map(|(inputs, outputs)| match channels {
-                0 => (inputs * rules.input_speedup, outputs),
+                0 => (inputs * rules.input_speedup, outputs * rules.output_speedup),
                 _ => (inputs * channels, outputs * channels),
             });
             sizes.map(|(inputs, outputs)| Allocator::new(kind, inputs, outputs)).collect::<Vec<_>>()
         };
         let output_bits = most.next_power_of_two().trailing_zeros();
-        let is_small = most * rules.input_speedup <= 8;
-        let slots = (wiring.longest() + 3 + rules.credit_delay).next_power_of_two();
+        let is_small = most * rules.input_speedup <= 8 && rules.output_speedup == 1;
+        let queued = if queues_up { behind } else { 0 };
+        let slots = (wiring.longest() + 3 + rules.credit_delay + queued).next_power_of_two();
         Some(Self {
             channel_bits,
             place_bits,
@@ -325,6 +362,7 @@ impl Plain {
             output_bits,
             is_small,
             input_speedup: rules.input_speedup as u32,
+            output_speedup: rules.output_speedup as u32,
             subs: (0..rules.input_speedup)
                 .map(|sub| {
                     (sub..rules.channels).step_by(rules.input_speedup).fold(0, |set, at| set | 1 << at)
@@ -336,6 +374,7 @@ impl Plain {
                 _ => 1,
             },
             keeps_order,
+            draws,
             goes_by_load,
             has_priorities,
             is_straight: rules.network.is_none()
@@ -360,7 +399,14 @@ impl Plain {
             accepts: vec![0; lanes],
             grants: vec![0; known],
             switch_accepts: vec![0; subs],
-            switch_grants: vec![0; outputs.len()],
+            switch_grants: vec![0; outputs.len() * rules.output_speedup],
+            asked_by: vec![0; outputs.len() * rules.output_speedup],
+            queues_up,
+            leaving: Leaving {
+                flits: vec![0; if queues_up { outputs.len() } else { 0 }],
+                credits: vec![(u32::MAX, 0); if queues_up { inputs.len() } else { 0 }],
+                ..Leaving::default()
+            },
             turns: (0..subs).map(|sub| (sub % rules.input_speedup) as u8).collect(),
             channel_allocators: allocators(
                 rules.channel_allocator,
@@ -380,7 +426,7 @@ impl Plain {
             scratch: Scratch {
                 by_input: vec![0; most * rules.input_speedup],
                 hopeful: vec![0; if rules.is_speculative { 64 } else { 0 }],
-                offers: vec![0; most * rules.input_speedup],
+                offers: vec![0; most * rules.input_speedup.max(rules.output_speedup)],
                 best: vec![NOBODY; most * rules.channels],
                 ..Scratch::default()
             },
@@ -396,6 +442,8 @@ impl Plain {
             output_bits: self.output_bits,
             places: self.places,
             input_speedup: self.input_speedup,
+            output_speedup: self.output_speedup,
+            queues_up: self.queues_up,
             is_small: self.is_small,
             keeps_order: self.keeps_order,
             goes_by_load: self.goes_by_load,
@@ -407,6 +455,8 @@ impl Plain {
             ready: &mut self.ready,
             inputs: &self.inputs,
             outputs: &mut self.outputs,
+            asked_by: &mut self.asked_by,
+            leaving: &mut self.leaving,
             lanes: &mut self.lanes,
             queues: &mut self.queues,
             known: &mut self.known,
@@ -429,6 +479,8 @@ pub(super) struct View<'a> {
     pub output_bits: u32,
     pub places: u32,
     pub input_speedup: u32,
+    pub output_speedup: u32,
+    pub queues_up: bool,
     pub is_small: bool,
     pub keeps_order: bool,
     pub goes_by_load: bool,
@@ -440,6 +492,8 @@ pub(super) struct View<'a> {
     pub ready: &'a mut [u64],
     pub inputs: &'a [InputPort],
     pub outputs: &'a mut [OutputPort],
+    pub asked_by: &'a mut [u64],
+    pub leaving: &'a mut Leaving,
     pub lanes: &'a mut [Lane],
     pub queues: &'a mut [u32],
     pub known: &'a mut [Known],
@@ -474,10 +528,21 @@ impl View<'_> {
             if self.is_small {
                 self.asks[router as usize] |= 1 << (8 * u32::from(output) + inner);
             } else {
-                self.asks[router as usize] |= 1 << output;
-                let out = self.routers[router as usize].first_output + u32::from(output);
-                self.outputs[out as usize].asked_by |= 1 << inner;
+                let outer = self.outer(local, output.into());
+                self.asks[router as usize] |= 1 << outer;
+                let first = self.routers[router as usize].first_output * self.output_speedup;
+                self.asked_by[(first + outer) as usize] |= 1 << inner;
             }
+        }
+    }
+
+    /// The sub-port of an output that an input port has.
+    #[inline(always)]
+    fn outer(&self, input: u32, output: u32) -> u32 {
+        if self.output_speedup == 1 {
+            output
+        } else {
+            output * self.output_speedup + input % self.output_speedup
         }
     }
 
@@ -502,10 +567,12 @@ impl View<'_> {
             self.asks[router] &= !(1 << (8 * output + inner));
             return;
         }
-        let asked_by = &mut self.outputs[(self.routers[router].first_output + output) as usize].asked_by;
+        let outer = self.outer(local, output);
+        let first = self.routers[router].first_output * self.output_speedup;
+        let asked_by = &mut self.asked_by[(first + outer) as usize];
         *asked_by &= !(1 << inner);
         if *asked_by == 0 {
-            self.asks[router] &= !(1 << output);
+            self.asks[router] &= !(1 << outer);
         }
     }
 }

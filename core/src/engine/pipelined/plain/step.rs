@@ -10,6 +10,7 @@ use super::{
     },
     state::{HEAD, Lane, NOBODY, PACKET, Plain, TAIL, View},
 };
+use std::ops::Range;
 
 /// What all routers share while they work.
 pub(in super::super) struct Around<'a> {
@@ -19,6 +20,14 @@ pub(in super::super) struct Around<'a> {
     pub numbers: &'a mut Numbers,
     /// Per output port of all routers the flits known behind it.
     pub load: &'a mut [u32],
+    /// Steps of this cycle.
+    pub steps: u32,
+}
+
+/// Of 64 routers those in a range.
+fn part(which: &Range<usize>, word: usize) -> u64 {
+    let end = (which.end - 64 * word).min(64);
+    u64::MAX >> (64 - end) & u64::MAX << which.start.saturating_sub(64 * word)
 }
 
 impl Lane {
@@ -33,12 +42,27 @@ impl Lane {
 }
 
 impl Plain {
-    /// All routers do their step of a cycle.
+    /// All routers do their steps of a cycle.
     pub(in super::super) fn work(&mut self, around: &mut Around<'_>) {
+        let (all, steps, first) = (self.routers.len(), around.steps, self.leaving.step);
+        // A router draws the numbers of all of its steps before the next one does.
+        let together = if steps > 1 && self.draws { 1 } else { all };
+        for router in (0..all).step_by(together) {
+            for step in 0..steps {
+                self.leaving.step = first.wrapping_add(step);
+                self.step(router..router + together, u32::from(step + 1 == steps), around);
+            }
+        }
+        self.leaving.step = first.wrapping_add(steps);
+        self.leaving.cycle = self.leaving.cycle.wrapping_add(1);
+    }
+
+    /// Routers do a step; what crosses leaves so many cycles later.
+    fn step(&mut self, which: Range<usize>, later: u32, around: &mut Around<'_>) {
         let rules = around.rules;
-        self.decide_crossings(rules, around.numbers);
-        for word in 0..self.at_work.len() {
-            let mut left = self.at_work[word];
+        self.decide_crossings(which.clone(), rules, around.numbers);
+        for word in which.start / 64..which.end.div_ceil(64) {
+            let mut left = self.at_work[word] & part(&which, word);
             while left > 0 {
                 let bit = left.trailing_zeros();
                 left &= left - 1;
@@ -56,11 +80,11 @@ impl Plain {
         }
         let mut view = self.view();
         for &(number, lane, output) in &winners {
-            view.cross(number as usize, lane, output, around);
+            view.cross(number as usize, lane, output, later, around);
         }
         self.scratch.winners = winners;
-        for word in 0..self.at_work.len() {
-            let mut left = self.at_work[word];
+        for word in which.start / 64..which.end.div_ceil(64) {
+            let mut left = self.at_work[word] & part(&which, word);
             while left > 0 {
                 let bit = left.trailing_zeros();
                 left &= left - 1;
@@ -119,7 +143,7 @@ impl Plain {
 
     /// Those of the list that were given an output channel are active, the others wait again.
     fn activate(&mut self, number: usize, list: &[u32], around: &Around<'_>) {
-        let (rules, now) = (around.rules, around.now);
+        let rules = around.rules;
         let given = std::mem::take(&mut self.scratch.given);
         let mut winners = std::mem::take(&mut self.scratch.winners);
         let mut view = self.view();
@@ -150,7 +174,7 @@ impl Plain {
             let may_send = output.full >> channel & 1 == 0;
             state.may_send = may_send && view.shared.is_none();
             if view.keeps_order {
-                view.order[lane as usize] = entry as i64 - (i64::from(now) << 16);
+                view.order[lane as usize] = entry as i64 - (i64::from(view.leaving.step) << 16);
             }
             if view.shared.is_some() {
                 let (out, channel) = (at as usize, channel as usize);
@@ -197,7 +221,7 @@ impl Plain {
 impl View<'_> {
     /// The first flit of an input channel goes through the crossbar.
     #[inline(always)]
-    fn cross(&mut self, number: usize, lane: u32, output: u32, around: &mut Around<'_>) {
+    fn cross(&mut self, number: usize, lane: u32, output: u32, later: u32, around: &mut Around<'_>) {
         let (rules, now) = (around.rules, around.now);
         let state = &mut self.lanes[lane as usize];
         let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
@@ -235,7 +259,7 @@ impl View<'_> {
             around.load[out] += 1;
         }
         self.send_credit(lane, now);
-        self.send_flit(out, channel, flit, now);
+        self.send_flit(out, channel, flit, now, later);
         if rules.routing_delay == 0 && flit & HEAD != 0 {
             look_ahead(number, output, channel, flit, around);
         }

@@ -10,11 +10,11 @@ use super::{
     matrix,
     state::Plain,
 };
-use std::cmp::Reverse;
+use std::{cmp::Reverse, ops::Range};
 
 impl Plain {
-    /// Decides in all routers which input crosses to which output.
-    pub(super) fn decide_crossings(&mut self, rules: &Rules, numbers: &mut Numbers) {
+    /// Decides in some routers which input crosses to which output.
+    pub(super) fn decide_crossings(&mut self, which: Range<usize>, rules: &Rules, numbers: &mut Numbers) {
         self.scratch.winners.clear();
         if self.is_small
             && self.input_speedup == 1
@@ -22,11 +22,12 @@ impl Plain {
             && self.switch_allocators.is_empty()
             && !rules.is_speculative
             && !self.has_priorities
+            && which == (0..self.routers.len())
         {
             self.match_all_words();
             return;
         }
-        for number in 0..self.routers.len() {
+        for number in which {
             let mut asks = self.asks[number];
             if rules.is_speculative && !self.routers[number].waiting.is_empty() {
                 asks |= self.hope(number, rules);
@@ -120,23 +121,24 @@ impl Plain {
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();
         let router = &self.routers[number];
-        for output in 0..router.outputs {
+        let first = router.first_output * self.output_speedup;
+        for outer in 0..router.outputs * self.output_speedup {
             let (mut asking, sure) = if self.is_small {
-                (asks >> (8 * output) & 0xFF, self.asks[number] >> (8 * output))
+                (asks >> (8 * outer) & 0xFF, self.asks[number] >> (8 * outer))
             } else {
-                (self.outputs[(router.first_output + output) as usize].asked_by, u64::MAX)
+                (self.asked_by[(first + outer) as usize], u64::MAX)
             };
             while asking > 0 {
                 let requester = asking.trailing_zeros();
                 asking &= asking - 1;
                 let priority = if self.has_priorities {
-                    self.forward(number, requester, output).2
+                    self.forward(number, requester, outer / self.output_speedup).2
                 } else if sure >> requester & 1 != 0 {
                     0
                 } else {
                     SWITCH_LAST
                 };
-                requests.push(Request { requester, resource: output, inner: priority, outer: priority });
+                requests.push(Request { requester, resource: outer, inner: priority, outer: priority });
             }
         }
         self.switch_allocators[number].allocate(&requests, numbers);
@@ -188,15 +190,15 @@ impl Plain {
 
     fn match_from_inputs(&mut self, number: usize, rules: &Rules) {
         let first_sub = self.routers[number].first_input as usize * rules.input_speedup;
-        let first_output = self.routers[number].first_output as usize;
+        let first_outer = (self.routers[number].first_output * self.output_speedup) as usize;
         let (mut asked, mut asking) = (self.asks[number], 0u64);
         while asked > 0 {
-            let output = asked.trailing_zeros();
+            let outer = asked.trailing_zeros();
             asked &= asked - 1;
-            let mut set = self.outputs[first_output + output as usize].asked_by;
+            let mut set = self.asked_by[first_outer + outer as usize];
             asking |= set;
             while set > 0 {
-                self.scratch.by_input[set.trailing_zeros() as usize] |= 1 << output;
+                self.scratch.by_input[set.trailing_zeros() as usize] |= 1 << outer;
                 set &= set - 1;
             }
         }
@@ -205,32 +207,32 @@ impl Plain {
             let inner = asking.trailing_zeros();
             asking &= asking - 1;
             let turn = self.switch_accepts[first_sub + inner as usize];
-            let output = first(std::mem::take(&mut self.scratch.by_input[inner as usize]), turn.into());
-            self.scratch.offers[output as usize] |= 1 << inner;
-            offered |= 1 << output;
+            let outer = first(std::mem::take(&mut self.scratch.by_input[inner as usize]), turn.into());
+            self.scratch.offers[outer as usize] |= 1 << inner;
+            offered |= 1 << outer;
         }
         while offered > 0 {
-            let output = offered.trailing_zeros();
+            let outer = offered.trailing_zeros();
             offered &= offered - 1;
-            let offers = std::mem::take(&mut self.scratch.offers[output as usize]);
-            let inner = first(offers, self.switch_grants[first_output + output as usize].into());
-            self.pair(number, inner, output, true);
+            let offers = std::mem::take(&mut self.scratch.offers[outer as usize]);
+            let inner = first(offers, self.switch_grants[first_outer + outer as usize].into());
+            self.pair(number, inner, outer, true);
         }
     }
 
     fn match_from_outputs(&mut self, number: usize, rules: &Rules) {
         let first_sub = self.routers[number].first_input as usize * rules.input_speedup;
-        let first_output = self.routers[number].first_output as usize;
+        let first_outer = (self.routers[number].first_output * self.output_speedup) as usize;
         let (mut free_inputs, mut free_outputs) = (u64::MAX, self.asks[number]);
         for time in 0..self.iterations {
             let (mut offered, mut left) = (0u64, free_outputs);
             while left > 0 {
-                let output = left.trailing_zeros();
+                let outer = left.trailing_zeros();
                 left &= left - 1;
-                let set = self.outputs[first_output + output as usize].asked_by & free_inputs;
+                let set = self.asked_by[first_outer + outer as usize] & free_inputs;
                 if set != 0 {
-                    let inner = first(set, self.switch_grants[first_output + output as usize].into());
-                    self.scratch.offers[inner as usize] |= 1 << output;
+                    let inner = first(set, self.switch_grants[first_outer + outer as usize].into());
+                    self.scratch.offers[inner as usize] |= 1 << outer;
                     offered |= 1 << inner;
                 }
             }
@@ -241,23 +243,25 @@ impl Plain {
                 let inner = offered.trailing_zeros();
                 offered &= offered - 1;
                 let offers = std::mem::take(&mut self.scratch.offers[inner as usize]);
-                let output = first(offers, self.switch_accepts[first_sub + inner as usize].into());
+                let outer = first(offers, self.switch_accepts[first_sub + inner as usize].into());
                 free_inputs &= !(1 << inner);
-                free_outputs &= !(1 << output);
-                self.pair(number, inner, output, time == 0);
+                free_outputs &= !(1 << outer);
+                self.pair(number, inner, outer, time == 0);
             }
         }
     }
 
-    fn pair(&mut self, number: usize, inner: u32, output: u32, learns: bool) {
+    fn pair(&mut self, number: usize, inner: u32, outer: u32, learns: bool) {
         let router = &self.routers[number];
         if learns {
             let sub_port = (router.first_input * self.input_speedup + inner) as usize;
-            let (inputs, outputs) = (router.inputs * self.input_speedup, router.outputs);
-            self.switch_accepts[sub_port] = after(output, outputs as usize) as u8;
-            self.switch_grants[(router.first_output + output) as usize] = after(inner, inputs as usize) as u8;
+            let inputs = router.inputs * self.input_speedup;
+            let outputs = router.outputs * self.output_speedup;
+            let first_outer = router.first_output * self.output_speedup;
+            self.switch_accepts[sub_port] = after(outer, outputs as usize) as u8;
+            self.switch_grants[(first_outer + outer) as usize] = after(inner, inputs as usize) as u8;
         }
-        self.win(number, inner, output);
+        self.win(number, inner, outer);
     }
 
     /// The channel that a sub-port puts forward for an output, whether it has an output channel, and its priority: the
@@ -295,8 +299,9 @@ impl Plain {
 
     /// A sub-port is matched with an output: the channel that it puts forward crosses.
     #[inline]
-    fn win(&mut self, number: usize, inner: u32, output: u32) {
+    fn win(&mut self, number: usize, inner: u32, outer: u32) {
         let speedup = self.input_speedup;
+        let output = if self.output_speedup == 1 { outer } else { outer / self.output_speedup };
         let (lane, is_sure, _) = self.forward(number, inner, output);
         let next = (lane & ((1 << self.channel_bits) - 1)) + speedup;
         self.turns[(self.routers[number].first_input * speedup + inner) as usize] =
