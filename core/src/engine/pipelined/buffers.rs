@@ -196,6 +196,7 @@ impl Behind {
         }
     }
 
+    #[inline(always)]
     fn has_no_place(&self, sharing: &Sharing, link: usize, channel: usize) -> bool {
         let group = usize::from(sharing.group[channel]);
         self.groups[link * sharing.owned.len() + group] >= sharing.owned[group]
@@ -260,6 +261,7 @@ impl Behind {
         self.send_from(policy, link, channel, is_tail);
     }
 
+    #[inline(always)]
     fn send_from(&mut self, policy: &Policy, link: usize, channel: usize, is_tail: bool) {
         let at = link * self.count + channel;
         if let (Some(trips), Policy::Shared(Sharing { limit: Limit::RoundTrips(rule), .. })) =
@@ -290,6 +292,7 @@ impl Behind {
         }
     }
 
+    #[inline(always)]
     fn release(&mut self, link: usize, channel: usize) {
         self.channels[link * self.count + channel].is_owned = false;
         if channel < 64 {
@@ -310,6 +313,7 @@ impl Behind {
         self.credit_to(policy, link, channel);
     }
 
+    #[inline(always)]
     fn credit_to(&mut self, policy: &Policy, link: usize, channel: usize) {
         let at = link * self.count + channel;
         if let (Some(trips), Policy::Shared(Sharing { limit: Limit::RoundTrips(rule), .. })) =
@@ -331,6 +335,7 @@ impl Behind {
     }
 
     /// Counts a place for its group, and for the common part while the group has more than it owns.
+    #[inline(always)]
     fn count(&mut self, sharing: &Sharing, link: usize, channel: usize, more: bool) {
         let group = usize::from(sharing.group[channel]);
         let filled = &mut self.groups[link * sharing.owned.len() + group];

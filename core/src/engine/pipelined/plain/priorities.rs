@@ -7,6 +7,7 @@ use super::{
 
 impl View<'_> {
     /// A flit enters a place of a queue: what it counts there.
+    #[inline(always)]
     pub(super) fn stamp(&mut self, lane: u32, place: u32, now: u32, rules: &Rules, packets: &Packets) {
         let first = lane << self.place_bits;
         let flit = self.queues[(first + place) as usize];
@@ -24,10 +25,14 @@ impl View<'_> {
             Priority::HopCount => self.stamps[before as usize],
             _ => packet.priority,
         };
-        self.set_priority(lane, rules);
+        // Behind the first flit only these change it.
+        if rules.donates || rules.priority == Priority::QueueLength || self.lanes[lane as usize].count == 1 {
+            self.set_priority(lane, rules);
+        }
     }
 
     /// Sets the priority of an input channel after its queue has changed; an empty one keeps what it has.
+    #[inline(always)]
     pub(super) fn set_priority(&mut self, lane: u32, rules: &Rules) {
         let state = &self.lanes[lane as usize];
         if state.count == 0 {

@@ -7,7 +7,7 @@ use super::{
 
 impl View<'_> {
     /// Something happens to a queue behind an output, whereupon those that have channels there may or may not send.
-    #[inline]
+    #[inline(always)]
     pub(super) fn share(
         &mut self,
         output: u32,
@@ -23,15 +23,20 @@ impl View<'_> {
         if before.is_some() && before == behind.all_share(&rules.policy, out) {
             self.renew(behind, out, channel, rules);
         } else {
-            for channel in 0..rules.channels {
-                self.renew(behind, out, channel, rules);
-            }
+            self.renew_all(behind, out, rules);
         }
         self.shared = Some(behind);
     }
 
+    #[cold]
+    fn renew_all(&mut self, behind: &Behind, output: usize, rules: &Rules) {
+        for channel in 0..rules.channels {
+            self.renew(behind, output, channel, rules);
+        }
+    }
+
     /// Whether the owner of a channel may send.
-    #[inline]
+    #[inline(always)]
     fn renew(&mut self, behind: &Behind, output: usize, channel: usize, rules: &Rules) {
         let owner = self.known[(output << self.channel_bits) + channel].owner;
         if owner == NOBODY {

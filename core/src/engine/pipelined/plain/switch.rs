@@ -283,6 +283,10 @@ impl Plain {
         }
         let mut best = None;
         let mut set = ready | hopeful;
+        if set & (set - 1) == 0 && set & ready != 0 {
+            let lane = first_lane + set.trailing_zeros();
+            return (lane, true, self.priorities[lane as usize].into());
+        }
         while set > 0 {
             let channel = set.trailing_zeros();
             set &= set - 1;
