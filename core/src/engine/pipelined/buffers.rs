@@ -183,19 +183,6 @@ impl Behind {
         }
     }
 
-    /// What decides on the places of all channels of a link alike: whether common ones are left, and how many one
-    /// channel may fill. `None` where channels share more than that.
-    #[inline]
-    pub(super) fn all_share(&self, policy: &Policy, link: usize) -> Option<(bool, u32)> {
-        match policy {
-            Policy::Shared(sharing) if sharing.owned.len() == self.count => {
-                let port = &self.ports[link];
-                Some((port.common >= sharing.common, port.limit))
-            }
-            _ => None,
-        }
-    }
-
     #[inline(always)]
     fn has_no_place(&self, sharing: &Sharing, link: usize, channel: usize) -> bool {
         let group = usize::from(sharing.group[channel]);

@@ -39,14 +39,25 @@ impl Plain {
             sources.credit(&rules.policy, (place >> self.channel_bits) as usize, (place & mask) as usize);
         }
         self.flits.take(now, false, &mut arriving);
+        let is_lean = self.is_lean;
         let mut view = self.view();
         for &item in &arriving {
-            view.arrive((item >> 32) as u32, item as u32, now, rules, packets);
+            let (place, flit) = ((item >> 32) as u32, item as u32);
+            if is_lean {
+                view.arrive::<true>(place, flit, now, rules, packets);
+            } else {
+                view.arrive::<false>(place, flit, now, rules, packets);
+            }
         }
         self.credits.take(now, false, &mut arriving);
         let mut view = self.view();
         for &item in &arriving {
-            view.credit((item >> 32) as u32, rules, load);
+            let place = (item >> 32) as u32;
+            if is_lean {
+                view.credit::<true>(place, rules, load);
+            } else {
+                view.credit::<false>(place, rules, load);
+            }
         }
         self.scratch.arriving = arriving;
     }
@@ -87,19 +98,19 @@ impl Plain {
 
 impl View<'_> {
     #[inline(always)]
-    fn arrive(&mut self, lane: u32, flit: u32, now: u32, rules: &Rules, packets: &Packets) {
+    fn arrive<const LEAN: bool>(&mut self, lane: u32, flit: u32, now: u32, rules: &Rules, packets: &Packets) {
         let state = &mut self.lanes[lane as usize];
         let mask = (1u32 << self.place_bits) - 1;
         let place = (u32::from(state.head) + u32::from(state.count)) & mask;
         self.queues[((lane << self.place_bits) + place) as usize] = flit;
         state.count += 1;
         let (is_idle, is_first) = (state.is_idle, state.count == 1);
-        if self.has_priorities {
+        if !LEAN && self.has_priorities && !self.is_by_packet {
             self.stamp(lane, place, now, rules, packets);
         }
         let state = &self.lanes[lane as usize];
         if is_idle {
-            self.begin(lane, rules, packets);
+            self.begin::<LEAN>(lane, rules, packets);
         } else if is_first {
             // One that is neither idle nor waits has an output channel.
             let (output, may_send) = (state.port, state.may_send);
@@ -112,23 +123,31 @@ impl View<'_> {
     }
 
     #[inline(always)]
-    fn credit(&mut self, channel: u32, rules: &Rules, load: &mut [u32]) {
-        if self.shared.is_some() {
+    fn credit<const LEAN: bool>(&mut self, channel: u32, rules: &Rules, load: &mut [u32]) {
+        if !LEAN && self.shared.is_some() {
             let output = channel >> self.channel_bits;
             if self.goes_by_load {
                 load[output as usize] -= 1;
             }
             let channel = (channel & ((1 << self.channel_bits) - 1)) as usize;
-            self.share(output, channel, rules, |behind| {
+            self.share(output, rules, |behind| {
                 behind.credit(&rules.policy, output as usize, channel);
             });
+            return;
+        }
+        if let Some(common) = self.common.filter(|_| !LEAN) {
+            let (output, inner) = (channel >> self.channel_bits, channel & ((1 << self.channel_bits) - 1));
+            if self.goes_by_load {
+                load[output as usize] -= 1;
+            }
+            self.give_place(common, output as usize, inner as usize, rules.waits_for_tail);
             return;
         }
         let known = &mut self.known[channel as usize];
         known.used -= 1;
         let was_full = u32::from(known.used) + 1 == self.places;
         let is_left = rules.waits_for_tail && known.tail_sent && known.used == 0;
-        if self.goes_by_load {
+        if !LEAN && self.goes_by_load {
             load[(channel >> self.channel_bits) as usize] -= 1;
         }
         if !(was_full || is_left) {
@@ -149,16 +168,19 @@ impl View<'_> {
 
     /// Begins with the packet at the front of a queue.
     #[inline(always)]
-    pub(super) fn begin(&mut self, lane: u32, rules: &Rules, packets: &Packets) {
+    pub(super) fn begin<const LEAN: bool>(&mut self, lane: u32, rules: &Rules, packets: &Packets) {
         let number = self.inputs[(lane >> self.channel_bits) as usize].router;
         let state = &mut self.lanes[lane as usize];
         state.is_idle = false;
         let router = &mut self.routers[number as usize];
+        let first = ((lane << self.place_bits) + u32::from(state.head)) as usize;
+        if !LEAN && self.is_by_packet {
+            self.priorities[lane as usize] = packets[self.queues[first] & PACKET].priority;
+        }
         if rules.routing_delay > 0 {
             router.to_be_routed.push(lane);
         } else {
-            let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
-            state.set_ways(&packets[flit & PACKET].ahead);
+            state.set_ways(&packets[self.queues[first] & PACKET].ahead);
             router.waiting.push(lane);
         }
         self.wake(number);

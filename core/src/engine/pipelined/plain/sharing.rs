@@ -1,38 +1,125 @@
 //! Queues that share the places of a port: what happens to one of them decides whether the others are full.
 
 use super::{
-    super::{buffers::Behind, rules::Rules},
+    super::{
+        buffers::{Behind, Limit, Policy},
+        rules::Rules,
+    },
     state::{NOBODY, View},
 };
 
+/// Places that every channel owns, common ones beside them, and how many a channel may fill.
+#[derive(Clone, Debug)]
+pub(super) struct Common {
+    owned: Vec<u32>,
+    places: u32,
+    most: u32,
+}
+
+impl Common {
+    /// What a policy comes to; `None` if groups of channels own places, or limits change.
+    pub(super) fn new(policy: &Policy, channels: usize) -> Option<Self> {
+        let Policy::Shared(sharing) = policy else { return None };
+        let most = match sharing.limit {
+            Limit::None => sharing.places,
+            Limit::Fixed(most) => most,
+            _ => return None,
+        };
+        let is_own = sharing.owned.len() == channels;
+        is_own.then(|| Self { owned: sharing.owned.clone(), places: sharing.common, most })
+    }
+}
+
 impl View<'_> {
-    /// Something happens to a queue behind an output, whereupon those that have channels there may or may not send.
+    /// A flit goes to a queue behind an output.
     #[inline(always)]
-    pub(super) fn share(
-        &mut self,
-        output: u32,
-        channel: usize,
-        rules: &Rules,
-        happens: impl FnOnce(&mut Behind),
-    ) {
-        let Some(behind) = self.shared.take() else { return };
-        let out = output as usize;
-        let before = behind.all_share(&rules.policy, out);
-        happens(behind);
-        self.outputs[out].free = behind.free(out);
-        if before.is_some() && before == behind.all_share(&rules.policy, out) {
-            self.renew(behind, out, channel, rules);
+    pub(super) fn fill(&mut self, common: &Common, output: usize, channel: usize, is_tail: bool) {
+        let (known, port) =
+            (&mut self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
+        let owned = common.owned[channel];
+        let was_short = port.common >= common.places;
+        known.used += 1;
+        if known.reserved > 0 {
+            known.reserved -= 1;
         } else {
-            self.renew_all(behind, out, rules);
+            port.common += u32::from(u32::from(known.used) > owned);
         }
-        self.shared = Some(behind);
+        if is_tail {
+            for reserved in (1..=u32::from(std::mem::take(&mut known.reserved))).rev() {
+                port.common -= u32::from(u32::from(known.used) + reserved > owned);
+            }
+        }
+        self.look_at(common, output, channel, was_short);
     }
 
-    #[cold]
-    fn renew_all(&mut self, behind: &Behind, output: usize, rules: &Rules) {
-        for channel in 0..rules.channels {
-            self.renew(behind, output, channel, rules);
+    /// A place of a queue behind an output has become free; it is kept for a packet under way that has no other.
+    #[inline(always)]
+    pub(super) fn give_place(&mut self, common: &Common, output: usize, channel: usize, waits_for_tail: bool) {
+        let (known, port) =
+            (&mut self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
+        let was_short = port.common >= common.places;
+        let filled = u32::from(known.used) + u32::from(known.reserved);
+        known.used -= 1;
+        if known.owner != NOBODY && known.used == 0 {
+            known.reserved += 1;
+        } else {
+            port.common -= u32::from(filled > common.owned[channel]);
         }
+        port.free |= u64::from(waits_for_tail && known.tail_sent && known.used == 0) << channel;
+        self.look_at(common, output, channel, was_short);
+    }
+
+    /// Whether channels are full after something happened to one of them.
+    #[inline(always)]
+    fn look_at(&mut self, common: &Common, output: usize, channel: usize, was_short: bool) {
+        if was_short == (self.outputs[output].common >= common.places) {
+            self.look_at_one(common, output, channel);
+        } else {
+            for channel in 0..common.owned.len() {
+                self.look_at_one(common, output, channel);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn look_at_one(&mut self, common: &Common, output: usize, channel: usize) {
+        let (known, port) =
+            (&self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
+        let used = u32::from(known.used);
+        let has_no_place = used >= common.owned[channel] && port.common >= common.places;
+        let is_full = known.reserved == 0 && (has_no_place || used >= common.most);
+        if is_full == (port.full >> channel & 1 == 1) {
+            return;
+        }
+        port.full ^= 1 << channel;
+        if known.owner != NOBODY {
+            self.let_send(known.owner, !is_full);
+        }
+    }
+
+    /// The owner of a channel may send from now on, or not any more.
+    fn let_send(&mut self, owner: u32, may_send: bool) {
+        let state = &mut self.lanes[owner as usize];
+        state.may_send = may_send;
+        let (port, has_flits) = (state.port, state.count > 0);
+        if may_send {
+            self.ask(owner, port, has_flits);
+        } else {
+            let router = self.inputs[(owner >> self.channel_bits) as usize].router;
+            self.stop_asking(owner, router as usize, port.into());
+        }
+    }
+
+    /// Something happens to the queues behind an output, whereupon those that have channels there may or may not send.
+    pub(super) fn share(&mut self, output: u32, rules: &Rules, happens: impl FnOnce(&mut Behind)) {
+        let Some(behind) = self.shared.take() else { return };
+        let out = output as usize;
+        happens(behind);
+        self.outputs[out].free = behind.free(out);
+        for channel in 0..rules.channels {
+            self.renew(behind, out, channel, rules);
+        }
+        self.shared = Some(behind);
     }
 
     /// Whether the owner of a channel may send.
@@ -43,17 +130,8 @@ impl View<'_> {
             return;
         }
         let may_send = !behind.is_full(&rules.policy, output, channel);
-        let state = &mut self.lanes[owner as usize];
-        if state.may_send == may_send {
-            return;
-        }
-        state.may_send = may_send;
-        let (port, has_flits) = (state.port, state.count > 0);
-        if may_send {
-            self.ask(owner, port, has_flits);
-        } else {
-            let router = self.inputs[(owner >> self.channel_bits) as usize].router;
-            self.stop_asking(owner, router as usize, port.into());
+        if self.lanes[owner as usize].may_send != may_send {
+            self.let_send(owner, may_send);
         }
     }
 }

@@ -10,6 +10,7 @@ use super::super::{
 };
 use super::{
     matrix,
+    sharing::Common,
     wheel::{Wheel, WheelView},
 };
 
@@ -58,8 +59,10 @@ pub(super) struct Far {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InputPort {
     pub router: u32,
-    /// Its number at the router.
+    /// Its number at the router, its first sub-port there, and its sub-port of every output.
     pub local: u32,
+    pub first_inner: u32,
+    pub outer: u32,
     /// Where its credits go.
     pub far: Far,
 }
@@ -70,6 +73,8 @@ pub(super) struct OutputPort {
     /// Bits per channel: without owner, and full.
     pub free: u64,
     pub full: u64,
+    /// Common places in use, where there are any.
+    pub common: u32,
     pub far: Far,
 }
 
@@ -91,6 +96,8 @@ pub(super) struct Known {
     pub owner: u32,
     /// Flits in the queue behind it or on their way.
     pub used: u8,
+    /// Places kept for its owner, where places are common.
+    pub reserved: u8,
     pub tail_sent: bool,
 }
 
@@ -157,8 +164,12 @@ pub(in super::super) struct Plain {
     pub(super) is_small: bool,
     pub(super) input_speedup: u32,
     pub(super) output_speedup: u32,
-    /// By sub-port of an input port its channels.
+    /// By sub-port of an input port its channels, and by channel its sub-port.
     pub(super) subs: Vec<u64>,
+    pub(super) sub_of: Vec<u8>,
+    /// By input sub-port of a router its port, and by output sub-port.
+    pub(super) input_of: Vec<u8>,
+    pub(super) output_of: Vec<u8>,
     pub(super) input_first: bool,
     pub(super) iterations: u32,
     /// Whether the order of lists decides on drawn numbers or on the order of flits behind the crossbar; whether ways
@@ -167,8 +178,12 @@ pub(in super::super) struct Plain {
     pub(super) draws: bool,
     pub(super) goes_by_load: bool,
     pub(super) has_priorities: bool,
+    /// Whether an input channel has the priority of its packet.
+    pub(super) is_by_packet: bool,
     /// Whether ways are those of dimension order on a mesh, in all channels of a packet.
     pub(super) is_straight: bool,
+    /// Whether queues have places of their own, and neither priorities nor loads are kept.
+    pub(super) is_lean: bool,
     pub(super) routers: Vec<Router>,
     /// A bit per router where input channels wait for a way or an output channel.
     pub(super) at_work: Vec<u64>,
@@ -187,7 +202,8 @@ pub(in super::super) struct Plain {
     pub(super) lanes: Vec<Lane>,
     pub(super) queues: Vec<u32>,
     pub(super) known: Vec<Known>,
-    /// What is known of queues that share places.
+    /// What is known of queues that share places: how they do, if no more than common places are shared, or all.
+    pub(super) common: Option<Common>,
     pub(super) shared: Option<Behind>,
     /// With priorities: of every flit in a queue, of every input channel, and which flit of its packet came in last.
     pub(super) stamps: Vec<i32>,
@@ -322,10 +338,16 @@ impl Plain {
         for router in all {
             for (local, link) in wiring.inputs(router).iter().enumerate() {
                 let far = far(link, true);
-                inputs.push(InputPort { router, local: local as u32, far });
+                inputs.push(InputPort {
+                    router,
+                    local: local as u32,
+                    first_inner: (local * rules.input_speedup) as u32,
+                    outer: (local % rules.output_speedup) as u32,
+                    far,
+                });
             }
             for link in wiring.outputs(router) {
-                outputs.push(OutputPort { free: every, full: 0, far: far(link, false) });
+                outputs.push(OutputPort { free: every, full: 0, common: 0, far: far(link, false) });
             }
         }
         let (lanes, known) = (inputs.len() << channel_bits, outputs.len() << channel_bits);
@@ -350,6 +372,7 @@ impl Plain {
             });
             sizes.map(|(inputs, outputs)| Allocator::new(kind, inputs, outputs)).collect::<Vec<_>>()
         };
+        let common = Common::new(&rules.policy, rules.channels);
         let output_bits = most.next_power_of_two().trailing_zeros();
         let is_small = most * rules.input_speedup <= 8 && rules.output_speedup == 1;
         let queued = if queues_up { behind } else { 0 };
@@ -368,6 +391,9 @@ impl Plain {
                     (sub..rules.channels).step_by(rules.input_speedup).fold(0, |set, at| set | 1 << at)
                 })
                 .collect(),
+            sub_of: (0..1 << channel_bits).map(|channel| (channel % rules.input_speedup) as u8).collect(),
+            input_of: (0..most * rules.input_speedup).map(|at| (at / rules.input_speedup) as u8).collect(),
+            output_of: (0..most * rules.output_speedup).map(|at| (at / rules.output_speedup) as u8).collect(),
             input_first: matches!(rules.switch_allocator, AllocatorKind::Separable { input_first: true, .. }),
             iterations: match rules.switch_allocator {
                 AllocatorKind::Islip(times) => times,
@@ -377,6 +403,10 @@ impl Plain {
             draws,
             goes_by_load,
             has_priorities,
+            is_by_packet: has_priorities
+                && !rules.donates
+                && matches!(rules.priority, Priority::Class | Priority::Age | Priority::Sequence),
+            is_lean: matches!(rules.policy, Policy::Private(_)) && !has_priorities && !goes_by_load,
             is_straight: rules.network.is_none()
                 && !rules.shape.wraps
                 && rules.routing == Routing::DimensionOrder,
@@ -388,14 +418,15 @@ impl Plain {
             flits: Wheel::new(slots, inputs.len().max(outputs.len())),
             credits: Wheel::new(slots, inputs.len().max(outputs.len()) * rules.input_speedup),
             lanes: vec![idle; lanes],
-            shared: matches!(rules.policy, Policy::Shared(_)).then(|| {
+            common: common.clone(),
+            shared: (matches!(rules.policy, Policy::Shared(_)) && common.is_none()).then(|| {
                 Behind::new(&rules.policy, outputs.len(), rules.channels, rules.waits_for_tail, |_| 0)
             }),
             stamps: vec![0; if has_priorities { lanes << place_bits } else { 0 }],
             priorities: vec![0; if has_priorities { lanes } else { 0 }],
             latest: vec![0; if has_priorities { lanes } else { 0 }],
             queues: vec![0; lanes << place_bits],
-            known: vec![Known { owner: NOBODY, used: 0, tail_sent: false }; known],
+            known: vec![Known { owner: NOBODY, used: 0, reserved: 0, tail_sent: false }; known],
             accepts: vec![0; lanes],
             grants: vec![0; known],
             switch_accepts: vec![0; subs],
@@ -448,7 +479,9 @@ impl Plain {
             keeps_order: self.keeps_order,
             goes_by_load: self.goes_by_load,
             has_priorities: self.has_priorities,
+            is_by_packet: self.is_by_packet,
             subs: &self.subs,
+            sub_of: &self.sub_of,
             routers: &mut self.routers,
             at_work: &mut self.at_work,
             asks: &mut self.asks,
@@ -460,6 +493,7 @@ impl Plain {
             lanes: &mut self.lanes,
             queues: &mut self.queues,
             known: &mut self.known,
+            common: self.common.as_ref(),
             shared: self.shared.as_mut(),
             stamps: &mut self.stamps,
             priorities: &mut self.priorities,
@@ -485,7 +519,9 @@ pub(super) struct View<'a> {
     pub keeps_order: bool,
     pub goes_by_load: bool,
     pub has_priorities: bool,
+    pub is_by_packet: bool,
     pub subs: &'a [u64],
+    pub sub_of: &'a [u8],
     pub routers: &'a mut [Router],
     pub at_work: &'a mut [u64],
     pub asks: &'a mut [u64],
@@ -497,6 +533,7 @@ pub(super) struct View<'a> {
     pub lanes: &'a mut [Lane],
     pub queues: &'a mut [u32],
     pub known: &'a mut [Known],
+    pub common: Option<&'a Common>,
     pub shared: Option<&'a mut Behind>,
     pub stamps: &'a mut [i32],
     pub priorities: &'a mut [i32],
@@ -520,29 +557,20 @@ impl View<'_> {
         let port = lane >> self.channel_bits;
         let channel = lane & ((1 << self.channel_bits) - 1);
         self.ready[((port << self.output_bits) + u32::from(output)) as usize] |= u64::from(may) << channel;
-        let InputPort { router, local, .. } = self.inputs[port as usize];
+        let input = &self.inputs[port as usize];
+        let router = input.router as usize;
         if self.is_small && self.input_speedup == 1 {
-            self.asks[router as usize] |= u64::from(may) << (8 * u32::from(output) + local);
+            self.asks[router] |= u64::from(may) << (8 * u32::from(output) + input.local);
         } else if may {
-            let inner = local * self.input_speedup + channel % self.input_speedup;
+            let inner = input.first_inner + u32::from(self.sub_of[channel as usize]);
             if self.is_small {
-                self.asks[router as usize] |= 1 << (8 * u32::from(output) + inner);
+                self.asks[router] |= 1 << (8 * u32::from(output) + inner);
             } else {
-                let outer = self.outer(local, output.into());
-                self.asks[router as usize] |= 1 << outer;
-                let first = self.routers[router as usize].first_output * self.output_speedup;
+                let outer = u32::from(output) * self.output_speedup + input.outer;
+                self.asks[router] |= 1 << outer;
+                let first = self.routers[router].first_output * self.output_speedup;
                 self.asked_by[(first + outer) as usize] |= 1 << inner;
             }
-        }
-    }
-
-    /// The sub-port of an output that an input port has.
-    #[inline(always)]
-    fn outer(&self, input: u32, output: u32) -> u32 {
-        if self.output_speedup == 1 {
-            output
-        } else {
-            output * self.output_speedup + input % self.output_speedup
         }
     }
 
@@ -553,21 +581,21 @@ impl View<'_> {
         let channel = lane & ((1 << self.channel_bits) - 1);
         let ready = &mut self.ready[((port << self.output_bits) + output) as usize];
         *ready &= !(1 << channel);
-        let local = port - self.routers[router].first_input;
+        let input = &self.inputs[port as usize];
         if self.input_speedup == 1 && self.is_small {
-            self.asks[router] &= !(u64::from(*ready == 0) << (8 * output + local));
+            self.asks[router] &= !(u64::from(*ready == 0) << (8 * output + input.local));
             return;
         }
-        let sub = channel % self.input_speedup;
-        if *ready & self.subs[sub as usize] != 0 {
+        let sub = self.sub_of[channel as usize];
+        if *ready & self.subs[usize::from(sub)] != 0 {
             return;
         }
-        let inner = local * self.input_speedup + sub;
+        let inner = input.first_inner + u32::from(sub);
         if self.is_small {
             self.asks[router] &= !(1 << (8 * output + inner));
             return;
         }
-        let outer = self.outer(local, output);
+        let outer = output * self.output_speedup + input.outer;
         let first = self.routers[router].first_output * self.output_speedup;
         let asked_by = &mut self.asked_by[(first + outer) as usize];
         *asked_by &= !(1 << inner);

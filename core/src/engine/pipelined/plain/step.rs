@@ -78,9 +78,14 @@ impl Plain {
                 }
             }
         }
+        let is_lean = self.is_lean;
         let mut view = self.view();
         for &(number, lane, output) in &winners {
-            view.cross(number as usize, lane, output, later, around);
+            if is_lean {
+                view.cross::<true>(number as usize, lane, output, later, around);
+            } else {
+                view.cross::<false>(number as usize, lane, output, later, around);
+            }
         }
         self.scratch.winners = winners;
         for word in which.start / 64..which.end.div_ceil(64) {
@@ -178,7 +183,7 @@ impl Plain {
             }
             if view.shared.is_some() {
                 let (out, channel) = (at as usize, channel as usize);
-                view.share(at, channel, rules, |behind| behind.take(&rules.policy, out, channel));
+                view.share(at, rules, |behind| behind.take(&rules.policy, out, channel));
             } else {
                 view.ask(lane, port, may_send);
             }
@@ -221,7 +226,14 @@ impl Plain {
 impl View<'_> {
     /// The first flit of an input channel goes through the crossbar.
     #[inline(always)]
-    fn cross(&mut self, number: usize, lane: u32, output: u32, later: u32, around: &mut Around<'_>) {
+    fn cross<const LEAN: bool>(
+        &mut self,
+        number: usize,
+        lane: u32,
+        output: u32,
+        later: u32,
+        around: &mut Around<'_>,
+    ) {
         let (rules, now) = (around.rules, around.now);
         let state = &mut self.lanes[lane as usize];
         let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
@@ -230,9 +242,10 @@ impl View<'_> {
         let (is_empty, channel) = (state.count == 0, u32::from(state.channel));
         let out = (self.routers[number].first_output + output) as usize;
         let known = &mut self.known[(out << self.channel_bits) + channel as usize];
-        let is_shared = self.shared.is_some();
-        known.used += u8::from(!is_shared);
-        let is_full = !is_shared && u32::from(known.used) == self.places;
+        let (is_shared, is_common) = (!LEAN && self.shared.is_some(), !LEAN && self.common.is_some());
+        let is_private = !is_shared && !is_common;
+        known.used += u8::from(is_private);
+        let is_full = is_private && u32::from(known.used) == self.places;
         if is_full {
             state.may_send = false;
             self.outputs[out].full |= 1 << channel;
@@ -244,18 +257,20 @@ impl View<'_> {
                 self.outputs[out].free |= 1 << channel;
             }
         }
-        if self.has_priorities {
+        if !LEAN && self.has_priorities && !self.is_by_packet {
             self.set_priority(lane, rules);
         }
         if is_full || is_empty || is_tail {
             self.stop_asking(lane, number, output);
         }
-        if is_shared {
-            self.share(out as u32, channel as usize, rules, |behind| {
+        if let Some(common) = self.common.filter(|_| !LEAN) {
+            self.fill(common, out, channel as usize, is_tail);
+        } else if is_shared {
+            self.share(out as u32, rules, |behind| {
                 behind.send(&rules.policy, out, channel as usize, is_tail);
             });
         }
-        if self.goes_by_load {
+        if !LEAN && self.goes_by_load {
             around.load[out] += 1;
         }
         self.send_credit(lane, now);
@@ -267,7 +282,7 @@ impl View<'_> {
             let state = &mut self.lanes[lane as usize];
             (state.is_idle, state.may_send) = (true, false);
             if !is_empty {
-                self.begin(lane, rules, around.packets);
+                self.begin::<LEAN>(lane, rules, around.packets);
             }
         }
     }

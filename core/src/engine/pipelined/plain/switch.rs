@@ -10,7 +10,21 @@ use super::{
     matrix,
     state::Plain,
 };
+use crate::bits::ones;
 use std::{cmp::Reverse, ops::Range};
+
+/// Of some channels the one of the highest priority, and of several such the first from the turn on.
+fn foremost(priorities: &[i32], set: u64, turn: u32) -> u32 {
+    let later = set >> turn << turn;
+    let (mut best, mut highest) = (0, i64::MIN);
+    for channel in ones(later).chain(ones(set & !later)) {
+        let priority = i64::from(priorities[channel]);
+        if priority > highest {
+            (best, highest) = (channel as u32, priority);
+        }
+    }
+    best
+}
 
 impl Plain {
     /// Decides in some routers which input crosses to which output.
@@ -21,7 +35,6 @@ impl Plain {
             && self.iterations == 1
             && self.switch_allocators.is_empty()
             && !rules.is_speculative
-            && !self.has_priorities
             && which == (0..self.routers.len())
         {
             self.match_all_words();
@@ -39,6 +52,8 @@ impl Plain {
                 self.match_listed(number, asks, numbers);
             } else if self.is_small {
                 self.match_words(number, asks);
+            } else if asks & (asks - 1) == 0 {
+                self.grant_only(number, asks.trailing_zeros());
             } else if self.input_first {
                 self.match_from_inputs(number, rules);
             } else {
@@ -54,7 +69,8 @@ impl Plain {
     fn match_all_words(&mut self) {
         let mut winners = std::mem::take(&mut self.scratch.winners);
         let (output_bits, channel_bits, channels) = (self.output_bits, self.channel_bits, self.channels);
-        let Self { routers, asks, grant_bytes, accept_bytes, ready, turns, .. } = self;
+        let has_priorities = self.has_priorities;
+        let Self { routers, asks, grant_bytes, accept_bytes, ready, turns, priorities, .. } = self;
         let bytes = grant_bytes.iter_mut().zip(accept_bytes.iter_mut());
         for (number, ((&asks, (grants, accepts)), router)) in
             asks.iter().zip(bytes).zip(routers.iter()).enumerate()
@@ -79,10 +95,15 @@ impl Plain {
                 let port = first_input + input;
                 let turn = &mut turns[port as usize];
                 let set = ready[((port << output_bits) + output) as usize];
-                let later = set >> *turn << *turn;
-                let channel = (if later == 0 { set } else { later }).trailing_zeros();
+                let first = port << channel_bits;
+                let channel = if has_priorities && set & (set - 1) != 0 {
+                    foremost(&priorities[first as usize..], set, (*turn).into())
+                } else {
+                    let later = set >> *turn << *turn;
+                    (if later == 0 { set } else { later }).trailing_zeros()
+                };
                 *turn = if channel + 1 == channels { 0 } else { channel + 1 } as u8;
-                winners.push((number as u32, (port << channel_bits) + channel, output));
+                winners.push((number as u32, first + channel, output));
             }
         }
         self.scratch.winners = winners;
@@ -188,6 +209,13 @@ impl Plain {
         }
     }
 
+    /// Matches the only output sub-port that is asked for.
+    fn grant_only(&mut self, number: usize, outer: u32) {
+        let at = (self.routers[number].first_output * self.output_speedup + outer) as usize;
+        let inner = first(self.asked_by[at], self.switch_grants[at].into());
+        self.pair(number, inner, outer, true);
+    }
+
     fn match_from_inputs(&mut self, number: usize, rules: &Rules) {
         let first_sub = self.routers[number].first_input as usize * rules.input_speedup;
         let first_outer = (self.routers[number].first_output * self.output_speedup) as usize;
@@ -269,7 +297,8 @@ impl Plain {
     #[inline]
     fn forward(&self, number: usize, inner: u32, output: u32) -> (u32, bool, i64) {
         let speedup = self.input_speedup;
-        let (port, sub) = if speedup == 1 { (inner, 0) } else { (inner / speedup, inner % speedup) };
+        let port = u32::from(self.input_of[inner as usize]);
+        let sub = inner - port * speedup;
         let first_input = self.routers[number].first_input;
         let at = first_input + port;
         let ready = self.ready[((at << self.output_bits) + output) as usize] & self.subs[sub as usize];
@@ -305,7 +334,7 @@ impl Plain {
     #[inline]
     fn win(&mut self, number: usize, inner: u32, outer: u32) {
         let speedup = self.input_speedup;
-        let output = if self.output_speedup == 1 { outer } else { outer / self.output_speedup };
+        let output = self.output_of[outer as usize].into();
         let (lane, is_sure, _) = self.forward(number, inner, output);
         let next = (lane & ((1 << self.channel_bits) - 1)) + speedup;
         self.turns[(self.routers[number].first_input * speedup + inner) as usize] =
