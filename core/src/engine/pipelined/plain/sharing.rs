@@ -54,7 +54,13 @@ impl View<'_> {
 
     /// A place of a queue behind an output has become free; it is kept for a packet under way that has no other.
     #[inline(always)]
-    pub(super) fn give_place(&mut self, common: &Common, output: usize, channel: usize, waits_for_tail: bool) {
+    pub(super) fn give_place(
+        &mut self,
+        common: &Common,
+        output: usize,
+        channel: usize,
+        waits_for_tail: bool,
+    ) {
         let (known, port) =
             (&mut self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
         let was_short = port.common >= common.places;
@@ -83,8 +89,7 @@ impl View<'_> {
 
     #[inline(always)]
     fn look_at_one(&mut self, common: &Common, output: usize, channel: usize) {
-        let (known, port) =
-            (&self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
+        let (known, port) = (&self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
         let used = u32::from(known.used);
         let has_no_place = used >= common.owned[channel] && port.common >= common.places;
         let is_full = known.reserved == 0 && (has_no_place || used >= common.most);

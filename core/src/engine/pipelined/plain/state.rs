@@ -131,6 +131,7 @@ pub(super) struct Scratch {
     pub arriving: Vec<u64>,
     /// By entry of the list of those that wait the channel that it was given.
     pub given: Vec<u32>,
+    pub activated: Vec<Activated>,
     pub asks: Vec<Ask>,
     /// By output channel the ask that is nearest to its turn.
     pub best: Vec<u32>,
@@ -138,6 +139,15 @@ pub(super) struct Scratch {
     pub hopeful: Vec<u64>,
     pub requests: Vec<Request>,
     pub list: Vec<u32>,
+}
+
+/// An input channel that was given a channel of its output: its router, and its place in the list of those that waited.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Activated {
+    pub router: u32,
+    pub lane: u32,
+    pub channel: u32,
+    pub entry: u32,
 }
 
 /// An entry of the list of those that wait, the channels that it may have, and those that it looks at.

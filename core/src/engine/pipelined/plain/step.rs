@@ -8,7 +8,7 @@ use super::{
         rules::Rules,
         wiring::End,
     },
-    state::{HEAD, Lane, NOBODY, PACKET, Plain, TAIL, View},
+    state::{Activated, HEAD, Lane, NOBODY, PACKET, Plain, Scratch, TAIL, View},
 };
 use std::ops::Range;
 
@@ -69,6 +69,9 @@ impl Plain {
                 self.give_ways(word * 64 + bit as usize, around);
             }
         }
+        if !self.scratch.activated.is_empty() {
+            self.activate(rules);
+        }
         let mut winners = std::mem::take(&mut self.scratch.winners);
         if self.keeps_order {
             // In the order of the list that other routers keep.
@@ -107,8 +110,13 @@ impl Plain {
         let router = &mut self.routers[number];
         if self.keeps_order {
             // What arrived in this cycle entered the lists by port.
-            router.to_be_routed[router.old.0..].sort_unstable();
-            router.waiting[router.old.1..].sort_unstable();
+            let (routed, waiting) = (&mut router.to_be_routed, &mut router.waiting);
+            if routed.len() > router.old.0 + 1 {
+                routed[router.old.0..].sort_unstable();
+            }
+            if waiting.len() > router.old.1 + 1 {
+                waiting[router.old.1..].sort_unstable();
+            }
         }
         if router.routing.is_empty() && !router.to_be_routed.is_empty() {
             std::mem::swap(&mut router.routing, &mut router.to_be_routed);
@@ -131,47 +139,46 @@ impl Plain {
                 self.route(number, self.routers[number].routing[at], around);
             }
         }
-        let Self { routers, scratch, .. } = self;
+        let Self { routers, scratch, lanes, .. } = self;
+        let Scratch { list, given, activated, .. } = scratch;
         let router = &mut routers[number];
-        let mut list = std::mem::take(&mut scratch.list);
-        std::mem::swap(&mut list, &mut router.waiting);
+        std::mem::swap(list, &mut router.waiting);
         if is_routed {
             // Now it is empty, so that the lists may change places.
             std::mem::swap(&mut router.waiting, &mut router.routing);
         }
-        if !list.is_empty() {
-            self.activate(number, &list, around);
-            list.clear();
+        for (entry, (&lane, &channel)) in list.iter().zip(given.iter()).enumerate() {
+            if channel == NOBODY {
+                lanes[lane as usize].has_won = false;
+                router.waiting.push(lane);
+            } else {
+                activated.push(Activated { router: number as u32, lane, channel, entry: entry as u32 });
+            }
         }
-        self.scratch.list = list;
+        list.clear();
     }
 
-    /// Those of the list that were given an output channel are active, the others wait again.
-    fn activate(&mut self, number: usize, list: &[u32], around: &Around<'_>) {
-        let rules = around.rules;
-        let given = std::mem::take(&mut self.scratch.given);
+    /// Those that were given an output channel are active.
+    fn activate(&mut self, rules: &Rules) {
+        let mut activated = std::mem::take(&mut self.scratch.activated);
         let mut winners = std::mem::take(&mut self.scratch.winners);
         let mut view = self.view();
         if rules.is_speculative
             && let Some(behind) = &view.shared
         {
             // Whoever has won crosses if its channel was not full before channels were given.
-            for (&lane, &channel) in list.iter().zip(&given).filter(|(_, channel)| **channel != NOBODY) {
+            for &Activated { router, lane, channel, .. } in &activated {
                 let state = &mut view.lanes[lane as usize];
-                let at = view.routers[number].first_output + u32::from(state.port);
+                let at = view.routers[router as usize].first_output + u32::from(state.port);
                 state.has_won &= !behind.is_full(&rules.policy, at as usize, channel as usize);
             }
         }
-        for (entry, (&lane, &channel)) in list.iter().zip(&given).enumerate() {
+        for Activated { router, lane, channel, entry } in activated.drain(..) {
             let state = &mut view.lanes[lane as usize];
             let has_won = std::mem::take(&mut state.has_won);
-            if channel == NOBODY {
-                view.routers[number].waiting.push(lane);
-                continue;
-            }
             state.channel = channel as u8;
             let port = state.port;
-            let at = view.routers[number].first_output + u32::from(port);
+            let at = view.routers[router as usize].first_output + u32::from(port);
             let known = &mut view.known[((at << view.channel_bits) + channel) as usize];
             (known.owner, known.tail_sent) = (lane, false);
             let output = &mut view.outputs[at as usize];
@@ -179,7 +186,7 @@ impl Plain {
             let may_send = output.full >> channel & 1 == 0;
             state.may_send = may_send && view.shared.is_none();
             if view.keeps_order {
-                view.order[lane as usize] = entry as i64 - (i64::from(view.leaving.step) << 16);
+                view.order[lane as usize] = i64::from(entry) - (i64::from(view.leaving.step) << 16);
             }
             if view.shared.is_some() {
                 let (out, channel) = (at as usize, channel as usize);
@@ -189,10 +196,10 @@ impl Plain {
             }
             // Of queues with places of their own none becomes full meanwhile; shared ones were looked at.
             if has_won && may_send {
-                winners.push((number as u32, lane, port.into()));
+                winners.push((router, lane, port.into()));
             }
         }
-        (self.scratch.given, self.scratch.winners) = (given, winners);
+        (self.scratch.activated, self.scratch.winners) = (activated, winners);
     }
 
     fn route(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
