@@ -10,6 +10,7 @@ from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import tomllib
     from collections.abc import Callable
     from typing import Any
 
@@ -26,10 +27,11 @@ class _Later(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-__all__ = ["names_of", "np", "xr"]
+__all__ = ["names_of", "np", "tomllib", "xr"]
 
 if not TYPE_CHECKING:
     np = _Later("numpy")
+    tomllib = _Later("tomllib")
     xr = _Later("xarray")
 
 

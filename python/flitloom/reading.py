@@ -9,8 +9,6 @@ import math
 import os
 import re
 import stat
-import tomllib
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,10 +17,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from flitloom import limits
 from flitloom.errors import SpecError, require_file, show_file
-from flitloom.lazy import np
+from flitloom.lazy import np, tomllib
 from flitloom.numerals import counted
 
 if TYPE_CHECKING:
+    import zipfile
     from xml.etree import ElementTree
 
     from numpy.typing import NDArray

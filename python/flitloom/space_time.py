@@ -45,8 +45,7 @@ def record_space_time(
     -------
     Dataset
         One variable per direction of travel (``+x``, ``-x``, ...), of truth values by ``cycle`` (at its
-        start), the coordinate along the line, and ``channel``; with the attributes ``margin``, ``buffer`` and
-        ``lines``.
+        start), the coordinate along the line, and ``channel``; attributes ``margin``, ``buffer``, ``lines``.
 
     Raises
     ------
@@ -84,7 +83,7 @@ def record_space_time(
         if simulation.now - first == most:
             raise SpecError.at(
                 "space_time",
-                f"it continues after {counted(most, 'cycle')}, which is all that is kept",
+                f"it continues after {most} cycles, all that is kept",
                 "note fewer",
             )
         flits = simulation.occupancy().values

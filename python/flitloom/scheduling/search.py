@@ -105,8 +105,7 @@ def schedule(
     network : Network
         The network; router and arbitration do not matter.
     traffic : Collective, Packets, TrafficMatrix or Operation
-        What is sent; intervals, delays and start times in it are ignored. Where nodes have failed, packets of
-        a collective and operations go among the nodes that work.
+        What is sent, among the nodes that work; intervals, delays and start times in it are ignored.
     method : str
         ``exact`` searches until the plan is proven optimal or the budget ends, by the methods that suit the
         problem; ``greedy`` is one pass of list scheduling; ``genetic`` the cup-stacking papers' search for a
