@@ -71,7 +71,7 @@ def test_routes_in_specs_are_checked() -> None:
     net = fl.Network(fl.Mesh(4, 4))
     assert fl.simulate(net, fl.Packets(table, routes=["+y1 +x1", "+y1 -x1"])).packets_delivered == 2
     for fields, message in [
-        ({"routes": ["+x1 +y1"]}, "routes has 1 entries"),
+        ({"routes": ["+x1 +y1"]}, "routes has 1 entry"),
         ({"routes": ["+x1 +y1", "+x1"]}, "not at its destination 4"),
         ({"routes": ["+x1 +y1", "-y1 -x1 +y2"]}, "hop 0 does not lead on"),
         ({"routes": ["+x1 +y1", "up"]}, r"traffic.routes\[1\]: route: 'up' is not understood"),
