@@ -61,7 +61,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("throttles", Throttle::NAMES.to_vec()),
         ("ties", names::all(&Ties::NAMES)),
         ("turns", turns.collect()),
-        ("variants", names::all(&Variant::NAMES)),
+        ("variants", names::all(Variant::NAMES)),
     ];
     let dict = PyDict::new(py);
     for (list, names) in lists {

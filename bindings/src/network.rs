@@ -104,7 +104,7 @@ impl Router {
             )?,
             arbitration: Arbitration { schemes, port_lists: self.queue_order },
             routing,
-            variant: named(py, "router.variant", &Variant::NAMES, &self.variant)?,
+            variant: named(py, "router.variant", Variant::NAMES, &self.variant)?,
             north: named(py, "router.north", &North::NAMES, &self.north)?,
         })
     }

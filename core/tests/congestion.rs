@@ -3,7 +3,7 @@
 //! values are those of an independent program.
 
 use crate::common::sampled;
-use crate::reference::{self, End, Lines, Rules, Throttle, Watch};
+use crate::reference::{self, Crossing, End, Lines, Rules, Throttle, Watch};
 use flitloom_core::{
     engine::{Network, Options, general},
     fabric::{Fabric, Shape},
@@ -220,7 +220,7 @@ fn registers(name: &str, collective: &Collective, scheme: ChannelScheme) -> u64 
     let packets = packets(&shape, name, collective);
     let router = RouterConfig { arbitration: Arbitration::uniform(scheme), ..RouterConfig::default() };
     let network = Network::new(Fabric::new(shape), router).unwrap();
-    let rules = Rules { output_registers: true, lines: Lines::WrapNotFirst, ..Rules::default() };
+    let rules = Rules { crossing: Crossing::Registered, lines: Lines::WrapNotFirst, ..Rules::default() };
     let run = reference::simulate(&network, &packets, &rules);
     assert_eq!(run.end, End::Delivered);
     // The links do nothing in cycle 0.

@@ -2,7 +2,7 @@
 //! docs/router.md, whose values are those of an independent program.
 
 use crate::common::{CaseSpace, Recorder, cases};
-use crate::reference::{self, End, Event, Rules, Throttle, What};
+use crate::reference::{self, Crossing, End, Event, Rules, Throttle, What};
 use flitloom_core::{
     bits::InstructionSet,
     engine::{
@@ -76,7 +76,7 @@ proptest! {
         }
         let router = RouterConfig { variant: Variant::Registers, ..case.config() };
         let network = Network::new(Fabric::new(case.shape.clone()), router).unwrap();
-        let rules = Rules { output_registers: true, throttle: Throttle::None, ..case.rules() };
+        let rules = Rules { crossing: Crossing::Registered, throttle: Throttle::None, ..case.rules() };
         let expected = reference::simulate(&network, &case.packets(), &rules);
         prop_assert_eq!(expected.end, End::Delivered);
         let (workload, options) = (case.workload(), Options::default());
@@ -170,10 +170,13 @@ fn what_it_is_not_defined_for_is_refused() {
         RouterConfig { buffer: 1, ..plain.clone() },
         RouterConfig { routing: RoutingFunction::Ugal, channels: 6, ..plain.clone() },
     ] {
-        assert_eq!(router.check(&shape), Err(RouterError::Registers));
+        assert_eq!(router.check(&shape), Err(RouterError::Variant(Variant::Registers)));
     }
     let few = RouterConfig { channels: 2, ..plain.clone() };
-    assert_eq!(few.check(&shape), Err(RouterError::RegisterChannels { needed: 3, given: 2 }));
+    assert_eq!(
+        few.check(&shape),
+        Err(RouterError::VariantChannels { variant: Variant::Registers, needed: 3, given: 2 })
+    );
     let network = network(ChannelScheme::C00);
     let to = Pattern::Transpose.destinations(network.fabric().shape(), 0).unwrap();
     let workload = Workload::Packets(Collective::default().packet_list(256, &to).unwrap());

@@ -3,7 +3,7 @@
 //! (cup-stacking-2022, Table 2; cup-stacking-extended-2023, Table 2).
 
 use crate::common::sampled;
-use crate::reference::{self, End, Lines, Rules, What};
+use crate::reference::{self, Crossing, End, Lines, Rules, What};
 use flitloom_core::{
     engine::{Network, general, stack},
     fabric::{Fabric, Shape},
@@ -83,7 +83,7 @@ fn reference(scheme: ChannelScheme, name: &str, collective: &Collective) -> (u64
     // What is no number of the router stands in the rules alone.
     let router = RouterConfig { arbitration: Arbitration::uniform(scheme), ..RouterConfig::default() };
     let rules = Rules {
-        output_registers: true,
+        crossing: Crossing::Registered,
         lines: Lines::Checkerboard,
         north_is_minus: true,
         ..Rules::default()

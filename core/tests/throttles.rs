@@ -3,7 +3,7 @@
 
 use crate::common::{CaseSpace, Recorder, THROTTLES, cases, compare, totals, twin};
 use crate::output_registers::seen as moves;
-use crate::reference::{self, End, Hold, Lines, Rules, View, Waiting};
+use crate::reference::{self, Crossing, End, Hold, Lines, Rules, View, Waiting};
 use flitloom_core::{
     engine::{
         Network, Options,
@@ -355,7 +355,7 @@ proptest! {
         let network = Network::new(Fabric::new(case.shape.clone()), router).unwrap();
         let longest = case.packets().iter().flatten().map(|packet| packet.length).max().unwrap_or(1);
         let rules = Rules {
-            output_registers: true,
+            crossing: Crossing::Registered,
             lines: Lines::WrapNotFirst,
             throttle: twin(throttle, &case.shape, buffer - 1, longest),
             p_queue_per_direction: queues == ProcessorQueues::PerDirection,

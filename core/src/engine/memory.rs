@@ -1,10 +1,7 @@
 //! How much memory a run takes, known before it begins.
 
 use super::Network;
-use crate::{
-    probe::LinkOccupation,
-    router::{FlowControl, Variant},
-};
+use crate::{probe::LinkOccupation, router::FlowControl};
 
 /// Bytes of a queue's list of packets, of a record of an output channel with few and with many queues, of
 /// where a router is and what it takes from its source, and of a link's place in the table of links.
@@ -42,7 +39,7 @@ pub fn bytes_per_router(network: &Network, longest: u32, links: bool) -> u64 {
         + (directions + 1) * channels
         + queues * 2
         + link_queues
-        + if router.variant == Variant::Registers { 4 * outputs } else { 0 }
+        + if router.variant.facts().registers { 4 * outputs } else { 0 }
         + if links { directions * COUNTED } else { 0 };
     let own = router.arbitration.port_lists.len() + router.arbitration.schemes.len();
     outputs * RECORDS[usize::from(queues > SHORT)]

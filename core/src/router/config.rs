@@ -1,4 +1,4 @@
-use super::{Arbitration, ArbitrationError, North};
+use super::{Arbitration, ArbitrationError, North, Variant};
 use crate::{
     fabric::Shape,
     fault::Fault,
@@ -63,23 +63,6 @@ impl ProcessorQueues {
             Self::PerDirection => shape.directions(),
         }
     }
-}
-
-/// Where flits wait in a router.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Variant {
-    /// In input queues alone.
-    #[default]
-    Queues,
-    /// In input queues one flit shorter, and in a register of one flit behind every output channel, filled
-    /// by the crossbar and emptied by the link; an output channel gets a new owner after the tail has left
-    /// its register.
-    Registers,
-}
-
-impl Variant {
-    /// All of them by name.
-    pub const NAMES: [(&'static str, Self); 2] = [("queues", Self::Queues), ("registers", Self::Registers)];
 }
 
 /// Parameters of every router. The default is the papers' router: three virtual channels, buffers
@@ -204,16 +187,18 @@ impl RouterConfig {
     }
 
     fn check_variant(&self, shape: &Shape) -> Result<(), RouterError> {
-        if self.variant == Variant::Queues {
+        let variant = self.variant;
+        if !variant.facts().plain {
             return Ok(());
         }
         let plain = self.flow_control == FlowControl::Wormhole && !self.grant_needs_room && self.latency == 1;
         let claims = self.routing.claims(self.place(shape), false);
-        if !plain || !claims.oblivious || self.buffer < 2 {
-            return Err(RouterError::Registers);
+        if !plain || !claims.oblivious || self.buffer <= variant.behind_queue() {
+            return Err(RouterError::Variant(variant));
         }
         if claims.freedom.is_none() || claims.channels > self.channels {
-            return Err(RouterError::RegisterChannels { needed: claims.channels, given: self.channels });
+            let (needed, given) = (claims.channels, self.channels);
+            return Err(RouterError::VariantChannels { variant, needed, given });
         }
         Ok(())
     }
@@ -282,10 +267,12 @@ pub enum RouterError {
     Wormhole(RoutingFunction),
     /// Rings that nothing opens.
     NoDatelines(RoutingFunction),
-    /// Output registers beside rules they are not defined for.
-    Registers,
-    /// Output registers with too few channels.
-    RegisterChannels {
+    /// A variant beside rules it is not defined for.
+    Variant(Variant),
+    /// A variant with too few channels.
+    VariantChannels {
+        /// The variant.
+        variant: Variant,
         /// Channels needed.
         needed: u8,
         /// Channels of the router.
@@ -352,16 +339,19 @@ impl RouterError {
                 format!("is {routing}, whose channels rely on datelines, and none counts here"),
                 "with wormhole or cut-through flow control they do",
             ),
-            Self::Registers => Fault::of(
+            Self::Variant(variant) => Fault::of(
                 "router.variant",
-                "is registers",
-                "that router has wormhole flow control, buffers of at least 2 flits, links of one cycle, grants \
-                 that need no room and routing that does not go by the traffic",
+                format!("is {}", variant.facts().name),
+                format!(
+                    "that router has wormhole flow control, buffers of at least {} flits, links of one cycle, grants \
+                     that need no room and routing that does not go by the traffic",
+                    1 + variant.behind_queue()
+                ),
             ),
-            Self::RegisterChannels { needed, given } => Fault::of(
+            Self::VariantChannels { variant, needed, given } => Fault::of(
                 "router.channels",
                 format!("is {given}"),
-                format!("with output registers the routing needs {needed} on this shape"),
+                format!("with variant {} the routing needs {needed} on this shape", variant.facts().name),
             ),
             Self::GivenRoutes => Fault::of(
                 "router.routing",

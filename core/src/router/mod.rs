@@ -6,9 +6,13 @@
 
 mod arbitration;
 mod config;
+mod scheme;
+mod variant;
 
-pub use arbitration::{Arbitration, ArbitrationError, ChannelScheme, North};
+pub use arbitration::{Arbitration, ArbitrationError, North};
 pub use config::{
     FlowControl, MAX_BUFFER, MAX_CHANNELS, MAX_LATENCY, MAX_QUEUES, ProcessorQueues, RouterConfig,
-    RouterError, Variant,
+    RouterError,
 };
+pub use scheme::{ChannelScheme, Start, Turn};
+pub use variant::{Variant, VariantFacts};

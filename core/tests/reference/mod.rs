@@ -80,14 +80,8 @@ pub struct Rules {
     pub seed: u64,
     /// Who must wait before injecting.
     pub throttle: Throttle,
-    /// The second reading of the router. Behind an input queue one flit shorter than the buffer (the P
-    /// queue as deep as ever) every output channel has a register of one flit. The cycle is then: a) every
-    /// output port sends, of the channels whose register is full and whose downstream queue had space at
-    /// the start of the cycle, the first in the scheme's order, and the flit is in that queue at once;
-    /// b) top-up; c) VC allocation, for output channels that have no owner; d) every output channel
-    /// with an owner and an empty register takes a flit of its owner's queue. An output channel loses its
-    /// owner when the tail leaves the register.
-    pub output_registers: bool,
+    /// How flits cross a router.
+    pub crossing: Crossing,
 }
 
 impl Rules {
@@ -95,6 +89,21 @@ impl Rules {
     pub fn t15(throttle: Throttle) -> Self {
         Self { grant_needs_room: true, p_queue_per_direction: true, throttle, ..Self::default() }
     }
+}
+
+/// How flits cross a router: its variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// In the cycle in which they are sent.
+    Direct,
+    /// Through registers. Behind an input queue one flit shorter than the buffer (the P
+    /// queue as deep as ever) every output channel has a register of one flit. The cycle is then: a) every
+    /// output port sends, of the channels whose register is full and whose downstream queue had space at
+    /// the start of the cycle, the first in the scheme's order, and the flit is in that queue at once;
+    /// b) top-up; c) VC allocation, for output channels that have no owner; d) every output channel
+    /// with an owner and an empty register takes a flit of its owner's queue. An output channel loses its
+    /// owner when the tail leaves the register.
+    Registered,
 }
 
 /// Readings of the dateline rule.
@@ -240,7 +249,7 @@ impl Default for Rules {
             routing: Routing::DimensionOrder,
             seed: 0,
             throttle: Throttle::None,
-            output_registers: false,
+            crossing: Crossing::Direct,
         }
     }
 }

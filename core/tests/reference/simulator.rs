@@ -7,7 +7,8 @@ mod selection;
 
 use super::rules::{self, Port};
 use super::{
-    End, Event, Hold, Lines, PacketRecord, Route, Routing, Rules, Run, Stuck, Throttle, Totals, What,
+    Crossing, End, Event, Hold, Lines, PacketRecord, Route, Routing, Rules, Run, Stuck, Throttle, Totals,
+    What,
 };
 use flitloom_core::engine::{Network, fingerprint};
 use flitloom_core::fabric::{NodeId, Shape};
@@ -320,9 +321,13 @@ impl<'a> Simulator<'a> {
 
     /// One cycle. Returns whether anything moved, was granted, is in flight or is still to come.
     fn step(&mut self) -> bool {
-        if self.rules.output_registers {
-            return self.step_with_registers();
+        match self.rules.crossing {
+            Crossing::Direct => self.step_directly(),
+            Crossing::Registered => self.step_with_registers(),
         }
+    }
+
+    fn step_directly(&mut self) -> bool {
         self.arrivals();
         self.top_up();
         self.observe();

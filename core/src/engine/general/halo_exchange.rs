@@ -32,20 +32,14 @@ fn channels_of(ports: &[usize], layout: &Layout) -> impl Iterator<Item = usize> 
 }
 
 impl<V: Vector, R: Record> State<V, R> {
-    /// Flits leave: [`depart_all`](Self::depart_all), and what crosses an edge is written down.
+    /// Flits leave: [`depart`](Self::depart), and what crosses an edge is written down.
     #[inline(always)]
     pub(super) fn leave_part(&mut self, layout: &Layout, cycle: u64, messages: &mut [Message]) {
         if self.demands.reconsiders {
             self.withdraw(layout);
         }
         self.list_packets_that_leave(layout);
-        match self.registers.take() {
-            Some(registers) => {
-                self.depart_from_registers(layout, &registers);
-                self.registers = Some(registers);
-            }
-            None => self.depart_all(layout, cycle),
-        }
+        self.depart(layout, cycle);
         for (halo, Message { out, .. }) in layout.halos.iter().zip(&mut *messages) {
             self.write_words(layout, halo, out);
             self.write_signals(halo, out);
@@ -76,7 +70,7 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Tells neighbours what room flits made that entered registers.
+    /// Tells neighbours what room was made, where links send by it in the same cycle.
     pub(super) fn tell_room(&mut self, layout: &Layout, messages: &mut [Message]) {
         for (halo, Message { out, .. }) in layout.halos.iter().zip(messages) {
             out.clear();
@@ -84,15 +78,13 @@ impl<V: Vector, R: Record> State<V, R> {
         }
     }
 
-    /// Registers are sent, by what room there is behind the borders; true if any is.
+    /// Flits are sent late, by what room there is behind the borders; true if any is.
     #[inline(always)]
     pub(super) fn send_from_part(&mut self, layout: &Layout, cycle: u64, messages: &[Message]) -> bool {
         for (halo, Message { come, .. }) in layout.halos.iter().zip(messages) {
             self.read_places(layout, halo, come, false);
         }
-        let Some(mut registers) = self.registers.take() else { return false };
-        let sends = self.send_all(layout, &mut registers);
-        self.registers = Some(registers);
+        let sends = self.send_late(layout);
         if sends {
             self.close_windows(cycle);
         }

@@ -92,8 +92,8 @@ pub(super) struct Layout {
     pub buffer: u32,
     /// Depth of the processor queue.
     pub processor_buffer: u32,
-    /// Every output channel has a register.
-    pub registers: bool,
+    /// How flits cross a router.
+    pub variant: Variant,
     pub latency: usize,
     /// Cut-through, with or without bubbles.
     pub cut_through: bool,
@@ -204,7 +204,6 @@ impl Layout {
                 channel_of_queue.push(if of_processor { 0 } else { channel as u8 });
             }
         }
-        let registers = router.variant == Variant::Registers;
         let bubble = router.flow_control == FlowControl::Bubble;
         let cut_through = router.flow_control != FlowControl::Wormhole;
         let all = || (0..directions).map(Direction::from_index);
@@ -243,10 +242,9 @@ impl Layout {
             queues: directions * channels + processor_queues,
             link_outputs: directions * channels,
             outputs: (directions + 1) * channels,
-            // A register is one of the places.
-            buffer: u32::from(router.buffer) - u32::from(registers),
+            buffer: u32::from(router.buffer - router.variant.behind_queue()),
             processor_buffer: router.buffer.into(),
-            registers,
+            variant: router.variant,
             latency: router.latency as usize,
             cut_through,
             bubble,

@@ -18,13 +18,14 @@
 //!
 //! In `phases`. *Decide*, from the state at its beginning: packets enter processor queues (`inject`);
 //! headers at the front of queues ask for outputs (`route_computation`, `adaptive_requests`); throttles hold
-//! some of them (`injection_control`); outputs get owners (`vc_allocation`); ports choose flits, counters and
-//! tails, all in words (`switch_allocation`). *Arrive*: headers find the queue they enter and tails free outputs
-//! (`traverse`); headers and flits enter (`arrive`). *Account*. Unpredictable branches are lists written without
+//! some of them (`injection_control`); outputs get owners (`vc_allocation`); flits cross the router, and ports choose those
+//! that are sent, all in words (`crossbar`, a file per router variant). *Arrive*: headers find the queue they enter
+//! and tails free outputs (`crossbar`); headers and flits enter (`arrive`). *Account* (`account`). Unpredictable branches are lists written without
 //! a branch.
 //!
 //! Vectors are chosen at run time; the outcome does not depend on them.
 
+mod crossbar;
 mod crossing;
 mod deadlock;
 mod explicit_routes;
@@ -44,7 +45,6 @@ mod phases;
 mod ranks;
 mod reach;
 mod record;
-mod registers;
 mod repartition;
 mod row_partition;
 mod run;
@@ -63,7 +63,7 @@ use crate::{
     bits::{Available, InstructionSet, OnVectors, Vector, Words},
     fabric::NodeId,
     probe::{OutputChannel, Probe},
-    router::{Arbitration, ChannelScheme, FlowControl, RouterError, Variant},
+    router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
     throttle::Interlock,
     traffic::{PacketSource, Sources, Workload},
@@ -220,9 +220,8 @@ impl General {
         if shape.is_twisted() && options.throttle.claims().signals {
             return Err(SimulationError::TwistedLines(options.throttle));
         }
-        // One flit of a buffer may be the output register.
         let router = self.network.router();
-        let depth = router.buffer - u16::from(router.variant == Variant::Registers);
+        let depth = router.buffer - router.variant.behind_queue();
         if let Some(margin) = options.throttle.margin().filter(|&margin| margin >= depth) {
             return Err(SimulationError::Margin { margin, depth });
         }

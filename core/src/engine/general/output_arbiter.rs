@@ -2,7 +2,7 @@
 
 use crate::{
     bits::{Vector, bits, pieces, set_bits},
-    router::{ChannelScheme, MAX_CHANNELS},
+    router::{ChannelScheme, MAX_CHANNELS, Start},
 };
 use std::ops::Range;
 
@@ -86,18 +86,15 @@ impl Schemes {
     /// Sets the scheme of one port, where each has its own.
     pub(super) fn set(&mut self, node: usize, port: usize, scheme: ChannelScheme) {
         let Self::Own(own) = self else { return };
-        let channels = own.channels as u8;
+        let begins = match scheme.start() {
+            Start::Last => FROM_LAST,
+            Start::After => AFTER_LAST,
+            Start::Before => BEFORE_LAST,
+            Start::ByPacket => BY_PACKET,
+            Start::At(channel) => FIXED + usize::from(channel) % own.channels,
+        };
         for plane in 0..FIXED + own.channels {
-            let set = match plane {
-                FROM_LAST => matches!(scheme, ChannelScheme::C00 | ChannelScheme::C02),
-                AFTER_LAST => scheme == ChannelScheme::C01,
-                BEFORE_LAST => scheme == ChannelScheme::C03,
-                BY_PACKET => scheme == ChannelScheme::Packet,
-                DESCENDING => !scheme.ascending(),
-                fixed => {
-                    !scheme.round_robin() && usize::from(scheme.start(0, false, channels)) == fixed - FIXED
-                }
-            };
+            let set = if plane == DESCENDING { !scheme.ascending() } else { plane == begins };
             let word = own.plane(port, plane) + node / 64;
             own.planes[word] = own.planes[word] & !(1 << (node % 64)) | u64::from(set) << (node % 64);
         }
@@ -117,22 +114,22 @@ impl Schemes {
     ) -> PerChannel<V> {
         let mut start = [V::zero(); MAX_CHANNELS as usize];
         match self {
-            Self::Same(ChannelScheme::Packet) => {
-                for channel in 0..channels {
-                    let next = if channel + 1 == channels { 0 } else { channel + 1 };
-                    start[channel] = start[channel] | last[channel] & !fresh[channel];
-                    start[next] = start[next] | last[channel] & fresh[channel];
-                }
-                choose_from(channels, candidates, &start, true)
-            }
-            Self::Same(scheme) if scheme.round_robin() => {
-                for channel in 0..channels {
-                    start[usize::from(scheme.start(channel as u8, false, channels as u8))] = last[channel];
-                }
-                choose_from(channels, candidates, &start, scheme.ascending())
-            }
             Self::Same(scheme) => {
-                start[usize::from(scheme.start(0, false, channels as u8))] = V::ones();
+                let begins = scheme.start();
+                let at = |last: usize| usize::from(begins.channel(last as u8, false, channels as u8));
+                if begins == Start::ByPacket {
+                    for channel in 0..channels {
+                        let next = at(channel);
+                        start[channel] = start[channel] | last[channel] & !fresh[channel];
+                        start[next] = start[next] | last[channel] & fresh[channel];
+                    }
+                } else if begins.remembers() {
+                    for channel in 0..channels {
+                        start[at(channel)] = last[channel];
+                    }
+                } else {
+                    start[at(0)] = V::ones();
+                }
                 choose_from(channels, candidates, &start, scheme.ascending())
             }
             Self::Own(own) => {

@@ -115,7 +115,7 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
     }
 
     fn leaves_late(&self) -> bool {
-        self.state.registers.is_some()
+        State::<V, R>::sends_late(&self.layout)
     }
 
     fn leave_late(&mut self, cycle: u64, messages: &mut [Message]) -> bool {

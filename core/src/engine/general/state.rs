@@ -1,6 +1,7 @@
 //! Everything that changes while a network runs.
 
 use super::{
+    crossbar::Registers,
     crossing::{Crossing, Due},
     feeds::Feeds,
     full_ahead::FullAhead,
@@ -10,7 +11,6 @@ use super::{
     packets::{Fifo, Packets},
     pairs::Pairs,
     record::{Any, Record},
-    registers::Registers,
 };
 use crate::{
     bits::{Available, Blocks, List, Planes, Vector},
@@ -245,7 +245,7 @@ impl<V: Vector, R: Record> State<V, R> {
             before: None,
             news: Vec::new(),
             links: demands.links.then(|| LinkCounts::new(layout, blocks)),
-            registers: layout.registers.then(|| Box::new(Registers::new(layout, blocks))),
+            registers: layout.variant.facts().registers.then(|| Box::new(Registers::new(layout, blocks))),
             ahead: demands.watches.map(|channel| FullAhead::new(layout, channel)),
             outcome: Outcome::default(),
         };

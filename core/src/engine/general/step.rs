@@ -84,14 +84,9 @@ impl<V: Vector, R: Record> Task for Decide<'_, V, R> {
             changes |= state.hold_all(layout);
         }
         changes |= state.allocate_vcs(layout);
-        if let Some(mut registers) = state.registers.take() {
-            changes |= state.cross_all(layout, &mut registers, cycle);
-            // A part has to hear of its neighbours first.
-            changes |= !layout.is_part && state.send_all(layout, &mut registers);
-            state.registers = Some(registers);
-        } else {
-            changes |= state.allocate_switch(layout);
-        }
+        changes |= state.cross(layout, cycle);
+        // A part has to hear of its neighbours first.
+        changes |= !layout.is_part && state.send_late(layout);
         changes |= state.on_links > 0 || state.ahead.as_ref().is_some_and(|ahead| !ahead.is_clear());
         if !changes && state.demands.reconsiders {
             state.withdraw(layout);
@@ -112,12 +107,7 @@ impl<V: Vector, R: Record> Task for Arrive<'_, V, R> {
         if state.demands.reconsiders {
             state.withdraw(layout);
         }
-        if let Some(registers) = state.registers.take() {
-            state.depart_from_registers(layout, &registers);
-            state.registers = Some(registers);
-        } else {
-            state.depart_all(layout, cycle);
-        }
+        state.depart(layout, cycle);
         state.arrive_all(layout, cycle);
     }
 }

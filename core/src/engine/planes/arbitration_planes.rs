@@ -7,7 +7,7 @@ use super::{
 use crate::{
     bits::{Vector, words_mut},
     fabric::{Direction, NodeId, Shape},
-    router::{Arbitration, ChannelScheme, North, RouterConfig},
+    router::{Arbitration, ChannelScheme, North, RouterConfig, Start},
     routing::Came,
 };
 
@@ -232,10 +232,10 @@ impl<V: Vector> ArbitrationPlanes<V> {
     }
 
     fn write_scheme(&mut self, block: usize, lane: u32, port: usize, scheme: ChannelScheme) {
-        let used_last = matches!(scheme, ChannelScheme::C01 | ChannelScheme::C03);
+        let used_last = matches!(scheme.start(), Start::After | Start::Before);
         let planes = &mut self.settings[block].schemes[port];
         for (plane, bit) in [
-            (&mut planes.rotating, scheme.round_robin()),
+            (&mut planes.rotating, scheme.remembers()),
             (&mut planes.used_last, used_last),
             (&mut planes.ascending, scheme.ascending()),
         ] {

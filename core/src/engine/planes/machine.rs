@@ -22,7 +22,7 @@ use crate::{
     },
     fabric::{Direction, NodeId},
     probe::{LinkOccupation, NoProbe},
-    router::{Arbitration, ChannelScheme, Variant},
+    router::{Arbitration, ChannelScheme},
     routing::Came,
     save::{Archive, SaveError},
     traffic::Workload,
@@ -256,9 +256,8 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let shape = network.fabric().shape();
         let router = network.router();
         let tiling = Tiling::new(shape, V::BITS, plan.copies);
-        let registers = router.variant == Variant::Registers;
-        // A register is one of the places.
-        let (length, buffer) = (plan.length, u32::from(router.buffer) - u32::from(registers));
+        let registers = router.variant.facts().registers;
+        let (length, buffer) = (plan.length, u32::from(router.buffer - router.variant.behind_queue()));
         let counter = (32 - (length - 1).leading_zeros()) as usize;
         let widths = Widths {
             x: tiling.x.bits(),

@@ -31,7 +31,7 @@ use crate::{
     bits::{Available, InstructionSet, OnVectors, Vector},
     fabric::{Direction, NodeId},
     probe::NoProbe,
-    router::{ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, Variant},
+    router::{ChannelScheme, FlowControl, ProcessorQueues, RouterConfig, Start},
     routing::{Datelines, RoutingFunction},
     traffic::{PacketSource, Workload},
 };
@@ -100,6 +100,9 @@ pub enum Unsupported {
     /// A channel-selection scheme.
     #[error("planes do not cover switch allocation by scheme {0}")]
     Scheme(ChannelScheme),
+    /// A variant of the router.
+    #[error("planes do not cover routers of variant {0}")]
+    Variant(&'static str),
     /// A message graph.
     #[error("planes cover packet lists and loads, not message graphs")]
     Graph,
@@ -180,15 +183,18 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     if router.processor_queues != ProcessorQueues::One {
         return Err(Unsupported::ProcessorQueues);
     }
-    if router.arbitration.schemes.contains(&ChannelScheme::Packet) {
-        return Err(Unsupported::Scheme(ChannelScheme::Packet));
+    if let Some(&scheme) = router.arbitration.schemes.iter().find(|&&scheme| !have(scheme)) {
+        return Err(Unsupported::Scheme(scheme));
+    }
+    let facts = router.variant.facts();
+    if !facts.in_planes {
+        return Err(Unsupported::Variant(facts.name));
     }
     let length = length(workload)?;
-    let registers = router.variant == Variant::Registers;
-    if registers && length < u32::from(router.buffer) {
+    if facts.registers && length < u32::from(router.buffer) {
         return Err(Unsupported::Registers { length, buffer: router.buffer });
     }
-    let headers = (u32::from(router.buffer) - u32::from(registers)).div_ceil(length.max(1));
+    let headers = u32::from(router.buffer - router.variant.behind_queue()).div_ceil(length.max(1));
     if headers > MAX_HEADERS {
         return Err(Unsupported::Headers(headers));
     }
@@ -199,6 +205,17 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
         return Err(Unsupported::Routes);
     }
     Ok(())
+}
+
+/// Whether the planes have a scheme: by the channels' numbers, or with the channel used last before or behind all
+/// others.
+fn have(scheme: ChannelScheme) -> bool {
+    match scheme.start() {
+        Start::Last | Start::At(_) => true,
+        Start::After => scheme.ascending(),
+        Start::Before => !scheme.ascending(),
+        Start::ByPacket => false,
+    }
 }
 
 /// Flits of every packet.
@@ -409,6 +426,7 @@ mod tests {
     use crate::{
         engine::general,
         fabric::{Fabric, Shape},
+        router::Variant,
         traffic::{OpenLoad, Pattern},
     };
 

@@ -1,4 +1,4 @@
-//! The cycle of the router with output registers; see [`Rules::output_registers`](super::Rules).
+//! The cycle of the router with output registers; see [`Crossing::Registered`](super::Crossing).
 
 use super::{Event, Flit, Port, Simulator, What, rules};
 use flitloom_core::fabric::NodeId;

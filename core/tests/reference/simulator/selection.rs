@@ -1,6 +1,6 @@
 //! Steps 2 and 3 of a cycle: VC allocation and switch allocation.
 
-use super::{Event, Flit, Lines, Output, Port, Queue, Routing, Send, Simulator, What, rules};
+use super::{Crossing, Event, Flit, Lines, Output, Port, Queue, Routing, Send, Simulator, What, rules};
 use flitloom_core::{fabric::NodeId, router::FlowControl};
 
 /// By input port and channel: the output (port, channel) that is asked for.
@@ -46,7 +46,7 @@ impl Simulator<'_> {
 
     /// Flits that a queue behind a link has room for; a register is one of the places.
     pub(super) fn depth(&self) -> usize {
-        self.config.buffer as usize - usize::from(self.rules.output_registers)
+        self.config.buffer as usize - usize::from(self.rules.crossing == Crossing::Registered)
     }
 
     /// What every input queue of a router asks for, by port and channel: the output its front flit

@@ -1,20 +1,37 @@
-//! Switch allocation, in words: which flits are sent, from the state at the beginning of the cycle.
+//! The router with input queues alone (`router.variant = queues`): a flit crosses and is sent in the same cycle.
 
-use super::super::{
-    layout::Layout,
-    output_arbiter::PerChannel,
-    record::{Any, Record, Set},
-    state::State,
-};
+use super::{Crosses, taken::take_flits};
 use crate::{
-    bits::{self, Vector, count_ones, full_add, words},
+    bits::{Vector, count_ones, full_add, ones, words},
+    engine::general::{
+        crossing::Crossing,
+        layout::{Layout, Place},
+        output_arbiter::PerChannel,
+        record::{Any, Record, Set},
+        state::State,
+    },
     router::MAX_CHANNELS,
 };
+
+/// `queues`.
+pub(super) struct Direct;
+
+impl Crosses for Direct {
+    #[inline(always)]
+    fn cross<V: Vector, R: Record>(state: &mut State<V, R>, layout: &Layout, _cycle: u64) -> bool {
+        state.allocate_switch(layout)
+    }
+
+    #[inline(always)]
+    fn depart<V: Vector, R: Record>(state: &mut State<V, R>, layout: &Layout, cycle: u64) {
+        state.depart_all(layout, cycle);
+    }
+}
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Chooses the flits that are sent; true if there are any.
     #[inline(always)]
-    pub(in crate::engine::general) fn allocate_switch(&mut self, layout: &Layout) -> bool {
+    pub(super) fn allocate_switch(&mut self, layout: &Layout) -> bool {
         self.sent_any = R::Set::default();
         let mut ejected = 0;
         for block in 0..self.blocks {
@@ -148,20 +165,103 @@ impl<V: Vector, R: Record> State<V, R> {
         self.outcome.flit_hops += hops;
         ejected
     }
-}
 
-/// Counts the flits taken of the packets in an output channel, where `left` are those still to come less
-/// one; returns where tails were among them. Where all packets are `uniform`, the next one is counted.
-#[inline(always)]
-pub(in crate::engine::general) fn take_flits<V: Vector>(left: &mut [V], taken: V, uniform: Option<u32>) -> V {
-    let at_tail = bits::count_down(&mut *left, taken);
-    if let Some(length) = uniform {
-        // The counter of a tail went below zero: all bits are set.
-        for (bit, plane) in left.iter_mut().enumerate() {
-            if (length - 1) >> bit & 1 == 0 {
-                *plane = *plane & !at_tail;
+    /// Finds where headers go, and frees what tails leave.
+    #[inline(always)]
+    pub(super) fn depart_all(&mut self, layout: &Layout, cycle: u64) {
+        self.delivered.clear();
+        for block in 0..self.blocks {
+            self.send_headers(layout, block, cycle);
+            self.free_behind_tails(layout, block);
+            if self.demands.exact_feed {
+                self.drain_processors(layout, block);
             }
         }
     }
-    at_tail
+
+    #[inline(always)]
+    fn send_headers(&mut self, layout: &Layout, block: usize, cycle: u64) {
+        let link_queues = layout.link_queues as u32;
+        let windows = self.windows.is_some();
+        let mut injected = 0;
+        let first = self.crossings.items().len();
+        // First where they come from (in the place of the slot) and where they go, ...
+        let mut outputs = self.any[block].heads;
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
+            if output >= layout.link_outputs {
+                // Only those of a node to itself are of interest.
+                for (word, &bits) in (block * V::WORDS..).zip(heads) {
+                    for bit in ones(bits) {
+                        let node = word * 64 + bit;
+                        let owner = self.outputs[node * layout.outputs + output].owner();
+                        injected += u64::from(owner > link_queues);
+                        if windows && owner > link_queues {
+                            let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
+                            self.packets.packet_mut(slot).injected = cycle;
+                        }
+                    }
+                }
+                continue;
+            }
+            let (links, behind) =
+                (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
+            for (word, &bits) in (block * V::WORDS..).zip(heads) {
+                self.crossings.reserve(bits.count_ones() as usize);
+                for bit in ones(bits) {
+                    let node = word * 64 + bit;
+                    let to = Place::new(links.neighbour(node), behind);
+                    self.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
+                }
+            }
+        }
+        // ... then who they are.
+        for crossing in &mut self.crossings.items_mut()[first..] {
+            let from = Place::unpack(crossing.slot);
+            let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
+            injected += u64::from(owner > link_queues);
+            crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
+            if windows && owner > link_queues {
+                self.packets.packet_mut(crossing.slot).injected = cycle;
+            }
+        }
+        self.outcome.packets_injected += injected;
+    }
+
+    #[inline(always)]
+    fn free_behind_tails(&mut self, layout: &Layout, block: usize) {
+        let mut outputs = self.any[block].tails;
+        self.freed.clear();
+        while !outputs.is_empty() {
+            let output = outputs.pop();
+            let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
+            for (word, &bits) in (block * V::WORDS..).zip(tails) {
+                self.freed.reserve(bits.count_ones() as usize);
+                for bit in ones(bits) {
+                    self.freed.put(Place::new(word * 64 + bit, output), true);
+                }
+            }
+        }
+        let count = self.freed.items().len();
+        self.wanted.reserve(count);
+        self.asking.reserve(count);
+        self.feeds.reserve(count);
+        let lazy = !self.demands.exact_feed;
+        for &place in self.freed.items() {
+            let (node, output) = (place.node(), place.index());
+            let record = &mut self.outputs[node * layout.outputs + output];
+            let queue = record.owner() as usize - 1;
+            *record = record.free();
+            self.wanted.put(place, record.is_requested());
+            let fifo = &mut self.fifos[node * layout.queues + queue];
+            if output >= layout.link_outputs {
+                self.delivered.push((node as u32, fifo.front));
+            }
+            let more = fifo.pop(&self.packets);
+            let place = Place::new(node, queue);
+            self.asking.put(place, more);
+            self.feeds.freed(place, lazy && layout.is_processor(queue));
+        }
+    }
 }

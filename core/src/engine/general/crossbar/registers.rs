@@ -1,14 +1,14 @@
 //! Output registers: one flit behind every output channel.
 
-use super::layout::{Layout, Place};
 use crate::{
     bits::{Blocks, Vector},
+    engine::general::layout::{Layout, Place},
     visit::{State, Visited, Visitor},
 };
 
 /// The registers of all output channels.
 #[derive(Clone, Debug)]
-pub(super) struct Registers<V> {
+pub(in crate::engine::general) struct Registers<V> {
     /// Per output channel: there is a flit in it, a header, a tail.
     pub full: Blocks<V>,
     pub head: Blocks<V>,
@@ -18,35 +18,35 @@ pub(super) struct Registers<V> {
 }
 
 impl<V: Vector> Registers<V> {
-    pub(super) fn new(layout: &Layout, blocks: usize) -> Self {
+    pub(in crate::engine::general) fn new(layout: &Layout, blocks: usize) -> Self {
         let planes = || Blocks::new(blocks, layout.outputs, V::zero());
         Self { full: planes(), head: planes(), tail: planes(), slots: vec![0; layout.nodes * layout.outputs] }
     }
 
     /// Whether a tail waits in the register of an output channel, which has left its owner's queue.
-    pub(super) fn holds_tail(&self, place: Place) -> bool {
+    pub(in crate::engine::general) fn holds_tail(&self, place: Place) -> bool {
         let (output, node) = (place.index(), place.node());
         self.full.bit(output, node) && self.tail.bit(output, node)
     }
 
     /// The packet whose flits pass a register.
-    pub(super) fn slot(&self, layout: &Layout, place: Place) -> u32 {
+    pub(in crate::engine::general) fn slot(&self, layout: &Layout, place: Place) -> u32 {
         self.slots[place.node() * layout.outputs + place.index()]
     }
 
     /// Sets it.
-    pub(super) fn set_slot(&mut self, layout: &Layout, place: Place, slot: u32) {
+    pub(in crate::engine::general) fn set_slot(&mut self, layout: &Layout, place: Place, slot: u32) {
         self.slots[place.node() * layout.outputs + place.index()] = slot;
     }
 
     /// Whether there is a flit in a register, and whether that is a header.
-    pub(super) fn holds(&self, place: Place) -> (bool, bool) {
+    pub(in crate::engine::general) fn holds(&self, place: Place) -> (bool, bool) {
         let full = self.full.bit(place.index(), place.node());
         (full, full && self.head.bit(place.index(), place.node()))
     }
 
     /// The packet whose flit is in a register, and whether that is the header or the tail.
-    pub(super) fn flit(&self, layout: &Layout, place: Place) -> (u32, bool, bool) {
+    pub(in crate::engine::general) fn flit(&self, layout: &Layout, place: Place) -> (u32, bool, bool) {
         let (output, node) = (place.index(), place.node());
         (self.slot(layout, place), self.head.bit(output, node), self.tail.bit(output, node))
     }

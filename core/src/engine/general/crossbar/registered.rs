@@ -6,29 +6,59 @@
 //! of cycle t + 1 belong to cycle t here. An output channel keeps its owner until the tail has left the
 //! register, while the queue may go on to another one as soon as the tail has left the queue.
 
-use super::super::{
-    crossing::Crossing,
-    layout::{Layout, Place},
-    output_arbiter::PerChannel,
-    phases::switch_allocation::take_flits,
-    record::{Any, Record, Set},
-    registers::Registers,
-    state::State,
-};
+use super::{Crosses, registers::Registers, taken::take_flits};
 use crate::{
     bits::{Vector, count_ones, ones, words},
+    engine::general::{
+        crossing::Crossing,
+        layout::{Layout, Place},
+        output_arbiter::PerChannel,
+        record::{Any, Record, Set},
+        state::State,
+    },
     router::MAX_CHANNELS,
 };
+
+/// `registers`.
+pub(super) struct Registered;
+
+impl Registered {
+    /// Does something with the registers and the rest of the state.
+    #[inline(always)]
+    fn with<V: Vector, R: Record, T: Default>(
+        state: &mut State<V, R>,
+        act: impl FnOnce(&mut State<V, R>, &mut Registers<V>) -> T,
+    ) -> T {
+        let Some(mut registers) = state.registers.take() else { return T::default() };
+        let result = act(state, &mut registers);
+        state.registers = Some(registers);
+        result
+    }
+}
+
+impl Crosses for Registered {
+    const SENDS_LATE: bool = true;
+
+    #[inline(always)]
+    fn cross<V: Vector, R: Record>(state: &mut State<V, R>, layout: &Layout, cycle: u64) -> bool {
+        Self::with(state, |state, registers| state.cross_all(layout, registers, cycle))
+    }
+
+    #[inline(always)]
+    fn send_late<V: Vector, R: Record>(state: &mut State<V, R>, layout: &Layout) -> bool {
+        Self::with(state, |state, registers| state.send_all(layout, registers))
+    }
+
+    #[inline(always)]
+    fn depart<V: Vector, R: Record>(state: &mut State<V, R>, layout: &Layout, _cycle: u64) {
+        Self::with(state, |state, registers| state.depart_from_registers(layout, registers));
+    }
+}
 
 impl<V: Vector, R: Record> State<V, R> {
     /// The crossbars; true if any flit moves.
     #[inline(always)]
-    pub(in crate::engine::general) fn cross_all(
-        &mut self,
-        layout: &Layout,
-        registers: &mut Registers<V>,
-        cycle: u64,
-    ) -> bool {
+    fn cross_all(&mut self, layout: &Layout, registers: &mut Registers<V>, cycle: u64) -> bool {
         let mut moves = false;
         for block in 0..self.blocks {
             if self.cross_block(registers, block) {
@@ -53,11 +83,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// The choice of what is sent over the links, by what room there is; true if anything is.
     #[inline(always)]
-    pub(in crate::engine::general) fn send_all(
-        &mut self,
-        layout: &Layout,
-        registers: &mut Registers<V>,
-    ) -> bool {
+    fn send_all(&mut self, layout: &Layout, registers: &mut Registers<V>) -> bool {
         let mut ejected = 0;
         for block in 0..self.blocks {
             ejected += self.send_block(layout, registers, block);
@@ -220,11 +246,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Finds where headers go that leave registers, and frees what tails leave.
     #[inline(always)]
-    pub(in crate::engine::general) fn depart_from_registers(
-        &mut self,
-        layout: &Layout,
-        registers: &Registers<V>,
-    ) {
+    fn depart_from_registers(&mut self, layout: &Layout, registers: &Registers<V>) {
         self.delivered.clear();
         for block in 0..self.blocks {
             let Any { heads, tails, .. } = self.any[block];

@@ -1,0 +1,41 @@
+//! What flits leave behind: queues and packets grow shorter.
+
+use crate::{
+    bits::{self, Vector, ones, words},
+    engine::general::{
+        layout::Layout,
+        record::{Record, Set},
+        state::State,
+    },
+};
+
+/// Counts the flits taken of the packets in an output channel, where `left` are those still to come less
+/// one; returns where tails were among them. Where all packets are `uniform`, the next one is counted.
+#[inline(always)]
+pub(super) fn take_flits<V: Vector>(left: &mut [V], taken: V, uniform: Option<u32>) -> V {
+    let at_tail = bits::count_down(&mut *left, taken);
+    if let Some(length) = uniform {
+        // The counter of a tail went below zero: all bits are set.
+        for (bit, plane) in left.iter_mut().enumerate() {
+            if (length - 1) >> bit & 1 == 0 {
+                *plane = *plane & !at_tail;
+            }
+        }
+    }
+    at_tail
+}
+
+impl<V: Vector, R: Record> State<V, R> {
+    /// Counts the flits that leave the processor queues.
+    pub(super) fn drain_processors(&mut self, layout: &Layout, block: usize) {
+        for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
+            let leaves = words(std::slice::from_ref(&self.leaves.block(block)[queue]));
+            for (word, &bits) in (block * V::WORDS..).zip(leaves) {
+                for bit in ones(bits) {
+                    let node = word * 64 + bit;
+                    self.feeds.left(node, layout.line(node, queue));
+                }
+            }
+        }
+    }
+}
