@@ -3,6 +3,7 @@
 //! what the other routers do, to the same bit.
 
 mod channels;
+mod common;
 mod links;
 mod matrix;
 mod priorities;

@@ -1,34 +1,10 @@
 //! Queues that share the places of a port: what happens to one of them decides whether the others are full.
 
 use super::{
-    super::{
-        buffers::{Behind, Limit, Policy},
-        rules::Rules,
-    },
+    super::{buffers::Behind, rules::Rules},
+    common::Common,
     state::{NOBODY, View},
 };
-
-/// Places that every channel owns, common ones beside them, and how many a channel may fill.
-#[derive(Clone, Debug)]
-pub(super) struct Common {
-    owned: Vec<u32>,
-    places: u32,
-    most: u32,
-}
-
-impl Common {
-    /// What a policy comes to; `None` if groups of channels own places, or limits change.
-    pub(super) fn new(policy: &Policy, channels: usize) -> Option<Self> {
-        let Policy::Shared(sharing) = policy else { return None };
-        let most = match sharing.limit {
-            Limit::None => sharing.places,
-            Limit::Fixed(most) => most,
-            _ => return None,
-        };
-        let is_own = sharing.owned.len() == channels;
-        is_own.then(|| Self { owned: sharing.owned.clone(), places: sharing.common, most })
-    }
-}
 
 impl View<'_> {
     /// A flit goes to a queue behind an output.

@@ -9,8 +9,8 @@ use super::super::{
     wiring::{End, Link},
 };
 use super::{
+    common::Common,
     matrix,
-    sharing::Common,
     wheel::{Wheel, WheelView},
 };
 
