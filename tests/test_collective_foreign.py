@@ -89,7 +89,7 @@ def test_flaws_are_one_message_with_gpu_threadblock_and_step(
         (two("s", after=(3, 0)), "gpu 1, threadblock 0, step 1: depid, deps: waits for step 0 of"),
         (two("r", count=2, target=("o", 0)), "gpu 1, threadblock 0, step 2: receives 2 chunks, 1 were sent"),
         (two("s", kind="nop"), "gpu 0, threadblock 0, step 2: waits forever (r: a message from gpu 1"),
-        (two("r", kind="nop"), "gpu 1: 1 messages from gpu 0 over channel 0 are never received"),
+        (two("r", kind="nop"), "gpu 1: 1 message from gpu 0 over channel 0 is never received"),
     ]:
         report = checked(text, tmp_path, fl.Torus(2))
         assert message in report["problems"][0]

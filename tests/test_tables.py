@@ -22,8 +22,8 @@ BAD_DELAYS = [
 
 BAD_MATRICES = [
     (b"", "no square matrix"),
-    (b"0,1\n", "1 rows of 2 columns; a square matrix is needed"),
-    (b"0,1\n1\n", "line 2: 1 values; the first row has 2"),
+    (b"0,1\n", "1 row of 2 columns; a square matrix is needed"),
+    (b"0,1\n1\n", "line 2: 1 value; the first row has 2"),
     (b"0,inf\n1,0\n", "line 1: column 2 is no whole number"),
     (b"0,1\n1,-1\n", "line 2: column 2 is no whole number"),
     (b"0,1\n1,0", "line 2: the line does not end; the file is cut off"),

@@ -115,7 +115,7 @@ def waiting_problems(ranks: Sequence[tuple[str, list[Node]]], plan: CollectivePl
     >>> node = {"id": 0, "attr": {"comm_src": 0, "comm_dst": 1, "step": 0, "chunk": [0, 0]}}
     >>> plan = fl.collectives.plan(fl.Mesh(2), "broadcast")
     >>> waiting_problems([("a.0.et", [node]), ("a.1.et", [])], plan)
-    ['a.1.et: 0 receives from rank 0, which sends 1 messages']
+    ['a.1.et: 0 receives from rank 0, which sends 1 message']
     """
     trace = _Trace(ranks)
     if trace.problems:

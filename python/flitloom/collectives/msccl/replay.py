@@ -167,8 +167,7 @@ class Replay(Contents):
                     left = len(connection.letters)
                     self.problem(
                         f"gpu {end}: {counted(left, 'message')} from gpu {start} over channel "
-                        f"{channel} are never "
-                        "received"
+                        f"{channel} {'is' if left == 1 else 'are'} never received"
                     )
 
     def _wake(self, sleepers: list[int], number: int) -> None:
