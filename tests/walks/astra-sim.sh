@@ -46,6 +46,6 @@ holds again-checked.json "it['passed'] and it['optimal']"
 
 # What does not fit is told.
 ends 2 "16 ranks, the network has 8 nodes" flitloom simulate step.0.et --torus 2x4
-ends 2 "give --torus 4x4 or --mesh 4x4" flitloom simulate step.0.et
+ends 2 "topology: is missing; add --torus 8x8, --mesh 8x8" flitloom simulate step.0.et
 ends 2 "is a message graph, which flitloom view does not take" flitloom view step.0.et -o step.html
 ends 2 "message graphs run on routers of one cycle" flitloom simulate step.0.et --torus 4x4 --model pipelined
