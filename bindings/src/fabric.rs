@@ -2,7 +2,7 @@
 
 use crate::errors::spec_error;
 use flitloom_core::{
-    fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product},
+    fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, UNREACHABLE},
     forwarding::{
         self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
         LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads, methods::METHODS,
@@ -138,6 +138,22 @@ pub fn fabric_bound(
         let order = dimension_order(&graph, grid);
         (forwarding::bound(&graph, order.as_ref()).value, graph.pairs_apart())
     }))
+}
+
+/// Cables between every two switches, 0 where there is no way.
+#[pyfunction]
+pub fn fabric_distances<'py>(
+    py: Python<'py>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'py, u32>,
+) -> PyResult<Bound<'py, PyArray2<u16>>> {
+    let graph = graph(py, hosts, &cables)?;
+    let rows: Vec<Vec<u16>> = py.detach(|| {
+        let joined = |distance: u16| if distance == UNREACHABLE { 0 } else { distance };
+        let row = |switch| graph.distances_to(switch).into_iter().map(joined).collect();
+        (0..graph.switches() as u32).map(row).collect()
+    });
+    PyArray2::from_vec2(py, &rows).map_err(Into::into)
 }
 
 /// Pairs that count by destination and switch, and the hosts by switch among which each counts once.

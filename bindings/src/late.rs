@@ -77,7 +77,7 @@ pub fn separate_channels(
 }
 
 /// What the packets of a plan can wait for when nodes are late: `ranks` of all channels if there is no
-/// cycle, else `None` and the shortest `cycle` as text.
+/// cycle, else `None` and the shortest `cycle` as the names of its channels.
 #[pyfunction]
 pub fn plan_dependencies<'py>(
     py: Python<'py>,
@@ -97,8 +97,8 @@ pub fn plan_dependencies<'py>(
         let graph = dependencies(fabric, &packets, rule, &first);
         let verdict = graph.verdict(false);
         let cycle = match &verdict {
-            Verdict::Deadlock(cycle) => graph.describe(cycle),
-            Verdict::DeadlockFree(_) => String::new(),
+            Verdict::Deadlock(cycle) => graph.names(cycle),
+            Verdict::DeadlockFree(_) => Vec::new(),
         };
         (verdict, cycle)
     });

@@ -145,8 +145,7 @@ fn planted_cycles_are_found() {
     }
     let report = table.finish();
     let Verdict::Deadlock(cycle) = &report.verdict else { panic!("a cycle was planted") };
-    assert_eq!(cycle.len(), 8, "{}", report.cycle);
-    assert!(report.cycle.contains(" -> "));
+    assert_eq!((cycle.len(), report.cycle.len()), (8, 8), "{:?}", report.cycle);
 }
 
 #[test]
@@ -255,7 +254,7 @@ proptest! {
         match route(system, &request, &mut |_| true) {
             Ok(answer) => {
                 let report = check_table(&answer.table, false, &mut |_| true).unwrap();
-                prop_assert!(report.passed(), "{:?} {}", report.problems, report.cycle);
+                prop_assert!(report.passed(), "{:?} {:?}", report.problems, report.cycle);
                 prop_assert_eq!(&report.quality.loads, &answer.quality.loads);
                 prop_assert!(answer.bound.value() <= answer.quality.max_load as f64 + 1e-9);
                 let nodes = fabric.shape().nodes() - fabric.failed_nodes().count();

@@ -13,19 +13,8 @@ from flitloom.spec.base import SpecModel
 SHOWN = 100
 
 
-def waiting(cycle: str) -> list[str]:
-    """The channels of a cycle that is given as text, in which the first one stands at the end again.
-
-    Examples
-    --------
-    >>> waiting("(0)+x -> (1)+x -> (0)+x"), waiting("")
-    (['(0)+x', '(1)+x'], [])
-    """
-    return cycle.split(" -> ")[:-1]
-
-
 def circle(channels: list[str]) -> str:
-    """The same as text.
+    """A cycle of waiting channels as text, in which the first one stands at the end again.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.packed import Routes
-from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
+from flitloom.spec import Collective, Experiment, Load, Packets, Topology, TrafficMatrix
 from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Patterned
 
@@ -138,14 +138,14 @@ def ends_among_working(network: Network, traffic: Collective, seed: int) -> list
     return ends
 
 
-def among_text(network: Network, name: str, omitted: int = 0) -> str:
+def among_text(topology: Topology, name: str, omitted: int = 0) -> str:
     """That something is sent among the nodes that work, where some have failed.
 
     >>> import flitloom as fl
-    >>> among_text(fl.Network(fl.Torus(4, failed_nodes=[1])), "next", 1)
+    >>> among_text(fl.Torus(4, failed_nodes=[1]), "next", 1)
     'next among the 3 nodes that work; packets to failed nodes are left out: 1'
     """
-    text = f"{name} among the {network.nodes - len(network.topology.failed_nodes)} nodes that work"
+    text = f"{name} among the {topology.nodes - len(topology.failed_nodes)} nodes that work"
     return f"{text}; packets to failed nodes are left out: {omitted}" if omitted else text
 
 

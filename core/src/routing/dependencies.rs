@@ -194,11 +194,9 @@ impl DependencyGraph {
         }
     }
 
-    /// A cycle of channels as text: `(0,3)+x -> (1,3)+x -> ...`, with `vc` where there are several.
-    pub fn describe(&self, cycle: &[Channel]) -> String {
-        let mut names: Vec<String> = cycle.iter().map(|&channel| self.describe_channel(channel)).collect();
-        names.extend(names.first().cloned());
-        names.join(" -> ")
+    /// Channels by name: `(0,3)+x`, with `vc` where there are several.
+    pub fn names(&self, channels: &[Channel]) -> Vec<String> {
+        channels.iter().map(|&channel| self.describe_channel(channel)).collect()
     }
 
     /// One channel as text.
@@ -310,7 +308,7 @@ mod tests {
         let graph = DependencyGraph::of_rules(&fabric, &rules, &turns);
         let Verdict::Deadlock(cycle) = graph.verdict(true) else { panic!("a cycle was planted") };
         // No cycle of positive hops closes before one ring length is spent in each of two dimensions.
-        assert_eq!(cycle.len(), 8, "{}", graph.describe(&cycle));
+        assert_eq!(cycle.len(), 8, "{:?}", graph.names(&cycle));
         for (index, &channel) in cycle.iter().enumerate() {
             let next = graph.vertex(cycle[(index + 1) % cycle.len()]);
             assert!(graph.targets(graph.vertex(channel)).any(|target| target == next));

@@ -112,8 +112,8 @@ pub struct CheckReport {
     pub problems: Vec<Problem>,
     /// Deadlock certificate or counterexample, over the routes that could be followed.
     pub verdict: Verdict,
-    /// A counterexample as text, empty for a certificate.
-    pub cycle: String,
+    /// The channels of a counterexample by name, each waiting for the next one; empty for a certificate.
+    pub cycle: Vec<String>,
     /// The balance of the routes that could be followed.
     pub quality: Quality,
 }
@@ -280,8 +280,8 @@ impl<'a> WalkChecker<'a> {
         }
         let verdict = self.graph.verdict(self.system.rules().flow() == Flow::Bubble);
         let cycle = match &verdict {
-            Verdict::Deadlock(cycle) => self.graph.describe(cycle),
-            Verdict::DeadlockFree(_) => String::new(),
+            Verdict::Deadlock(cycle) => self.graph.names(cycle),
+            Verdict::DeadlockFree(_) => Vec::new(),
         };
         CheckReport {
             routes: self.routes,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.lazy import xr
+from flitloom.network import Network
 from flitloom.spec import DIMENSION_NAMES, Topology
-from flitloom.spec.factored import Factored
 
 #: Routings whose loads do not depend on what happens in the network.
 OBLIVIOUS = ("do", "o1turn", "valiant")
@@ -54,7 +54,7 @@ class ChannelLoads:
         for size in self.topology.sizes:
             node, coordinate = divmod(node, size)
             place.append(str(coordinate))
-        return f"({','.join(place)}){_directions(self.topology)[direction]}"
+        return f"({','.join(place)}){Network(self.topology).directions[direction]}"
 
     @property
     def ideal_throughput(self) -> Fraction | None:
@@ -65,7 +65,7 @@ class ChannelLoads:
         """The loads by coordinates and direction, as in `Result.links`."""
         sizes = self.topology.sizes
         names = DIMENSION_NAMES[: len(sizes)]
-        directions = _directions(self.topology)
+        directions = list(Network(self.topology).directions)
         coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
         return xr.DataArray(
             (self.counts / self.scale).reshape(*reversed(sizes), len(directions)),
@@ -122,7 +122,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
     if ties not in TIES:
         raise SpecError.at("ties", *unknown_parts(ties, ("wrap", "split")))
     topology = demands.topology
-    refuse_twisted(topology, "loads of links", "flitloom route --torus 4x4x8 --twist says those of tables")
+    topology.require_untwisted("loads of links", "flitloom route --torus 4x4x8 --twist says those of tables")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at(
             "topology", "channel loads are those of a healthy network", "take the failed parts out"
@@ -163,29 +163,10 @@ def _ordered(demands: Demands, order: Sequence[int], ties: str) -> tuple[Whole, 
     return np.ascontiguousarray(whole), demands.scale * (2 if ties == "split" else 1)
 
 
-def refuse_twisted(topology: Topology, what: str, advice: str = "") -> None:
-    """Refuse tori that are twisted, whose dimensions are not independent."""
-    Topology.require_plain(topology, what, advice)
-
-
-def full_meshes(topology: Topology) -> tuple[bool, ...]:
-    """Which dimensions are full meshes."""
-    return topology.full if isinstance(topology, Factored) else (False,) * len(topology.sizes)
-
-
-def _directions(topology: Topology) -> list[str]:
-    """Names of directions, e.g. +x, and +2x over two places of a full mesh."""
-    names: list[str] = []
-    for name, size, full in zip(DIMENSION_NAMES, topology.sizes, full_meshes(topology), strict=False):
-        steps = range(1, size // 2 + 1) if full else [1]
-        names += [f"{sign}{step if step > 1 else ''}{name}" for step in steps for sign in "+-"]
-    return names
-
-
 def _ways_along(topology: Topology, dimension: int, ties: str) -> list[Ring | Jump]:
     """The directions of one dimension, in their order."""
     size = topology.sizes[dimension]
-    if full_meshes(topology)[dimension]:
+    if topology.full[dimension]:
         return [Jump(size, step, ties, minus) for step in range(1, size // 2 + 1) for minus in (False, True)]
     return [Ring(size, topology.wraps[dimension], ties, minus) for minus in (False, True)]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from flitloom.analysis.channel_loads import ChannelLoads, channel_loads, full_meshes, refuse_twisted
+from flitloom.analysis.channel_loads import ChannelLoads, channel_loads
 from flitloom.analysis.demands import make_demands
 from flitloom.analysis.minimal_routes import RouteBound, minimal_routes_bound
 from flitloom.analysis.switch_loads import SwitchLoads, any_tables_bound, switch_loads
@@ -125,6 +125,6 @@ def uniform_rule(topology: Topology) -> Fraction:
     >>> uniform_rule(fl.Network(fl.Product("full4 x ring8")).topology)
     Fraction(1, 1)
     """
-    refuse_twisted(topology, "rules of thumb")
-    lines = zip(topology.sizes, topology.wraps, full_meshes(topology), strict=True)
+    topology.require_untwisted("rules of thumb")
+    lines = zip(topology.sizes, topology.wraps, topology.full, strict=True)
     return min(Fraction(size if full else Fraction(8 if wraps else 4, size)) for size, wraps, full in lines)

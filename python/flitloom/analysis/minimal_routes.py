@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.analysis.channel_loads import _coordinates, full_meshes, refuse_twisted
+from flitloom.analysis.channel_loads import _coordinates
 from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError
 from flitloom.linear import solve
@@ -82,14 +82,14 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
     (Fraction(3, 2), 'linear program')
     """
     topology = demands.topology
-    refuse_twisted(
-        topology, "bounds over all minimal routes", "flitloom route --torus 4x4x8 --twist has a bound"
+    topology.require_untwisted(
+        "bounds over all minimal routes", "flitloom route --torus 4x4x8 --twist has a bound"
     )
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     volume = RouteBound(_volume(demands), None, "volume")
     moving = demands.pairs[demands.pairs[:, 0] != demands.pairs[:, 1]]
-    if demands.products or not len(moving) or any(full_meshes(topology)):
+    if demands.products or not len(moving) or any(topology.full):
         return volume
     routes = _Routes(demands, moving)
     if routes.cells > LARGEST_SEARCH:
@@ -121,7 +121,7 @@ def any_routes_bound(demands: Demands) -> RouteBound:
     0.5
     """
     topology = demands.topology
-    refuse_twisted(topology, "bounds over all routes")
+    topology.require_untwisted("bounds over all routes")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     return RouteBound(_volume(demands), None, "volume")
@@ -133,7 +133,7 @@ def _volume(demands: Demands) -> Fraction:
     sizes, nodes = topology.sizes, topology.nodes
     ends = _coordinates(demands.pairs, sizes) if len(demands.pairs) else None
     most = Fraction(0)
-    full = full_meshes(topology)
+    full = topology.full
     for dimension, (size, wraps) in enumerate(zip(sizes, topology.wraps, strict=True)):
         # Over a full mesh every way is one hop.
         most_hops = 1 if full[dimension] else size

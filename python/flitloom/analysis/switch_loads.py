@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.analysis.demands import Demands
 from flitloom.analysis.minimal_routes import RouteBound
-from flitloom.fabric.model import Subnet
 from flitloom.pipelined import channel_loads
 from flitloom.spec.switched import Switched
 
@@ -66,7 +66,8 @@ def any_tables_bound(demands: Demands, topology: Switched) -> RouteBound:
     where = np.array([host.switch for host in subnet.hosts])
     between = np.zeros((len(subnet.switches), len(subnet.switches)))
     np.add.at(between, (where[:, None], where[None, :]), _weights(demands))
-    hops = float((between * _hops(subnet)).sum())
+    distances = _core.fabric_distances(subnet.hosts_per_switch(), subnet.cable_ends())
+    hops = float((between * distances).sum())
     channels = max(1, 2 * len(subnet.cables))
     least = Fraction(hops).limit_denominator(FINEST) / (demands.scale * channels)
     return RouteBound(least, None, "volume")
@@ -81,20 +82,3 @@ def _weights(demands: Demands) -> NDArray[np.float64]:
         weights += np.outer(sending, receiving)
     np.fill_diagonal(weights, 0)
     return weights
-
-
-def _hops(subnet: Subnet) -> NDArray[np.int64]:
-    """Cables between every two switches, none where there is no way."""
-    count = len(subnet.switches)
-    joined = np.zeros((count, count), dtype=np.float32)
-    ends = subnet.cable_ends().astype(np.int64)
-    joined[ends[:, 0], ends[:, 1]] = joined[ends[:, 1], ends[:, 0]] = 1
-    hops = np.zeros((count, count), dtype=np.int64)
-    reached, border = np.eye(count, dtype=bool), np.eye(count, dtype=np.float32)
-    for distance in range(1, count):
-        border = ((border @ joined) > 0).astype(np.float32) * ~reached
-        if not border.any():
-            break
-        hops[border > 0] = distance
-        reached |= border > 0
-    return hops

@@ -15,8 +15,9 @@ from flitloom.reading import read_text, text_lines
 _LINK = re.compile(r"([xyz])([pm])_link")
 _DATELINE = re.compile(r"([xyz])_dateline")
 _RADIX = re.compile(r"(\d{1,6})([mMtT]?)")
+#: First words of lines behind the first one.
 _KEYWORDS = (
-    "torus", "mesh", "next_seed", "portgroup_max_ports", "port_order",
+    "next_seed", "portgroup_max_ports", "port_order",
     *(f"{axis}{way}_link" for axis in "xyz" for way in "pm"), *(f"{axis}_dateline" for axis in "xyz"),
 )  # fmt: skip
 
@@ -94,10 +95,8 @@ def parse_torus_config(text: str, source: str = "torus-2QoS.conf") -> TorusConfi
         elif match := _DATELINE.fullmatch(word):
             (at,) = _several(rest, 1, word, place)
             seeds[-1].datelines["xyz".index(match[1])] = _number(at, place, "a whole number")
-        elif word not in _KEYWORDS or word in ("torus", "mesh"):
-            raise SpecError.at(
-                place, unknown(word, [one for one in _KEYWORDS if one not in ("torus", "mesh")])
-            )
+        elif word not in _KEYWORDS:
+            raise SpecError.at(place, unknown(word, _KEYWORDS))
     if shape is None:
         raise SpecError.at(source, "names no torus or mesh", "begin with torus X Y Z")
     return TorusConfig(source, *shape, tuple(seed for seed in seeds if seed.links))

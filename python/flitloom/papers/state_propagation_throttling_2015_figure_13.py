@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flitloom.numerals import counted
 from flitloom.papers.congestion import burst, on_all_cores
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.state_propagation import PACKETS, PATTERNS, RANDOM, READING, setting
@@ -68,7 +69,7 @@ def reproduce(context: Context) -> Report:
             f"(5.4.5); up to {VISIBLE - 1:.0%} of a duration cannot be seen.",
             "Columns are lengths in bits, 0 is no throttling. The paper has curves only, and does "
             "not say its margin.",
-            f"Random patterns are means of {repeats} experiment{'s' if repeats > 1 else ''}.",
+            f"Random patterns are means of {counted(repeats, 'experiment')}.",
         ],
     )
     if picture := context.file(IDENTIFIER, ".png"):

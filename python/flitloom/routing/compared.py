@@ -12,7 +12,6 @@ from flitloom.routing.generate import route
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
-from flitloom.verdict import waiting
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,10 @@ def danger(tables: Tables) -> list[str]:
     """
     rules = tables.rules
     enough = rules.datelines and (rules.virtual_channels or 0) > sum(tables.topology.wraps)
-    return [] if rules.virtual_channels is None or enough else waiting(tables.verdict()["cycle"])
+    if rules.virtual_channels is None or enough:
+        return []
+    cycle: list[str] = tables.verdict()["cycle"]
+    return cycle
 
 
 def summary(tables: Tables) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import comb
 
 from flitloom import _core
+from flitloom.numerals import counted
 from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
 from flitloom.spec.topology import BY_DESTINATION
@@ -70,11 +71,7 @@ def survive(
     served = _core.resilience(topology.sizes, topology.wraps, rules.core(), failures)
     count = len(served)
     fractions = tuple(sum(regime) / count for regime in zip(*served, strict=True))
-    parts = [
-        f"{number} {name}{'s' * (number > 1)}"
-        for number, name in ((nodes, "node"), (links, "link"))
-        if number
-    ]
+    parts = [counted(number, name) for number, name in ((nodes, "node"), (links, "link")) if number]
     return Survival(" and ".join(parts), count, exhaustive, fractions)
 
 

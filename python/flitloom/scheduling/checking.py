@@ -26,7 +26,7 @@ from flitloom.plans.proofs import (
     simulated_with,
 )
 from flitloom.spec import Router
-from flitloom.verdict import circle, waiting
+from flitloom.verdict import circle
 
 #: Where the rules of a verdict come from.
 IN_FILE = "from the file"
@@ -269,7 +269,7 @@ def late_dependencies(plan: Plan) -> tuple[int, list[str], Any]:
         )
     routes = plan.directions()
     facts = _core.plan_dependencies(network._core, plan.table, routes, channels, bytes(first))
-    return channels, waiting(facts["cycle"]), facts["ranks"]
+    return channels, facts["cycle"], facts["ranks"]
 
 
 def deadlock_certificate(plan: Plan) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed
 from flitloom.spec import Router
 from flitloom.spec.base import require_whole
+from flitloom.verdict import circle
 
 #: Largest delay of a node, in cycles.
 LONGEST = 1 << 20
@@ -99,7 +100,7 @@ def with_channels(network: Network, plan: Plan) -> Network:
         raise SpecError.at(
             "plan.channels",
             "packets can wait for each other where a router counts "
-            f"datelines = {network.router.datelines!r}: {facts['cycle']}",
+            f"datelines = {network.router.datelines!r}: {circle(facts['cycle'])}",
             "make them for this router, plan.separated(network)",
         )
     return network

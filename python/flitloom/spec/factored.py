@@ -93,11 +93,6 @@ class Factored(Topology):
         if any(self.full):
             raise SpecError.at("network", f"{self.network} is a product, and {what} for tori and meshes")
 
-    def require_plain(self, what: str, advice: str = "") -> None:
-        """Refuse full meshes where only tori and meshes are known."""
-        super().require_plain(what, advice)
-        self.require_rings(f"{what} are")
-
     def _parts(self) -> tuple[object, ...]:
         return *super()._parts(), self.full
 

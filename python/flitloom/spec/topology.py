@@ -297,8 +297,8 @@ class Topology(SpecModel):
         """
         return self._parts() == other._parts()
 
-    def require_plain(self, what: str, advice: str = "") -> None:
-        """Refuse a twisted torus where only plain ones are known.
+    def require_untwisted(self, what: str, advice: str = "") -> None:
+        """Refuse a twisted torus, whose dimensions are not independent.
 
         Raises
         ------
@@ -307,6 +307,17 @@ class Topology(SpecModel):
         """
         if self.twist:
             raise SpecError.at("topology.twist", f"is set, and {what} are for plain tori", advice)
+
+    def require_plain(self, what: str, advice: str = "") -> None:
+        """Refuse twisted tori and full meshes where only plain tori and meshes are known.
+
+        Raises
+        ------
+        SpecError
+            The torus is twisted, or a dimension is a full mesh.
+        """
+        self.require_untwisted(what, advice)
+        self.require_rings(f"{what} are")
 
     def require_rings(self, what: str) -> None:
         """Refuse full meshes where only rings and lines are known: a torus or mesh has none."""

@@ -117,11 +117,11 @@ def _say_who_sends(network: Network, traffic: Sendable, seed: int) -> None:
     """Say where nodes have failed who sends what is planned."""
     failed = network.topology.failed_nodes
     if failed and isinstance(traffic, Operation) and traffic.nodes is None:
-        screen.say(among_text(network, traffic.name))
+        screen.say(among_text(network.topology, traffic.name))
     elif failed and isinstance(traffic, Collective):
         sent = len(ends_among_working(network, traffic, seed))
         omitted = (network.nodes - len(failed)) * traffic.packets - sent
-        screen.say(among_text(network, traffic.pattern or "given destinations", omitted))
+        screen.say(among_text(network.topology, traffic.pattern or "given destinations", omitted))
 
 
 def _search(asked: Asked, network: Network, traffic: Sendable) -> Planned:

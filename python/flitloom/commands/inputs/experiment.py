@@ -18,7 +18,6 @@ from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
-from flitloom.network import Network
 from flitloom.routing import read_tables
 from flitloom.routing.escape import escape_order
 from flitloom.routing.given import network_fields, router_fields
@@ -95,10 +94,9 @@ def _among_working(experiment: Experiment) -> Experiment:
         return experiment
     changed = left_working(experiment)
     assert isinstance(changed.traffic, Packets)
-    network = Network(topology, experiment.router)
     working = topology.nodes - len(topology.failed_nodes)
     omitted = working * traffic.packets - len(changed.traffic.table) // traffic.slices
-    screen.say(among_text(network, traffic.pattern or "given destinations", omitted))
+    screen.say(among_text(topology, traffic.pattern or "given destinations", omitted))
     return changed
 
 

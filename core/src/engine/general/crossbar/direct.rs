@@ -156,13 +156,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 self.pairs.leave(output, sent, at_tail, own, leaves, &mut after.leaves);
             }
         }
-        let mut silent = before.sent & !after.sent;
-        while !silent.is_empty() {
-            V::zero().store(&mut self.sent.plane_mut(silent.pop())[word..]);
-        }
-        self.sent_any |= after.sent;
-        self.any[block] = after;
-        self.outcome.flit_hops += hops;
+        self.sent_are(block, after, hops);
         ejected
     }
 

@@ -6,7 +6,7 @@ use crate::{
     bits::Vector,
     engine::general::{
         layout::Layout,
-        record::{Any, Record, Set},
+        record::{Any, Record},
         state::State,
     },
 };
@@ -22,11 +22,8 @@ impl Crosses for HalfClock {
         // Nothing leaves and nothing is sent.
         state.sent_any = R::Set::default();
         for block in 0..state.blocks {
-            let Any { owned, full, parked, mut sent, .. } = state.any[block];
-            while !sent.is_empty() {
-                V::zero().store(&mut state.sent.plane_mut(sent.pop())[block * V::WORDS..]);
-            }
-            state.any[block] = Any { owned, full, parked, ..Any::default() };
+            let Any { owned, full, parked, .. } = state.any[block];
+            state.sent_are(block, Any { owned, full, parked, ..Any::default() }, 0);
         }
         // What waits may go in the next cycle.
         state.packets.inside() > 0

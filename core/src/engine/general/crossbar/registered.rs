@@ -188,8 +188,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let full = registers.full.block_mut(block);
         let (head, tail) = (registers.head.block(block), registers.tail.block(block));
         let none = R::Set::default();
-        let before = self.any[block];
-        let mut after = Any { sent: none, heads: none, tails: none, ..before };
+        let mut after = Any { sent: none, heads: none, tails: none, ..self.any[block] };
         let (mut hops, mut ejected) = (0, 0);
         for port in 0..=layout.directions {
             let mut candidates: PerChannel<V> = [V::zero(); MAX_CHANNELS as usize];
@@ -234,13 +233,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 after.tails |= R::Set::of(output, tails[output].any());
             }
         }
-        let mut silent = before.sent & !after.sent;
-        while !silent.is_empty() {
-            V::zero().store(&mut self.sent.plane_mut(silent.pop())[word..]);
-        }
-        self.sent_any |= after.sent;
-        self.any[block] = after;
-        self.outcome.flit_hops += hops;
+        self.sent_are(block, after, hops);
         ejected
     }
 

@@ -1,10 +1,10 @@
-//! What flits leave behind: queues and packets grow shorter.
+//! What is sent, and what flits leave behind: queues and packets grow shorter.
 
 use crate::{
     bits::{self, Vector, ones, words},
     engine::general::{
         layout::Layout,
-        record::{Record, Set},
+        record::{Any, Record, Set},
         state::State,
     },
 };
@@ -26,6 +26,19 @@ pub(super) fn take_flits<V: Vector>(left: &mut [V], taken: V, uniform: Option<u3
 }
 
 impl<V: Vector, R: Record> State<V, R> {
+    /// Takes down what a block sends in this cycle, with the hops of it: output channels that have sent last time and
+    /// send nothing now fall silent.
+    #[inline(always)]
+    pub(super) fn sent_are(&mut self, block: usize, after: Any<R::Set>, hops: u64) {
+        let mut silent = self.any[block].sent & !after.sent;
+        while !silent.is_empty() {
+            V::zero().store(&mut self.sent.plane_mut(silent.pop())[block * V::WORDS..]);
+        }
+        self.sent_any |= after.sent;
+        self.any[block] = after;
+        self.outcome.flit_hops += hops;
+    }
+
     /// Counts the flits that leave the processor queues.
     pub(super) fn drain_processors(&mut self, layout: &Layout, block: usize) {
         for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
