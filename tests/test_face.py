@@ -117,6 +117,9 @@ def test_notebooks_show_tables_where_people_look(network):
 
     fabric = examples.torus((4, 4))
     tables = route_subnet(fabric)
+    plan = fl.plans.search(network, SHUFFLE)
+    axes = fl.placing.parse_axes("data=4:ring:8,expert=4:a2a:1")
+    placed = fl.placing.place(TORUS, fl.placing.axes_traffic(axes))
     values = [
         (TORUS, "4, 4"),
         (fl.Router(buffer=8), "8"),
@@ -125,8 +128,13 @@ def test_notebooks_show_tables_where_people_look(network):
         (recognise(fabric), "16"),
         (fabric, "32"),
         (tables.report, "none possible"),
-        (fl.plans.search(network, SHUFFLE), "True"),
+        (plan, "True"),
+        (fl.plans.study_jitter(network, plan, jitter=2, trials=2), "plan mean"),
+        (fl.collectives.simulate(fl.collectives.plan(TORUS, "all-gather")), "steps"),
+        (placed, "fullest channel"),
+        (placed.traffic, "pairs"),
     ]
+    assert all(len(repr(value)) < 130 for value, _ in values[-4:])
     for value, text in values:
         assert any(text in cell for cell in Cells(value._repr_html_()).texts), value
     texts = Cells(tables._repr_html_()).texts
@@ -137,14 +145,24 @@ def test_notebooks_show_tables_where_people_look(network):
 
 
 def test_plans_that_say_the_same_are_equal_and_hash_alike(network):
-    for make in (lambda: fl.plans.search(network, SHUFFLE), lambda: fl.collectives.plan(TORUS, "all-gather")):
+    ring = fl.placing.axes_traffic(fl.placing.parse_axes("data=4:ring:8,expert=4:a2a:1"))
+    for make in (
+        lambda: fl.plans.search(network, SHUFFLE),
+        lambda: fl.collectives.plan(TORUS, "all-gather"),
+        lambda: fl.tables.make(fl.Torus(4, 4)),
+        lambda: fl.placing.place(fl.Torus(4, 4), ring),
+        lambda: fl.Network(fl.Torus(4, 4)),
+    ):
         one, other = make(), make()
+        assert one is not other
         assert one == other
         assert hash(one) == hash(other)
         assert len({one, other}) == 1
     assert fl.plans.search(network, SHUFFLE) != fl.plans.search(
         network, fl.Collective("bcmp", payload=14, slices=2)
     )
+    assert fl.placing.place(fl.Torus(4, 4), ring) != fl.placing.place(fl.Torus(8, 2), ring)
+    assert fl.Network(fl.Torus(4, 4)) != fl.Network(fl.Torus(4, 4), fl.Router(buffer=8))
 
 
 def test_a_film_plays_in_a_frame_of_a_notebook(network, tmp_path):

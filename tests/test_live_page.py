@@ -177,6 +177,93 @@ def test_the_live_page_simulates_in_a_browser(engine, tmp_path):  # noqa: ARG001
         driver.quit()
 
 
+@pytest.fixture(scope="module")
+def live(engine, tmp_path_factory):  # noqa: ARG001
+    """The live page in a browser."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    from browser import start
+
+    out = tmp_path_factory.mktemp("live") / "live.html"
+    assert run(["view", "--live", "-o", str(out)]) == 0
+    driver = start()
+    try:
+        driver.get(out.as_uri())
+        WebDriverWait(driver, 30).until(lambda _: driver.execute_script("return document.body.dataset.ready"))
+        yield driver
+        assert driver.get_log("browser") == []
+    finally:
+        driver.quit()
+
+
+def begin_with(driver, preset):
+    """Choose a preset, and return the facts of its runs: a list of names with the values of every run."""
+    driver.execute_script(
+        "const chosen = document.getElementById('preset'); chosen.value = arguments[0];"
+        "chosen.dispatchEvent(new Event('change'))",
+        preset,
+    )
+    assert driver.find_element("id", "problem").text == ""
+    rows = driver.find_elements("css selector", "#facts tbody tr")
+    return [
+        (row.get_attribute("data-fact"), [cell.text for cell in row.find_elements("css selector", "td")])
+        for row in rows
+    ]
+
+
+def facts_of(result):
+    """Latency and accepted load as a live page writes them."""
+    return [f"{result.mean_latency:.4g} cycles", f"{result.throughput:.4g} flits/node/cycle"]
+
+
+def test_a_live_page_begins_with_what_is_chosen(live):
+    facts = begin_with(live, "a hot spot")
+    result = fl.simulate(fl.Network(fl.Torus(8, 8)), fl.Load("hots", rate=0.2, length=8, cycles=600))
+    assert [name for name, _ in facts[:2]] == ["latency", "accepted load"]
+    assert [values[0] for _, values in facts[:2]] == facts_of(result)
+    assert dict(facts)["target"] == ["(4,4)"]
+    facts = dict(begin_with(live, "a deadlock"))
+    ring = fl.Network(fl.Torus(8), fl.Router(channels=1))
+    with pytest.raises(fl.DeadlockError) as stuck:
+        fl.simulate(ring, fl.Load("rand", rate=0.9, length=8, cycles=1000))
+    assert facts["outcome"][0].startswith(f"deadlock in cycle {stuck.value.cycle},")
+    facts = dict(begin_with(live, "a throttle, off and on"))
+    network = fl.Network(fl.Torus(16, 16), fl.Router(flow_control="cut-through", buffer=16))
+    load = fl.Load("bcmp", rate=0.4, length=8, cycles=800)
+    results = [fl.simulate(network, load, throttle=throttle) for throttle in ("none", "pt")]
+    assert facts["fingerprint"] == [result.fingerprint for result in results]
+    assert [*zip(facts["latency"], facts["accepted load"], strict=True)] == [
+        tuple(facts_of(result)) for result in results
+    ]
+    facts = dict(begin_with(live, "a shuffle in slices"))
+    shuffle = fl.simulate(
+        fl.Network(fl.Torus(16, 16)), fl.Collective("shfl", payload=28, slices=4, interval=60)
+    )
+    assert facts["fingerprint"] == [shuffle.fingerprint]
+
+
+def test_a_live_page_measures_curves(live):
+    begin_with(live, "a hot spot")
+    live.execute_script("document.getElementById('measure').click()")
+    live.execute_script("document.querySelector('#measured details').open = true")
+    rows = [
+        [float(cell.text) for cell in row.find_elements("css selector", "td")]
+        for row in live.find_elements("css selector", "#measured tbody tr")
+    ]
+    assert len(rows) == 10
+    assert len(live.find_elements("css selector", "#measured svg circle")) == 20
+    network = fl.Network(fl.Torus(8, 8))
+    for offered, accepted, latency in (rows[2], rows[9]):
+        packets = fl.simulate(
+            network, fl.Load("hots", rate=offered, length=8, cycles=600), packets=True
+        ).packets
+        ejected = int(((packets.tail_arrival >= 300) & (packets.tail_arrival < 600)).sum())
+        assert accepted == float(f"{8 * ejected / 64 / 300:.4g}")
+        late = (packets.generated >= 300) & (packets.generated < 600)
+        ages = (packets.tail_arrival + 2 - packets.generated).where(late, drop=True)
+        assert latency == float(f"{float(ages.mean()):.4g}")
+
+
 def test_without_the_engine_it_says_how_to_get_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(page, "ENGINE", tmp_path / "engine.wasm")
     assert run(["view", "--live", "-o", str(tmp_path / "live.html")]) == 2

@@ -342,3 +342,17 @@ def test_curves_end_at_the_first_saturated_load_beside_the_bound():
     assert arrow.xy[0] == 0.3
     assert [line.get_xdata()[0] for line in latency.lines if line.get_linestyle() == ":"] == [0.25]
     assert [line.get_ydata()[0] for line in accepted.lines if line.get_linestyle() == ":"] == [0.25]
+
+
+@pytest.mark.parametrize(("bound", "side"), [(0.125, "right"), (0.2, "left")])
+def test_the_name_of_a_bound_stands_where_the_offered_load_does_not_cross_it(bound, side):
+    steady = {"latency": 20.0, "confidence": 1.0, "bound": bound, "bound_of": "links in dimension order"}
+    rows = [{**steady, "rate": rate, "accepted": min(rate, bound)} for rate in (0.1, 0.27)]
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    _, accepted = plot_load_curves({"do": rows}, ax=figure.subplots(1, 2))
+    figure.draw_without_rendering()
+    [name] = accepted.texts
+    assert name.get_horizontalalignment() == side
+    box = name.get_window_extent()
+    crossing = accepted.transData.transform([(load, load) for load in np.linspace(0, 0.27, 500)])
+    assert not any(box.contains(*point) for point in crossing)

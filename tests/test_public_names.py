@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import get_overloads
 
@@ -36,6 +37,38 @@ def test_names_at_the_top_are_nouns_but_for_those_of_one_simulation():
         module = getattr(fl, name)
         assert dir(module) == sorted(module.__all__)
         assert all(hasattr(module, one) for one in module.__all__)
+
+
+#: Packages that are imported by their names.
+PACKAGES = ("analysis", "campaign", "fabric", "genetic", "papers", "sweep", "view")
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_editors_offer_the_public_names_of_a_package_and_nothing_else(name):
+    package = import_module(f"flitloom.{name}")
+    assert dir(package) == sorted(package.__all__)
+    assert all(hasattr(package, one) for one in package.__all__)
+
+
+def public_dataclasses():
+    """The frozen dataclasses among the public names, each once."""
+    modules = [fl, *(import_module(f"flitloom.{name}") for name in (*sorted(MODULES), *PACKAGES))]
+    values = [getattr(module, name) for module in modules for name in module.__all__]
+    kinds = {value for value in values if isinstance(value, type) and is_dataclass(value)}
+    frozen = {kind for kind in kinds if kind.__dataclass_params__.frozen}
+    return sorted(frozen, key=lambda kind: (kind.__module__, kind.__name__))
+
+
+@pytest.mark.parametrize("kind", public_dataclasses(), ids=lambda kind: kind.__name__)
+def test_public_values_say_in_our_words_that_they_cannot_be_changed(kind):
+    value = object.__new__(kind)
+    name = fields(kind)[0].name
+    object.__setattr__(value, name, 1)
+    for change in (lambda: setattr(value, name, 3), lambda: delattr(value, name)):
+        with pytest.raises(fl.SpecError) as error:
+            change()
+        assert error.value.field == f"{kind.__name__}.{name}"
+        assert getattr(value, name) == 1
 
 
 @pytest.mark.parametrize(("module", "old", "new"), MOVED, ids=lambda value: getattr(value, "__name__", value))

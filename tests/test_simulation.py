@@ -91,3 +91,11 @@ def test_bursts_on_the_router_of_2015(pattern, expected):
     net = fl.Network(fl.Torus(16, 16), fl.Router(preset="t15"))
     result = fl.simulate(net, fl.Collective(pattern, packets=10))
     assert (result.duration, result.summary()["age_sum"]) == expected
+
+
+def test_nothing_of_a_simulation_is_set():
+    simulation = fl.Simulation(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl"))
+    for name in ("network", "now", "nothing"):
+        with pytest.raises(fl.SpecError, match=f"Simulation.{name}: cannot be set"):
+            setattr(simulation, name, 3)
+    assert simulation.now == 0

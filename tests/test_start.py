@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import flitloom as fl
+from flitloom import overview
 from flitloom.commands import VERBS, run
 from flitloom.extras import EXTRAS, need
 
@@ -52,6 +53,19 @@ def test_importing_flitloom_does_not_import_numpy():
 def test_the_help_of_a_verb_imports_nothing_that_takes_time():
     verbs = "[run([verb, '--help']) for verb in VERBS if verb != 'papers']"
     assert imported(f"from flitloom.commands import VERBS, run; {verbs}") & (HEAVY | {"numpy"}) == set()
+
+
+def test_the_overview_is_that_of_the_parser_in_every_width(monkeypatch, capsys):
+    for columns in (*range(40, 112), 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert run(["--help"]) == 0
+        assert overview.overview(columns) == capsys.readouterr().out, columns
+
+
+def test_the_overview_needs_no_parser():
+    code = "import flitloom.__main__, sys; sys.argv[1:] = ['--help']"
+    found = imported(f"{code}\ntry: flitloom.__main__.main()\nexcept SystemExit as end: assert end.code == 0")
+    assert found & (HEAVY | {"numpy", "pydantic", "typer", "typing"}) == set()
 
 
 def test_every_public_name_is_there():

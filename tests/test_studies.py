@@ -55,7 +55,10 @@ def test_ramps_steps_and_bursts_say_what_they_found():
         (lambda: fl.load.curve({}, "rand", [0.1]), "networks: names no network"),
         (lambda: fl.load.saturation(NETWORK, "shufle"), "did you mean shfl"),
         (lambda: fl.load.step(NETWORK, "rand", 2.0), "traffic.rate"),
-        (lambda: fl.collectives.advise(fl.Torus(4, 4), ["1 parsec"]), "sizes 1 parsec: write a size"),
+        (
+            lambda: fl.collectives.advise(fl.Torus(4, 4), ["1 parsec"]),
+            "sizes: '1 parsec' is not understood; write a size",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_told(call, message):

@@ -54,9 +54,24 @@ def press(driver, *keys, selector="body"):
     frame(driver)
 
 
+def buffers_in_use(raw, cycle):
+    """Channels of links whose buffer holds a flit: from its header's arrival until its tail has left."""
+    hops = sorted(
+        zip(*(raw["hops"][name] for name in ("packet", "head", "last", "link", "channel")), strict=True)
+    )
+    used = set()
+    for hop, after in zip(hops, [*hops[1:], (-1,)], strict=True):
+        packet, head, _, link, channel = hop
+        leaves = after[2] if after[0] == packet else raw["packets"]["tail_arrival"][packet]
+        if head < cycle <= leaves:
+            used.add((link, channel))
+    return len(used)
+
+
 def test_the_numbers_of_a_simulation_are_on_its_page(show):
     result = fl.simulate(NETWORK, TRAFFIC, link_time=True)
-    driver = show(film(NETWORK, TRAFFIC))
+    made = film(NETWORK, TRAFFIC)
+    driver = show(made)
     assert text(driver, "h1") == "shfl on 8x8 torus, 14 payload flits in 2 slices"
     assert text(driver, "tr[data-fact=duration] td") == f"{result.duration} cycles"
     assert text(driver, "tr[data-fact=fingerprint] td") == result.fingerprint
@@ -69,7 +84,10 @@ def test_the_numbers_of_a_simulation_are_on_its_page(show):
         frame(driver)
         row = result.link_time.to_numpy()[cycle]
         busy, blocked = np.count_nonzero((row > 0) & (row < 255)), np.count_nonzero(row == 255)
-        assert text(driver, ".now") == f"cycle {cycle}: {busy} links busy, {blocked} blocked"
+        used = buffers_in_use(made.raw, cycle)
+        assert text(driver, ".now") == (
+            f"cycle {cycle}: {busy} links busy, {blocked} blocked; buffers with flits: {used}"
+        )
     # Something of every view is drawn.
     for name in ("torus", "linkTime", "spaceTime"):
         colours = driver.execute_script(

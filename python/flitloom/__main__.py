@@ -3,6 +3,7 @@
 # The module signal imports enum and others: most of the time until Ctrl-C would be answered.
 import _signal  # type: ignore[import-not-found, unused-ignore]
 import os
+import sys
 
 from flitloom.launched import speaks
 
@@ -11,6 +12,10 @@ def main() -> None:
     """Answer Ctrl-C from the first moment, then do what the command line says."""
     if _signal.getsignal(_signal.SIGINT) == _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _leave)
+    if sys.argv[1:] in (["-h"], ["--help"]) and "_FLITLOOM_COMPLETE" not in os.environ:
+        from flitloom import overview
+
+        sys.exit(overview.tell())
     from flitloom import commands
 
     commands.main()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flitloom.errors import SpecError
+
+Kind = TypeVar("Kind", bound=type)
 
 
 class Fixed:
@@ -30,6 +32,30 @@ class Fixed:
             if self._fixed and not name.startswith("_"):
                 raise unchangeable(self, name, hasattr(self, name))
             super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            if self._fixed and not name.startswith("_"):
+                raise unchangeable(self, name, hasattr(self, name))
+            super().__delattr__(name)
+
+
+def explained(kind: Kind) -> Kind:
+    """Let a frozen dataclass say in our words that it cannot be changed.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> fl.Operation("all-to-all").message = 3
+    Traceback (most recent call last):
+    ...
+    flitloom.errors.SpecError: Operation.message: no Operation can be changed; make another ...
+    """
+
+    def refuse(value: object, name: str, *_given: object) -> None:
+        raise unchangeable(value, name, hasattr(value, name))
+
+    kind.__setattr__ = kind.__delattr__ = refuse  # type: ignore[assignment]
+    return kind
 
 
 def unchangeable(value: object, name: str, there: bool) -> SpecError:

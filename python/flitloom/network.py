@@ -132,6 +132,14 @@ class Network(Fixed):
         fields = {"nodes": self.nodes, "channels": self.channels}
         return fields_html(f"network: {self.topology}", fields | self.router.model_dump(exclude_none=True))
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Network):
+            return NotImplemented
+        return (self.topology, self.router) == (other.topology, other.router)
+
+    def __hash__(self) -> int:
+        return hash((str(self.topology), repr(self.router)))
+
     def __reduce__(self) -> tuple[type[Network], tuple[Topology, Router]]:
         return type(self), (self.topology, self.router)
 

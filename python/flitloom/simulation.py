@@ -144,6 +144,13 @@ class Simulation:
         }
         self._begin(network, spec, records, tables, threads)
 
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if "_core" in vars(self) and not name.startswith("_"):
+                raise SpecError.at(f"Simulation.{name}", "cannot be set", "step and run change a simulation")
+            super().__setattr__(name, value)
+
     @classmethod
     def _of(
         cls,

@@ -10,6 +10,7 @@ from typing import Any
 from flitloom import _core, provenance
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind
+from flitloom.fixed import explained
 from flitloom.lazy import xr
 from flitloom.network import Network, require_network
 from flitloom.notebook import fields_html
@@ -21,6 +22,7 @@ from flitloom.spec.base import require_whole
 from flitloom.workload import describe, make_destinations
 
 
+@explained
 @dataclass(frozen=True)
 class Stacking:
     """Durations of one collective over the interval between its slices.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from flitloom.claims import Claims
+from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.spec.base import SpecModel
 
@@ -24,6 +25,7 @@ def circle(channels: list[str]) -> str:
     return " -> ".join([*channels, *channels[:1]])
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """What a check of tables found: the same fields for tables by source and by destination.

@@ -51,3 +51,8 @@ __all__ = [
     "throughput",
     "warm_up",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 from flitloom.numerals import counted
 
 #: Batches a run is cut into.
 BATCHES = 20
 
 
+@explained
 @dataclass(frozen=True)
 class Confidence:
     """A mean and how well it is known.

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
+@explained
 @dataclass(frozen=True)
 class Fairness:
     """Packets delivered per source in one span of time at constant load.

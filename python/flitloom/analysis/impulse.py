@@ -12,6 +12,7 @@ from flitloom.analysis.averages import Values, moving_sum
 from flitloom.analysis.outcomes import Measurement
 from flitloom.analysis.series import check_series
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,6 +25,7 @@ VISIBLE = 1.25
 LAST = 50
 
 
+@explained
 @dataclass(frozen=True)
 class Recovery:
     """What an impulse does to a network.

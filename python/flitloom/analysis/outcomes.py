@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from flitloom.fixed import explained
+
 #: The outcome of a measurement that has a value.
 MEASURED = "measured"
 
 
+@explained
 @dataclass(frozen=True)
 class Measurement:
     """A number that was measured, or a named outcome with advice in its place.

@@ -15,3 +15,8 @@ from flitloom.campaign.running import run_campaign, search_rows
 from flitloom.jobs import Store
 
 __all__ = ["Campaign", "Search", "Store", "parse_campaign", "read_campaign", "run_campaign", "search_rows"]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -12,7 +12,7 @@ from flitloom.collectives.algorithms import Algorithm, algorithms
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.collectives.search import collective
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
@@ -58,7 +58,7 @@ def read_bandwidth(text: str, place: str) -> float:
     for ending, units in (("/s", _SIZES | _BITS), ("ps", _BITS)):
         if text.endswith(ending):
             return _read(text[:-2], place, units, wanted, text)
-    raise SpecError(f"{place} {text}: write {wanted}")
+    raise SpecError.at(place, f"{show(text)} is not understood", f"write {wanted}")
 
 
 def _read(
@@ -66,7 +66,7 @@ def _read(
 ) -> float:
     found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*([A-Za-z]*)", text)
     if found is None or found[2] not in units or float(found[1]) <= 0:
-        raise SpecError(f"{place} {given or text}: write {wanted}")
+        raise SpecError.at(place, f"{show(given or text)} is not understood", f"write {wanted}")
     return float(found[1]) * units[found[2]]
 
 

@@ -15,7 +15,9 @@ from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import goal_text
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 from flitloom.network import Network
+from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec import Router
 from flitloom.spec.ground import Ground
@@ -27,6 +29,7 @@ MOST_ROUNDS = 2000
 Times = NDArray[np.int64]
 
 
+@explained
 @dataclass(frozen=True)
 class CollectiveRun:
     """A plan that was run on routers.
@@ -69,6 +72,14 @@ class CollectiveRun:
     for_ports: Counter[int]
     on_the_way: Counter[int]
     chain: list[int]
+
+    def __repr__(self) -> str:
+        return f"CollectiveRun({counted(self.steps, 'step')} in {counted(self.cycles, 'cycle')})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {name: value for name, value in self.summary().items() if isinstance(value, int | float)}
+        return fields_html("a plan of a collective operation on routers", fields)
 
     def summary(self, most: int = 10) -> dict[str, Any]:
         """Numbers to print; `most` of the pairs and of the chain's transfers."""

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from flitloom import interrupts, settings
-from flitloom.commands.verbs import VERBS
+from flitloom.verbs import VERBS
 
 __all__ = ["VERBS", "main", "run"]
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from flitloom import settings
-from flitloom.commands.verbs import VERBS
+from flitloom import overview, settings
 from flitloom.errors import SpecError
 from flitloom.numerals import real, whole
+from flitloom.verbs import VERBS
 
 #: What options were called once; scripts that say so go on working.
 RENAMED = {
@@ -87,24 +87,24 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     """Assemble the command line: the verb that is asked for, and the summaries of the others."""
     app = typer.Typer(
         name="flitloom",
-        help="Simulate, schedule and route traffic on torus and mesh networks - exactly.",
+        help=overview.ABOUT,
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": overview.WIDEST},
     )
 
     @app.callback()
     def _for_all_verbs(
         _version: Annotated[
             bool,
-            typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version."),
+            typer.Option("--version", is_eager=True, callback=_print_version, help=overview.VERSION),
         ] = False,
         quiet: Annotated[
             bool,
-            typer.Option("--quiet", "-q", help="Print results and errors only: no progress, no remarks."),
+            typer.Option("--quiet", "-q", help=overview.QUIET),
         ] = False,
-        verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say also how long it took.")] = False,
+        verbose: Annotated[bool, typer.Option("--verbose", "-v", help=overview.VERBOSE)] = False,
     ) -> None:
         """Keep the verbs apart, and offer what goes before them."""
         settings.load(verbosity="quiet" if quiet else "verbose" if verbose else None)

@@ -20,3 +20,8 @@ __all__ = [
     "recognise",
     "route_subnet",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

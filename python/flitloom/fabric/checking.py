@@ -14,10 +14,12 @@ from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
 from flitloom.fabric.tables import ForwardingTables, read_given
+from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.verdict import SHOWN, Verdict
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class SubnetReport(Verdict):
     """The verdict on tables by destination.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show
+from flitloom.fixed import explained
 from flitloom.limits import FABRIC_PARTS
 from flitloom.notebook import fields_html
 
@@ -22,6 +23,7 @@ PORTS = 254
 _LARGEST = {"guid": 2**64 - 1, "lid": 0xBFFF, "lmc": 7}
 
 
+@explained
 @dataclass(frozen=True)
 class Switch:
     """A switch.
@@ -41,6 +43,7 @@ class Switch:
     lid: int | None = None
 
 
+@explained
 @dataclass(frozen=True)
 class Host:
     """A port of a host, where it is plugged into a switch.
@@ -68,6 +71,7 @@ class Host:
     switch_port: int
 
 
+@explained
 @dataclass(frozen=True)
 class Cable:
     """A cable between two switches, by their indices and ports."""
@@ -78,6 +82,7 @@ class Cable:
     b_port: int
 
 
+@explained
 @dataclass(frozen=True)
 class Subnet:
     """A fabric as a file describes it; switches are sorted by GUID, or by name.

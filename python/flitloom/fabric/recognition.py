@@ -10,6 +10,7 @@ from typing import Any
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
+from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 
@@ -18,6 +19,7 @@ _DIMENSIONS = "xyzuvw"
 _APART = 65535
 
 
+@explained
 @dataclass(frozen=True)
 class Recognition:
     """What a fabric was recognised as.

@@ -24,6 +24,7 @@ from flitloom.fabric.searching import TRIES, searched
 from flitloom.fabric.tables import NONE, ForwardingTables, destinations, host_levels, with_lanes
 from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.fabric.writing import write_tables
+from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec.base import require_whole
@@ -38,6 +39,7 @@ _WORTH = 1.005
 _NEAR = 1.1
 
 
+@explained
 @dataclass(frozen=True)
 class SubnetTables:
     """Tables by destination with service levels and lanes, checked.

@@ -17,6 +17,7 @@ from flitloom.fabric.demand import Demand, demand_of
 from flitloom.fabric.dumped_names import with_dumped_lids
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
+from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.reading import opened, read_text, text_lines
 
@@ -30,6 +31,7 @@ NONE = 0xFFFFFFFF
 LEVELS = 16
 
 
+@explained
 @dataclass(frozen=True)
 class ForwardingTables:
     """Tables by destination of a subnet, with what chooses the lanes of packets.

@@ -27,3 +27,8 @@ __all__ = [
     "save_chromosome",
     "search",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

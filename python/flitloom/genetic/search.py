@@ -8,6 +8,7 @@ from typing import Any
 
 from flitloom import _core
 from flitloom.errors import SpecError, require_kind
+from flitloom.fixed import explained
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.settings import GeneticSettings
 from flitloom.network import Network
@@ -23,6 +24,7 @@ GENES = {
 }
 
 
+@explained
 @dataclass(frozen=True)
 class GeneticResult:
     """What a genetic search found.

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from flitloom.fixed import explained
 
+
+@explained
 @dataclass(frozen=True)
 class Job:
     """A piece of work whose result is a function of its spec.

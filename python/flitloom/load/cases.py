@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import PydanticCustomError
 
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 from flitloom.routing import read_tables
 from flitloom.routing.given import network_fields, router_fields
 from flitloom.spec import OTHER_NAMES
@@ -66,6 +67,7 @@ def told(name: str, value: object) -> str:
     return str(value)
 
 
+@explained
 @dataclass(frozen=True)
 class Case:
     """One of several things that are compared under load.

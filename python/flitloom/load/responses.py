@@ -19,6 +19,7 @@ from flitloom.analysis import (
 from flitloom.analysis.settling import windows_needed
 from flitloom.analysis.slope import FITTED
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 from flitloom.jobs import begun_or_resumed
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case, routes_of
@@ -42,6 +43,7 @@ BEYOND = 1.2
 Points = tuple[tuple[int, float], ...]
 
 
+@explained
 @dataclass(frozen=True)
 class Response:
     """What came of a load over time.

@@ -16,6 +16,7 @@ from flitloom.analysis import warm_up as find_warm_up
 from flitloom.analysis.critical_load import LEVEL
 from flitloom.analysis.series import sending
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.simulation import Simulation, begin_experiment
 from flitloom.spec import Experiment, Load
@@ -32,6 +33,7 @@ STATISTICS = ("mean", "median", "p95", "p99", "max")
 Progress = Callable[[int, int], None]
 
 
+@explained
 @dataclass(frozen=True)
 class Steady:
     """What came of a constant load.

@@ -32,6 +32,12 @@ __all__ = [
     "reproduce",
 ]
 
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)
+
+
 #: Modules of this package that reproduce something, in the order they are listed to the user.
 MODULES = [
     "cup_stacking_2022_table_2",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flitloom.fixed import explained
 from flitloom.outputs import check_output, within
 
 #: Citations of the papers, by the first part of an identifier.
@@ -38,6 +39,7 @@ SOURCES = {
 Value = int | float | bool | str | None
 
 
+@explained
 @dataclass(frozen=True)
 class Cell:
     """One published value, or a statement that is true or not, and ours.
@@ -183,6 +185,7 @@ def overall(reports: Sequence[Report]) -> str:
     return f"In all: {words.removesuffix('; others in parentheses.').removesuffix('.')}." if words else ""
 
 
+@explained
 @dataclass(frozen=True)
 class Context:
     """How a reproduction runs.

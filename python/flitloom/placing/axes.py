@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from flitloom._core import LISTS
 from flitloom.collectives.advice import read_size
 from flitloom.errors import SpecError, show
+from flitloom.fixed import explained
 
 #: Kinds whose weight is in bytes per ordered pair.
 PAIR_KINDS = ("a2a", "ring", "line", "pairs")
@@ -20,6 +21,7 @@ RANK_KINDS = (*(name for name in LISTS["operations"] if name != "broadcast"), "p
 MOST = 1 << 20
 
 
+@explained
 @dataclass(frozen=True)
 class Axis:
     """An axis of a logical mesh, whose groups of ranks exchange bytes.

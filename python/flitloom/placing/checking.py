@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, show_file
+from flitloom.fixed import explained
+from flitloom.notebook import fields_html
 from flitloom.placing.placement import read_placement, written_topology
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
@@ -19,6 +21,7 @@ from flitloom.spec import Topology
 PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
 
 
+@explained
 @dataclass(frozen=True)
 class PlacementReport:
     """What a check of a placement found.
@@ -36,6 +39,12 @@ class PlacementReport:
     passed: bool
     problem: str | None
     facts: dict[str, int | bool]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return fields_html(
+            "check of a placement", {"passed": self.passed, "problem": self.problem, **self.facts}
+        )
 
 
 def check_placement(file: str | Path) -> PlacementReport:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.placing.ground import Grid, Ground
 from flitloom.placing.layouts import fitted
@@ -24,6 +25,7 @@ EFFORT, MOST_SEARCHED = 30_000, 512
 MOST_RETURNED = 3
 
 
+@explained
 @dataclass(frozen=True)
 class Fit:
     """An exact placement, or why there is none.

@@ -11,6 +11,7 @@ from pathlib import Path
 from flitloom.errors import SpecError
 from flitloom.fabric import read_fabric, recognise
 from flitloom.fabric.failures import fail_parts
+from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.spec import Topology
 
@@ -46,6 +47,7 @@ def grid_cables(sizes: Sequence[int], wraps: Sequence[bool]) -> list[tuple[int, 
     return cables
 
 
+@explained
 @dataclass(frozen=True)
 class Grid:
     """A mesh or torus that a network should hold.
@@ -87,6 +89,7 @@ class Grid:
         return f"{'x'.join(map(str, self.sizes))} {'torus' if all(self.wraps) else 'mesh'}"
 
 
+@explained
 @dataclass(frozen=True)
 class Ground:
     """A network of nodes and cables, of which some may be missing.

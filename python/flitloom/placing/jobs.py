@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
+from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.placing.axes import parse_axes
@@ -35,6 +36,7 @@ EFFORT = 20
 MOST_JOBS = 1 << 12
 
 
+@explained
 @dataclass(frozen=True)
 class Job:
     """A job that wants a box of nodes, or has nodes.
@@ -61,6 +63,7 @@ class Job:
     fold: bool = True
 
 
+@explained
 @dataclass(frozen=True)
 class Seated:
     """A job on its nodes.
@@ -96,6 +99,7 @@ class Seated:
     shared: int | None = None
 
 
+@explained
 @dataclass(frozen=True)
 class Seating:
     """Jobs that share a network.

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show_file
+from flitloom.fixed import explained
 from flitloom.limits import COLLECTIVE_BYTES
+from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.placing.axes import Axis
 from flitloom.placing.formats import write
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
@@ -48,6 +51,7 @@ def written_topology(topology: Topology) -> dict[str, Any]:
     return topology.model_dump(mode="json")
 
 
+@explained
 @dataclass(frozen=True)
 class Placement:
     """Where each rank sits.
@@ -152,6 +156,28 @@ class Placement:
         if self.duration is not None:
             return self.duration
         return self.hop_bytes if self.minimised == "hops" else self.fullest_channel
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Placement):
+            return NotImplemented
+        same = (self.topology, self.traffic, self.per_node) == (other.topology, other.traffic, other.per_node)
+        routes = (self.routing, self.ways) == (other.routing, other.ways)
+        return same and routes and np.array_equal(self.nodes, other.nodes)
+
+    def __hash__(self) -> int:
+        return hash((str(self.topology), self.traffic, self.nodes.tobytes()))
+
+    def __repr__(self) -> str:
+        optimal = "optimal" if self.optimal else f"bound {self.bound}"
+        where = f"{counted(self.traffic.ranks, 'rank')} on {self.topology}"
+        return f"Placement({where}, minimised {self.minimised}: {self.reached}, {optimal})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        names = ("fullest_channel", "fullest_port", "hop_bytes", "minimised", "bound", "optimal", "row_major")
+        facts = self.facts()
+        title = f"{counted(self.traffic.ranks, 'rank')} on {self.topology}"
+        return fields_html(title, {name: facts[name] for name in names})
 
     def coordinates(self) -> NDArray[np.int64]:
         """Coordinates of every rank's node, one row per rank, x first."""

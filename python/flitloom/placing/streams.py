@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from flitloom.errors import SpecError, show
+from flitloom.fixed import explained
 from flitloom.placing.boxes import boxes_for
 from flitloom.placing.jobs import floor_of
 from flitloom.spec import Topology
@@ -52,6 +53,7 @@ POLICIES = {
 }
 
 
+@explained
 @dataclass(frozen=True)
 class Demand:
     """A job of a stream: the shape it asks for, when it comes and how long it stays."""
@@ -61,6 +63,7 @@ class Demand:
     time: int
 
 
+@explained
 @dataclass(frozen=True)
 class StreamReport:
     """What a policy made of a stream.

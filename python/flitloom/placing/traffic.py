@@ -17,7 +17,9 @@ from flitloom import limits
 from flitloom.collectives.goal import plan_operations
 from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
+from flitloom.fixed import explained
 from flitloom.formats import is_messages, read_messages
+from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.placing.axes import Axis
 from flitloom.reading import placed, read_text
@@ -32,6 +34,7 @@ MOST_BYTES = 1 << 46
 CHUNK_BYTES = 1024
 
 
+@explained
 @dataclass(frozen=True)
 class Traffic:
     """Bytes from rank to rank.
@@ -56,6 +59,23 @@ class Traffic:
     bytes: NDArray[np.uint64]
     axes: tuple[Axis, ...] = ()
     mesh: tuple[int, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Traffic):
+            return NotImplemented
+        return (self.digest(), self.axes, self.mesh) == (other.digest(), other.axes, other.mesh)
+
+    def __hash__(self) -> int:
+        return hash(self.digest())
+
+    def __repr__(self) -> str:
+        pairs = counted(len(self.sources), "pair")
+        return f"Traffic({counted(self.ranks, 'rank')}, {pairs}, {counted(int(self.bytes.sum()), 'byte')})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {"ranks": self.ranks, "pairs": len(self.sources), "bytes": int(self.bytes.sum())}
+        return fields_html("traffic between ranks", fields | ({"axes": self.axes} if self.axes else {}))
 
     def digest(self) -> str:
         """SHA-256 of all pairs, so that a file can say which traffic it is for."""

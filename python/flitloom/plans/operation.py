@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, unknown_parts
+from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.numerals import counted
 
@@ -18,6 +19,7 @@ from flitloom.numerals import counted
 OperationName = Literal["all-to-all", "all-gather", "reduce-scatter", "all-reduce", "broadcast"]
 
 
+@explained
 @dataclass(frozen=True)
 class Operation:
     """A collective operation over all nodes or some.

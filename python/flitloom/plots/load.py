@@ -107,9 +107,11 @@ def _draw_bounds(
             axes.axvline(bound, color=colour, linewidth=1.0, linestyle=":")
             continue
         axes.axhline(bound, color=colour, linewidth=1.0, linestyle=":")
+        # On the side where the line of all that is offered does not cross it.
+        place, side = (0.98, "right") if bound < most / 2 else (0.02, "left")
         text = axes.annotate(
-            f"bound{whose}: {rows[names[numbers[0]]]['bound_of']}", (0.02, bound), fontsize="small",
-            xycoords=("axes fraction", "data"), verticalalignment="bottom",
+            f"bound{whose}: {rows[names[numbers[0]]]['bound_of']}", (place, bound), fontsize="small",
+            xycoords=("axes fraction", "data"), verticalalignment="bottom", horizontalalignment=side,
         )  # fmt: skip
         text.set_color("0.25" if colour == FAINT else colour)
 

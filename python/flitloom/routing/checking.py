@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flitloom.claims import Claims
 from flitloom.errors import show
+from flitloom.fixed import explained
 from flitloom.outputs import write_text
 from flitloom.reading import Progress
 from flitloom.routing.bound import read_fraction
@@ -30,6 +31,7 @@ BOUNDS = ("bound", "bound_exact", "proof", "optimal")
 MAKING = ("method", "seed", "flitloom")
 
 
+@explained
 @dataclass(frozen=True, kw_only=True)
 class CheckReport(Verdict):
     """The verdict on tables of source routes.

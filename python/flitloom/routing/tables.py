@@ -465,7 +465,8 @@ class Tables(Fixed):
         same = self.topology.model_dump() == other.topology.model_dump()
         return same and all(np.array_equal(a, b) for a, b in zip(self.listed(), other.listed(), strict=True))
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        return hash((str(self.topology), *(np.asarray(part).tobytes() for part in self.listed())))
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
+from flitloom.fixed import explained
 from flitloom.network import Network, require_network
+from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed
 from flitloom.spec import Router
@@ -24,6 +27,7 @@ LONGEST = 1 << 20
 Late = Callable[[NDArray[np.int64]], _core.Workload]
 
 
+@explained
 @dataclass(frozen=True)
 class JitterStudy:
     """Durations of a plan and of unison sending when every node is late by 0 to `jitter` cycles.
@@ -39,6 +43,10 @@ class JitterStudy:
     jitter: int
     plan: list[int]
     unison: list[int]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return fields_html(f"late by up to {counted(self.jitter, 'cycle')}", self.summary())
 
     def summary(self) -> dict[str, float | int | None]:
         """Means, extremes and deadlocks; ``None`` where every trial ended in a deadlock."""

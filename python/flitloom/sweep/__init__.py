@@ -14,3 +14,8 @@ from flitloom.sweep.points import Point, Sweep, read_values
 from flitloom.sweep.running import ROWS, run_sweep, sweep_causes, sweep_rows
 
 __all__ = ["ROWS", "Point", "Sweep", "read_values", "run_sweep", "sweep_causes", "sweep_rows"]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

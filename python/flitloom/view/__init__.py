@@ -51,3 +51,8 @@ __all__ = [
     "write_live_page",
     "write_page",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

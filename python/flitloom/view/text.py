@@ -29,7 +29,9 @@ class Part(Protocol):
 #: Where the page's own files lie.
 PARTS = Path(__file__).with_name("page")
 #: Modules of the page; each may import the others by their file names.
-MODULES = ("data", "colours", "torus", "charts", "page", "live")
+MODULES = ("data", "colours", "torus", "charts", "page")
+#: Those that only a live page has.
+LIVE_MODULES = ("curves", "live")
 #: The engine of live pages; ``make wasm`` builds it.
 ENGINE = PARTS / "engine.wasm"
 #: Height of a page in a notebook, in pixels.
@@ -46,6 +48,7 @@ def page_text(shown: Sequence[Part], title: str | None = None, live: str = "") -
     """The text of a page; see `write_page`. With `live`, a form, it brings the engine along."""
     packer = Packer()
     heads = [part.head(packer) for part in shown]
+    modules = (*MODULES, *LIVE_MODULES) if live else MODULES
     title = title or (heads[0]["title"] if heads else "flitloom")
     parts = {
         "TITLE": html.escape(title),
@@ -54,7 +57,7 @@ def page_text(shown: Sequence[Part], title: str | None = None, live: str = "") -
         "ORIGIN": html.escape(f"Made by {origin()}."),
         "HEAD": _script(json.dumps({"runs": heads}, separators=(",", ":"))),
         "COLUMNS": packer.text(),
-        "MODULES": _script(json.dumps({"imports": {name: _module(name) for name in MODULES}})),
+        "MODULES": _script(json.dumps({"imports": {name: _module(name) for name in modules}})),
         "START": 'import { main } from "page"; await main();',
     }
     if live:
@@ -74,7 +77,7 @@ def _script(text: str) -> str:
 def _module(name: str) -> str:
     """A module as a data URL that finds the others through the import map."""
     source = (PARTS / f"{name}.js").read_text(encoding="utf-8")
-    for other in MODULES:
+    for other in (*MODULES, *LIVE_MODULES):
         source = source.replace(f'"./{other}.js"', f'"{other}"')
     # Lines of comments and indents are for those who read the files.
     source = re.sub(r"^ *(//.*\n|/\*\*.*\*/\n|\n)?", "", source, flags=re.MULTILINE)

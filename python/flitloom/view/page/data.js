@@ -213,6 +213,54 @@ export class Run {
       this.last[at] = Math.max(this.last[at], head[hop] + duration[hop]);
     }
     this.mostFlits = this.flits.reduce((most, value) => Math.max(most, value), 0);
+    this._leave();
+  }
+
+  /** Where links lead, and the cycle in which the last flit of every hop leaves the buffer behind its link. */
+  _leave() {
+    const { packet, head, duration, flits, arrival } = this.columns;
+    this.ends = Int32Array.from({ length: this.fabric.links }, (_, at) => this.fabric.target(at));
+    this.leaves = new Uint32Array(head.length).fill(this.cycles);
+    for (let hop = 0; hop < head.length; hop++) {
+      const next = hop + 1;
+      if (packet[next] !== packet[hop]) {
+        if (arrival[packet[hop]] >= 0) this.leaves[hop] = arrival[packet[hop]];
+      } else if (flits[next] === flits[this.hopBegin[packet[hop]]]) this.leaves[hop] = head[next] + duration[next];
+    }
+  }
+
+  /** How many buffers of every node hold flits in a cycle: those behind the links that lead to it, by channel. */
+  buffersInUse(cycle) {
+    const { link, head, channel } = this.columns;
+    const used = new Uint32Array(this.fabric.nodes);
+    const seen = new Set();
+    for (let hop = 0; hop < head.length; hop++) {
+      if (head[hop] + this.latency > cycle || cycle > this.leaves[hop]) continue;
+      const buffer = link[hop] * 256 + channel[hop];
+      if (!seen.has(buffer)) used[this.ends[link[hop]]]++;
+      seen.add(buffer);
+    }
+    return used;
+  }
+
+  /** The node that a packet goes to, or -1 where it does not reach it. */
+  destination(packet) {
+    return this.columns.destination[packet];
+  }
+
+  /** Mean latency of the packets that begin in some cycles, and the load that is accepted in them. */
+  measured(begin, end) {
+    const { start, arrival, flits } = this.columns;
+    let [packets, age, ejected] = [0, 0, 0];
+    for (let packet = 0; packet < this.packets; packet++) {
+      if (arrival[packet] < 0) continue;
+      if (arrival[packet] >= begin && arrival[packet] < end) ejected += flits[this.hopBegin[packet]] ?? 0;
+      if (start[packet] < begin || start[packet] >= end) continue;
+      packets++;
+      age += arrival[packet] + 2 - start[packet];
+    }
+    const working = this.fabric.nodes - this.fabric.failedNodes.size;
+    return { latency: packets ? age / packets : null, accepted: ejected / working / Math.max(1, end - begin) };
   }
 
   /** What a link does in a cycle: 0 idle, 255 blocked, otherwise 1 + the slice of its flit. */
@@ -294,7 +342,8 @@ export class Run {
 
   describeNow(cycle) {
     const { busy, blocked } = this.count(cycle);
-    return `cycle ${cycle}: ${busy} links busy, ${blocked} blocked`;
+    const used = this.buffersInUse(cycle).reduce((sum, count) => sum + count, 0);
+    return `cycle ${cycle}: ${busy} links busy, ${blocked} blocked; buffers with flits: ${used}`;
   }
 
   /** What a link does in words, with the packet on it and the links of its way. */

@@ -52,7 +52,8 @@ function draw() {
     const here = index === state.run;
     const link = here || state.packet == null ? state.link : null;
     const path = here ? state.path : null;
-    panel.torus.draw({ ...state, link, path, node: here ? state.node : null, most, colours });
+    const target = here && state.packet != null ? panel.run.destination?.(state.packet) : null;
+    panel.torus.draw({ ...state, link, path, node: here ? state.node : null, target, most, colours });
     panel.linkTime?.draw({ cycle: state.cycle, link, colours });
     panel.spaceTime?.draw({
       cycle: state.cycle,
@@ -245,6 +246,8 @@ function legend() {
     } else {
       swatch("var(--blocked)", "blocked");
       swatch("var(--idle)", "idle");
+      swatch("var(--cable)", "router, larger with more buffers in use");
+      swatch("var(--ink)", "target", "swatch aim");
     }
   } else if (state.mode === "load") {
     const bar = make("span", { className: "scale" });

@@ -148,7 +148,7 @@ export class TorusView {
   }
 
   /** Draw a cycle; `mode` is now (what links do) or load (flits in total), `most` the top of the scale. */
-  draw({ cycle, mode, most, link, path, node, colours }) {
+  draw({ cycle, mode, most, link, path, node, target, colours }) {
     const { context, width, height } = prepare(this.canvas);
     const { low, high, lines, exists } = this.plan;
     const [aside, under] = this.room;
@@ -180,14 +180,7 @@ export class TorusView {
     }
     context.setLineDash([]);
     if (this.run.groups || this.run.texts) this.sites(context, colours);
-    else if (unit > 6) {
-      context.fillStyle = colours.faint;
-      for (const [x, y] of this.plan.nodes) {
-        const [left, top] = this.place(x, y);
-        const radius = Math.min(3, unit * 0.07);
-        context.fillRect(left - radius, top - radius, 2 * radius, 2 * radius);
-      }
-    }
+    else if (unit > 6) this.routers(context, mode === "now" ? this.run.buffersInUse?.(cycle) : null, colours);
     context.strokeStyle = colours.ink;
     context.lineWidth = 1.5;
     for (const failed of this.run.fabric.failedNodes) this.cross(context, failed);
@@ -207,6 +200,19 @@ export class TorusView {
       if (unit < 16) this.ring(context, link, colours.ink, lines);
     }
     if (node != null) this.circle(context, node, colours.ink);
+    // Where packets of a hot spot go, or the chosen one.
+    for (const goal of [this.run.target, target]) if (goal != null && goal >= 0) this.aim(context, goal, colours.ink);
+  }
+
+  /** Nodes as squares, larger where more of their buffers hold flits. */
+  routers(context, used, colours) {
+    const least = Math.min(3, this.unit * 0.07);
+    this.plan.nodes.forEach(([x, y], node) => {
+      const [left, top] = this.place(x, y);
+      const half = Math.min(least * Math.sqrt(1 + 2 * (used?.[node] ?? 0)), this.unit * 0.3);
+      context.fillStyle = used?.[node] ? colours.cable : colours.faint;
+      context.fillRect(left - half, top - half, 2 * half, 2 * half);
+    });
   }
 
   /** Nodes in the colours of their groups, with what sits there where there is room. */
@@ -306,6 +312,19 @@ export class TorusView {
     context.beginPath();
     context.arc(x, y, Math.min(14, Math.max(5, this.unit * 0.3)), 0, 2 * Math.PI);
     context.stroke();
+  }
+
+  /** Two rings around the target of packets. */
+  aim(context, node, colour) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    const [x, y] = this.place(...this.plan.nodes[node]);
+    const outer = Math.min(14, Math.max(6, this.unit * 0.36));
+    for (const radius of [outer, outer - 3]) {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.stroke();
+    }
   }
 
   circle(context, node, colour) {

@@ -1,9 +1,9 @@
-"""The list of verbs."""
+"""The list of verbs; it imports nothing, so that ``flitloom --help`` is there at once."""
 
 from __future__ import annotations
 
-#: Every verb with its summary. It is a module of this package with a function ``command`` or a Typer group
-#: ``app``, and imported only when it is used; its own help begins with the same words.
+#: Every verb with its summary. It is a module of `flitloom.commands` with a function ``command`` or a Typer
+#: group ``app``, and imported only when it is used; its own help begins with the same words.
 VERBS = {
     "demo": "Six collectives on a 16x16 torus: whole packets, slices at the best interval, and the best "
     "schedule.",
