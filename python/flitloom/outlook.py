@@ -6,9 +6,12 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flitloom.errors import FlitloomError
-from flitloom.network import Network
+
+if TYPE_CHECKING:
+    from flitloom.network import Network
 
 #: Bytes of a packet of a list, and of one under way.
 LISTED_BYTES, MOVING_BYTES = 24, 60

@@ -9,8 +9,8 @@ from typing import Any
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, demand, run
 from flitloom.errors import SpecError
-from flitloom.load.curves import check_refine, middle
 from flitloom.load.running import run_all
+from flitloom.load.verdicts import check_refine, middle
 
 #: The option that a curve changes.
 RATE = "injection_rate"

@@ -11,22 +11,61 @@ Examples
 
 from __future__ import annotations
 
-from flitloom.load.bounds import bound_text, ideal_loads, router_text
-from flitloom.load.bursts import run_bursts
-from flitloom.load.cases import Case, make_cases, room_needed, told
-from flitloom.load.curves import curve_rows, run_curve, verdict
-from flitloom.load.responses import (
-    Response,
-    ramp_end,
-    ramp_profile,
-    run_impulse,
-    run_ramp,
-    run_responses,
-    run_step,
-)
-from flitloom.load.search import compared, run_saturation
-from flitloom.load.steady import Steady, run_steady
-from flitloom.load.studies import burst, curve, ramp, saturation, step
+from flitloom.lazy import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flitloom.load.bounds import bound_text, ideal_loads, router_text
+    from flitloom.load.bursts import run_bursts
+    from flitloom.load.cases import Case, make_cases, room_needed, told
+    from flitloom.load.curves import curve_rows, run_curve
+    from flitloom.load.responses import (
+        Response,
+        ramp_end,
+        ramp_profile,
+        run_impulse,
+        run_ramp,
+        run_responses,
+        run_step,
+    )
+    from flitloom.load.search import compared, run_saturation
+    from flitloom.load.steady import Steady, run_steady
+    from flitloom.load.studies import burst, curve, ramp, saturation, step
+    from flitloom.load.verdicts import verdict
+
+#: Where each name is. Curves of files of BookSim2 need few of them, so nothing is imported here.
+_HOMES = {
+    "Case": "cases",
+    "Response": "responses",
+    "Steady": "steady",
+    "bound_text": "bounds",
+    "burst": "studies",
+    "compared": "search",
+    "curve": "studies",
+    "curve_rows": "curves",
+    "ideal_loads": "bounds",
+    "make_cases": "cases",
+    "ramp": "studies",
+    "ramp_end": "responses",
+    "ramp_profile": "responses",
+    "room_needed": "cases",
+    "router_text": "bounds",
+    "run_bursts": "bursts",
+    "run_curve": "curves",
+    "run_impulse": "responses",
+    "run_ramp": "responses",
+    "run_responses": "responses",
+    "run_saturation": "search",
+    "run_steady": "steady",
+    "run_step": "responses",
+    "saturation": "studies",
+    "step": "studies",
+    "told": "cases",
+    "verdict": "verdicts",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = names_of("flitloom.load", _HOMES)
 
 __all__ = [
     "Case",

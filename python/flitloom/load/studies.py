@@ -11,9 +11,10 @@ import xarray as xr
 from flitloom.errors import SpecError
 from flitloom.load.bursts import run_bursts
 from flitloom.load.cases import Case
-from flitloom.load.curves import curve_rows, run_curve, verdict
+from flitloom.load.curves import curve_rows, run_curve
 from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, run_step
 from flitloom.load.search import run_saturation
+from flitloom.load.verdicts import verdict
 from flitloom.network import Network, require_network
 from flitloom.routing.given import network_fields, router_fields
 from flitloom.routing.tables import Tables

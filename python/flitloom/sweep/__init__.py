@@ -10,8 +10,29 @@ Examples
 12
 """
 
-from flitloom.sweep.points import Point, Sweep, read_values
-from flitloom.sweep.running import ROWS, run_sweep, sweep_causes, sweep_rows
+from __future__ import annotations
+
+from flitloom.lazy import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flitloom.sweep.points import Point, Sweep
+    from flitloom.sweep.running import ROWS, run_sweep, sweep_causes, sweep_rows
+    from flitloom.sweep.values import read_values
+
+#: Where each name is. Reading values needs no simulation, so nothing is imported here.
+_HOMES = {
+    "ROWS": "running",
+    "Point": "points",
+    "Sweep": "points",
+    "read_values": "values",
+    "run_sweep": "running",
+    "sweep_causes": "running",
+    "sweep_rows": "running",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = names_of("flitloom.sweep", _HOMES)
 
 __all__ = ["ROWS", "Point", "Sweep", "read_values", "run_sweep", "sweep_causes", "sweep_rows"]
 

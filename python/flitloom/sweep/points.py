@@ -7,22 +7,18 @@ import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, DecimalException, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from flitloom import provenance
 from flitloom.errors import SpecError, show
 from flitloom.jobs.job import Job
-from flitloom.numerals import REAL, counted, real, whole
+from flitloom.numerals import counted
 from flitloom.spec.experiment import Experiment, build_experiment, change
+from flitloom.sweep.values import MOST_POINTS, Value
 
 #: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.
 COLUMNS = 3
-#: Most simulations of a sweep.
-MOST_POINTS = 1_000_000
-
-Value = int | float | str | bool
 
 
 class Point(Job):
@@ -111,61 +107,3 @@ class Sweep:
             "version": provenance.version(),
         }
         return Point(json.loads(json.dumps(spec)))
-
-
-def read_values(text: str, place: str = "--grid") -> list[Value]:
-    """Values written as a list, as ranges with a step, or both; the end of a range belongs to it.
-
-    Messages begin with `place`.
-
-    Raises
-    ------
-    SpecError
-        A range does not rise in whole steps, or has too many values.
-
-    Examples
-    --------
-    >>> from flitloom.sweep import read_values
-    >>> read_values("4,8,16"), read_values("0.02:0.1:0.02"), read_values("shfl,torn")
-    ([4, 8, 16], [0.02, 0.04, 0.06, 0.08, 0.1], ['shfl', 'torn'])
-    """
-    values: list[Value] = []
-    for part in text.split(","):
-        if part.count(":") == 2:
-            values += _range(part, place)
-        else:
-            values.append(_value(part.strip()))
-        if len(values) > MOST_POINTS:
-            raise SpecError(f"{place}: more than {MOST_POINTS} values")
-    return values
-
-
-def _value(text: str) -> Value:
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (whole, real):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
-
-
-def _range(text: str, place: str) -> list[Value]:
-    try:
-        parts = [part.strip() for part in text.split(":")]
-        if not all(REAL.fullmatch(part) for part in parts):
-            raise InvalidOperation
-        first, last, step = map(Decimal, parts)
-        if not (first.is_finite() and last.is_finite() and step > 0 and last >= first):
-            raise InvalidOperation
-        count = (last - first) / step
-    except DecimalException:
-        raise SpecError(
-            f"{place}: {show(text)} is no range; write first:last:step, like 0.02:0.4:0.02"
-        ) from None
-    if count > MOST_POINTS:
-        raise SpecError(f"{place}: {show(text)} has more than {MOST_POINTS} values")
-    numbers = [first + index * step for index in range(int(count) + 1)]
-    whole = all(number == number.to_integral_value() for number in (first, step))
-    return [int(number) if whole else float(number) for number in numbers]

@@ -1,15 +1,12 @@
-"""The cases that verbs of ``flitloom load`` compare, and what these verbs do alike."""
+"""The cases that verbs of ``flitloom load`` compare."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from flitloom import interrupts, ranks, settings
+from flitloom import ranks, settings
 from flitloom._core import LISTS
 from flitloom.booksim import is_booksim
 from flitloom.commands import options, screen
@@ -21,7 +18,6 @@ from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.traffic import Load
 from flitloom.spec.words import OPTIONS
-from flitloom.sweep import read_values
 from flitloom.workload import senders
 
 #: Options that may name several values, all combinations of which are compared.
@@ -34,14 +30,6 @@ PARTS = {"buffer": "router", "channels": "router", "flow_control": "router", "le
 WHOLE = {name: OPTIONS[name].among for name in ("pattern", "routing", "throttle")}
 #: Fields of a spec's traffic that the verbs themselves set.
 RUN = ("kind", "rate", "profile", "cycles", "changes", "impulse", "payload", "packets")
-
-
-def check_outputs(
-    out: Path | None, plot: Path | None, endings: tuple[str, ...] = (".csv", ".nc")
-) -> tuple[Path | None, Path | None]:
-    """Refuse files that cannot be written before any work is done; those that this process is to write."""
-    options.check_files(out, endings, plot)
-    return (out, plot) if ranks.speaks() else (None, None)
 
 
 def shared_out(threads: int | None, simulations: int) -> tuple[int | None, int]:
@@ -63,21 +51,6 @@ def shared_out(threads: int | None, simulations: int) -> tuple[int | None, int]:
         raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
     workers = max(1, min(threads, simulations))
     return workers, threads // workers
-
-
-def progress(what: str, runs: int, unit: str = "cycles") -> AbstractContextManager[screen.Progress]:
-    """How many of so many ramps, steps and so on are done; of a single one, how much of it in its unit.
-
-    Ranks do one after the other, and tell of each.
-
-    Examples
-    --------
-    >>> with progress("ramp", 1) as show:
-    ...     show(100, 200)
-    """
-    if runs == 1 or ranks.started() > 1:
-        return screen.progress(f"{what} ({unit})", unit)
-    return screen.progress(f"{what}s")
 
 
 def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: int | None) -> None:
@@ -188,16 +161,6 @@ def _entries(text: str) -> list[str]:
     return entries
 
 
-def read_rates(text: str, place: str) -> list[float]:
-    """Offered loads from a list or a range."""
-    rates = []
-    for value in read_values(text, place):
-        if isinstance(value, bool | str) or not 0 < value <= 1:
-            raise SpecError(f"{place}: {value} is no load; it must be above 0 and at most 1 flits/node/cycle")
-        rates.append(float(value))
-    return rates
-
-
 def write_series(out: Path, made: Sequence[tuple[Case, Steady | Response]]) -> None:
     """Write what happened in all windows, a group per case and load."""
     groups: dict[str, Any] = {}
@@ -210,19 +173,6 @@ def write_series(out: Path, made: Sequence[tuple[Case, Steady | Response]]) -> N
         ]
         groups["/" + "_".join(parts).replace("/", "-")] = found.series.assign_attrs({**case.labels, **about})
     write_netcdf(out, groups)
-
-
-def marked(rows: list[dict[str, Any]], interrupted: bool, count: int) -> list[dict[str, Any]]:
-    """The rows for files and JSON; after Ctrl-C each says how much of what was asked for there is."""
-    stopped = {"stopped": f"{len(rows)} of {count} simulations are finished"} if interrupted else {}
-    return [{**row, **stopped} for row in rows]
-
-
-def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
-    """Say after Ctrl-C what is finished, and end with its exit code."""
-    if interrupted:
-        interrupts.tell(f"interrupted: {finished} of {count} simulations are finished")
-        raise typer.Exit(interrupts.INTERRUPTED)
 
 
 def common(kind: str, cases: Sequence[Case]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions import load_common
 from flitloom.commands.actions.load_points import run_points
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.load_curve import Asked
@@ -16,11 +17,11 @@ def run(asked: Asked) -> None:
     """Measure all cases at all loads, print the curves, and write what is asked for."""
     measured, ending = asked.measured, asked.points
     cases = shared.cases(measured.compared, measured.packets, measured.router)
-    out, plot = shared.check_outputs(ending.out, ending.plot)
-    loads = shared.read_rates(asked.rates, "--rates")
+    out, plot = load_common.check_outputs(ending.out, ending.plot)
+    loads = load_common.read_rates(asked.rates, "--rates")
     points, interrupted = run_points(cases, loads, measured.how, "point", ending.refine)
     rows = curve_rows(points)
-    written = shared.marked(rows, interrupted, len(cases) * len(loads))
+    written = load_common.marked(rows, interrupted, len(cases) * len(loads))
     if out is not None and rows:
         if out.suffix == ".nc":
             shared.write_series(out, points)
@@ -36,7 +37,7 @@ def run(asked: Asked) -> None:
         screen.print_json(written)
     elif rows:
         _print_curve(rows, labels, loads, shared.are_closed(cases))
-    shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
+    load_common.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
 def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str, Any]]]:

@@ -8,11 +8,11 @@ from typing import Any
 
 from flitloom.booksim.curves import run_curve
 from flitloom.commands import pictures, screen
-from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions import load_common as shared
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.inputs.booksim import COLUMNS, read
 from flitloom.commands.load_curve import Asked
-from flitloom.load import verdict
+from flitloom.load.verdicts import verdict
 
 #: Columns of a curve.
 _POINTS = {"rate": "injection_rate", "offered": "offered [flits/node/cycle]", **COLUMNS}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flitloom.commands import options
-from flitloom.commands.actions.load_cases import cases, read_rates
+from flitloom.commands.actions.load_cases import cases
+from flitloom.commands.actions.load_common import read_rates
 from flitloom.commands.actions.load_responses import run_tasks
 from flitloom.commands.load_options import Outputs, Packets, Router
 from flitloom.commands.load_responses import Background, Disturbance

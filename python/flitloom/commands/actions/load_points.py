@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flitloom._core import LIMITS
 from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions import load_common
 from flitloom.commands.load_options import Measured
 from flitloom.load import Case, Steady, run_curve
 
@@ -18,5 +19,5 @@ def run_points(
     shared.foretell_memory(((case, {**steady, "rate": load}) for case in cases for load in loads), workers)
     # Nobody knows how often a warm-up will be doubled.
     unit = "cycles or more" if measured.warm_up is None else "cycles"
-    with shared.progress(what, len(cases) * len(loads), unit) as show:
+    with load_common.progress(what, len(cases) * len(loads), unit) as show:
         return run_curve(cases, loads, **settings, refine=refine, progress=show)

@@ -6,6 +6,7 @@ from typing import Any
 
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions import load_common
 from flitloom.commands.load_options import Compared, Outputs, Packets, Router
 from flitloom.errors import SpecError
 from flitloom.load import Case, Response, bound_text, run_responses, told
@@ -22,13 +23,13 @@ def run_tasks(
     columns: tuple[str, ...],
 ) -> None:
     """Run responses, write what is asked for, and print these columns of them."""
-    out, plot = shared.check_outputs(outputs.out, outputs.plot, (".nc",))
+    out, plot = load_common.check_outputs(outputs.out, outputs.plot, (".nc",))
     workers, threads = shared.shared_out(outputs.threads, len(tasks))
     if outputs.checkpoint is not None and len(tasks) > 1:
         raise SpecError.at("--checkpoint", "of one run at a time", f"there are {len(tasks)}")
     settings = {**settings, "checkpoint": outputs.checkpoint, "threads": threads}
     shared.foretell_memory(((case, {"kind": "load", **traffic}) for case, traffic in tasks), workers)
-    with shared.progress(kind, len(tasks)) as show:
+    with load_common.progress(kind, len(tasks)) as show:
         made, interrupted = run_responses(kind, tasks, settings, workers=workers, progress=show)
     if out is not None and made:
         shared.write_series(out, made)
@@ -38,10 +39,10 @@ def run_tasks(
         pictures.plot_responses(kind, _named(made), plot, title)
     rows = [{**case.labels, **found.row} for case, found in made]
     if outputs.json:
-        screen.print_json(shared.marked(rows, interrupted, len(tasks)))
+        screen.print_json(load_common.marked(rows, interrupted, len(tasks)))
     else:
         _print(rows, [*tasks[0][0].labels], () if interrupted else columns)
-    shared.end_interrupted(interrupted, len(made), len(tasks))
+    load_common.end_interrupted(interrupted, len(made), len(tasks))
 
 
 def _named(made: list[tuple[Case, Response]]) -> dict[str, Response]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
+from flitloom.commands.actions import load_common
 from flitloom.commands.actions.load_points import run_points
 from flitloom.commands.load_curve import Measured, Windows
 from flitloom.load import curve_rows, told
@@ -14,8 +15,8 @@ from flitloom.load import curve_rows, told
 def run(measured: Measured, rate: str, ending: Windows) -> None:
     """Measure the steady states, print them, and write what is asked for."""
     cases = shared.cases(measured.compared, measured.packets, measured.router)
-    out, plot = shared.check_outputs(ending.out, ending.plot, (".nc",))
-    loads = shared.read_rates(rate, "--rate")
+    out, plot = load_common.check_outputs(ending.out, ending.plot, (".nc",))
+    loads = load_common.read_rates(rate, "--rate")
     points, interrupted = run_points(cases, loads, measured.how, "load")
     rows = curve_rows(points)
     if out is not None and rows:
@@ -31,12 +32,12 @@ def run(measured: Measured, rate: str, ending: Windows) -> None:
         }
         pictures.plot_series(named, plot, title=shared.common("Steady state", cases))
     if ending.json:
-        screen.print_json(shared.marked(rows, interrupted, len(cases) * len(loads)))
+        screen.print_json(load_common.marked(rows, interrupted, len(cases) * len(loads)))
     else:
         for row in rows:
             screen.print_fields({name: _told(name, value) for name, value in row.items()})
             screen.echo()
-    shared.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
+    load_common.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
 def _told(name: str, value: Any) -> object:

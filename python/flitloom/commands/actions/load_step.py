@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flitloom.commands.actions.load_cases import cases, read_rates
+from flitloom.commands.actions.load_cases import cases
+from flitloom.commands.actions.load_common import read_rates
 from flitloom.commands.actions.load_responses import Comparison, run_tasks
 from flitloom.commands.load_options import Outputs
 from flitloom.commands.load_responses import Step
