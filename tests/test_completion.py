@@ -34,6 +34,14 @@ def offered(line):
         ("flitloom simulate --preset ", ["t15", "s07", "cup-stacking"]),
         ("flitloom papers run angara-routing-2021/table-3", ["angara-routing-2021/table-3"]),
         ("flitloom bench thr", ["throttles"]),
+        ("flitloom simulate --model ", ["one-cycle", "pipelined"]),
+        ("flitloom place --minimise ", ["channel", "hops", "time"]),
+        ("flitloom place --routing ", ["do", "balanced"]),
+        ("flitloom convert a.json b.xml --for m", ["msccl-executor", "msccl", "mscclpp"]),
+        ("flitloom examples copy l", ["load.toml"]),
+        ("flitloom route --method f", ["ftree"]),
+        ("flitloom load step --then shf", ["shfl"]),
+        ("flitloom schedule --genes t", ["timing"]),
     ],
 )
 def test_tab_offers_the_values_of_options(line, expected):
@@ -85,12 +93,18 @@ NO_FACTOR = "--network: 'tree4' is no factor; write factors like"
             ["simulate", "--torus", "4x4", "--pattern", "shfl", "--set", "buffer=2"],
             "did you mean router.buffer?",
         ),
+        (["sweep", "load.toml", "--grid", "rate=0.1", "-o", "s.csv"], "did you mean traffic.rate?"),
+        (["sweep", "load.toml", "--grid", "bufer=4", "-o", "s.csv"], "did you mean router.buffer?"),
+        (["sweep", "load.toml", "--grid", "trafic.rate=0.1", "-o", "s.csv"], "did you mean traffic?"),
         (["traffic"], "flitloom: there is no command 'traffic'; did you mean load?"),
         (["load", "satur"], "flitloom load: there is no command 'satur'; did you mean saturation?"),
         (["qqqq"], "flitloom: there is no command 'qqqq'; flitloom --help lists all"),
     ],
 )
-def test_messages_say_what_to_write_instead(words, message, capsys):
+def test_messages_say_what_to_write_instead(words, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["examples", "copy", "load.toml", "-o", "."]) == 0
+    capsys.readouterr()
     assert run(words) == 2
     error = capsys.readouterr().err
     assert message in error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flitloom.errors import FlitloomError, SpecError, nearest, show
@@ -10,9 +10,12 @@ from flitloom.spec.words import OPTIONS, flags
 
 #: Options whose values are names of a list of the core.
 LISTED = {flag: about.among for name, about in OPTIONS.items() if about.among for flag in flags(name)} | {
+    "--impulse": "patterns",
     "--operation": "operations",
+    "--patterns": "patterns",
     "--turns": "turns",
     "--rules": "rules",
+    "--then": "patterns",
 }
 #: What other tools and other people call it, and the words for that here.
 MEANT = {
@@ -122,18 +125,32 @@ def offer_values(command: Any, words: Sequence[str] = ()) -> None:
         offer_values(inner, [*words, name])
 
 
-def _names(words: Sequence[str], option: str) -> Callable[[], Sequence[str]] | None:
+def _names(words: Sequence[str], option: str) -> Callable[[], Iterable[str]] | None:
     """The names that an option of a command may have, found when they are asked for."""
     from flitloom._core import LISTS
 
     verb = words[0] if words else ""
+    match verb, option:
+        case "place", "--routing":
+            # Tables, in a file, are the third.
+            return lambda: ("do", "balanced")
+        case "place", "--minimise":
+            return _objectives
     if option in LISTED:
         return lambda: LISTS[LISTED[option]]
     match verb, option:
         case _, "--preset":
             return _presets
+        case _, "--model":
+            return _models
+        case "convert", "--for":
+            return _programs
+        case "examples", "wanted":
+            return _examples
         case "route", "--method":
-            return lambda: LISTS["table_methods"]
+            return lambda: dict.fromkeys((*LISTS["table_methods"], *LISTS["forwarding_methods"]))
+        case "schedule", "--genes":
+            return _genes
         case "schedule", "--method":
             return lambda: ("exact", "genetic", *LISTS["schedule_methods"])
         case "schedule" | "jitter", "--routes":
@@ -151,6 +168,36 @@ def _presets() -> Sequence[str]:
     return list(PRESETS)
 
 
+def _models() -> Sequence[str]:
+    from flitloom.spec.pipeline import MODELS
+
+    return list(MODELS)
+
+
+def _objectives() -> Sequence[str]:
+    from flitloom.placing.search import OBJECTIVES
+
+    return OBJECTIVES
+
+
+def _programs() -> Sequence[str]:
+    from flitloom.collectives.loaders import LOADERS
+
+    return list(LOADERS)
+
+
+def _examples() -> Sequence[str]:
+    from flitloom.commands.examples import names
+
+    return names()
+
+
+def _genes() -> Sequence[str]:
+    from flitloom.genetic import GENES
+
+    return list(GENES)
+
+
 def _papers() -> Sequence[str]:
     from flitloom.papers import identifiers
 
@@ -163,7 +210,7 @@ def _benchmarks() -> Sequence[str]:
     return list(BENCHMARKS)
 
 
-def _offer(names: Callable[[], Sequence[str]]) -> Any:
+def _offer(names: Callable[[], Iterable[str]]) -> Any:
     def complete(_context: Any, _parameter: Any, given: str) -> list[str]:
         # Several values stand behind each other, separated by commas.
         before, comma, last = given.rpartition(",")

@@ -91,7 +91,10 @@ class Closed(Frozen):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         for name in data:
             if name not in known and name not in cls.model_fields:
-                near = nearest(name, known) or next(_below(cls, name), None)
+                places = {name: name for name in known}
+                for field, place in _below(cls):
+                    places.setdefault(field, place)
+                near = places.get(str(nearest(name, places)))
                 hint = f"did you mean {near}?" if near else f"the fields are {', '.join(known)}"
                 raise PydanticCustomError(
                     "unknown_field", "unknown field; {hint}", {"field": str(name), "hint": hint}
@@ -99,13 +102,13 @@ class Closed(Frozen):
         return data
 
 
-def _below(kind: type[BaseModel], name: object) -> Iterator[str]:
-    """Where parts of a kind of table have a field of this name: ``router.buffer``."""
+def _below(kind: type[BaseModel]) -> Iterator[tuple[str, str]]:
+    """Fields of the parts of a kind of table, and where they are: ``buffer`` at ``router.buffer``."""
     for field, about in kind.model_fields.items():
         for part in (about.annotation, *get_args(about.annotation)):
             for one in (part, *get_args(part)):
-                if isinstance(one, type) and issubclass(one, BaseModel) and name in one.model_fields:
-                    yield f"{field}.{name}"
+                if isinstance(one, type) and issubclass(one, BaseModel):
+                    yield from ((name, f"{field}.{name}") for name in one.model_fields)
 
 
 class SpecModel(Closed):
