@@ -8,6 +8,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
+from flitloom.commands.inputs import running
 from flitloom.fabric import examples
 from flitloom.fabric.checking import check_subnet
 from flitloom.spec.ground import Ground
@@ -183,6 +184,18 @@ def test_totals_are_printed_before_a_page_is_refused_and_the_window_that_fits_is
     capsys.readouterr()
     assert run(["simulate", *shuffle, "--html", str(file)]) == 2
     assert "duration " in capsys.readouterr().out
+
+
+def test_totals_do_not_wait_for_the_page(tmp_path, monkeypatch, capsys):
+    printed = []
+    monkeypatch.setattr(running, "write_html", lambda *_: printed.append(capsys.readouterr().out))
+    where = ["--torus", "4x4", "--pattern", "shfl", "--html", str(tmp_path / "page.html")]
+    assert run(["simulate", *where]) == 0
+    assert len(printed) == 1
+    assert "duration " in printed[0]
+    ring = ["--torus", "8", "--pattern", "rand", "--rate", "0.9", "--cycles", "1000", "--channels", "1"]
+    assert run(["simulate", *ring, "--html", str(tmp_path / "page.html")]) == 2
+    assert printed[1:] == [""]
 
 
 def test_links_of_twisted_tori_lead_where_the_checks_say():

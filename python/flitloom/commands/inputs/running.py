@@ -10,7 +10,7 @@ from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.inputs.showing import film_of_experiment, head_of
 from flitloom.commands.options.simulation import Simulated, read_places
-from flitloom.errors import DeadlockError, SpecError, show_file
+from flitloom.errors import CycleLimitError, DeadlockError, SpecError, show_file
 from flitloom.numerals import counted
 from flitloom.result import Result
 from flitloom.routing import Tables
@@ -52,26 +52,22 @@ def check_threads(threads: int) -> None:
 def run(simulation: Simulation, asked: Simulated) -> None:
     """Run a simulation to its end, write what is asked for and print what came of it."""
     outputs, every = asked.outputs, options.read_time(asked.kept.every, "--every")
-    refused: SpecError | None = None
-    if outputs.html is not None:
+    html = outputs.html
+    if html is not None:
         simulation.network.topology.require_rings("pages that move are")
-    if outputs.html is not None and ranks.speaks():
-        # Before the simulation that may end in an error: a deadlock is to be seen, too.
-        try:
-            write_html(simulation.spec, outputs.html)
-        except SpecError as error:
-            # The numbers are worth printing without the page.
-            refused = error
     stop_at = simulation.spec.stop_at
     with screen.progress("simulating", simulation.unit(stop_at)) as show:
-        if outputs.space_time is not None:
-            places = read_places(outputs.space_time_at)
-            draw_space_time(simulation, outputs.space_time, outputs.span, show, places)
         try:
+            if outputs.space_time is not None:
+                places = read_places(outputs.space_time_at)
+                draw_space_time(simulation, outputs.space_time, outputs.span, show, places)
             simulation.run(stop_at, checkpoint=asked.kept.checkpoint, every=every, progress=show)
-        except DeadlockError:
-            if outputs.html is not None and refused is None and ranks.speaks():
-                screen.say(f"{show_file(outputs.html)} shows the deadlock")
+        except (DeadlockError, CycleLimitError) as error:
+            if html is not None and ranks.speaks():
+                # How it ends is to be seen, too.
+                write_html(simulation.spec, html)
+                if isinstance(error, DeadlockError):
+                    screen.say(f"{show_file(html)} shows the deadlock")
             raise
     result = simulation.result()
     if outputs.chart is not None:
@@ -79,8 +75,9 @@ def run(simulation: Simulation, asked: Simulated) -> None:
     if outputs.out is not None and ranks.speaks():
         result.to_netcdf(outputs.out)
     _print(result, asked.printed.json)
-    if refused is not None:
-        raise refused
+    if html is not None and ranks.speaks():
+        # It may be too large, which takes a while to find.
+        write_html(simulation.spec, html)
 
 
 def _print(result: Result, json: bool) -> None:
