@@ -46,7 +46,7 @@ def test_an_opensm_dump_is_judged_without_bubbles(tmp_path: Path, capsys: pytest
     assert run([*check, "--certificate", str(certificate)]) == 1
     text = capsys.readouterr().out
     # A ring of four links of one direction, one channel each, and nothing that keeps a slot free.
-    assert "deadlock  possible" in text
+    assert "deadlock     possible" in text
     assert "1 channel per link, no bubble rule, any walk (assumed: the file brings none" in text
     assert not certificate.exists()
     assert run([*check, "--json"]) == 1

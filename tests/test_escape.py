@@ -27,6 +27,8 @@ rate = 0.1
 cycles = 100
 {more}
 """
+#: The same on a product.
+PRODUCT = EXPERIMENT.replace('kind = "{kind}"\nsizes = {sizes}', 'network = "{network}"')
 GOOD = {"kind": "torus", "sizes": [5, 4], "routing": "sa", "flow": "cut-through", "buffer": 16, "more": ""}
 CASES = [
     {},
@@ -34,12 +36,15 @@ CASES = [
     {"sizes": [4, 3, 2], "routing": "simple-adaptive"},
     {"kind": "mesh", "sizes": [4, 5]},
     {"sizes": [6, 6], "routing": "cl", "more": "length = 16"},
+    {"network": "full4 x full5"},
+    {"network": "ring4 x full6 x line3", "routing": "ma"},
+    {"network": "full2 x ring5 x full3"},
 ]
 
 
 def written(folder, **changes):
     file = folder / "experiment.toml"
-    file.write_text(EXPERIMENT.format(**GOOD | changes))
+    file.write_text((PRODUCT if "network" in changes else EXPERIMENT).format(**GOOD | changes))
     return file
 
 
@@ -56,16 +61,16 @@ def certified(tmp_path, capsys, request):
     return file, certificate
 
 
-def moves(place, target, sizes, wraps):
+def moves(place, target, sizes, wraps, full):
     """Minimal directions of a packet: dimension and way; of two equally long ways the positive one."""
     found = []
     for dimension, size in enumerate(sizes):
         ahead = target[dimension] - place[dimension]
-        if wraps[dimension]:
+        if wraps[dimension] or full[dimension]:
             ahead %= size
             ahead -= size if 2 * ahead > size else 0
         if ahead:
-            found.append((dimension, 1 if ahead > 0 else -1))
+            found.append((dimension, ahead if full[dimension] else 1 if ahead > 0 else -1))
     return found
 
 
@@ -77,12 +82,13 @@ def test_packets_that_wander_over_adaptive_channels_wait_for_higher_ranks(certif
     assert capsys.readouterr().out == said
     held = json.loads(certified[1].read_text())
     sizes, wraps, dice = held["sizes"], held["wraps"], random.Random(7)
+    full = held.get("full", [False] * len(sizes))
     rank = {(node, way, channel): value for node, way, channel, value in held["channels"]}
     waits = 0
     for _ in range(3000):
         source, target = ([dice.randrange(size) for size in sizes] for _ in range(2))
         place, before = list(source), None
-        while ways := moves(place, target, sizes, wraps):
+        while ways := moves(place, target, sizes, wraps, full):
             node, stride = 0, 1
             for at, size in zip(place, sizes, strict=True):
                 node, stride = node + at * stride, stride * size
@@ -90,7 +96,8 @@ def test_packets_that_wander_over_adaptive_channels_wait_for_higher_ranks(certif
             there = (place[dimension] + way) % sizes[dimension]
             # Channel 1 once the wrap line has been crossed, or is now.
             crossed = way * (there - source[dimension]) < 0
-            escape = (node, "+-"[way < 0] + "xyz"[dimension], int(wraps[dimension] and crossed))
+            named = f"{'+-'[way < 0]}{abs(way) if abs(way) > 1 else ''}{'xyz'[dimension]}"
+            escape = (node, named, int(wraps[dimension] and crossed))
             if before is not None:
                 assert rank[before] < rank[escape]
                 waits += 1
@@ -116,6 +123,20 @@ def test_one_wrong_rank_is_found(certified):
         assert any(refused)
 
 
+@pytest.mark.parametrize("certified", [{"network": "full4 x full3"}], indirect=True)
+def test_ranks_of_full_meshes_rise_from_dimension_to_dimension(certified):
+    file, certificate = certified
+    held = json.loads(certificate.read_text())
+    assert {row[1] for row in held["channels"]} == {"+x", "-x", "+2x", "+y", "-y"}
+    # Packets turn from x to y, so a channel along y may not rank below all along x.
+    turned = [[*row[:3], 10**6 - row[3]] for row in held["channels"]]
+    for change in ({"channels": turned}, {"full": [True, False]}, {"full": [False, False]}):
+        certificate.write_text(json.dumps(held | change))
+        assert rechecked(file, certificate)[0] == 1, change
+    certificate.write_text(json.dumps({name: held[name] for name in held if name != "full"}))
+    assert rechecked(file, certificate)[0] == 1
+
+
 def test_what_the_experiment_does_not_say_is_refused(certified, tmp_path):
     file, certificate = certified
     held = json.loads(certificate.read_text())
@@ -138,6 +159,7 @@ def test_what_the_experiment_does_not_say_is_refused(certified, tmp_path):
         {"buffer": 4},
         {"more": "length = 17"},
         {"kind": "mesh"},
+        {"network": "full5 x ring4"},
     ):
         assert rechecked(written(tmp_path, **change), certificate)[0] == 1, change
     assert rechecked(written(tmp_path), certificate)[0] == 0

@@ -351,7 +351,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     report = json.loads(capsys.readouterr().out)
     assert report["optimal"] == (report["max_load"] == report["bound"])
     assert run(["check", str(tables), "--certificate", str(certificate)]) == 0
-    assert "deadlock  none possible" in capsys.readouterr().out
+    assert "deadlock      none possible" in capsys.readouterr().out
     assert certificate.exists()
     (tmp_path / "nodes").write_text("node[0-7,12]\n")
     assert run(["route", "--torus", "4x4", "--nodes", str(tmp_path / "nodes")]) == 0

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from flitloom.claims import Claims
 from flitloom.fixed import explained
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 from flitloom.spec.base import SpecModel
 
 #: What a report names of many things that are wrong.
 SHOWN = 100
+#: What a printed report names of them.
+PRINTED = 10
+
+#: A row of a printed report: its name, what it says, and lines below that belong to it.
+Row = tuple[str, str, Sequence[str]]
 
 
 def circle(channels: list[str]) -> str:
@@ -23,6 +30,47 @@ def circle(channels: list[str]) -> str:
     ('(0)+x -> (1)+x -> (0)+x', '')
     """
     return " -> ".join([*channels, *channels[:1]])
+
+
+def laid_out(rows: Iterable[Row]) -> Iterator[str]:
+    """The lines of a report, in which what the rows say stands in one column.
+
+    Examples
+    --------
+    >>> list(laid_out([("problems", "1", ["no route"]), ("load", "at most 2", [])]))
+    ['problems  1', '  no route', 'load      at most 2']
+    """
+    rows = list(rows)
+    width = max((len(name) for name, _, _ in rows), default=0)
+    for name, text, below in rows:
+        yield f"{name.ljust(width)}  {text}"
+        yield from (f"  {line}" for line in below)
+
+
+def deadlock_row(cycle: Sequence[str]) -> Row:
+    """Whether channels can wait for each other, and those of a shortest cycle, each waiting for the next.
+
+    Examples
+    --------
+    >>> deadlock_row([]), deadlock_row(["(0)+x", "(1)-x"])[1]
+    (('deadlock', 'none possible', []), 'possible: 2 channels wait for each other')
+    """
+    if not cycle:
+        return "deadlock", "none possible", []
+    waiting = f"{counted(len(cycle), 'channel')} {'waits' if len(cycle) == 1 else 'wait'}"
+    return "deadlock", f"possible: {waiting} for {'itself' if len(cycle) == 1 else 'each other'}", list(cycle)
+
+
+def bound_row(bound: int, proof: str, load: int | None) -> Row:
+    """What no tables can go below, why, and how far a load is from that, if one is given.
+
+    Examples
+    --------
+    >>> bound_row(26, "dual", 26)[1], bound_row(26, "dual", 28)[1], bound_row(26, "dual", None)[1]
+    ('26 (dual): optimal', '26 (dual): gap 2', '26 (dual)')
+    """
+    reached = "" if load is None else ": optimal" if load <= bound else f": gap {load - bound}"
+    return "lower bound", f"{bound} ({proof}){reached}", []
 
 
 @explained
@@ -60,6 +108,8 @@ class Verdict:
         Virtual lanes and service levels: those that pairs of a fabric use, those of the rules of a torus.
     rules_in_words, rules_from : str
         The rules that the verdict rests on, and where they come from.
+    unit : str
+        What loads count: ``pairs``, ``host pairs`` or ``of the weights``.
     rules, topology : RouterRules and Topology, or None
         Rules and network as data, of tables by source.
     claims : Claims
@@ -83,6 +133,7 @@ class Verdict:
     service_levels: int
     rules_in_words: str
     rules_from: str
+    unit: str = "pairs"
     rules: SpecModel | None = None
     topology: SpecModel | None = field(default=None, repr=False)
     claims: Claims = field(default_factory=Claims, repr=False)
@@ -92,6 +143,63 @@ class Verdict:
     def passed(self) -> bool:
         """Whether nothing is wrong."""
         return not self.deadlock and self.problem_count == 0
+
+    @property
+    def bound_in_words(self) -> str:
+        """What the bound rests on."""
+        return str(self.bound_proof)
+
+    def rows(self, lanes: str | None = None) -> list[Row]:
+        """All of it but whether it passed, in the one order and the words in which reports print it.
+
+        Parameters
+        ----------
+        lanes : str, optional
+            What is said of the lanes instead of how many are used.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> torus = fl.tables.check(fl.tables.make(fl.Torus(4, 4)))
+        >>> fabric = fl.tables.check(fl.tables.make("slimfly(5)"))
+        >>> [row[0] for row in torus.rows()] == [row[0] for row in fabric.rows()]
+        True
+        >>> print("\\n".join(laid_out(torus.rows()[5:7])))
+        deadlock  none possible
+        load      at most 8 pairs on a channel
+        """
+        shown = self.problems[:PRINTED]
+        if self.problem_count > len(shown):
+            shown.append(f"and {self.problem_count - len(shown)} more")
+        load = (
+            counted(self.max_load, self.unit[:-1])
+            if self.unit.endswith("pairs")
+            else f"{self.max_load} {self.unit}"
+        )
+        bound: Row = ("lower bound", "none is proven here", [])
+        if self.bound is not None:
+            # Of tables with wrong routes the load says nothing.
+            bound = bound_row(self.bound, self.bound_in_words, None if self.problem_count else self.max_load)
+        return [
+            ("network", self.network, []),
+            ("rules", f"{self.rules_in_words} ({self.rules_from})", []),
+            ("routes", str(self.routes), []),
+            ("unreachable", counted(self.unreachable, "pair"), []),
+            ("problems", str(self.problem_count), shown),
+            deadlock_row(self.cycle),
+            ("load", f"at most {load} on a channel", []),
+            bound,
+            (
+                "lanes",
+                f"{lanes or f'{self.lanes} used'}, {counted(self.service_levels, 'service level')}",
+                [],
+            ),
+            *((heading, text, []) for heading, text in self.claims.lines()),
+        ]
+
+    def __str__(self) -> str:
+        """What ``flitloom check`` prints."""
+        return "\n".join([*laid_out(self.rows()), "passed" if self.passed else "FAILED"])
 
     def facts(self) -> dict[str, Any]:
         """All of it as plain values, by name: what ``flitloom check --json`` prints.

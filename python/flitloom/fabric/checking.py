@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
+from flitloom.fabric.demand import unit_of
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
 from flitloom.fabric.tables import ForwardingTables, read_given
@@ -107,6 +108,7 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         service_levels=facts["levels"],
         rules_in_words=tables.rule,
         rules_from=tables.rules_from,
+        unit=unit_of(tables.demand),
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
     )

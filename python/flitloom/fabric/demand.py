@@ -40,6 +40,17 @@ class Demand:
         return Demand(np.ascontiguousarray(self.pairs[list(chosen)]), self.hosts)
 
 
+def unit_of(demand: Demand | None) -> str:
+    """What loads and bounds count.
+
+    Examples
+    --------
+    >>> unit_of(None)
+    'host pairs'
+    """
+    return "of the weights" if demand is not None and demand.hosts is None else "host pairs"
+
+
 def demand_of(
     subnet: Subnet,
     lids: NDArray[np.int64],

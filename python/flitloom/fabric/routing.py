@@ -15,7 +15,7 @@ from flitloom import _core
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.fabric.checking import SubnetReport, judge, proof
 from flitloom.fabric.comparing import of_one_width
-from flitloom.fabric.demand import Demand, demand_of
+from flitloom.fabric.demand import Demand, demand_of, unit_of
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
@@ -223,7 +223,7 @@ class SubnetTables:
     @property
     def unit(self) -> str:
         """What loads and bounds count."""
-        return "of the weights" if self.demand is not None and self.demand.hosts is None else "host pairs"
+        return unit_of(self.demand)
 
     def forwarding(self) -> ForwardingTables:
         """The tables as the check and packets in motion take them."""

@@ -22,13 +22,18 @@ Folders of tables by destination: opensm-lfts.dump, path-sl.txt if any packet ha
 0, and sl2vl.dump if that chooses the lanes. They must lead every host's packets to every other host over the
 cables that the certificate names, each hop to a channel and lane of higher rank.
 
+Lower bounds of tables stand beside the ranks as lengths of channels. Every pair goes at least as far as on
+its shortest way, so the fullest channel carries at least the sum of pairs times distances over the sum of all
+lengths. Where ways of any kind prove less than the certificate says of tables of source routes, ways are
+those with the fewest hops that the rules and turns of the tables allow.
+
 Experiments with adaptive routing over escape channels, under virtual cut-through. A header moves on only
 where its whole packet has room, so a packet that waits is in one queue and holds nothing behind it. Every
 packet is always offered an escape channel, in dimension order: channel 0 of a ring up to its wrap line,
-channel 1 over it and after. From wherever adaptive channels have taken it, a packet in an escape channel must
-find the next one of higher rank. Then the escape channel of highest rank drains, and so do all others, and
-the adaptive ones through them (Duato 1993). Network, routing, flow control, buffers and packets are taken
-from the experiment.
+channel 1 over it and after; channel 0 of the one link that crosses a full mesh. From wherever adaptive
+channels have taken it, a packet in an escape channel must find the next one of higher rank. Then the escape
+channel of highest rank drains, and so do all others, and the adaptive ones through them (Duato 1993).
+Network, routing, flow control, buffers and packets are taken from the experiment.
 
 Plans of collective operations. Every chunk is followed over links that exist and are free, from a node that
 has it at that time; sums must have each contribution once. Then the bound is counted anew from what the plan
@@ -159,7 +164,7 @@ class Shape:
         there[dimension] += sign
         size = self.sizes[dimension]
         if not 0 <= there[dimension] < size:
-            if not self.wraps[dimension]:
+            if not self.wraps[dimension] and not self.full[dimension]:
                 return None
             there[dimension] %= size
             if size == self.short:
@@ -188,6 +193,11 @@ class Network(Shape):
         """The node one hop further, or None beyond the rim."""
         place = self.moved(self.coordinates(node), dimension, sign)
         return None if place is None else self.number(place)
+
+    def around(self, node):
+        """All neighbours of a node."""
+        ways = product(range(len(self.sizes)), (1, -1))
+        return {there for way in ways if (there := self.step(node, *way)) is not None}
 
     def direction(self, a, b):
         """The direction in which b is the neighbour of a over a working link, or None."""
@@ -297,30 +307,176 @@ def agree(certificate, tables, network, given):
         # Rules are those of tables in memory just as well as of their file.
         same |= name == "rules_from" and (said, value) == ("from the tables", "from the file")
         need(same, f"the certificate says {name} {said!r:.60}, the tables {value!r:.60}")
-    unknown = set(certificate) - set(expected) - {"channels"}
+    unknown = set(certificate) - set(expected) - {"channels", "bound"}
     need(not unknown, f"the certificate has unknown fields: {sorted(unknown)!r:.60}")
     return channels, datelines, bubble
 
 
-def ranks_of(certificate, network, channels):
-    """The rank of every channel."""
+def ranks_of(certificate, network, channels, ways=None):
+    """The rank of every channel; directions are those of a torus, or others that are named."""
     rank = {}
+    if ways is None:
+        ways = [sign + axis for sign in "+-" for axis in NAMES[: len(network.sizes)]]
+    ways = set(ways)
     for row in certificate["channels"]:
         node, way, channel, value = row
         place = "channels of the certificate"
         whole(node, 0, network.count - 1, place)
         whole(channel, 0, channels - 1, place)
-        need(
-            way[0] in "+-" and way[1:] in list(NAMES[: len(network.sizes)]),
-            f"{place}: no direction {way!r:.20}",
-        )
+        need(way in ways, f"{place}: no direction {way!r:.20}")
         need((node, way, channel) not in rank, f"{place}: one has two ranks")
         rank[node, way, channel] = whole(value, 0, 1 << 62, place)
     return rank
 
 
+def shortest(source, ahead):
+    """Lengths of shortest paths from a node (Dijkstra 1959)."""
+    far, open_ = {}, [(0, source)]
+    while open_:
+        length, node = heappop(open_)
+        if node not in far:
+            far[node] = length
+            for end, more in ahead.get(node, ()):
+                if end not in far:
+                    heappush(open_, (length + more, end))
+    return far
+
+
+def lengths_of(rows, known):
+    """The length of every channel that a proof names; the others have none."""
+    found = {}
+    for *place, value in rows:
+        place = tuple(place)
+        need(place in known and place not in found, f"bound: {place!r:.60} is no channel, or has two lengths")
+        found[place] = whole(value, 0, 1 << 40, "a length")
+    need(any(found.values()), "bound: all lengths are 0")
+    return found
+
+
+class LegalWays:
+    """Routes that rules and turns allow: a first step or none, a middle in order, a last step or none."""
+
+    def __init__(self, network, rules, tables, length):
+        self.network, self.length = network, length
+        self.order = rules["order"]
+        names = {sign + axis for sign in "+-" for axis in NAMES[: len(network.sizes)]}
+        need(sorted(self.order) == sorted(names), "rules.order: names every direction once")
+        self.rank = {way: at for at, way in enumerate(self.order)}
+        self.firsts, self.lasts = rules["first_steps"], rules["last_steps"]
+        need(set(self.firsts) | set(self.lasts) <= names, "rules: a step has an unknown direction")
+        steps = self.firsts or self.lasts
+        need(not steps or "turns" in tables, "bound: the tables do not say which turns are legal")
+        self.turns = {tuple(turn) for turn in tables.get("turns", [])}
+        self.withheld = {tuple(turn) for turn in tables.get("withheld_turns", [])}
+        self.ahead = {
+            node: {name: there for name in names if (there := self.over(node, name)) is not None}
+            for node in range(network.count)
+        }
+
+    def over(self, node, name):
+        """The node at the end of a working link."""
+        there = self.network.step(node, NAMES.index(name[1]), 1 if name[0] == "+" else -1)
+        return None if there is None or self.network.direction(node, there) is None else there
+
+    def permits(self, node, before, after):
+        """Whether a packet that came one way may leave another way."""
+        turn = (node, before, after)
+        return turn in self.turns if self.rank[before] > self.rank[after] else turn not in self.withheld
+
+    def moves(self, node, before, used, stage):
+        """Directions a packet may take, with those of the middle, and the part of the route, from then on."""
+        for way in self.ahead[node]:
+            straight, back = way == before, before is not None and way[1] == before[1] and way != before
+            if back or stage == 3:
+                continue
+            free = before is None or straight or self.permits(node, before, way)
+            opposite = ("-" if way[0] == "+" else "+") + way[1]
+            if stage == 2 and straight:
+                yield way, used, 2
+            elif free and opposite not in used and (stage < 2 or self.rank[way] > self.rank[before]):
+                yield way, used | {way}, 2
+            if free and not straight:
+                if stage == 0 and way in self.firsts:
+                    yield way, used, 1
+                elif stage and way in self.lasts:
+                    yield way, used, 3
+
+    def distances(self, source, wanted):
+        """Least lengths of legal routes with the fewest hops, from a node."""
+        found, known = {source: 0}, set()
+        border = {(source, None, frozenset(), 0): 0}
+        while border and len(found) < wanted:
+            known.update(border)
+            ahead, arrived = {}, {}
+            for (node, before, used, stage), far in border.items():
+                for way, then, part in self.moves(node, before, used, stage):
+                    there = self.ahead[node][way]
+                    state = (there, way, then, part)
+                    if state in known:
+                        continue
+                    far_there = far + self.length.get((node, there), 0)
+                    ahead[state] = min(far_there, ahead.get(state, far_there))
+                    if part > 1 and there not in found:
+                        arrived[there] = min(far_there, arrived.get(there, far_there))
+            found.update(arrived)
+            border = ahead
+        return found
+
+
+def bounded(tables, proof, network, given):
+    """What is proven of the fullest channel of all tables, in words and numbers; `Refused` if it is not."""
+    unknown = set(proof) ^ {"kind", "value", "weights", "lengths"}
+    need(not unknown and proof["kind"] == "lengths", f"bound: is not understood: {sorted(unknown)!r:.60}")
+    value = whole(proof["value"], 1, 1 << 62, "bound")
+    working = [node for node in range(network.count) if node not in network.failed]
+    links = {(a, b) for a in working for b in network.around(a) if network.direction(a, b) is not None}
+    length = lengths_of(proof["lengths"], links)
+    weights = proof["weights"]
+    if weights is not None:
+        need(len(weights) == network.count, "bound: weights have a row per node")
+        need(all(len(row) == network.count for row in weights), "bound: weights have a column per node")
+        for row in weights:
+            for weight in row:
+                whole(weight, 0, 1 << 62, "a weight")
+
+    def pairs(source):
+        row = None if weights is None else weights[source]
+        return [(node, 1 if row is None else row[node]) for node in working if node != source]
+
+    ahead = {}
+    for a, b in links:
+        ahead.setdefault(a, []).append((b, length.get((a, b), 0)))
+    spent = sum(length.values())
+    needed = (value - 1) * spent
+    total = 0
+    for a in working:
+        far = shortest(a, ahead)
+        total += sum(count * far[node] for node, count in pairs(a) if count)
+    which = "no tables"
+    if total <= needed:
+        rules = complete(flow(tables, network, given)[3]["rules"])
+        need(given is None or not (rules["first_steps"] or rules["last_steps"]), "bound: turns are not known")
+        ordered = rules["direction_bits"] and not rules["any_walk"]
+        need(ordered, f"bound: {total} over {spent} is below {value}")
+        ways, total = LegalWays(network, rules, tables, length), 0
+        for a in told(working):
+            far = ways.distances(a, len(working))
+            total += sum(count * far[node] for node, count in pairs(a) if count)
+        which = "no tables of shortest routes under these rules"
+    need(total > needed, f"bound: {total} over {spent} is below {value}")
+    loads = Counter()
+    for route in tables["routes"]:
+        count = 1 if weights is None else weights[route["source"]][route["destination"]]
+        for hop in pairwise(route["nodes"]):
+            loads[hop] += count
+    fullest = max(loads.values(), default=0)
+    whose = "" if weights is None else " of the traffic it names"
+    said = f"{which} carry less than {value}{whose} on the fullest channel; these carry {fullest}"
+    return {"bound": value, "max_load": fullest}, said
+
+
 def certified(tables, certificate, given=None):
-    """Raise `Refused` unless the certificate holds for the tables or plan."""
+    """What a certificate proves of tables or a plan, in numbers and words; `Refused` if it does not hold."""
     network = Network(tables["topology"])
     channels, datelines, bubble = agree(certificate, tables, network, given)
     rank = ranks_of(certificate, network, channels)
@@ -368,6 +524,11 @@ def certified(tables, certificate, given=None):
         missing = ((a, b) for a in working for b in working if a != b and (a, b) not in served)
         first = next(missing, None)
         need(first is None, f"no route for {first}")
+    if "bound" not in certificate:
+        return {}, "certificate holds"
+    need(not plan, "bound: belongs to tables")
+    facts, said = bounded(tables, certificate["bound"], network, given)
+    return facts, f"certificate holds: {said}"
 
 
 # Deadlock certificates of tables by destination.
@@ -453,6 +614,34 @@ class Fabric:
                         )
                         before, (switch, port) = after, ahead
 
+    def bound(self, proof):
+        """What a proof proves of the fullest channel of all tables."""
+        unknown = set(proof) ^ {"kind", "value", "pairs", "lengths"}
+        need(not unknown and proof["kind"] == "lengths", f"bound: is not understood: {sorted(unknown)!r:.60}")
+        value = whole(proof["value"], 1, 1 << 62, "bound")
+        channels = {end: other for end, other in self.cables.items() if isinstance(other, tuple)}
+        length = lengths_of(proof["lengths"], channels)
+        ahead = {}
+        for end, other in channels.items():
+            ahead.setdefault(end[0], []).append((other[0], length.get(end, 0)))
+        pairs = {}
+        if proof["pairs"] is None:
+            plugged = Counter(switch for _, _, (switch, _) in self.hosts)
+            pairs = {
+                a: [(b, here * there) for b, there in plugged.items() if a != b]
+                for a, here in plugged.items()
+            }
+        else:
+            for a, b, count in proof["pairs"]:
+                pairs.setdefault(a, []).append((b, whole(count, 0, 1 << 62, "pairs")))
+        total = 0
+        for source in told(sorted(pairs)):
+            far = shortest(source, ahead)
+            total += sum(count * far[target] for target, count in pairs[source])
+        spent = sum(length.values())
+        need(total > (value - 1) * spent, f"bound: {total} over {spent} is below {value}")
+        return value
+
 
 def named_guid(text):
     return f"0x{int(text, 16):016x}"
@@ -470,7 +659,7 @@ def text_of(folder, name):
 
 def certified_folder(folder, certificate):
     """Raise `Refused` unless the certificate holds for the tables in a folder."""
-    unknown = set(certificate) ^ {"format", "version", "lanes", "cables", "hosts", "channels"}
+    unknown = (set(certificate) - {"bound"}) ^ {"format", "version", "lanes", "cables", "hosts", "channels"}
     need(not unknown, f"fields that are missing or unknown: {sorted(unknown)!r:.60}")
     need(certificate["format"] == "flitloom-certificate", "it is no certificate")
     need(certificate["version"] == 2, "it is of another version")
@@ -479,9 +668,15 @@ def certified_folder(folder, certificate):
         place = (switch, whole(port, 1, 254, "port"), whole(lane, 0, 14, "lane"))
         need(place not in rank, f"{place}: has two ranks")
         rank[place] = whole(value, 0, 1 << 62, "rank")
-    Fabric(folder, certificate).follow(rank)
+    fabric = Fabric(folder, certificate)
+    fabric.follow(rank)
     cables, hosts = len(certificate["cables"]), len(certificate["hosts"])
-    return f"certificate holds for the {cables} cables and {hosts} hosts that it names"
+    said = f"certificate holds for the {cables} cables and {hosts} hosts that it names"
+    if "bound" not in certificate:
+        return {}, said
+    value = fabric.bound(certificate["bound"])
+    whose = "" if certificate["bound"]["pairs"] is None else " of the pairs it names"
+    return {"bound": value}, f"{said}: no tables carry less than {value}{whose} on the fullest channel"
 
 
 # Certificates of adaptive routing over escape channels.
@@ -504,7 +699,7 @@ STRANGE = ("model", "variant", "reply_length", "message_classes"), ("classes", "
 def escape_facts(experiment):
     """What an experiment says of its network, router and packets, and its shape."""
     shape = Shape(experiment["topology"])
-    need(not any(shape.full) and not shape.short, "topology: must be a torus or mesh without a twist")
+    need(not shape.short, "topology: must be without a twist")
     need(all(several == 1 for _, _, several in shape.factors), "topology: one link leads each way")
     need(not shape.failed and not shape.cut, "topology: adaptive routing is for healthy networks")
     router, traffic = experiment.get("router", {}), experiment["traffic"]
@@ -526,6 +721,7 @@ def escape_facts(experiment):
         "kind": "escape",
         "sizes": shape.sizes,
         "wraps": shape.wraps,
+        **({"full": shape.full} if any(shape.full) else {}),
         "routing": ADAPTIVE.get(router.get("routing")),
         "flow_control": router.get("flow_control", "wormhole"),
         "virtual_channels": router.get("channels", 3),
@@ -536,15 +732,28 @@ def escape_facts(experiment):
     need(
         facts["routing"] is not None, f"router.routing: {router.get('routing')!r:.40} has no escape channels"
     )
+    need(
+        facts["routing"] != "cl" or not any(shape.full),
+        "router.routing: cl looks along lines, and full meshes have none",
+    )
     need(facts["flow_control"] == "cut-through", "router.flow_control: escape channels need cut-through")
     whole(facts["virtual_channels"], 3, 64, "router.channels")
     whole(facts["longest_packet"], 1, whole(facts["buffer"], 1, 1024, "router.buffer"), "the longest packet")
     return shape, facts
 
 
-def ways_of_line(size, wraps):
-    """Routes of packets along a ring or line: lists of coordinate, way and escape channel."""
+def ways_of_line(size, wraps, full):
+    """Routes of packets along a dimension: lists of coordinate, way and escape channel.
+
+    A way is 1 or -1; in a full mesh, over its one link, as many coordinates as that goes on, the shorter way
+    round, and forwards where both are equally long.
+    """
     for source, target in product(range(size), repeat=2):
+        if full:
+            far = (target - source) % size
+            if far:
+                yield [(source, far if 2 * far <= size else far - size, 0)]
+            continue
         hops = {1: target - source, -1: source - target}
         if wraps:
             hops = {way: count % size for way, count in hops.items()}
@@ -573,15 +782,19 @@ def certified_escapes(experiment, certificate):
         )
     unknown = set(certificate) - set(facts) - {"channels"}
     need(not unknown, f"the certificate has unknown fields: {sorted(unknown)!r:.60}")
-    rank = ranks_of(certificate, shape, facts["escape_channels"])
+    named_way = {
+        (at, way): f"{'+-'[way < 0]}{'' if abs(way) == 1 else abs(way)}{NAMES[at]}"
+        for at, size in enumerate(shape.sizes)
+        for way in (range(-((size - 1) // 2), size // 2 + 1) if shape.full[at] else (1, -1))
+    }
+    rank = ranks_of(certificate, shape, facts["escape_channels"], named_way.values())
     # What packets may do at a coordinate of each dimension: way, channel, and the next channel if they go on.
     steps = [[set() for _ in range(size)] for size in shape.sizes]
     for at, size in enumerate(shape.sizes):
-        for route in ways_of_line(size, shape.wraps[at]):
+        for route in ways_of_line(size, shape.wraps[at], shape.full[at]):
             # A packet may come into an escape channel at any hop of its way.
             for hop, (here, way, channel) in enumerate(route):
                 steps[at][here].add((way, channel, route[hop + 1][2] if hop + 1 < len(route) else None))
-    named_way = {(at, way): "+-"[way < 0] + NAMES[at] for at in range(len(shape.sizes)) for way in (1, -1)}
     count = 0
     for node in told(range(shape.count)):
         place = shape.coordinates(node)
@@ -969,22 +1182,9 @@ class Bound:
             ahead.setdefault(start, []).append((end, length.get((start, end), 0)))
         total = 0
         for source, targets in self.by_source().items():
-            far = self.along(source, ahead)
+            far = shortest(source, ahead)
             total += sum(count * far[target] for target, count in targets)
         return up(total, sum(value * self.links[ends] for ends, value in length.items())) + self.latency
-
-    @staticmethod
-    def along(source, ahead):
-        """Lengths of shortest paths from a node (Dijkstra 1959)."""
-        far, open_ = {}, [(0, source)]
-        while open_:
-            length, node = heappop(open_)
-            if node not in far:
-                far[node] = length
-                for end, more in ahead.get(node, ()):
-                    if end not in far:
-                        heappush(open_, (length + more, end))
-        return far
 
     def degree(self, node, outgoing):
         return sum(n for ends, n in self.links.items() if ends[not outgoing] == node)
@@ -1635,12 +1835,11 @@ def verify(files, rules=None):
         certificate = load(files[1])
         if os.path.isdir(files[0]):
             need(rules is None, "--rules belongs to tables of source routes")
-            return {}, certified_folder(files[0], certificate)
+            return certified_folder(files[0], certificate)
         if files[0].endswith(".toml"):
             need(rules is None, "--rules belongs to tables of source routes")
             return {}, certified_escapes(tomllib.loads(text_of(*os.path.split(files[0]))), certificate)
-        certified(load(files[0]), certificate, rules)
-        return {}, "certificate holds"
+        return certified(load(files[0]), certificate, rules)
     document = load(files[0])
     need(type(document) is dict, "the file is no JSON object")
     kind = ALONE.get(document.get("format"))

@@ -49,6 +49,11 @@ class CheckReport(Verdict):
     ranks: NDArray[np.uint32] | None = field(repr=False)
     tables: Tables = field(repr=False)
 
+    @property
+    def bound_in_words(self) -> str:
+        """The bound before it is rounded up, and how it was proven."""
+        return self.tables.bound_in_words
+
     def certificate(self) -> dict[str, Any]:
         """A rank for every channel, such that every dependency of the routes goes to a higher rank.
 
@@ -135,6 +140,7 @@ def check(
         service_levels=1,
         rules_in_words=tables.rules.describe(),
         rules_from=tables.rules_from,
+        unit="pairs" if tables.traffic is None else "of the weights",
         rules=tables.rules,
         topology=tables.topology,
         claims=claims,

@@ -13,6 +13,7 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.outputs import write_text
 from flitloom.spec import Collective, Experiment, Load, Topology
+from flitloom.verdict import Row, laid_out
 
 #: Routing functions with escape channels.
 ADAPTIVE = ("sa", "cl", "ma")
@@ -21,7 +22,8 @@ ESCAPES = 2
 #: Nodes of a network that is certified.
 MOST_NODES = 1 << 16
 
-#: An escape channel: node, dimension, way (1 or -1) and virtual channel.
+#: An escape channel: node, dimension, way and virtual channel. The way is 1 or -1, in a full mesh how many
+#: coordinates the link goes on.
 Escape = tuple[int, int, int, int]
 
 
@@ -37,7 +39,7 @@ class EscapeOrder:
     Attributes
     ----------
     topology : Topology
-        The torus or mesh.
+        The torus, the mesh or the product.
     routing : str
         The routing function: ``sa``, ``cl`` or ``ma``.
     virtual_channels, buffer, longest_packet : int
@@ -55,6 +57,10 @@ class EscapeOrder:
     ... )
     >>> len(escape_order(experiment).order)       # of a ring of 4, each way: 3 and 2
     80
+    >>> product = fl.Product("full4 x ring4")     # 3 channels at each of 16 nodes, then 40 of rings
+    >>> experiment = fl.Experiment(topology=product, router=router, traffic=fl.Collective("rand"))
+    >>> len(escape_order(experiment).order)
+    88
     """
 
     topology: Topology
@@ -71,6 +77,15 @@ class EscapeOrder:
             f"buffers of {self.buffer} flits for packets of at most {self.longest_packet}"
         )
 
+    def __str__(self) -> str:
+        """What ``flitloom check`` prints."""
+        rows: list[Row] = [
+            ("network", str(self.topology), []),
+            ("rules", f"{self.describe()} (from the file)", []),
+            ("deadlock", f"none possible: {len(self.order)} escape channels wait in one order", []),
+        ]
+        return "\n".join([*laid_out(rows), "passed"])
+
     def facts(self) -> dict[str, Any]:
         """The verdict as plain values, by name."""
         return {
@@ -86,7 +101,7 @@ class EscapeOrder:
     def certificate(self) -> dict[str, Any]:
         """The order as ranks; the program of ``flitloom recheck`` verifies it against the experiment."""
         rows = [
-            [node, "+-"[way < 0] + "xyzuvw"[dimension], channel, rank]
+            [node, _named(dimension, way), channel, rank]
             for rank, (node, dimension, way, channel) in enumerate(reversed(self.order))
         ]
         return {
@@ -95,6 +110,7 @@ class EscapeOrder:
             "kind": "escape",
             "sizes": list(self.topology.sizes),
             "wraps": list(self.topology.wraps),
+            **({"full": list(self.topology.full)} if any(self.topology.full) else {}),
             "routing": self.routing,
             "flow_control": "cut-through",
             "virtual_channels": self.virtual_channels,
@@ -128,7 +144,9 @@ def escape_order(experiment: Experiment) -> EscapeOrder:
         )
     if not isinstance(topology, Topology) or topology.nodes > MOST_NODES:
         raise SpecError.at(
-            "topology", f"{topology} is not certified", f"give a torus or mesh of up to {MOST_NODES} nodes"
+            "topology",
+            f"{topology} is not certified",
+            f"give a torus, a mesh or a product of up to {MOST_NODES} nodes",
         )
     longest = _longest(experiment)
     # What the router refuses, it refuses here: failed parts, wormhole flow control, too few channels.
@@ -158,7 +176,8 @@ def _longest(experiment: Experiment) -> int:
 
 def _waits(topology: Topology) -> dict[Escape, set[Escape]]:
     """For which escape channels the packets in one wait."""
-    lines = [_line(size, wrap) for size, wrap in zip(topology.sizes, topology.wraps, strict=True)]
+    kinds = zip(topology.sizes, topology.wraps, topology.full, strict=True)
+    lines = [_full_mesh(size) if full else _line(size, wrap) for size, wrap, full in kinds]
     found: dict[Escape, set[Escape]] = {}
     for node in range(topology.nodes):
         place, rest = [], node
@@ -182,8 +201,28 @@ def _waits(topology: Topology) -> dict[Escape, set[Escape]]:
     return found
 
 
-def _line(size: int, wrap: bool) -> list[dict[tuple[int, int], set[int]]]:
-    """Escape channels of a ring or line by coordinate: way, channel, and in which channels a packet goes on.
+def _named(dimension: int, way: int) -> str:
+    """The direction of a link in words.
+
+    >>> _named(0, 1), _named(1, -3)
+    ('+x', '-3y')
+    """
+    far = "" if abs(way) == 1 else str(abs(way))
+    return f"{'+-'[way < 0]}{far}{'xyzuvw'[dimension]}"
+
+
+#: Escape channels of a dimension by coordinate: way, channel, and in which channels a packet goes on.
+_Line = list[dict[tuple[int, int], set[int]]]
+
+
+def _full_mesh(size: int) -> _Line:
+    """Escape channels of a full mesh: every way ends after its one hop."""
+    ways = range(-((size - 1) // 2), size // 2 + 1)
+    return [{(way, 0): set() for way in ways if way} for _ in range(size)]
+
+
+def _line(size: int, wrap: bool) -> _Line:
+    """Escape channels of a ring or line.
 
     A packet may enter an escape channel anywhere on its way, on which it may have come over adaptive ones.
     """

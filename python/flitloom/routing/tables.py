@@ -284,6 +284,11 @@ class Tables(Fixed):
         return self.bound_value.ceiling
 
     @property
+    def bound_in_words(self) -> str:
+        """The bound before it is rounded up, and how it was proven."""
+        return f"{float(self.bound_value.value):.3f}, {self.bound_value.proof}"
+
+    @property
     def optimal(self) -> bool:
         """Whether the largest load is proven least; never because a file says so."""
         return self._sound and self.max_load <= self.bound

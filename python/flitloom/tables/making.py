@@ -9,11 +9,13 @@ from typing import Any, overload
 from numpy.typing import ArrayLike
 
 from flitloom.fabric.model import Subnet
+from flitloom.fabric.networks import matrix_of_hosts
 from flitloom.fabric.routing import SubnetTables, route_subnet
 from flitloom.routing.generate import METHODS, MethodName, RulesName, TurnsName, route
 from flitloom.routing.rules import RouterRules
 from flitloom.routing.tables import Tables
 from flitloom.spec import Graph, Product, Topology
+from flitloom.spec.families import is_family
 from flitloom.tables.fabrics import fabric
 
 
@@ -67,7 +69,8 @@ def make(network: Any, **how: Any) -> Any:
         Source routes: ``balanced``, ``sssp``, ``bfs``, ``genetic``, ``dor`` or ``coherent``. By destination:
         ``ftree``, ``dor``, ``dragonfly`` or ``balanced``; the first that suits the fabric by default.
     traffic : array of int, optional
-        Weight of every pair, by source and destination; without it every pair counts once.
+        Weight of every pair, by source and destination; without it every pair counts once. Of a product, or
+        of its name, rows and columns are its nodes, of other fabrics their hosts.
     seed, effort : int
         Seed of searches, and factor on their work.
     failed_nodes, failed_links, rules, turns, population, mutation, patience, threshold, unique_first, \
@@ -100,7 +103,12 @@ exact_bound, progress
     """
     if isinstance(network, Topology):
         return route(network, **how)
-    return route_subnet(fabric(network), **how)
+    made = fabric(network)
+    if how.get("traffic") is not None:
+        named = Product(network) if isinstance(network, str) and not is_family(network) else network
+        if isinstance(named, Product):
+            how["traffic"] = matrix_of_hosts(made, named, how["traffic"])
+    return route_subnet(made, **how)
 
 
 @overload

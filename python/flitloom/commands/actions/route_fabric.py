@@ -18,11 +18,14 @@ from flitloom.commands.screen import echo, print_json, print_table, progress, sa
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet, SubnetTables, route_subnet
 from flitloom.fabric.comparing import compare_tables, critical_parts
+from flitloom.fabric.networks import matrix_of_hosts
 from flitloom.fabric.risk import repair_risk
 from flitloom.numerals import counted
 from flitloom.outputs import check_folder
 from flitloom.spec import Product
 from flitloom.spec.factored import factored
+from flitloom.spec.families import is_family
+from flitloom.verdict import bound_row, laid_out
 
 #: Options of tables of source routes alone.
 NOT_OF_FABRICS = (
@@ -86,9 +89,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
         check_folder(out, "--out")
     others = "they are served, but count neither in the load nor in the bound"
     job = None if sought.nodes is None else job_hosts(subnet, sought.nodes, others)
-    weights = None if sought.traffic is None else read_matrix(sought.traffic, len(subnet.hosts))
-    if sought.placement is not None and asked.named.network is not None:
-        weights = _placed(subnet, sought.placement, asked.named.network)
+    weights = _weights(subnet, asked)
     with progress("tables of the fabric"):
         tables = route_subnet(
             subnet,
@@ -120,42 +121,53 @@ def _make(subnet: Subnet, asked: Asked) -> None:
         say(f"warning: {counted(facts['unreachable'], 'pair')} of hosts have no route in this fabric")
 
 
-def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.int64]:
+def _weights(subnet: Subnet, asked: Asked) -> NDArray[np.integer[Any]] | None:
+    """The weights of pairs of hosts; of a product they are given by its nodes."""
+    sought, described = asked.sought, asked.named.network
+    if sought.placement is not None and described is not None:
+        return _placed(subnet, sought.placement, described)
+    if sought.traffic is None:
+        return None
+    if described is None or is_family(described):
+        return read_matrix(sought.traffic, len(subnet.hosts))
+    product = Product(described)
+    return matrix_of_hosts(subnet, product, read_matrix(sought.traffic, product.nodes))
+
+
+def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.uint64]:
     """The bytes between hosts, one at each node of a product, that the ranks of a placement send."""
     topology, weights = placement_weights(placement, None)
     try:
-        wanted = factored(Product(described))
+        product = Product(described)
+        wanted = factored(product)
     except SpecError:
         wanted = None
     if wanted is None or not topology.is_as(wanted):
         raise SpecError.at(show_file(placement), f"is for the {topology}, not for {show(described)}")
-    strides = np.cumprod([1, *topology.sizes[:-1]])
-    # Switches are called S1-2 at the coordinates (1,2).
-    places = [[int(at) for at in subnet.switches[host.switch].name[1:].split("-")] for host in subnet.hosts]
-    nodes = np.array(places) @ strides
-    return weights[np.ix_(nodes, nodes)]
+    return matrix_of_hosts(subnet, product, weights)
 
 
 def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int | None) -> None:
-    proven = "optimal" if facts["optimal"] else f"gap {facts['gap']}"
     of_job = "" if job is None else f", {job} of the job"
     others = "".join(f"; {m} {n}" for m, n in facts["mode_loads"].items() if m != facts["mode"])
     modes = f", {facts['mode']} tables carry {facts['max_load']}{others}" if others else ""
-    echo(f"{facts['fabric']}, {counted(facts['hosts'], 'host')}{of_job}{modes}")
-    echo(f"load         at most {facts['max_load']} {tables.unit} on a channel")
-    echo(f"lower bound  {facts['bound']} ({facts['bound_proof']}): {proven}")
+    verdict = {
+        row[0]: row
+        for row in tables.report.rows(f"{facts['lanes']} of {asked.of_fabric.lanes}, mode {facts['mode']}")
+    }
+    rows = [verdict["load"], bound_row(facts["bound"], facts["bound_proof"], facts["max_load"])]
     if facts["shift_load"] is not None:
         shifts = f"shifts of hosts carry at most {facts['shift_load']} on a channel in the mean"
-        echo(f"method       {facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst")
-    spare = f"{facts['lanes']} of {asked.of_fabric.lanes}"
-    echo(f"lanes        {spare}, mode {facts['mode']}, {counted(facts['service_levels'], 'service level')}")
-    echo(f"deadlock     none possible; {counted(facts['unreachable'], 'unreachable pair')}")
+        rows.append(("method", f"{facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst", []))
+    rows += [verdict["lanes"], verdict["deadlock"], verdict["unreachable"]]
     if asked.of_fabric.old is not None:
-        echo(f"changed      {facts['changed_entries']} of {counted(facts['entries'], 'entry')}")
-        echo(f"update       {facts['update']}")
-    echo(f"time         {facts['seconds']} s")
+        changed = f"{facts['changed_entries']} of {counted(facts['entries'], 'entry')}"
+        rows += [("changed", changed, []), ("update", facts["update"], [])]
+    rows.append(("time", f"{facts['seconds']} s", []))
     if asked.written.out is not None:
-        echo(f"written      {asked.written.out}/")
+        rows.append(("written", f"{asked.written.out}/", []))
+    echo(f"{facts['fabric']}, {counted(facts['hosts'], 'host')}{of_job}{modes}")
+    echo("\n".join(laid_out(rows)))
 
 
 def _show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:

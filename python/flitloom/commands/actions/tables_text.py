@@ -6,6 +6,7 @@ from flitloom.commands.screen import echo, print_json, print_table
 from flitloom.numerals import counted
 from flitloom.routing import Tables
 from flitloom.routing.compared import summary
+from flitloom.verdict import Row, bound_row, laid_out
 
 
 def print_report(tables: Tables, cycle: list[str], as_json: bool) -> None:
@@ -21,15 +22,18 @@ def print_report(tables: Tables, cycle: list[str], as_json: bool) -> None:
         print_json(report)
         return
     facts = summary(tables)
-    proven = "optimal" if tables.optimal else f"gap {tables.gap}"
+    loads = f"max {facts['max_load']}, min {facts['min_load']}, mean {facts['perfect_load']:.3f}"
+    rows: list[Row] = [
+        ("load", loads, []),
+        ("sigma(4)", f"{facts['sigma4']:.3f}", []),
+        ("max D", counted(facts["max_distance"], "hop"), []),
+        bound_row(tables.bound, tables.bound_in_words, tables.max_load),
+        ("most loaded", ", ".join(f"{name} {load}" for name, load in tables.most_loaded()), []),
+    ]
+    if tables.seconds is not None:
+        rows.append(("time", f"{tables.seconds:.4f} s", []))
     echo(f"{tables.topology}, {tables.method} tables, rules {tables.rules.name}")
-    echo(f"load         max {facts['max_load']}, min {facts['min_load']}, mean {facts['perfect_load']:.3f}")
-    echo(f"sigma(4)     {facts['sigma4']:.3f}")
-    echo(f"max D        {counted(facts['max_distance'], 'hop')}")
-    bound = f"{float(tables.bound_value.value):.3f}, {facts['bound_proof']}"
-    echo(f"lower bound  {facts['bound']} ({bound}): {proven}")
-    echo("most loaded  " + ", ".join(f"{name} {load}" for name, load in tables.most_loaded()))
-    echo(f"time         {tables.seconds:.4f} s" if tables.seconds is not None else "")
+    echo("\n".join(laid_out(rows)))
     echo("load  links")
     _print_histogram(tables)
 

@@ -79,10 +79,7 @@ def certify(asked: Asked) -> None:
         if asked.judged.as_json:
             screen.print_json(order.facts())
         else:
-            screen.echo(f"network   {order.topology}")
-            screen.echo(f"rules     {order.describe()} (from the file)")
-            screen.echo(f"deadlock  none possible: {len(order.order)} escape channels wait in one order")
-            screen.echo("passed")
+            screen.echo(str(order))
     if asked.judged.certificate is not None:
         order.write(asked.judged.certificate)
 

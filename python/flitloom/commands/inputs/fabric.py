@@ -10,9 +10,9 @@ from flitloom import view as pages
 from flitloom.commands import screen
 from flitloom.commands.actions.subnets import allocated, failing
 from flitloom.commands.check import Asked, OfFabric
-from flitloom.commands.inputs.forwarding import print_verdict
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, show
+from flitloom.commands.inputs.verdicts import print_verdict
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric import Subnet

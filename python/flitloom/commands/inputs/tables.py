@@ -13,16 +13,16 @@ from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import OF_FABRICS, TAKES, check_operation
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, print_totals, write_tables_page
+from flitloom.commands.inputs.verdicts import certify, print_verdict
 from flitloom.commands.load_curve import Asked as Curve
 from flitloom.commands.options.simulation import Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.limits import TABLE_BYTES
 from flitloom.reading import opened
-from flitloom.routing import CheckReport, read_tables
 from flitloom.routing import check as check_tables
+from flitloom.routing import read_tables
 from flitloom.spec.topology import BY_DESTINATION
-from flitloom.verdict import circle
 
 #: Bytes that hold the beginning of any file of tables.
 HEAD = 4096
@@ -50,40 +50,11 @@ def check(asked: Asked) -> None:
     topology = named_topology(judged.torus, judged.mesh, judged.fail or [])
     with screen.progress(f"check of {show_file(file)}") as step:
         report = check_tables(file, topology, judged.rules, step)
-    with screen.report():
-        if judged.as_json:
-            screen.print_json(report.facts())
-        else:
-            _print(report)
+    print_verdict(report, judged.as_json)
     if judged.certificate is not None:
-        _certify(report, judged.certificate)
+        certify(report, judged.certificate)
     if not report.passed:
         raise typer.Exit(1)
-
-
-def _print(report: CheckReport) -> None:
-    screen.echo(f"network   {report.tables.topology}")
-    screen.echo(f"rules     {report.tables.rules.describe()} ({report.rules_from})")
-    screen.echo(f"routes    {report.routes}")
-    screen.echo(f"problems  {report.problem_count}")
-    for line in report.problems[:10]:
-        screen.echo(f"  {line}")
-    if report.problem_count > 10:
-        screen.echo(f"  and {report.problem_count - 10} more")
-    screen.echo("deadlock  " + (f"possible: {circle(report.cycle)}" if report.deadlock else "none possible"))
-    for heading, text in report.claims.lines():
-        screen.echo(f"{heading}  {text}")
-    screen.echo("passed" if report.passed else "FAILED")
-
-
-def _certify(report: CheckReport, certificate: Path) -> None:
-    """Write the certificate if there is one."""
-    if report.deadlock:
-        return
-    if report.problem_count > len(report.claims.problems):
-        screen.say(f"note: {show_file(certificate)} is not written: wrong routes are not certified")
-    else:
-        report.write_certificate(certificate)
 
 
 def view(asked: Viewed) -> None:

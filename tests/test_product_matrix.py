@@ -1,0 +1,54 @@
+"""Matrices of products are in the order of their nodes, whatever the order of switches in their fabrics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+from flitloom.fabric.networks import named_subnet
+
+
+@pytest.mark.parametrize("described", ["full3 x ring3", "ring4 x full3 x line2"])
+def test_a_matrix_of_a_product_is_in_the_order_of_its_nodes(described: str) -> None:
+    product = fl.Product(described)
+    matrix = np.zeros((product.nodes, product.nodes), dtype=int)
+    matrix[1, product.nodes - 2] = 7
+    strides = np.cumprod([1, *product.sizes[:-1]])
+    ends = [
+        "S"
+        + "-".join(str(node // stride % size) for stride, size in zip(strides, product.sizes, strict=True))
+        for node in (1, product.nodes - 2)
+    ]
+    subnet = named_subnet(described)
+    # In a fabric the switches stand as cables first name them.
+    places = np.array([[int(at) for at in switch.name[1:].split("-")] for switch in subnet.switches])
+    assert (places @ strides).tolist() != list(range(product.nodes))
+    for network in (product, described):
+        made = fl.tables.make(network, traffic=matrix)
+        assert made.demand is not None
+        ((row, switch),) = np.argwhere(made.demand.pairs).tolist()
+        owner = subnet.hosts[made.owners[row]]
+        assert [subnet.switches[switch].name, subnet.switches[owner.switch].name] == ends
+        assert (made.demand.pairs[row, switch], made.report.max_load) == (7, 7)
+
+
+def test_what_fails_has_its_row_in_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "m.csv"
+    words = ["route", "--network", "full3 x ring3", "--traffic", str(file), "--json"]
+    matrix = np.zeros((9, 9), dtype=int)
+    matrix[4, 8], matrix[1, 2] = 5, 3
+    np.savetxt(file, matrix, fmt="%d", delimiter=",")
+    loads = []
+    for fail in ([], ["--fail", "node:S1-1"]):
+        assert run([*words, *fail]) == 0
+        loads.append(json.loads(capsys.readouterr().out)["max_load"])
+    # Node 4 is at the coordinates (1,1).
+    assert loads == [5, 3]
+    np.savetxt(file, matrix[:8, :8], fmt="%d", delimiter=",")
+    assert run(words) == 2
+    assert "one per node (9) is needed" in capsys.readouterr().err

@@ -1,0 +1,96 @@
+"""The printed verdict of tables: one layout, whatever kind of tables they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from flitloom.commands import run
+
+ROWS = ["network", "rules", "routes", "unreachable", "problems", "deadlock", "load", "lower bound", "lanes"]
+KINDS = {
+    "by source": (["--torus", "4x4x2", "--fail", "node:3"], "t.json", ["check", "t.json"]),
+    "by destination": (["--network", "ring4 x full4"], "out", ["check", "--network", "ring4 x full4", "out"]),
+    "twisted": (
+        ["--torus", "4x8", "--twist"],
+        "out",
+        [
+            "check",
+            "--torus",
+            "4x8",
+            "--twist",
+            "--lft",
+            "out/opensm-lfts.dump",
+            "--path-sl",
+            "out/path-sl.txt",
+        ],
+    ),
+}
+
+
+def rows_of(text: str) -> tuple[dict[str, str], list[str]]:
+    """What the rows of a report say, and the lines below them."""
+    *lines, _ = text.splitlines()
+    column = max(len(name) for name in ROWS if any(line.startswith(name) for line in lines))
+    column = max([column, *(len("not verified") for line in lines if line.startswith("not verified"))])
+    rows = [line for line in lines if not line.startswith("  ")]
+    assert all(line[column : column + 2] == "  " and line[column + 2] != " " for line in rows)
+    below = [line for line in lines if line.startswith("  ")]
+    return {line[:column].rstrip(): line[column + 2 :] for line in rows}, below
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_verdicts_have_the_same_rows(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made, out, checked = KINDS[kind]
+    assert run(["route", *made, "-o", out]) == 0
+    routed = capsys.readouterr().out.splitlines()
+    assert run(checked) == 0
+    text = capsys.readouterr().out
+    assert run([*checked, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    rows, below = rows_of(text)
+    assert list(rows)[: len(ROWS)] == ROWS
+    assert set(rows) - set(ROWS) <= {"verified", "not verified"}
+    assert (below, text.splitlines()[-1]) == ([], "passed")
+    assert (rows["network"], rows["routes"]) == (facts["network"], str(facts["routes"]))
+    assert re.fullmatch(rf"at most {facts['max_load']} (host )?pairs on a channel", rows["load"])
+    gap = facts["max_load"] - facts["bound"]
+    assert rows["lower bound"].startswith(f"{facts['bound']} (")
+    assert rows["lower bound"].endswith(f"{facts['bound_proof']}): {f'gap {gap}' if gap else 'optimal'}")
+    assert rows["deadlock"] == "none possible"
+    # Where `route` prints the same rows, it does in the same words; the check proves the fraction anew.
+    said = [line for line in routed if line.startswith("lower bound")]
+    fraction = re.compile(r"[0-9]+\.[0-9]+")
+    assert [fraction.sub("", re.split(r"  +", line, maxsplit=1)[1]) for line in said] == [
+        fraction.sub("", rows["lower bound"])
+    ]
+
+
+def test_problems_and_cycles_stand_below_their_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["route", "--torus", "8", "--method", "dor", "-o", "ring.json"]) == 0
+    assert run(["route", "--network", "ring6", "-o", "out"]) == 0
+    capsys.readouterr()
+    for checked, first in (
+        (["check", "ring.json", "--rules", "unrestricted"], r"\([0-7]\)[+-]x"),
+        (["check", "--network", "ring6", "--lft", "out/opensm-lfts.dump"], r"S[0-5]/\d -> S[0-5]/\d, lane 0"),
+    ):
+        assert run(checked) == 1
+        text = capsys.readouterr().out
+        rows, below = rows_of(text)
+        assert rows["deadlock"] == f"possible: {len(below)} channels wait for each other"
+        assert text.splitlines()[-1] == "FAILED"
+        assert re.fullmatch(f"  {first}", below[0])
+    assert run(["check", "--network", "ring6", "--fail", "node:S3", "out"]) == 1
+    rows, below = rows_of(capsys.readouterr().out)
+    assert int(rows["problems"]) == int(rows["unreachable"].split()[0]) > 0
+    assert below[0].startswith("  no route from ")
+    assert "optimal" not in rows["lower bound"]
