@@ -5,7 +5,7 @@
 //! [`flow`] (prices as proofs), [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
 //! network in motion), [`schedule`] and [`genetic`] (when to send), [`collective`] (who forwards what to whom) and [`placement`] (where each rank sits).
 
-#![warn(clippy::unwrap_used)]
+#![warn(clippy::unwrap_used, unreachable_pub)]
 
 pub mod bits;
 pub mod collective;

@@ -16,10 +16,10 @@ use crate::save::{Archive, Plain, SaveError};
 use std::ops::Range;
 
 /// What a visit comes to.
-pub type Visited = Result<(), SaveError>;
+pub(crate) type Visited = Result<(), SaveError>;
 
 /// Something that changes while a network runs.
-pub trait State {
+pub(crate) trait State {
     /// Shows everything that outlives a cycle and follows from nothing else.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ pub(crate) struct Saved<'a> {
 }
 
 impl<'a> Saved<'a> {
-    pub fn new(archive: &'a mut Archive, nodes: usize) -> Self {
+    pub(crate) fn new(archive: &'a mut Archive, nodes: usize) -> Self {
         Self { archive, nodes }
     }
 }

@@ -5,15 +5,15 @@ use crate::{
 };
 
 /// Signed numbers of hops along every dimension.
-pub type Hops = [i16; MAX_DIMENSIONS];
+pub(super) type Hops = [i16; MAX_DIMENSIONS];
 
 /// Random changes tried per offset with a choice, in every pass of [`balanced`].
 const CHANGES: u64 = 60;
 /// Passes at most.
-pub const PASSES: u64 = 40;
+pub(super) const PASSES: u64 = 40;
 
 /// All shortest ways to every offset, as hops along the dimensions; the one hop along a full mesh does not count.
-pub fn shortest_ways(torus: &Torus, neighbours: &[Vec<NodeId>], distances: &[u32]) -> Vec<Vec<Hops>> {
+pub(super) fn shortest_ways(torus: &Torus, neighbours: &[Vec<NodeId>], distances: &[u32]) -> Vec<Vec<Hops>> {
     let mut order: Vec<NodeId> = (0..torus.nodes() as NodeId).collect();
     order.sort_by_key(|&node| distances[node as usize]);
     let mut ways: Vec<Vec<Hops>> = vec![Vec::new(); torus.nodes()];
@@ -44,7 +44,7 @@ pub fn shortest_ways(torus: &Torus, neighbours: &[Vec<NodeId>], distances: &[u32
 /// `widths` are the parallel links per dimension; `goal` is the load per link at which to stop. Without
 /// `passes` only plain descent is used, which is exact where the choices along the dimensions are
 /// independent: on plain tori.
-pub fn balanced(
+pub(super) fn balanced(
     ways: &[Vec<Hops>],
     chunks: u32,
     widths: &[u32],

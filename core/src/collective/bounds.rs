@@ -77,14 +77,14 @@ impl Bound {
 }
 
 /// Flags of the given nodes.
-pub fn flags(nodes: usize, members: &[NodeId]) -> Vec<bool> {
+pub(super) fn flags(nodes: usize, members: &[NodeId]) -> Vec<bool> {
     let mut flags = vec![false; nodes];
     members.iter().for_each(|&node| flags[node as usize] = true);
     flags
 }
 
 /// The bound of the longest way between two members, and the ways of each member's farthest one.
-pub fn distance_bound(graph: &Graph, members: &[NodeId], latency: u32) -> Bound {
+pub(super) fn distance_bound(graph: &Graph, members: &[NodeId], latency: u32) -> Bound {
     let farthest = |&from: &NodeId| {
         let distances = graph.distances(from);
         let to = members.iter().copied().max_by_key(|&node| distances[node as usize]).unwrap_or(from);
@@ -97,7 +97,7 @@ pub fn distance_bound(graph: &Graph, members: &[NodeId], latency: u32) -> Bound 
 }
 
 /// The bound of an all-gather: distances, and what must enter the poorest member.
-pub fn gather_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
+pub(super) fn gather_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
     let bound = distance_bound(graph, members, latency);
     let Some(poorest) = members.iter().copied().min_by_key(|&node| graph.into(node).len()) else {
         return bound;
@@ -107,7 +107,13 @@ pub fn gather_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32
 }
 
 /// Steps that the chunks of the members inside a set need to leave it.
-pub fn cut_steps(graph: &Graph, members: &[NodeId], inside: &[NodeId], chunks: u32, latency: u32) -> u64 {
+pub(super) fn cut_steps(
+    graph: &Graph,
+    members: &[NodeId],
+    inside: &[NodeId],
+    chunks: u32,
+    latency: u32,
+) -> u64 {
     let (inside, leaving) = measure(graph, inside, &flags(graph.nodes(), members));
     if inside == 0 || leaving == 0 {
         0
@@ -117,7 +123,13 @@ pub fn cut_steps(graph: &Graph, members: &[NodeId], inside: &[NodeId], chunks: u
 }
 
 /// The bound of a broadcast of so many chunks.
-pub fn broadcast_bound(graph: &Graph, members: &[NodeId], root: NodeId, chunks: u32, latency: u32) -> Bound {
+pub(super) fn broadcast_bound(
+    graph: &Graph,
+    members: &[NodeId],
+    root: NodeId,
+    chunks: u32,
+    latency: u32,
+) -> Bound {
     let distances = graph.distances(root);
     let (chunks, stretch) = (u64::from(chunks), u64::from(1 + latency));
     let way = |node: NodeId| u64::from(distances[node as usize]) * stretch;
@@ -132,7 +144,13 @@ pub fn broadcast_bound(graph: &Graph, members: &[NodeId], root: NodeId, chunks: 
 }
 
 /// The bound of a scatter of so many chunks per member.
-pub fn scatter_bound(graph: &Graph, members: &[NodeId], root: NodeId, chunks: u32, latency: u32) -> Bound {
+pub(super) fn scatter_bound(
+    graph: &Graph,
+    members: &[NodeId],
+    root: NodeId,
+    chunks: u32,
+    latency: u32,
+) -> Bound {
     let distances = graph.distances(root);
     let mut far: Vec<u32> =
         members.iter().map(|&node| distances[node as usize]).filter(|&hops| hops > 0).collect();
@@ -154,7 +172,7 @@ pub fn scatter_bound(graph: &Graph, members: &[NodeId], root: NodeId, chunks: u3
 }
 
 /// The bound of an all-reduce with `chunks` chunks per member.
-pub fn reduce_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
+pub(super) fn reduce_bound(graph: &Graph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
     let (count, chunks) = (members.len() as u64, u64::from(chunks));
     let transfers = 2 * chunks * count * count.saturating_sub(1);
     let links = graph.links().len().max(1) as u64;
@@ -263,7 +281,7 @@ fn shared_steps(mut ways: Vec<u64>, things: u64) -> u64 {
 
 /// The bound of chunks that each go from one node to another: distances, sums of hops, cuts, and the ways of the
 /// chunks of single pairs.
-pub fn exchange_bound(graph: &Graph, demands: &[Demand], latency: u32) -> Bound {
+pub(super) fn exchange_bound(graph: &Graph, demands: &[Demand], latency: u32) -> Bound {
     let mut bound = Bound::nothing();
     let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
     for demand in demands.iter().filter(|demand| demand.source != demand.destination) {

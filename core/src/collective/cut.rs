@@ -43,7 +43,7 @@ pub fn hardest_cut(graph: &Graph, members: &[NodeId]) -> Vec<NodeId> {
 }
 
 /// Members in a set, and links that leave it.
-pub fn measure(graph: &Graph, inside: &[NodeId], is_member: &[bool]) -> (u64, u64) {
+pub(super) fn measure(graph: &Graph, inside: &[NodeId], is_member: &[bool]) -> (u64, u64) {
     let mut contains = vec![false; graph.nodes()];
     inside.iter().for_each(|&node| contains[node as usize] = true);
     let leaves = |&&(from, to): &&(NodeId, NodeId)| contains[from as usize] && !contains[to as usize];

@@ -93,7 +93,7 @@ pub fn prove_load(
 
 /// Lengths that grow steeply with the load of the paths on every link: near those that prove the load, if the
 /// paths were balanced well.
-pub fn steep_lengths(graph: &Graph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
+pub(super) fn steep_lengths(graph: &Graph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
     let mut load = vec![0_u32; graph.links().len()];
     paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
     let most = f64::from(load.iter().copied().max().unwrap_or(0).max(1));

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 /// Of the chunks that wait for a link, the one with the longest rest of its way goes first. Where that takes
 /// more steps than the fullest link has chunks, those go first that feed a link with much to carry and few
 /// chunks at hand, if that is shorter.
-pub fn list_schedule(graph: &Graph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
+pub(super) fn list_schedule(graph: &Graph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
     let mut load = vec![0_u32; graph.links().len()];
     paths.iter().flatten().for_each(|&link| load[link as usize] += 1);

@@ -14,12 +14,12 @@ pub struct Move {
 }
 
 /// Steps until the last chunk has arrived.
-pub fn steps_of(moves: &[Move], latency: u32) -> u32 {
+pub(super) fn steps_of(moves: &[Move], latency: u32) -> u32 {
     moves.iter().map(|moved| moved.step + 1 + latency).max().unwrap_or(0)
 }
 
 /// The same moves backwards in time, over links the other way round: copies become sums.
-pub fn reversed(moves: &[Move], latency: u32, adds: bool) -> Vec<Move> {
+pub(super) fn reversed(moves: &[Move], latency: u32, adds: bool) -> Vec<Move> {
     let steps = steps_of(moves, latency);
     let back = |moved: &Move| Move { step: steps - 1 - latency - moved.step, adds, ..*moved };
     let mut moves: Vec<Move> = moves.iter().map(back).collect();

@@ -56,7 +56,7 @@ pub(super) fn opposites(graph: &Graph) -> Option<Vec<u32>> {
 
 impl Overlap<'_> {
     /// All moves, if everybody gets everything in time.
-    pub fn moves(&self, manner: Manner) -> Option<Vec<Move>> {
+    pub(super) fn moves(&self, manner: Manner) -> Option<Vec<Move>> {
         let mut moves = Growth::new(self).run(manner)?;
         let mirrored = |moved: &Move| Move {
             step: self.departures - 1 - moved.step,

@@ -10,7 +10,7 @@ use crate::{
 /// Paths given are kept at first (empty ones are found); then demands over the fullest links are moved to
 /// the way with the least rise of a steep sum over all links, until nothing improves or `moves` are used
 /// up. Returns the paths and the load of the fullest link, or the first demand that no way serves.
-pub fn balance_paths(
+pub(super) fn balance_paths(
     graph: &Graph,
     demands: &[Demand],
     mut paths: Vec<Vec<u32>>,

@@ -6,7 +6,7 @@ use crate::{
 use fixedbitset::FixedBitSet;
 
 /// Chunks that every member must get, by the node that has each at first.
-pub struct Spreading<'a> {
+pub(super) struct Spreading<'a> {
     /// The network.
     pub graph: &'a Graph,
     /// Nodes that must get all chunks and pass them on.
@@ -22,7 +22,7 @@ pub struct Spreading<'a> {
 ///
 /// Returns moves that cannot be wrong, but may take more steps than needed; other `seed`s give others.
 /// Gives up, with `None`, once it is clear that more than `limit` steps are needed.
-pub fn spread(problem: &Spreading<'_>, limit: u32, seed: u64) -> Option<Vec<Move>> {
+pub(super) fn spread(problem: &Spreading<'_>, limit: u32, seed: u64) -> Option<Vec<Move>> {
     let graph = problem.graph;
     let mut state = State::new(problem);
     for (item, &origin) in problem.origins.iter().enumerate() {
@@ -88,7 +88,7 @@ pub(super) struct State {
 
 impl State {
     /// Nothing can be sent yet; every chunk will be at its origin.
-    pub fn new(problem: &Spreading<'_>) -> Self {
+    pub(super) fn new(problem: &Spreading<'_>) -> Self {
         let (nodes, items) = (problem.graph.nodes(), problem.origins.len());
         let empty = FixedBitSet::with_capacity(items);
         let mut state = Self {
@@ -109,7 +109,7 @@ impl State {
     }
 
     /// Other little chances, for a step. How much there is beside rarity differs from seed to seed.
-    pub fn shake(&mut self, seed: u64, step: u32) {
+    pub(super) fn shake(&mut self, seed: u64, step: u32) {
         let spice = [1, 4, 12, 2, 30][(seed % 5) as usize];
         for (item, noise) in (0..).zip(&mut self.noise) {
             let random = draw(seed, 0, Purpose::Search, u64::from(step) << 32 | item);
@@ -118,7 +118,13 @@ impl State {
     }
 
     /// A different chunk for as many of the incoming `links` as possible, cheap ones first; marked as coming.
-    pub fn choose(&mut self, graph: &Graph, node: NodeId, links: &[u32], poor: &[bool]) -> Vec<(u32, u32)> {
+    pub(super) fn choose(
+        &mut self,
+        graph: &Graph,
+        node: NodeId,
+        links: &[u32],
+        poor: &[bool],
+    ) -> Vec<(u32, u32)> {
         let count = links.len().min(self.missing[node as usize] as usize);
         let followers: Vec<usize> = graph
             .out(node)

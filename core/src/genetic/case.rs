@@ -179,7 +179,7 @@ impl GeneSpace {
     /// The genes of a case. A scheme matters only where packets use several channels of a port, a
     /// port list only where packets of several input ports use a channel: all others are left out
     /// (the papers' entries "N/A").
-    pub fn new(case: &Case, limits: &Limits) -> Self {
+    pub(super) fn new(case: &Case, limits: &Limits) -> Self {
         /// Ports whose order still has a number below 2^32.
         const ORDERED: usize = 12;
         let (ports, channels) = (case.ports(), case.channels());
@@ -229,21 +229,21 @@ impl GeneSpace {
         Self { genes, counts, first_interval: limits.first_interval, default_list, base, ports, channels }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.genes.len()
     }
 
     /// Whether the first gene is the interval.
-    pub fn has_interval(&self) -> bool {
+    pub(super) fn has_interval(&self) -> bool {
         matches!(self.genes.first(), Some(Gene::Interval))
     }
 
-    pub fn gene(&self, gene: usize) -> &Gene {
+    pub(super) fn gene(&self, gene: usize) -> &Gene {
         &self.genes[gene]
     }
 
     /// Gives a lane of an evaluator the value of a gene.
-    pub fn apply(&self, evaluator: &mut dyn Evaluator, lane: usize, gene: usize, value: u32) {
+    pub(super) fn apply(&self, evaluator: &mut dyn Evaluator, lane: usize, gene: usize, value: u32) {
         match &self.genes[gene] {
             Gene::Interval => evaluator.set_interval(lane, self.interval(value)),
             Gene::Delay(node) => evaluator.set_delay(lane, *node, value.into()),
@@ -258,12 +258,12 @@ impl GeneSpace {
     }
 
     /// The interval of a value of the interval gene.
-    pub fn interval(&self, value: u32) -> u64 {
+    pub(super) fn interval(&self, value: u32) -> u64 {
         self.first_interval + u64::from(value)
     }
 
     /// The chromosome of the values of all genes.
-    pub fn chromosome(&self, values: &[u32]) -> Chromosome {
+    pub(super) fn chromosome(&self, values: &[u32]) -> Chromosome {
         let mut chromosome = self.base.clone();
         let Arbitration { schemes, port_lists } = &mut chromosome.arbitration;
         for (gene, &value) in self.genes.iter().zip(values) {

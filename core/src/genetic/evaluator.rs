@@ -27,7 +27,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What a search with these settings needs.
-    pub fn by(settings: &Settings) -> Self {
+    pub(super) fn by(settings: &Settings) -> Self {
         Self {
             thickness: settings.objective.needs_thickness() || settings.sort_key.needs_thickness(),
             counts: false,
@@ -39,7 +39,7 @@ impl Wanted {
     }
 
     /// Everything about a chromosome.
-    pub fn all(settings: &Settings) -> Self {
+    pub(super) fn all(settings: &Settings) -> Self {
         Self { counts: true, thickness: true, used: false, ..Self::by(settings) }
     }
 }
@@ -113,7 +113,11 @@ pub(super) struct Observer<'a> {
 }
 
 impl<'a> Observer<'a> {
-    pub fn new(case: &'a Case, space: &GeneSpace, settings: &Settings) -> Result<Self, SimulationError> {
+    pub(super) fn new(
+        case: &'a Case,
+        space: &GeneSpace,
+        settings: &Settings,
+    ) -> Result<Self, SimulationError> {
         let mut evaluator = evaluator(case, Wanted::all(settings))?;
         for gene in 0..space.len() {
             space.apply(evaluator.as_mut(), 0, gene, 0);
@@ -122,7 +126,11 @@ impl<'a> Observer<'a> {
     }
 
     /// Simulates the chromosome of the given values.
-    pub fn observe(&mut self, space: &GeneSpace, values: &[u32]) -> Result<Evaluation, SimulationError> {
+    pub(super) fn observe(
+        &mut self,
+        space: &GeneSpace,
+        values: &[u32],
+    ) -> Result<Evaluation, SimulationError> {
         for (gene, (old, &new)) in self.values.iter_mut().zip(values).enumerate() {
             if *old != new {
                 space.apply(self.evaluator.as_mut(), 0, gene, new);

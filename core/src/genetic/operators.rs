@@ -122,7 +122,7 @@ impl Gaps {
     const TABLE: usize = 1024;
 
     /// Gaps between genes that change with probability `rate`.
-    pub fn new(rate: f64) -> Self {
+    pub(super) fn new(rate: f64) -> Self {
         // A product with a power of two is exact; from here on only integers are used.
         let stay = u64::MAX - (rate * crate::traffic::DRAWS) as u64;
         let survival = (0..Self::TABLE)
@@ -135,7 +135,7 @@ impl Gaps {
     }
 
     /// One for each rate that a child may draw.
-    pub fn levels(settings: &Settings) -> Vec<Self> {
+    pub(super) fn levels(settings: &Settings) -> Vec<Self> {
         (0..settings.mutation_levels)
             .map(|level| Self::new(settings.mutation_rate / (1_u64 << (2 * level)) as f64))
             .collect()

@@ -64,7 +64,7 @@ impl Individual {
     }
 
     /// In the next generation it is replaced by a child of given values, or has none.
-    pub fn plan_crossover(&mut self, values: Option<&[u32]>) {
+    pub(super) fn plan_crossover(&mut self, values: Option<&[u32]>) {
         self.changes.clear();
         self.step = if values.is_some() { Step::Cross } else { Step::Rest };
         let pairs = self.values.iter().zip(values.unwrap_or_default()).enumerate();
@@ -73,7 +73,7 @@ impl Individual {
     }
 
     /// The values of all genes of the child.
-    pub fn child_values(&self) -> Vec<u32> {
+    pub(super) fn child_values(&self) -> Vec<u32> {
         let mut values = self.values.clone();
         for change in &self.changes {
             values[change.gene as usize] = change.new;
@@ -100,7 +100,11 @@ pub(super) struct Population<'a> {
 
 impl<'a> Population<'a> {
     /// Chromosomes without values yet.
-    pub fn new(case: &'a Case, space: &GeneSpace, settings: &Settings) -> Result<Self, SimulationError> {
+    pub(super) fn new(
+        case: &'a Case,
+        space: &GeneSpace,
+        settings: &Settings,
+    ) -> Result<Self, SimulationError> {
         let wanted = Wanted::by(settings);
         let first = evaluator(case, wanted)?;
         let lanes = first.lanes();
@@ -127,16 +131,16 @@ impl<'a> Population<'a> {
         Ok(Self { groups, lanes, levels: Gaps::levels(settings), simulations: 0 })
     }
 
-    pub fn get(&self, place: usize) -> &Individual {
+    pub(super) fn get(&self, place: usize) -> &Individual {
         &self.groups[place / self.lanes].individuals[place % self.lanes]
     }
 
-    pub fn get_mut(&mut self, place: usize) -> &mut Individual {
+    pub(super) fn get_mut(&mut self, place: usize) -> &mut Individual {
         &mut self.groups[place / self.lanes].individuals[place % self.lanes]
     }
 
     /// All children of a generation are made and evaluated, in parallel.
-    pub fn breed(
+    pub(super) fn breed(
         &mut self,
         space: &GeneSpace,
         settings: &Settings,
@@ -172,7 +176,7 @@ impl<'a> Population<'a> {
     }
 
     /// The child of a chromosome takes its place, or goes.
-    pub fn settle(&mut self, place: usize, accepted: bool, generation: u32) {
+    pub(super) fn settle(&mut self, place: usize, accepted: bool, generation: u32) {
         let (group, lane) = (&mut self.groups[place / self.lanes], place % self.lanes);
         let individual = &mut group.individuals[lane];
         if accepted {

@@ -37,7 +37,7 @@ pub(super) struct Records {
 
 impl Records {
     /// CRC-32 of all genes (cup-stacking-extended-2023, A.3).
-    pub fn signature(values: &[u32]) -> u32 {
+    pub(super) fn signature(values: &[u32]) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         for value in values {
             hasher.update(&value.to_le_bytes());
@@ -46,20 +46,20 @@ impl Records {
     }
 
     /// Forgets everything: there is a better score.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.signatures.clear();
         self.records.clear();
         self.least = [u64::MAX; 6];
     }
 
     /// Notes a signature; false if it is known.
-    pub fn note(&mut self, signature: u32) -> bool {
+    pub(super) fn note(&mut self, signature: u32) -> bool {
         self.signatures.insert(signature)
     }
 
     /// Keeps a chromosome if one of its properties (`ir`, `or`, `ib`, `ob`, `lb`, `T_e`) is smaller
     /// than in all recorded before it.
-    pub fn offer(&mut self, record: Record) {
+    pub(super) fn offer(&mut self, record: Record) {
         let properties = properties(&record.evaluation);
         if properties.iter().zip(&self.least).any(|(here, least)| here < least) {
             for (least, here) in self.least.iter_mut().zip(properties) {

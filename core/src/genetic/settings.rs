@@ -69,7 +69,7 @@ impl Beginning {
 }
 
 /// Most rates of mutation.
-pub const MOST_LEVELS: u32 = 16;
+pub(super) const MOST_LEVELS: u32 = 16;
 
 /// Parameters of one genetic search. The defaults are values used in cup-stacking-extended-2023, A.3.
 #[derive(Clone, Debug, PartialEq)]

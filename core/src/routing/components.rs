@@ -3,7 +3,7 @@
 /// Returns the component of every vertex. Components are numbered in topological order: an edge
 /// between two of them goes from the lower to the higher number. Linear in vertices and edges
 /// (Tarjan 1972, Depth-first search and linear graph algorithms).
-pub fn components<I>(vertices: usize, targets: impl Fn(u32) -> I) -> Vec<u32>
+pub(crate) fn components<I>(vertices: usize, targets: impl Fn(u32) -> I) -> Vec<u32>
 where
     I: Iterator<Item = u32>,
 {

@@ -14,10 +14,10 @@ use crate::fabric::{Direction, Sign};
 use std::{cmp::Reverse, ops::Range};
 
 /// Escape channels; the adaptive ones follow.
-pub const CHANNELS: u8 = 2;
+pub(super) const CHANNELS: u8 = 2;
 
 /// What all of these claim.
-pub fn claims(bubble: bool) -> Claims {
+pub(super) fn claims(bubble: bool) -> Claims {
     Claims {
         minimal: true,
         oblivious: false,
@@ -41,7 +41,13 @@ fn escape(place: Place, at: At, header: &Header, direction: Direction) -> u8 {
 }
 
 /// The adaptive channels of every productive direction, then the escape.
-pub fn options(place: Place, at: At, header: &Header, adaptive: Range<u8>, mut may: impl FnMut(Output)) {
+pub(super) fn options(
+    place: Place,
+    at: At,
+    header: &Header,
+    adaptive: Range<u8>,
+    mut may: impl FnMut(Output),
+) {
     let mut first = None;
     for (direction, _) in place.productive(at.node, header.destination) {
         first = first.or(Some(direction));
@@ -56,7 +62,7 @@ pub fn options(place: Place, at: At, header: &Header, adaptive: Range<u8>, mut m
 /// Of the adaptive channels that have no owner and room for the packet, the one with the least
 /// `cost(direction, hops)`, then the most free space, then the first; else the escape if it has no owner.
 #[inline(always)]
-pub fn choice(
+pub(super) fn choice(
     place: Place,
     at: At,
     header: &Header,

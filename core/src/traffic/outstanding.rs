@@ -19,18 +19,18 @@ pub(crate) struct Outstanding {
 
 impl Outstanding {
     /// Those of some nodes at the beginning; `None` where nothing limits a workload.
-    pub fn new(workload: &Workload, nodes: usize) -> Option<Self> {
+    pub(crate) fn new(workload: &Workload, nodes: usize) -> Option<Self> {
         let limit = workload.outstanding()? as usize;
         Some(Self { limit, delivered: vec![0; nodes], ends: vec![0; nodes * limit], from: vec![0; nodes] })
     }
 
     /// A node, which the workload knows by another number, generated a packet.
-    pub fn started(&mut self, node: usize, start: u64) {
+    pub(crate) fn started(&mut self, node: usize, start: u64) {
         self.from[node] = start + 1;
     }
 
     /// The tail of a packet from a node was ejected.
-    pub fn delivered(&mut self, node: usize, cycle: u64) {
+    pub(crate) fn delivered(&mut self, node: usize, cycle: u64) {
         let number = self.delivered[node];
         self.ends[node * self.limit + number as usize % self.limit] = cycle;
         self.delivered[node] = number + 1;
@@ -38,7 +38,7 @@ impl Outstanding {
 
     /// Start of packet `number` of a node; `u64::MAX` if there is none, or as long as too many are
     /// outstanding.
-    pub fn next_start(&self, workload: &Workload, node: usize, named: NodeId, number: u64) -> u64 {
+    pub(crate) fn next_start(&self, workload: &Workload, node: usize, named: NodeId, number: u64) -> u64 {
         let limit = self.limit as u64;
         // In the cycle behind the delivery that makes room.
         let least = match number.checked_sub(limit) {
@@ -52,7 +52,7 @@ impl Outstanding {
     }
 
     /// What is known of some of the nodes.
-    pub fn part(&self, nodes: Range<usize>) -> Self {
+    pub(crate) fn part(&self, nodes: Range<usize>) -> Self {
         let Self { limit, delivered, ends, from } = self;
         Self {
             limit: *limit,

@@ -5,7 +5,7 @@ use crate::schedule::Quotient;
 
 /// The [`Joint`](super::MethodName::Joint) search in the quotient by all symmetries, exchanges of dimensions included:
 /// a packet that goes first along x has a twin that goes first along y.
-pub struct Exchanged;
+pub(super) struct Exchanged;
 
 impl Method for Exchanged {
     const NAME: &'static str = "exchanged";

@@ -8,7 +8,7 @@ use crate::{
 
 /// The [`Joint`](super::MethodName::Joint) search over those routes that go through every dimension once, in any
 /// order. They are few and soon searched.
-pub struct FewBends;
+pub(super) struct FewBends;
 
 impl Method for FewBends {
     const NAME: &'static str = "few-bends";

@@ -2,7 +2,7 @@ use super::{Budget, Incumbent, Method, Schedule, Task};
 use crate::schedule::{Job, Placement, Problem, classic_bound, occupancy::Occupancy};
 
 /// One pass of list scheduling.
-pub struct Greedy;
+pub(super) struct Greedy;
 
 impl Method for Greedy {
     const NAME: &'static str = "greedy";

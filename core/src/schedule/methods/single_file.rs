@@ -3,7 +3,7 @@
 use super::{Budget, Incumbent, Method, Schedule, Task};
 use crate::schedule::Placement;
 
-pub struct SingleFile;
+pub(super) struct SingleFile;
 
 impl Method for SingleFile {
     const NAME: &'static str = "single-file";

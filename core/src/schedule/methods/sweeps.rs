@@ -28,7 +28,7 @@ use std::collections::BinaryHeap;
 /// assert_eq!(found.duration, chain_bound(&problem));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Sweeps;
+pub(super) struct Sweeps;
 
 impl Method for Sweeps {
     const NAME: &'static str = "sweeps";

@@ -27,7 +27,7 @@ const PER_CYCLE: f64 = 50.0;
 
 /// An order of turns is annealed, again and again from that of growing hops; each turn starts as early as those before
 /// it let it.
-pub struct Turns;
+pub(super) struct Turns;
 
 impl Method for Turns {
     const NAME: &'static str = "turns";

@@ -7,12 +7,12 @@ pub(crate) struct Busy {
 }
 
 impl Busy {
-    pub fn new(resources: usize) -> Self {
+    pub(super) fn new(resources: usize) -> Self {
         Self { rows: vec![Vec::new(); resources], blocked: Vec::new() }
     }
 
     /// Marks `[from, from + length)` of a resource as busy, or as free again.
-    pub fn set(&mut self, resource: u32, from: u32, length: u32, busy: bool) {
+    pub(super) fn set(&mut self, resource: u32, from: u32, length: u32, busy: bool) {
         let row = &mut self.rows[resource as usize];
         let (from, end) = (from as usize, (from + length) as usize);
         // Rows grow as needed: most resources of a large network with little traffic stay empty.
@@ -25,7 +25,7 @@ impl Busy {
     /// A bit for every start up to `last` (and arbitrary ones beyond) at which something that holds
     /// the resources `uses` (with offsets) for `length` cycles each would be in the way of another
     /// than itself, which is there already if it has a start `own`.
-    pub fn blocked(
+    pub(super) fn blocked(
         &mut self,
         uses: &[crate::schedule::Use],
         length: u32,

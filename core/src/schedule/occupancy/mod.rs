@@ -65,7 +65,7 @@ pub(crate) struct Occupancy<'p> {
 
 impl<'p> Occupancy<'p> {
     /// Nothing is held. With `neighbours`, conflicts are found much faster.
-    pub fn new(problem: &'p Problem, neighbours: Option<&'p Neighbours>) -> Self {
+    pub(super) fn new(problem: &'p Problem, neighbours: Option<&'p Neighbours>) -> Self {
         let first = first_options(problem);
         let job_of: Vec<u32> = first
             .windows(2)
@@ -87,21 +87,21 @@ impl<'p> Occupancy<'p> {
         }
     }
 
-    pub fn placed(&self) -> &[Option<Placement>] {
+    pub(super) fn placed(&self) -> &[Option<Placement>] {
         &self.placed
     }
 
     /// The job of a route that is given as a number over all jobs.
-    pub fn job_of(&self, option: u32) -> u32 {
+    pub(super) fn job_of(&self, option: u32) -> u32 {
         self.job_of[option as usize]
     }
 
-    pub fn route(&self, job: usize, route: u32) -> &'p Route {
+    pub(super) fn route(&self, job: usize, route: u32) -> &'p Route {
         &self.problem.jobs()[job].routes[route as usize]
     }
 
     /// Places a job; whoever is in the way must have been removed before.
-    pub fn place(&mut self, job: usize, placement: Placement, weight: i32) {
+    pub(super) fn place(&mut self, job: usize, placement: Placement, weight: i32) {
         let length = self.problem.jobs()[job].length;
         let option = self.first[job] + placement.route;
         let mut before = u32::MAX;
@@ -117,7 +117,7 @@ impl<'p> Occupancy<'p> {
         self.placed[job] = Some(placement);
     }
 
-    pub fn remove(&mut self, job: usize) -> Option<Placement> {
+    pub(super) fn remove(&mut self, job: usize) -> Option<Placement> {
         let placement = self.placed[job].take()?;
         let length = self.problem.jobs()[job].length;
         let option = self.first[job] + placement.route;
@@ -137,7 +137,7 @@ impl<'p> Occupancy<'p> {
 
     /// Calls `visit` with all placed routes that a route of a job can meet, and some that lie far in the
     /// past; without neighbours perhaps several times for one meeting.
-    pub fn meetings(&self, job: usize, route: u32, mut visit: impl FnMut(Meeting)) {
+    pub(super) fn meetings(&self, job: usize, route: u32, mut visit: impl FnMut(Meeting)) {
         let length = self.problem.jobs()[job].length as i32;
         let mut meet = |option: u32, shift: i32| {
             let State { start, end, weight } = self.state[option as usize];
@@ -165,7 +165,7 @@ impl<'p> Occupancy<'p> {
     }
 
     /// Sum of the weights of the placed jobs in the way, for every start from 0 to `last`.
-    pub fn conflicts(&mut self, job: usize, route: u32, last: u32) -> &[i32] {
+    pub(super) fn conflicts(&mut self, job: usize, route: u32, last: u32) -> &[i32] {
         let end = last as i32 + 1;
         let mut profile = std::mem::take(&mut self.profile);
         profile.clear();
@@ -187,7 +187,7 @@ impl<'p> Occupancy<'p> {
     }
 
     /// The placed jobs that overlap a placement, each once, in ascending order.
-    pub fn in_the_way(&self, job: usize, placement: Placement, out: &mut Vec<u32>) {
+    pub(super) fn in_the_way(&self, job: usize, placement: Placement, out: &mut Vec<u32>) {
         out.clear();
         let start = placement.start as i32;
         self.meetings(job, placement.route, |meeting| {
@@ -200,13 +200,19 @@ impl<'p> Occupancy<'p> {
     }
 
     /// Whether a job holds every resource of its routes only once.
-    pub fn holds_once(&self, job: usize) -> bool {
+    pub(super) fn holds_once(&self, job: usize) -> bool {
         self.once[job]
     }
 
     /// Earliest free start of a job on one route within `last`, if any; it may be placed on
     /// that route if it [holds nothing twice](Self::holds_once).
-    pub fn earliest(&mut self, job: usize, route: u32, last: u32, domains: Option<&Domains>) -> Option<u32> {
+    pub(super) fn earliest(
+        &mut self,
+        job: usize,
+        route: u32,
+        last: u32,
+        domains: Option<&Domains>,
+    ) -> Option<u32> {
         let blocked = self.blocked(job, route, last);
         let mut words = 0..=last as usize / 64;
         words.find_map(|index| {
@@ -217,7 +223,13 @@ impl<'p> Occupancy<'p> {
 
     /// Latest free start of a job on one route within `last`, if any; it may be placed on
     /// that route if it [holds nothing twice](Self::holds_once).
-    pub fn latest(&mut self, job: usize, route: u32, last: u32, domains: Option<&Domains>) -> Option<u32> {
+    pub(super) fn latest(
+        &mut self,
+        job: usize,
+        route: u32,
+        last: u32,
+        domains: Option<&Domains>,
+    ) -> Option<u32> {
         let blocked = self.blocked(job, route, last);
         let mut words = (0..=last as usize / 64).rev();
         words.find_map(|index| {

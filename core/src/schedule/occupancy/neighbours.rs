@@ -27,7 +27,7 @@ pub(crate) struct Neighbours {
 
 impl Neighbours {
     /// Lists of up to `most` meetings in all; `None` if there are more.
-    pub fn new(problem: &Problem, most: usize) -> Option<Self> {
+    pub(crate) fn new(problem: &Problem, most: usize) -> Option<Self> {
         let first = first_options(problem);
         let mut users: Vec<Vec<(u32, u32)>> = vec![Vec::new(); problem.resources()];
         for (job, description) in problem.jobs().iter().enumerate() {
@@ -64,7 +64,7 @@ impl Neighbours {
     }
 
     /// What a route of a job can meet.
-    pub fn of(&self, job: usize, route: u32) -> &[Shift] {
+    pub(crate) fn of(&self, job: usize, route: u32) -> &[Shift] {
         let option = (self.first[job] + route) as usize;
         &self.meetings[self.begin[option]..self.begin[option + 1]]
     }

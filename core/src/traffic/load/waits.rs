@@ -18,7 +18,7 @@ pub(super) struct Waits {
 
 impl Waits {
     /// Those for a probability, as a share of all draws.
-    pub fn new(probability: u64) -> Self {
+    pub(super) fn new(probability: u64) -> Self {
         let stay = u64::MAX - probability.min(u64::MAX - 1);
         let survival: Arc<[u64]> = (0..TABLE)
             .scan(u64::MAX, |left, _| {
@@ -33,7 +33,7 @@ impl Waits {
 
     /// Cycles more than one until the next packet; [`TABLE`] if there is none in so many.
     #[inline(always)]
-    pub fn wait(&self, drawn: u64) -> usize {
+    pub(super) fn wait(&self, drawn: u64) -> usize {
         let leading = (drawn >> (64 - GUIDE_BITS)) as usize;
         let (least, most) = (self.guide[leading + 1].into(), self.guide[leading].into());
         least + self.survival[least..most].partition_point(|&left| drawn < left)

@@ -44,7 +44,7 @@ pub(in crate::schedule::methods) struct Fitting<'p> {
 
 impl<'p> Fitting<'p> {
     /// From an empty schedule.
-    pub fn new(
+    pub(crate) fn new(
         problem: &'p Problem,
         neighbours: Option<&'p Neighbours>,
         domains: Domains,
@@ -69,7 +69,7 @@ impl<'p> Fitting<'p> {
     }
 
     /// Starts from a part of a schedule without conflicts; jobs that end too late stay unplaced.
-    pub fn start_from(&mut self, placements: &[Option<Placement>]) {
+    pub(crate) fn start_from(&mut self, placements: &[Option<Placement>]) {
         for (job, placement) in placements.iter().enumerate() {
             self.occupancy.remove(job);
             if let &Some(placement) = placement {
@@ -85,17 +85,17 @@ impl<'p> Fitting<'p> {
     }
 
     /// The schedule with the fewest unplaced jobs so far.
-    pub fn best(&self) -> &[Option<Placement>] {
+    pub(crate) fn best(&self) -> &[Option<Placement>] {
         &self.best
     }
 
     /// Fewest jobs that were unplaced at one time.
-    pub fn fewest_unplaced(&self) -> usize {
+    pub(crate) fn fewest_unplaced(&self) -> usize {
         self.fewest
     }
 
     /// Searches until all jobs are placed or the budget ends.
-    pub fn run(&mut self, budget: &mut Budget) -> Option<Vec<Placement>> {
+    pub(crate) fn run(&mut self, budget: &mut Budget) -> Option<Vec<Placement>> {
         let mut victims = Vec::new();
         let mut ties = Vec::new();
         while !self.unplaced.is_empty() {

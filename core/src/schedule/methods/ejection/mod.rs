@@ -16,7 +16,7 @@ const LARGE_EXCHANGE: usize = 5_000;
 /// Attempts from an empty schedule at the bound, each longer than the one before, alternate with attempts half
 /// way to the best duration. What an attempt leaves unplaced is then fitted in at the smallest target
 /// that works. Symmetric problems are searched in their quotient.
-pub struct Ejection;
+pub(super) struct Ejection;
 
 impl Method for Ejection {
     const NAME: &'static str = "ejection";
@@ -68,7 +68,7 @@ pub(super) struct Targets<'a> {
 }
 
 impl Targets<'_> {
-    pub fn improve(&mut self, at_bound: &Domains, budget: &mut Budget) {
+    pub(super) fn improve(&mut self, at_bound: &Domains, budget: &mut Budget) {
         let jobs = self.problem.jobs().len() as u64;
         let mut attempt = 0;
         // Targets below are given up for now: too much was left over there.

@@ -34,7 +34,7 @@ pub(super) struct Choice<'a> {
 impl<'a> Choice<'a> {
     /// A choice that contains the `assigned` routes. `kept` holds the neighbours of all routes once
     /// they have been needed.
-    pub fn new(
+    pub(super) fn new(
         problem: &'a Problem,
         assigned: Vec<usize>,
         seed: u64,
@@ -69,16 +69,16 @@ impl<'a> Choice<'a> {
     }
 
     /// The jobs with these routes only.
-    pub fn problem(&self) -> &Problem {
+    pub(super) fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    pub fn neighbours(&self) -> Option<&Neighbours> {
+    pub(super) fn neighbours(&self) -> Option<&Neighbours> {
         self.neighbours.as_deref()
     }
 
     /// A part of a schedule over the assigned routes, in terms of this choice.
-    pub fn of_assigned(&self, partial: &[Option<Placement>]) -> Vec<Option<Placement>> {
+    pub(super) fn of_assigned(&self, partial: &[Option<Placement>]) -> Vec<Option<Placement>> {
         let placements = partial.iter().zip(&self.assigned);
         placements
             .map(|(placement, &route)| Some(Placement { route: route as u32, ..(*placement)? }))
@@ -86,7 +86,7 @@ impl<'a> Choice<'a> {
     }
 
     /// A schedule in terms of this choice, in those of the whole problem.
-    pub fn named(&self, placements: &[Placement]) -> Vec<Placement> {
+    pub(super) fn named(&self, placements: &[Placement]) -> Vec<Placement> {
         let Some(names) = &self.names else { return placements.to_vec() };
         let placements = placements.iter().zip(names);
         placements

@@ -28,7 +28,7 @@ use choice::{Choice, MOST_OPTIONS, has_many_routes, options};
 /// from there on jobs may change their routes too. Attempts are made in turn in quotients by groups
 /// of several sizes: a large group makes a small problem, but leaves few choices of routes. Small
 /// problems are also searched as they are.
-pub struct Joint;
+pub(super) struct Joint;
 
 impl Method for Joint {
     const NAME: &'static str = "joint";

@@ -18,13 +18,13 @@ pub(super) struct Joined<'a> {
 }
 
 impl<'a> Joined<'a> {
-    pub fn new(kind: &'a AllToAll<'a>) -> Self {
+    pub(super) fn new(kind: &'a AllToAll<'a>) -> Self {
         let starts = vec![None; kind.problem.jobs().len()];
         Self { kind, starts, free_from: vec![0; kind.problem.resources()] }
     }
 
     /// The packet of a job that leaves a node and hops in the given directions.
-    pub fn packet(&self, job: usize, start: u32, source: NodeId, way: &[u32]) -> Packet {
+    pub(super) fn packet(&self, job: usize, start: u32, source: NodeId, way: &[u32]) -> Packet {
         let fabric = self.kind.fabric;
         let mut here = source;
         let hop = |&direction: &u32| {
@@ -37,7 +37,7 @@ impl<'a> Joined<'a> {
     }
 
     /// Adds the packets that can begin soonest behind what there is; `None` if there is no choice.
-    pub fn append(&mut self, choices: impl Iterator<Item = Vec<Packet>>) -> Option<()> {
+    pub(super) fn append(&mut self, choices: impl Iterator<Item = Vec<Packet>>) -> Option<()> {
         let choices: Vec<(u32, Vec<Packet>)> =
             choices.map(|packets| (self.shift(&packets), packets)).collect();
         let (shift, packets) = choices.into_iter().min_by_key(|choice| choice.0)?;
@@ -55,7 +55,7 @@ impl<'a> Joined<'a> {
     }
 
     /// Start and path of every job, if all have been added.
-    pub fn starts(self) -> Option<Starts> {
+    pub(super) fn starts(self) -> Option<Starts> {
         self.starts.into_iter().collect()
     }
 

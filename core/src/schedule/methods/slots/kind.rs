@@ -21,7 +21,7 @@ pub(super) struct AllToAll<'a> {
 
 impl<'a> AllToAll<'a> {
     /// `None` if this is anything else.
-    pub fn of(fabric: &'a Fabric, problem: &'a Problem) -> Option<Self> {
+    pub(super) fn of(fabric: &'a Fabric, problem: &'a Problem) -> Option<Self> {
         let shape = fabric.shape();
         let nodes = shape.nodes();
         let length = problem.jobs().first()?.length;
@@ -41,7 +41,7 @@ impl<'a> AllToAll<'a> {
     }
 
     /// Source and destination of every job.
-    pub fn demands(&self) -> Vec<Demand> {
+    pub(super) fn demands(&self) -> Vec<Demand> {
         self.problem.demands(self.fabric)
     }
 }

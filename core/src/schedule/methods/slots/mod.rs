@@ -54,7 +54,7 @@ const STAIRCASES: [Filling; 3] = [lanes::exchange, octants::exchange, sweep::sta
 /// assert!(verify(&fabric, &packets)? >= distance_bound(&fabric, &demands));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Slots;
+pub(super) struct Slots;
 
 impl Method for Slots {
     const NAME: &'static str = "slots";

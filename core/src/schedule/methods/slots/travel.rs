@@ -10,7 +10,7 @@ pub(super) struct Travel(pub Vec<bool>);
 
 impl Travel {
     /// The class of a node.
-    pub fn class(&self, shape: &Shape, classes: u32, node: NodeId) -> u32 {
+    pub(super) fn class(&self, shape: &Shape, classes: u32, node: NodeId) -> u32 {
         let signed = |(dimension, &minus): (usize, &bool)| {
             let coordinate = shape.coordinate(node, dimension) % classes;
             if minus { classes - coordinate } else { coordinate }
@@ -19,12 +19,12 @@ impl Travel {
     }
 
     /// The direction along a dimension.
-    pub fn direction(&self, dimension: usize) -> Direction {
+    pub(super) fn direction(&self, dimension: usize) -> Direction {
         Direction::new(dimension, if self.0[dimension] { Sign::Minus } else { Sign::Plus })
     }
 
     /// The directions of hops along dimensions.
-    pub fn way(&self, along: impl Iterator<Item = usize>) -> Vec<u32> {
+    pub(super) fn way(&self, along: impl Iterator<Item = usize>) -> Vec<u32> {
         along.map(|dimension| self.direction(dimension).index() as u32).collect()
     }
 }

@@ -27,22 +27,22 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// The diagonal at which a packet of a side can begin or end.
-    pub fn line(&self, side: usize, time: u32) -> usize {
+    pub(super) fn line(&self, side: usize, time: u32) -> usize {
         class_after(if side == 0 { 0 } else { self.turn }, time, side == 1, self.lines) as usize
     }
 
     /// The diagonal some hops further on a side.
-    pub fn after(&self, side: usize, line: usize, hops: u32) -> usize {
+    pub(super) fn after(&self, side: usize, line: usize, hops: u32) -> usize {
         class_after(line as u32, hops, side == 1, self.lines) as usize
     }
 
     /// What a node of a diagonal sends on a side.
-    pub fn packets(&self, side: usize, line: usize) -> &[[u8; 2]] {
+    pub(super) fn packets(&self, side: usize, line: usize) -> &[[u8; 2]] {
         &self.hops[side][line % self.hops[side].len()]
     }
 
     /// Number of packets of a diagonal.
-    pub fn number(&self, line: usize) -> usize {
+    pub(super) fn number(&self, line: usize) -> usize {
         self.packets(0, line).len() + self.packets(1, line).len()
     }
 }
@@ -77,7 +77,7 @@ pub(super) struct Division {
 impl Division {
     /// Divides evenly: by lanes, by ports, and by the lengths of the ways, which all diagonals have
     /// to match with each other. Nodes are told apart by the parity of their diagonal only.
-    pub fn new(shape: &Shape, lines: u32, length: u32, seed: u64) -> Self {
+    pub(super) fn new(shape: &Shape, lines: u32, length: u32, seed: u64) -> Self {
         const MOVES: u64 = 20_000;
         let classes = if lines.is_multiple_of(2) { 2 } else { 1 };
         let offsets: Vec<[u32; 2]> = (0..shape.size(1))
@@ -145,7 +145,7 @@ impl Division {
     }
 
     /// The place of a packet.
-    pub fn place(&self, shape: &Shape, demand: &Demand) -> Option<Place> {
+    pub(super) fn place(&self, shape: &Shape, demand: &Demand) -> Option<Place> {
         let coordinate = |node: NodeId, dimension| shape.coordinate(node, dimension);
         let offset = [0, 1].map(|dimension| {
             let size = shape.size(dimension);

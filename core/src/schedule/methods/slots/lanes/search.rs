@@ -30,7 +30,7 @@ pub(super) struct Search<'e, const LINES: usize> {
 
 impl<'e, const LINES: usize> Search<'e, LINES> {
     /// With nothing found yet.
-    pub fn new(exchange: &'e Exchange, seed: u64) -> Self {
+    pub(super) fn new(exchange: &'e Exchange, seed: u64) -> Self {
         let busiest =
             (0..exchange.lines as usize).map(|line| exchange.number(line) as u32).max().unwrap_or(0);
         let work = exchange.work[0].max(exchange.work[1]) / 2 + exchange.length * busiest;
@@ -42,13 +42,13 @@ impl<'e, const LINES: usize> Search<'e, LINES> {
     }
 
     /// When the last packet of the best schedule has arrived; `None` before there is one.
-    pub fn end(&self) -> Option<u16> {
+    pub(super) fn end(&self) -> Option<u16> {
         self.best.last().map(|state| state.last)
     }
 
     /// One more beam; whether it led to a schedule that is not worse. Four kept states take a move; the
     /// first beam is never broken off, but becomes narrow.
-    pub fn attempt(&mut self, budget: &mut Budget) -> bool {
+    pub(super) fn attempt(&mut self, budget: &mut Budget) -> bool {
         let count = self.attempts;
         self.attempts += 1;
         let random = |purpose, below: usize| {

@@ -88,7 +88,7 @@ const DONE: u16 = u16::MAX;
 
 impl<const LINES: usize> State<LINES> {
     /// Before the first packet.
-    pub fn start(exchange: &Exchange) -> Self {
+    pub(super) fn start(exchange: &Exchange) -> Self {
         let mut state = Self {
             waiting: [[0; LINES]; 2],
             leaving: [0; LINES],
@@ -124,32 +124,32 @@ impl<const LINES: usize> State<LINES> {
     }
 
     /// Whether everything has arrived.
-    pub fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.left == 0 && self.lone == [[0; 2]; 2]
     }
 
     /// The side whose lane is free now.
-    pub fn side(&self) -> usize {
+    pub(super) fn side(&self) -> usize {
         usize::from(self.next[1] < self.next[0])
     }
 
     /// Two per cycle: the forward side first.
-    pub fn layer(&self) -> usize {
+    pub(super) fn layer(&self) -> usize {
         2 * self.time as usize + self.side()
     }
 
     /// Weighs all ports anew, for another manner or horizon.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.changed = [u32::MAX; 2];
     }
 
     /// Best first; equal states have equal keys.
-    pub fn key(&self) -> (i32, u64) {
+    pub(super) fn key(&self) -> (i32, u64) {
         (self.score, self.key)
     }
 
     /// Gives every state that may follow within a horizon.
-    pub fn expand(
+    pub(super) fn expand(
         &self,
         exchange: &Exchange,
         manner: &Manner,

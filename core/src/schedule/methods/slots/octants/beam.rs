@@ -108,7 +108,7 @@ impl Manner {
 
 impl State {
     /// Nothing in flight.
-    pub fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         Self {
             flying: [0; 3],
             waiting: [0; 4],
@@ -147,7 +147,7 @@ impl State {
         state
     }
 
-    pub fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.waiting == [0; 4]
     }
 }
@@ -334,7 +334,7 @@ impl Stage {
 
 impl Segment {
     /// Keeps the given states of the last ones only.
-    pub fn keep(&mut self, wanted: impl Fn(&State) -> bool) {
+    pub(super) fn keep(&mut self, wanted: impl Fn(&State) -> bool) {
         let flags: Vec<bool> = self.states.iter().map(wanted).collect();
         let mut flag = flags.iter();
         self.states.retain(|_| flag.next().copied().unwrap_or(false));
@@ -345,7 +345,7 @@ impl Segment {
     }
 
     /// When the last states are.
-    pub fn end(&self) -> u32 {
+    pub(super) fn end(&self) -> u32 {
         self.begin + self.steps.len() as u32
     }
 }

@@ -41,7 +41,7 @@ fn class_of(side: usize, class: u32) -> u32 {
 }
 
 impl Pair {
-    pub fn new(forward: &Pool, backward: &Pool) -> Self {
+    pub(super) fn new(forward: &Pool, backward: &Pool) -> Self {
         let stages = ORDER.map(|residues| {
             let others: Vec<u32> = (0..4).filter(|residue| !residues.contains(residue)).collect();
             let mirrored = [(4 - others[0]) % 4, (4 - others[1]) % 4];
@@ -93,7 +93,7 @@ impl Pair {
 
     /// The packets of both sides so that all have been sent by the horizon, about; at most so many
     /// beams, which keep so many states of every cycle.
-    pub fn search(
+    pub(super) fn search(
         &self,
         horizon: u32,
         (beams, width): (u64, usize),

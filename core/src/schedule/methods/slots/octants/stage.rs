@@ -31,7 +31,7 @@ pub(super) struct Packet {
 
 impl Stage {
     /// The stage of two residues; ports are free from the beginning.
-    pub fn new(pool: &Pool, residues: [u32; 2], phase: u32) -> Self {
+    pub(super) fn new(pool: &Pool, residues: [u32; 2], phase: u32) -> Self {
         let [a, b] = residues;
         let (lower, upper) = if (b + 4 - a) % 4 == 3 { (b, a) } else { (a, b) };
         let opposite = (upper + 4 - lower) % 4 == 2;
@@ -58,12 +58,12 @@ impl Stage {
     }
 
     /// The class whose nodes a packet in step passes at a time.
-    pub fn class_at(&self, time: u32) -> u32 {
+    pub(super) fn class_at(&self, time: u32) -> u32 {
         class_after(time, self.phase, true, LINES)
     }
 
     /// The place of a class among those of the stage.
-    pub fn place(&self, class: u32) -> Option<usize> {
+    pub(super) fn place(&self, class: u32) -> Option<usize> {
         self.classes.iter().position(|&other| other == class)
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Orbit {
 
 impl Orbit {
     /// Diagonal after some hops.
-    pub fn after(&self, hops: u32, lines: u32) -> u32 {
+    pub(super) fn after(&self, hops: u32, lines: u32) -> u32 {
         class_after(self.diagonal, hops, self.backward, lines)
     }
 }

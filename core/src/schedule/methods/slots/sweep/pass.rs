@@ -53,7 +53,7 @@ pub(super) struct Pass<'e> {
 
 impl<'e> Pass<'e> {
     /// Before the first cycle.
-    pub fn new(epoch: &'e Epoch, pitch: u32, ways: Ways) -> Self {
+    pub(super) fn new(epoch: &'e Epoch, pitch: u32, ways: Ways) -> Self {
         let spans = epoch.problem.jobs().iter().map(|job| job.routes[0].span);
         // Twice what the loads need, and a turn of the rings.
         let latest = 2 * classic_bound(&epoch.problem) + epoch.lines;
@@ -86,7 +86,7 @@ impl<'e> Pass<'e> {
     }
 
     /// Goes on until all jobs are placed or `until` is reached; whether all are placed.
-    pub fn advance(&mut self, manner: Manner, until: u32) -> bool {
+    pub(super) fn advance(&mut self, manner: Manner, until: u32) -> bool {
         let mut way = Vec::new();
         while self.left > 0 && self.time < until.min(self.latest) {
             let phase = self.time % self.pitch;
@@ -103,13 +103,13 @@ impl<'e> Pass<'e> {
     }
 
     /// Number of jobs that still wait.
-    pub fn left(&self) -> usize {
+    pub(super) fn left(&self) -> usize {
         self.left
     }
 
     /// How bad a complete pass is. With legs in order, its duration; else the sum of the squares of
     /// all arrivals, which tells more than the few packets at the end.
-    pub fn badness(&self) -> u64 {
+    pub(super) fn badness(&self) -> u64 {
         match self.ways {
             Ways::InOrder => self.duration.into(),
             Ways::Staircase => self.lateness,
@@ -117,7 +117,7 @@ impl<'e> Pass<'e> {
     }
 
     /// The starts of a complete pass.
-    pub fn into_starts(self) -> Option<Vec<Start>> {
+    pub(super) fn into_starts(self) -> Option<Vec<Start>> {
         self.starts.into_iter().collect()
     }
 
