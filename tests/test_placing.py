@@ -272,7 +272,6 @@ def test_a_million_pairs_on_4096_nodes() -> None:
         (["--torus", "4x4", "--stencil", "4x4", "-o", "p.xyz"], "no ending that says a format"),
         (["--torus", "4x4", "--stencil", "4x4", "--per-node", "0"], "1 to 1024"),
         (["--torus", "4x4", "--stencil", "4x4", "--minimise", "luck"], "channel, hops"),
-        (["--network", "dragonfly(4,2,2)", "--stencil", "4x4"], "no routes by dimension order"),
         (["--network", "full4 x", "--stencil", "4x4"], "is no factor"),
         (["--network", "full4 x full4", "--stencil", "4x4", "--routing", "balanced"], "by dimension order"),
         (["--network", "full4 x full4", "--torus", "4x4", "--stencil", "4x4"], "either --network, --torus"),

@@ -12,7 +12,8 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Traffic between ranks on a network, by dimension order or by listed ways.
+/// Traffic between ranks on a network, by dimension order or by listed ways; or on hosts of switches, by the ways
+/// between them, where the topology is an order of the hosts.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct PlacementProblem {
     ways: Ways,
@@ -41,33 +42,44 @@ impl PlacementProblem {
         if (shape.is_twisted() || ways.is_some()) && shape.nodes() > Ways::MAX_LISTED_NODES {
             return Err(PyValueError::new_err("too many nodes for listed ways"));
         }
-        let rows: Vec<(u32, u32, u64)> = (sources.as_slice()?.iter().zip(destinations.as_slice()?))
-            .zip(units.as_slice()?)
-            .map(|((source, destination), units)| (*source, *destination, *units))
-            .collect();
-        let demand = Demand::new(ranks, &rows).map_err(|error| spec_error(py, "traffic", error))?;
-        let mut places = vec![0; shape.nodes()];
-        for node in &slots {
-            *places.get_mut(*node as usize).ok_or_else(|| PyValueError::new_err("no such node"))? += 1;
-        }
-        if slots.len() < ranks as usize || ranks == 0 {
-            return Err(PyValueError::new_err("more ranks than places, or none"));
-        }
-        let per_node = places.into_iter().max().unwrap_or(1);
+        let nodes = shape.nodes();
         let ways = match ways {
             None => Ways::new(shape),
             Some((starts, channels)) => {
-                let listed = starts.len() == shape.nodes() * shape.nodes() + 1
-                    && starts.is_sorted()
-                    && starts.last().copied() == Some(channels.len() as u32);
-                let numbers = (shape.nodes() * shape.directions()) as u32;
-                if !listed || channels.iter().any(|channel| *channel >= numbers) {
-                    return Err(PyValueError::new_err("ways are channels per pair of nodes"));
-                }
+                let numbers = nodes * shape.directions();
+                are_listed(&starts, &channels, nodes * nodes, numbers)?;
                 Ways::listed(shape, starts, channels)
             }
         };
-        Ok(Self { ways, demand, slots, per_node })
+        Self::of_ways(ways, demand_of(py, ranks, (sources, destinations, units))?, slots)
+    }
+
+    /// The same on hosts of switches: `order` are sizes of a mesh in whose order they are, `rows` says whose ways
+    /// begin alike, and `starts` where those to every host stand in `channels`, of which there are `numbers`.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+    fn between_hosts(
+        py: Python<'_>,
+        order: Vec<u32>,
+        ranks: u32,
+        sources: PyReadonlyArray1<'_, u32>,
+        destinations: PyReadonlyArray1<'_, u32>,
+        units: PyReadonlyArray1<'_, u64>,
+        slots: Vec<u32>,
+        rows: Vec<u32>,
+        starts: PyReadonlyArray1<'_, u32>,
+        channels: PyReadonlyArray1<'_, u32>,
+        numbers: usize,
+    ) -> PyResult<Self> {
+        let order = Shape::mesh(&order).map_err(|error| spec_error(py, "topology", error))?;
+        let switches = rows.iter().max().map_or(0, |last| *last as usize + 1);
+        let (starts, channels) = (starts.as_slice()?.to_vec(), channels.as_slice()?.to_vec());
+        if rows.len() != order.nodes() {
+            return Err(PyValueError::new_err("a row per host is needed"));
+        }
+        are_listed(&starts, &channels, switches * rows.len(), numbers)?;
+        let ways = Ways::between_hosts(order, rows, starts, channels, numbers);
+        Self::of_ways(ways, demand_of(py, ranks, (sources, destinations, units))?, slots)
     }
 
     /// The bounds of the fullest channel and of hop-bytes: value and proof.
@@ -76,6 +88,9 @@ impl PlacementProblem {
         py: Python<'py>,
         axes: Vec<(u32, String, u64)>,
     ) -> PyResult<(Bound_<'py>, Bound_<'py>)> {
+        if self.ways.are_between_hosts() {
+            return Err(PyValueError::new_err("these bounds are those of tori, meshes and products"));
+        }
         let axes = axes.into_iter().map(axis).collect::<PyResult<Vec<_>>>()?;
         let (channel, hops) = py.detach(|| {
             let channel = fullest_channel(&self.ways, &self.demand, &axes, self.per_node);
@@ -141,6 +156,42 @@ impl PlacementProblem {
         let score = told(score(&loads));
         Ok((loads.into_pyarray(py), score, fullest_port(&self.demand, nodes, network)))
     }
+}
+
+impl PlacementProblem {
+    fn of_ways(ways: Ways, demand: Demand, slots: Vec<u32>) -> PyResult<Self> {
+        let mut places = vec![0; ways.shape().nodes()];
+        for node in &slots {
+            *places.get_mut(*node as usize).ok_or_else(|| PyValueError::new_err("no such node"))? += 1;
+        }
+        if slots.len() < demand.ranks() || demand.ranks() == 0 {
+            return Err(PyValueError::new_err("more ranks than places, or none"));
+        }
+        let per_node = places.into_iter().max().unwrap_or(1);
+        Ok(Self { ways, demand, slots, per_node })
+    }
+}
+
+/// Sources, destinations and units of rows.
+type Rows<'py> = (PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>);
+
+fn demand_of(py: Python<'_>, ranks: u32, (sources, destinations, units): Rows<'_>) -> PyResult<Demand> {
+    let rows: Vec<(u32, u32, u64)> = (sources.as_slice()?.iter().zip(destinations.as_slice()?))
+        .zip(units.as_slice()?)
+        .map(|((source, destination), units)| (*source, *destination, *units))
+        .collect();
+    Demand::new(ranks, &rows).map_err(|error| spec_error(py, "traffic", error))
+}
+
+/// Whether starts and channels are those of so many pairs.
+fn are_listed(starts: &[u32], channels: &[u32], pairs: usize, numbers: usize) -> PyResult<()> {
+    let listed = starts.len() == pairs + 1
+        && starts.is_sorted()
+        && starts.last().copied() == Some(channels.len() as u32);
+    if !listed || channels.iter().any(|channel| *channel as usize >= numbers) {
+        return Err(PyValueError::new_err("ways are channels per pair of nodes"));
+    }
+    Ok(())
 }
 
 /// Loads by channel, the score, and the fullest port.

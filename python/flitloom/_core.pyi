@@ -434,6 +434,19 @@ class PlacementProblem:
         slots: Sequence[int],
         ways: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> PlacementProblem: ...
+    @staticmethod
+    def between_hosts(
+        order: Sequence[int],
+        ranks: int,
+        sources: NDArray[np.uint32],
+        destinations: NDArray[np.uint32],
+        units: NDArray[np.uint64],
+        slots: Sequence[int],
+        rows: Sequence[int],
+        starts: NDArray[np.uint32],
+        channels: NDArray[np.uint32],
+        numbers: int,
+    ) -> PlacementProblem: ...
     def bounds(
         self, axes: Sequence[tuple[int, str, int]]
     ) -> tuple[tuple[int, dict[str, Any]], tuple[int, dict[str, Any]]]: ...

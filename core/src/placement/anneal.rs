@@ -5,7 +5,7 @@ use super::{
     loads,
     problem::{Finalists, Problem, Watch},
 };
-use crate::fabric::{Direction, NodeId};
+use crate::fabric::NodeId;
 
 /// Nobody has the place.
 const FREE: u32 = u32::MAX;
@@ -21,14 +21,11 @@ struct Board<'a> {
     nodes: Vec<NodeId>,
     /// The places of every node.
     places: Vec<Vec<u32>>,
-    /// The neighbours of every node.
-    near: Vec<Vec<NodeId>>,
 }
 
 impl<'a> Board<'a> {
     fn new(problem: &'a Problem<'a>, nodes: &[NodeId]) -> Self {
-        let shape = problem.ways.shape();
-        let mut places = vec![Vec::new(); shape.nodes()];
+        let mut places = vec![Vec::new(); problem.ways.shape().nodes()];
         for (place, node) in problem.slots.iter().enumerate() {
             places[*node as usize].push(place as u32);
         }
@@ -40,14 +37,7 @@ impl<'a> Board<'a> {
             holder[free as usize] = rank as u32;
             place.push(free);
         }
-        let near = (0..shape.nodes() as NodeId)
-            .map(|node| {
-                (0..shape.directions())
-                    .filter_map(|d| shape.neighbour(node, Direction::from_index(d)))
-                    .collect()
-            })
-            .collect();
-        Self { problem, place, holder, nodes: nodes.to_vec(), places, near }
+        Self { problem, place, holder, nodes: nodes.to_vec(), places }
     }
 
     /// A place worth a try for a rank: next to a partner, next to its own, or anywhere.
@@ -56,19 +46,19 @@ impl<'a> Board<'a> {
         let node = match dice.below(4) {
             0 | 1 if !peers.is_empty() => {
                 let partner = self.nodes[peers[dice.below(peers.len())].rank as usize];
-                let near = &self.near[partner as usize];
+                let near = self.problem.ways.near(partner);
                 near[dice.below(near.len())]
             }
             2 => {
-                let near = &self.near[self.nodes[rank as usize] as usize];
+                let near = self.problem.ways.near(self.nodes[rank as usize]);
                 near[dice.below(near.len())]
             }
             _ => self.problem.slots[dice.below(self.problem.slots.len())],
         };
         let places = &self.places[node as usize];
         let place = *places.get(dice.below(places.len().max(1)))?;
-        let same = self.problem.slots[place as usize] == self.nodes[rank as usize];
-        (!same).then_some(place)
+        let there = self.problem.slots[place as usize];
+        (!self.problem.ways.are_alike(there, self.nodes[rank as usize])).then_some(place)
     }
 
     fn exchange(&mut self, rank: u32, target: u32) -> u32 {

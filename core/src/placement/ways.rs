@@ -1,11 +1,13 @@
 //! Which channels the bytes of a pair of nodes use.
 
 use crate::{
-    fabric::{Fabric, LinkId, NodeId, Shape},
+    fabric::{Direction, Fabric, LinkId, NodeId, Shape},
     routing::dimension_order,
 };
 
 /// The ways of all pairs of nodes, by dimension order or listed; one channel is one direction of one link.
+///
+/// On networks of switches the nodes are hosts, and the shape is an order of them: a mesh of any sizes.
 pub struct Ways {
     shape: Shape,
     /// Per dimension, start and destination: channels of the way, for the node whose coordinate there is 0.
@@ -13,6 +15,12 @@ pub struct Ways {
     /// Of listed ways, per pair: where its channels stand in `listed`. Empty by dimension order on plain networks.
     starts: Vec<u32>,
     listed: Vec<LinkId>,
+    /// On networks of switches, the row of `starts` of every host: hosts of a switch have the same.
+    rows: Vec<u32>,
+    /// Numbers that channels may have: below this.
+    numbers: usize,
+    /// The nodes that are nearest, by node or by row.
+    near: Vec<Vec<NodeId>>,
     coordinates: Vec<u32>,
     channels: Vec<u32>,
     /// Channels that a way has at most.
@@ -52,6 +60,37 @@ impl Ways {
         ways
     }
 
+    /// Ways between hosts of switches: from a host to host `to` stand in `listed` from
+    /// `starts[row * hosts + to]` on, where `rows` has the row of the host.
+    ///
+    /// # Panics
+    ///
+    /// There is not one row per host, or not one start per row and host and one behind the last.
+    pub fn between_hosts(
+        order: Shape,
+        rows: Vec<u32>,
+        starts: Vec<u32>,
+        listed: Vec<LinkId>,
+        numbers: usize,
+    ) -> Self {
+        let (hosts, switches) = (order.nodes(), rows.iter().max().map_or(0, |last| *last as usize + 1));
+        assert_eq!((rows.len(), starts.len()), (hosts, switches * hosts + 1));
+        let fabric = Fabric::new(order.clone());
+        let mut ways = Self { starts, listed, rows, numbers, ..Self::without(order, &fabric) };
+        ways.measure();
+        ways.near = (0..switches).map(|row| ways.nearest(row)).collect();
+        ways
+    }
+
+    /// Hosts at a switch, and those at the least number of channels from there.
+    fn nearest(&self, row: usize) -> Vec<NodeId> {
+        let hosts = self.rows.len();
+        let length = |to: usize| self.starts[row * hosts + to + 1] - self.starts[row * hosts + to];
+        let here = |to: usize| self.rows[to] as usize == row;
+        let least = (0..hosts).map(length).filter(|length| *length > 0).min();
+        (0..hosts).filter(|to| here(*to) || Some(length(*to)) == least).map(|to| to as NodeId).collect()
+    }
+
     fn without(shape: Shape, fabric: &Fabric) -> Self {
         let dimensions = shape.dimensions();
         let mut channels = vec![0; dimensions];
@@ -59,8 +98,13 @@ impl Ways {
             channels[shape.dimension_of(fabric.link_ends(link).1)] += 1;
         }
         let coordinates = (0..shape.nodes() as NodeId).flat_map(|node| shape.coordinates(node)).collect();
-        let (segments, starts, listed) = (Vec::new(), Vec::new(), Vec::new());
-        Self { segments, starts, listed, coordinates, channels, shape, reach: 0 }
+        let beside = |node, direction| shape.neighbour(node, Direction::from_index(direction));
+        let near = (0..shape.nodes() as NodeId)
+            .map(|node| (0..shape.directions()).filter_map(|d| beside(node, d)).collect())
+            .collect();
+        let (segments, starts, listed, rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let numbers = shape.nodes() * shape.directions();
+        Self { segments, starts, listed, rows, numbers, near, coordinates, channels, shape, reach: 0 }
     }
 
     fn measure(&mut self) {
@@ -85,7 +129,34 @@ impl Ways {
 
     /// Numbers that channels may have: below this.
     pub fn numbers(&self) -> usize {
-        self.shape.nodes() * self.shape.directions()
+        self.numbers
+    }
+
+    /// Whether ways are those between hosts of switches: the shape then says nothing of links.
+    pub fn are_between_hosts(&self) -> bool {
+        !self.rows.is_empty()
+    }
+
+    /// The nodes that are nearest to a node: its neighbours, or hosts of its switch and the nearest others.
+    #[inline]
+    pub fn near(&self, node: NodeId) -> &[NodeId] {
+        &self.near[self.row(node)]
+    }
+
+    /// Whether ways from and to two nodes are the same: hosts of one switch.
+    #[inline]
+    pub fn are_alike(&self, one: NodeId, other: NodeId) -> bool {
+        self.row(one) == self.row(other)
+    }
+
+    #[inline]
+    fn row(&self, node: NodeId) -> usize {
+        if self.rows.is_empty() { node as usize } else { self.rows[node as usize] as usize }
+    }
+
+    #[inline]
+    fn pair(&self, from: NodeId, to: NodeId) -> usize {
+        self.row(from) * self.shape.nodes() + to as usize
     }
 
     /// How many channels each dimension has.
@@ -108,7 +179,7 @@ impl Ways {
             let along = |d: usize| self.segments[d][(a[d] * self.shape.size(d) + b[d]) as usize].len();
             return (0..dimensions).map(along).sum::<usize>() as u32;
         }
-        let pair = from as usize * self.shape.nodes() + to as usize;
+        let pair = self.pair(from, to);
         self.starts[pair + 1] - self.starts[pair]
     }
 
@@ -119,7 +190,7 @@ impl Ways {
             return;
         }
         if !self.starts.is_empty() {
-            let pair = from as usize * self.shape.nodes() + to as usize;
+            let pair = self.pair(from, to);
             let channels = self.starts[pair] as usize..self.starts[pair + 1] as usize;
             self.listed[channels].iter().for_each(|channel| visit(*channel));
             return;
@@ -160,4 +231,29 @@ fn segments(fabric: &Fabric, dimension: usize) -> Vec<Vec<LinkId>> {
         channels
     };
     (0..size).flat_map(|from| (0..size).map(move |to| (from, to))).map(|(from, to)| way(from, to)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_a_switch_have_the_same_ways() {
+        // Hosts 0 and 1 at one switch, 2 at another one, one cable between them: channels 0 and 1.
+        let starts = vec![0, 0, 0, 1, 2, 3, 3];
+        let order = Shape::mesh(&[3]).unwrap();
+        let ways = Ways::between_hosts(order, vec![0, 0, 1], starts, vec![0, 1, 1], 2);
+        let channels = |from, to| {
+            let mut found = Vec::new();
+            ways.each(from, to, |channel| found.push(channel));
+            found
+        };
+        assert_eq!(
+            [channels(0, 2), channels(1, 2), channels(2, 1), channels(0, 1)],
+            [vec![0], vec![0], vec![1], vec![]]
+        );
+        assert_eq!((ways.numbers(), ways.reach(), ways.length(2, 0)), (2, 1, 1));
+        assert_eq!((ways.near(0), ways.near(2)), (&[0, 1, 2][..], &[0, 1, 2][..]));
+        assert!(ways.are_alike(0, 1) && !ways.are_alike(1, 2) && ways.are_between_hosts());
+    }
 }

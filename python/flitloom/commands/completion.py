@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from flitloom.errors import FlitloomError, SpecError, nearest, show
@@ -17,6 +18,8 @@ LISTED = {flag: about.among for name, about in OPTIONS.items() if about.among fo
     "--rules": "rules",
     "--then": "patterns",
 }
+#: Characters up to which a word may be the name of a file.
+LONGEST = 255
 #: What other tools and other people call it, and the words for that here.
 MEANT = {
     "allgather": "collective all-gather",
@@ -74,19 +77,26 @@ def advised(error: FlitloomError, command: Any, arguments: Sequence[str]) -> str
 
 
 def hyphenated(arguments: Sequence[str]) -> list[str]:
-    """The arguments with hyphens for underscores, in options and in names of closed lists.
+    """The arguments with hyphens for underscores, in options and in names of closed lists, but not in files.
 
     >>> hyphenated(["--flow_control", "cut_through", "--operation=all_to_all", "-o", "my_plan.json"])
     ['--flow-control', 'cut-through', '--operation=all-to-all', '-o', 'my_plan.json']
+    >>> hyphenated(["--routing", "my_tables.json"])
+    ['--routing', 'my_tables.json']
     """
+
+    def listed(word: str) -> str:
+        is_file = {"/", "."} & set(word) or (len(word) < LONGEST and Path(word).exists())
+        return word if is_file else word.replace("_", "-")
+
     made: list[str] = []
     for word in arguments:
         name, equals, value = word.partition("=")
         if made and made[-1] in LISTED:
-            made.append(word.replace("_", "-"))
+            made.append(listed(word))
         elif name.startswith("--"):
             name = name.replace("_", "-")
-            made.append(name + equals + (value.replace("_", "-") if name in LISTED else value))
+            made.append(name + equals + (listed(value) if name in LISTED else value))
         else:
             made.append(word)
     return made

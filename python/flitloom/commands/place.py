@@ -26,7 +26,8 @@ class Where(Group):
     network: Annotated[
         str | None,
         typer.Option(
-            help="Product of rings, lines and full meshes, e.g. 'full8 x full8' or 'full4 x ring8'.",
+            help="Product of rings, lines and full meshes, e.g. 'full8 x full8', or a family, e.g. "
+            "'dragonfly(4,8,4)', 'fattree(8)' or 'slimfly(5)'.",
             metavar="NETWORK",
         ),
     ] = None
@@ -35,8 +36,7 @@ class Where(Group):
         typer.Option(
             "--graph",
             "--fabric",
-            help="File of switches and cables (ibnetdiscover, GraphML, CSV) that are recognised as a torus "
-            "or mesh, less what has failed; with --shape any others, too.",
+            help="File of switches, cables and hosts (ibnetdiscover, GraphML, CSV).",
         ),
     ] = None
     fail: options.Fail = None
@@ -114,7 +114,8 @@ class Sought(Group):
         str | None,
         typer.Option(
             help="Which routes count: do (dimension order), balanced (tables of flitloom route) or tables of "
-            "this network (.json). [default: do, with failed parts balanced]",
+            "this network (.json, or a folder by destination). [default: do; balanced with failed parts and "
+            "between switches]",
             metavar="NAME|FILE",
         ),
     ] = None
@@ -182,6 +183,7 @@ def command(
       flitloom place --torus 8x8 --stencil 8x8 --neighbours 9 --minimise time
       flitloom place --torus 4x4x4 --fail node:5 --fail link:0-1 --stencil 7x9
       flitloom place --network "full4 x full4" --axes expert=4:a2a:1,data=4:ring:8
+      flitloom place --network "dragonfly(4,2,2)" --axes data=8:all-reduce:8,pipeline=9:line:1
       flitloom place --torus 4x4 --traffic matrix.csv -o run.hosts --hosts hosts.txt
       flitloom place --torus 4x4x4 --fail link:0-1 --shape 8x8 --wrap yes,no
       flitloom place --torus 8x8x8 --jobs jobs.toml

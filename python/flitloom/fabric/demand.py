@@ -13,7 +13,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.routing.generate import traffic_matrix
 
 #: Weights of a matrix may add up to so much per pair of switches.
-_MOST = 2**20
+MOST_WEIGHT = 2**20
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ def demand_of(
     assert weights is not None
     by_source = np.zeros((switches, hosts), dtype=np.uint64)
     np.add.at(by_source, where, weights)
-    if int(by_source.max(initial=0)) > _MOST:
+    if int(by_source.max(initial=0)) > MOST_WEIGHT:
         raise SpecError.at(
-            "traffic", f"weights of a switch add up to more than {_MOST}", "divide all by the same"
+            "traffic", f"weights of a switch add up to more than {MOST_WEIGHT}", "divide all by the same"
         )
     pairs = np.where(base[:, None], by_source.T[owners], 0).astype(np.uint32)
     return Demand(np.ascontiguousarray(pairs), None)

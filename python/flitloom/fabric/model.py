@@ -17,6 +17,8 @@ from flitloom.notebook import fields_html
 
 #: Characters of a name; InfiniBand's descriptions of nodes have 64.
 NAME = 256
+#: What is said of a file whose hosts are made up.
+NO_HOSTS = "the file names no hosts; every switch is given one"
 #: Ports of a switch: what InfiniBand numbers, in one byte.
 PORTS = 254
 #: Largest identifiers of InfiniBand; the last LIDs are those of multicast groups.
@@ -244,7 +246,7 @@ class Assembly:
         if lost:
             self.remarks.append(f"{lost} cables join a switch to itself; they are left out")
         if not hosts:
-            self.remarks.append("the file names no hosts; every switch is given one")
+            self.remarks.append(NO_HOSTS)
             hosts = self._one_each(cables, len(switches))
         hosts.sort(key=lambda host: (host.switch, host.switch_port))
         cables.sort(key=lambda cable: (cable.a, cable.a_port))

@@ -13,9 +13,10 @@ from typing import Any
 from flitloom.errors import SpecError, show_file
 from flitloom.fixed import explained
 from flitloom.notebook import fields_html
-from flitloom.placing.placement import read_placement, written_topology
+from flitloom.placing.placement import is_wired_as, read_placement, topology_of, written_topology
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
+from flitloom.spec.switched import Switched
 
 #: The program; it imports nothing of flitloom.
 PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
@@ -55,7 +56,7 @@ def check_placement(file: str | Path) -> PlacementReport:
     SpecError
         The file is no placement.
     """
-    read_placement(file)
+    document = read_placement(file)
     done = subprocess.run(
         [sys.executable, "-I", str(PROGRAM), str(Path(file).absolute()), "--json"],
         stdout=subprocess.PIPE,
@@ -65,7 +66,13 @@ def check_placement(file: str | Path) -> PlacementReport:
         told = json.loads(done.stdout)
     except ValueError:
         raise SpecError.at(show_file(Path(file)), "could not be checked") from None
-    return PlacementReport(told.pop("passed"), told.pop("problem"), told)
+    passed, problem = told.pop("passed"), told.pop("problem")
+    fields = document["topology"]
+    if passed and "wiring" in document and "network" in fields:
+        named = topology_of(fields)
+        if not isinstance(named, Switched) or not is_wired_as(document, named.subnet):
+            passed, problem, told = False, f"wiring: is not that of the {named}", {}
+    return PlacementReport(passed, problem, told)
 
 
 def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic, hops: bool) -> int:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flitloom.errors import SpecError
 from flitloom.outputs import check_output, write_text
+from flitloom.spec.switched import Switched
 
 if TYPE_CHECKING:
     from flitloom.placing.placement import Placement
+    from flitloom.spec import Topology
 
 #: Endings with what they hold.
 ENDINGS = {
@@ -45,6 +49,20 @@ def ending_of(file: str | Path) -> str:
     return ending
 
 
+def require_coordinates(topology: Topology, file: str | Path) -> None:
+    """Refuse a file of coordinates where nodes have none.
+
+    Raises
+    ------
+    SpecError
+        The nodes are hosts of switches.
+    """
+    if isinstance(topology, Switched) and ending_of(file) == ".vcoord":
+        raise SpecError.at(
+            "--out", f"hosts of {topology} have no coordinates for a .vcoord file", "write .hosts or .csv"
+        )
+
+
 def write(placement: Placement, file: str | Path, hosts: list[str] | None = None) -> None:
     """Write a placement in the format of the file's ending.
 
@@ -55,7 +73,7 @@ def write(placement: Placement, file: str | Path, hosts: list[str] | None = None
     file : path
         Where to.
     hosts : list of str, optional
-        Host names by node; without, node 3 is ``node3``.
+        Host names by node; without, node 3 is ``node3``, and hosts of switches have their own names.
 
     Raises
     ------
@@ -63,8 +81,9 @@ def write(placement: Placement, file: str | Path, hosts: list[str] | None = None
         The ending is none of those known, or the file cannot be written.
     """
     ending = ending_of(file)
+    require_coordinates(placement.topology, file)
     check_output(file)
-    names = [f"node{node}" for node in range(placement.topology.nodes)] if hosts is None else hosts
+    names = placement.hosts() if hosts is None else hosts
     write_text(file, _WRITERS[ending](placement, names))
 
 
@@ -75,11 +94,19 @@ def _json(placement: Placement, hosts: list[str]) -> str:
 
 
 def _csv(placement: Placement, hosts: list[str]) -> str:
-    letters = "xyzuvw"[: len(placement.topology.sizes)]
-    lines = [",".join(["rank", "node", *letters, "host"])]
-    for rank, (node, place) in enumerate(zip(placement.nodes, placement.coordinates(), strict=True)):
-        lines.append(",".join([str(rank), str(node), *map(str, place), hosts[node]]))
-    return "\n".join(lines) + "\n"
+    topology = placement.topology
+    if isinstance(topology, Switched):
+        letters, subnet = ["switch"], topology.subnet
+        places = [[subnet.switches[subnet.hosts[node].switch].name] for node in placement.nodes.tolist()]
+    else:
+        letters = list("xyzuvw"[: len(topology.sizes)])
+        places = placement.coordinates().tolist()
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["rank", "node", *letters, "host"])
+    for rank, (node, place) in enumerate(zip(placement.nodes.tolist(), places, strict=True)):
+        rows.writerow([rank, node, *place, hosts[node]])
+    return text.getvalue()
 
 
 def _rankfile(placement: Placement, hosts: list[str]) -> str:

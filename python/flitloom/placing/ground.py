@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 
 from flitloom.errors import SpecError
-from flitloom.fabric import read_fabric, recognise
+from flitloom.fabric import Subnet, read_fabric, recognise
 from flitloom.fabric.failures import fail_parts
 from flitloom.fixed import explained
 from flitloom.numerals import counted
@@ -180,11 +180,22 @@ def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:
         The file is not understood, or a failed part is not in it.
     """
     subnet = read_fabric(file)
-    if failed:
-        subnet = fail_parts(subnet, failed)
+    return ground_of_subnet(fail_parts(subnet, failed) if failed else subnet)
+
+
+def ground_of_subnet(subnet: Subnet, names: Sequence[str] | None = None) -> Ground:
+    """The same of a fabric that has been read; `names` are those of its switches unless told otherwise.
+
+    Examples
+    --------
+    >>> from flitloom.fabric.examples import torus
+    >>> ground = ground_of_subnet(torus((4, 3), cables=1))
+    >>> str(ground.topology), len(ground.missing)
+    ('3x4 torus with 1 failed part', 1)
+    """
     cables = sorted({(min(cable.a, cable.b), max(cable.a, cable.b)) for cable in subnet.cables})
     cables = [(a, b) for a, b in cables if a != b]
-    names = tuple(switch.name for switch in subnet.switches)
+    names = tuple(switch.name for switch in subnet.switches) if names is None else tuple(names)
     seen = recognise(subnet)
     if seen.kind not in ("torus", "mesh") or seen.misfits:
         return Ground(names, tuple(range(len(names))), tuple(cables))

@@ -10,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show_file
+from flitloom.fabric.model import Subnet
 from flitloom.fixed import explained
 from flitloom.limits import COLLECTIVE_BYTES
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.placing.axes import Axis
 from flitloom.placing.formats import write
+from flitloom.placing.hosts import host_names
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.provenance import version
 from flitloom.reading import read_json
 from flitloom.spec import Product, Topology
 from flitloom.spec.factored import Factored, factored
+from flitloom.spec.switched import Switched, is_product
 
 #: What the files say they are.
 FORMAT = "flitloom placement 1"
@@ -28,12 +31,20 @@ FORMAT = "flitloom placement 1"
 LATE = 0.7
 
 
+#: Fields of a network of switches with hosts.
+_OF_SWITCHES = ("network", "graph", "tables", "failed")
+
+
 def topology_of(fields: dict[str, Any]) -> Topology:
-    """The network that a placement's file names: a torus, a mesh, or a product of them with full meshes.
+    """The network that a placement's file names: a torus, a mesh, a product, or switches with hosts.
 
     >>> str(topology_of({"kind": "product", "network": "full4 x ring3"}))
     'full4 x ring3'
+    >>> str(topology_of({"network": "dragonfly(3,1,2)"}))
+    'dragonfly(3,1,2) with 24 hosts'
     """
+    if "graph" in fields or ("network" in fields and not is_product(fields)):
+        return Switched(**fields)
     return factored(Product(**fields)) if "network" in fields else Topology(**fields)
 
 
@@ -44,11 +55,27 @@ def written_topology(topology: Topology) -> dict[str, Any]:
     >>> written_topology(topology_of(fl.Product("full4 x ring3").model_dump()))["kind"]
     'product'
     """
+    if isinstance(topology, Switched):
+        values = ((name, getattr(topology, name)) for name in _OF_SWITCHES)
+        return {name: list(value) if name == "failed" else value for name, value in values if value}
     if isinstance(topology, Factored):
         failed = topology.failed_nodes, topology.failed_links
         product = Product(topology.network, failed_nodes=failed[0], failed_links=failed[1])
         return product.model_dump(mode="json")
     return topology.model_dump(mode="json")
+
+
+def written_wiring(subnet: Subnet) -> dict[str, Any]:
+    """Switches, hosts and cables, as a file has them.
+
+    >>> written_wiring(Switched(network="ring3").subnet)["hosts"]
+    [0, 1, 2]
+    """
+    return {
+        "switches": [switch.name for switch in subnet.switches],
+        "hosts": [host.switch for host in subnet.hosts],
+        "cables": subnet.cable_ends().tolist(),
+    }
 
 
 @explained
@@ -91,7 +118,8 @@ class Placement:
     seconds : float
         How long it took, bounds included.
     loads : array of int
-        Bytes per channel: node times directions plus direction (+x, -x, +y, ...).
+        Bytes per channel: node times directions plus direction (+x, -x, +y, ...). Between switches channel
+        ``2 * i`` runs along cable ``i`` from its first end, ``2 * i + 1`` back.
     row_major_loads : array of int
         The same of ranks in the order of the nodes.
     interrupted : bool
@@ -103,7 +131,7 @@ class Placement:
     routing : str
         Which routes count: ``do`` (dimension order), ``balanced`` or ``tables``.
     ways : tuple of list of int
-        With tables, the nodes of every way that is used.
+        With tables, the nodes of every way that is used; of hosts of switches these two and the channels.
     runs : tuple of dict
         For ``time``: ``fullest_channel``, ``hop_bytes`` and ``duration`` (cycles) of the placements that
         were simulated.
@@ -180,7 +208,7 @@ class Placement:
         return fields_html(title, {name: facts[name] for name in names})
 
     def coordinates(self) -> NDArray[np.int64]:
-        """Coordinates of every rank's node, one row per rank, x first."""
+        """Coordinates of every rank's node, one row per rank, x first; of a host its number alone."""
         return np.stack(np.unravel_index(self.nodes, self.topology.sizes, order="F"), axis=1)
 
     def facts(self) -> dict[str, Any]:
@@ -202,6 +230,7 @@ class Placement:
             "hop_bytes_certificate": self.hop_bytes_proof,
             "row_major": self.row_major,
             "network": str(self.topology),
+            "routing": self.routing,
             "seed": self.seed,
             "effort": self.effort,
             "spent": self.spent,
@@ -222,13 +251,23 @@ class Placement:
             "format": FORMAT,
             "version": version(),
             "topology": written_topology(self.topology),
-            "routing": self.routing,
+            **(
+                {"wiring": written_wiring(self.topology.subnet)}
+                if isinstance(self.topology, Switched)
+                else {}
+            ),
             **({"ways": list(self.ways)} if self.routing != "do" else {}),
             "per_node": self.per_node,
             "traffic": traffic,
             **self.facts(),
             "coordinates": self.coordinates().tolist(),
         }
+
+    def hosts(self) -> list[str]:
+        """What the nodes are called: as the network names its hosts, or node0, node1, ..."""
+        if isinstance(self.topology, Switched):
+            return host_names(self.topology.subnet)
+        return [f"node{node}" for node in range(self.topology.nodes)]
 
     def save(self, file: str | Path, hosts: list[str] | None = None) -> None:
         """Write it, in the format of the file's ending; see `flitloom.placing.formats`.
@@ -255,14 +294,19 @@ def read_placement(file: str | Path) -> dict[str, Any]:
         raise SpecError(f"{name}: is no placement; flitloom place ... -o p.json writes one")
     if not isinstance(document.get("topology"), dict):
         raise SpecError(f"{name}: topology: is missing; it names the network")
-    topology = topology_of(document["topology"])
+    wiring = document.get("wiring")
+    if isinstance(wiring, dict) and isinstance(wiring.get("hosts"), list):
+        # A file of cables may be elsewhere by now.
+        places = len(wiring["hosts"])
+    else:
+        places = topology_of(document["topology"]).nodes
     nodes = document.get("placement")
     if not isinstance(nodes, list) or not nodes:
         raise SpecError(f"{name}: placement: is missing; it is the list of nodes by rank")
     for rank, node in enumerate(nodes):
-        if type(node) is not int or not 0 <= node < topology.nodes:
+        if type(node) is not int or not 0 <= node < places:
             raise SpecError(
-                f"{name}: placement: rank {rank} sits on {node!r:.40}; there are 0 to {topology.nodes - 1}"
+                f"{name}: placement: rank {rank} sits on {node!r:.40}; there are 0 to {places - 1}"
             )
     return document
 
@@ -275,10 +319,22 @@ def nodes_for(document: dict[str, Any], topology: Topology) -> list[int]:
     SpecError
         The placement is for another network.
     """
-    made = topology_of(document["topology"])
-    if not made.is_as(topology):
+    if isinstance(topology, Switched):
+        same = is_wired_as(document, topology.subnet)
+    else:
+        same = "wiring" not in document and topology_of(document["topology"]).is_as(topology)
+    if not same:
+        made = document.get("network", "another network")
         raise SpecError.at("placement", f"is for the {made}, not for the {topology}")
     return list(document["placement"])
+
+
+def is_wired_as(document: dict[str, Any], subnet: Subnet) -> bool:
+    """Whether a document's hosts are at the same switches, and these joined by the same cables."""
+    wiring, here = document.get("wiring"), written_wiring(subnet)
+    if not isinstance(wiring, dict):
+        return False
+    return all(wiring.get(name) == here[name] for name in ("hosts", "cables"))
 
 
 def traffic_of(document: dict[str, Any]) -> Traffic:

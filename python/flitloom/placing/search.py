@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +16,18 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.placing.cosine import applies, cosine_bound
+from flitloom.placing.host_bounds import host_bounds
+from flitloom.placing.hosts import HostWays, host_ways, order_of
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
 from flitloom.placing.screws import best_screw
 from flitloom.placing.sharing import sharing_bound
 from flitloom.placing.traffic import Traffic
-from flitloom.placing.ways import listed_ways, tables_for
-from flitloom.spec import Product, Topology
+from flitloom.placing.ways import hosts_for, listed_ways, tables_for
+from flitloom.spec import Product, Router, Topology
 from flitloom.spec.factored import factored
+from flitloom.spec.families import is_family
+from flitloom.spec.switched import Switched
 
 if TYPE_CHECKING:
     from flitloom.routing import Tables
@@ -44,7 +49,7 @@ Bounded = tuple[int, dict[str, Any]]
 
 
 def place(
-    topology: Topology | Product,
+    topology: Topology | Product | str | Path,
     traffic: Traffic,
     *,
     minimise: str = "channel",
@@ -60,8 +65,9 @@ def place(
 
     Parameters
     ----------
-    topology : Topology or Product
-        The network. Nodes that failed hold no rank.
+    topology : Topology, Product, str or path
+        The network, or a family with its numbers, as ``dragonfly(4,8,4)``, or a path of a file of switches,
+        cables and hosts. Ranks are placed on the hosts of switches. Nodes that failed hold no rank.
     traffic : Traffic
         Bytes between ranks.
     minimise : {"channel", "hops", "time"}
@@ -79,7 +85,8 @@ def place(
         on it and on the seed, not on the machine.
     routing : str or Tables, optional
         ``do`` (dimension order), ``balanced`` (tables of `flitloom.tables.make` for equal traffic of all
-        pairs), or tables. Dimension order without, or balanced tables if parts have failed.
+        pairs), or tables. Dimension order without, or balanced tables if parts have failed, and between
+        hosts of switches.
     flit_bytes : int
         Bytes of a flit, for ``time``.
     progress : callable, optional
@@ -100,14 +107,44 @@ def place(
     (4, 4, 'message', True)
     """
     begin = time.perf_counter()
+    topology = network_of(topology)
     if effort is None:
         effort = default_effort(traffic.ranks, by_hops=minimise == "hops" and not traffic.mesh)
-    if isinstance(topology, Product):
-        topology = factored(topology)
     asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes)
     slots = _slots(topology, traffic, nodes, per_node)
-    name, tables = tables_for(topology, routing)
+    name: str
+    tables: Tables | HostWays | None
+    if isinstance(topology, Switched):
+        name, tables = hosts_for(topology, routing), host_ways(topology)
+    else:
+        name, tables = tables_for(topology, routing)
     return _placed(asked, slots, name, tables, begin, progress)
+
+
+def network_of(topology: Topology | Product | str | Path) -> Topology:
+    """The network that ranks are placed on, also by the name of a family or the path of a file.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> print(network_of(fl.Product("full4 x ring3"))), print(network_of("slimfly(5)"))
+    full4 x ring3
+    slimfly(5) with 50 hosts
+    (None, None)
+    """
+    if isinstance(topology, Product):
+        return factored(topology)
+    if isinstance(topology, Topology):
+        return topology
+    if isinstance(topology, str) and is_family(topology):
+        return Switched(network=topology)
+    if isinstance(topology, str | Path):
+        return Switched(graph=str(topology))
+    raise SpecError.at(
+        "topology",
+        f"a {type(topology).__name__} has no hosts",
+        "give a torus, a mesh, a product, the name of a family or a file of switches",
+    )
 
 
 @dataclass(frozen=True)
@@ -138,7 +175,7 @@ def problem_of(
     topology: Topology,
     traffic: Traffic,
     slots: Sequence[int],
-    ways: tuple[list[int], list[int]] | None = None,
+    ways: tuple[list[int], list[int]] | HostWays | None = None,
 ) -> _core.PlacementProblem:
     """Traffic that is to be placed, as the core takes it.
 
@@ -150,7 +187,7 @@ def problem_of(
         Who sends what.
     slots : sequence of int
         The node of every place that a rank can have.
-    ways : tuple of list, optional
+    ways : tuple of list, or HostWays, optional
         Channels of all routes, where they are not those of dimension order.
 
     Examples
@@ -161,22 +198,27 @@ def problem_of(
     >>> problem.loads(np.arange(4, dtype=np.uint32))[1]
     (1, 8, 8)
     """
-    return _core.PlacementProblem(
-        topology,
-        traffic.ranks,
-        traffic.sources,
-        traffic.destinations,
-        traffic.bytes,
-        list(slots),
-        ways,
-    )
+    columns = traffic.sources, traffic.destinations, traffic.bytes
+    if isinstance(ways, HostWays):
+        assert isinstance(topology, Switched)
+        return _core.PlacementProblem.between_hosts(
+            order_of(topology),
+            traffic.ranks,
+            *columns,
+            list(slots),
+            ways.rows.tolist(),
+            ways.starts,
+            ways.channels,
+            ways.numbers,
+        )
+    return _core.PlacementProblem(topology, traffic.ranks, *columns, list(slots), ways)
 
 
 def _placed(
     asked: _Asked,
     slots: list[int],
     name: str,
-    tables: Tables | None,
+    tables: Tables | HostWays | None,
     begin: float,
     progress: Callable[[int, int], None] | None,
 ) -> Placement:
@@ -184,11 +226,13 @@ def _placed(
     asked.check()
     topology, traffic, per_node, flit_bytes = asked.topology, asked.traffic, asked.per_node, asked.flit_bytes
     minimise, seed = asked.minimise, asked.seed
-    problem = problem_of(topology, traffic, slots, None if tables is None else _served(tables, slots))
+    problem = problem_of(
+        topology, traffic, slots, None if tables is None else _served(topology, tables, slots)
+    )
     if minimise == "time":
         # What cannot be run is refused before the search.
         packet_rows(traffic, slots[: traffic.ranks], flit_bytes)
-    found, hops, (bound, proof), runs = _searched(problem, asked, tables, progress)
+    found, hops, (bound, proof), runs = _searched(problem, asked, slots, tables, progress)
     loads, (fullest, count, hop_bytes), port = problem.loads(found["nodes"])
     plain = problem.loads(np.array(slots[: traffic.ranks], dtype=np.uint32))[0]
     return Placement(
@@ -215,24 +259,37 @@ def _placed(
         gained=found["gained"],
         spent=found["spent"],
         routing=name,
-        ways=() if tables is None else _used_ways(tables, traffic, found["nodes"]),
+        ways=() if tables is None else _used_ways(topology, tables, traffic, found["nodes"]),
         runs=tuple(runs),
     )
+
+
+def _bounded(
+    problem: _core.PlacementProblem, asked: _Asked, slots: list[int], by_order: bool
+) -> tuple[Bounded, Bounded]:
+    """Bounds of the fullest channel and of hop-bytes; those by cosines are looked for apart."""
+    topology, traffic = asked.topology, asked.traffic
+    if isinstance(topology, Switched):
+        plain = problem.loads(np.array(slots[: traffic.ranks], dtype=np.uint32))[1][0]
+        return host_bounds(topology.subnet, traffic, asked.per_node, plain)
+    axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
+    channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
+    if asked.per_node == 1:
+        channel = _better(channel, sharing_bound(topology, traffic, by_order))
+    return channel, hops
 
 
 def _searched(
     problem: _core.PlacementProblem,
     asked: _Asked,
-    tables: Tables | None,
+    slots: list[int],
+    tables: Tables | HostWays | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, Any], Bounded, Bounded, list[dict[str, int]]]:
     """What the search found, the bound on hop-bytes, that of the objective, and the runs of finalists."""
     topology, traffic, minimise = asked.topology, asked.traffic, asked.minimise
-    axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
-    channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
-    if asked.per_node == 1:
-        channel = _better(channel, sharing_bound(topology, traffic, tables is None))
-    has_cosines = applies(topology, traffic, asked.per_node)
+    channel, hops = _bounded(problem, asked, slots, tables is None)
+    has_cosines = not isinstance(tables, HostWays) and applies(topology, traffic, asked.per_node)
     if minimise == "hops" and has_cosines:
         hops = _better(hops, cosine_bound(topology, traffic, hops=True, known=hops[0]))
     bounded = hops if minimise == "hops" else channel
@@ -308,31 +365,47 @@ def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, pe
     return [node for node in chosen for _ in range(per_node)]
 
 
-def _served(tables: Tables, slots: list[int]) -> tuple[list[int], list[int]]:
+def _served(
+    topology: Topology, tables: Tables | HostWays, slots: list[int]
+) -> tuple[list[int], list[int]] | HostWays:
     """The ways of tables, which serve every pair of nodes that ranks may have."""
-    starts, channels = listed_ways(tables)
     used = np.unique(slots)
+    if isinstance(tables, HostWays):
+        missing = tables.missing[np.ix_(tables.rows[used], used)]
+        _require_routes(topology, used, missing)
+        return tables
+    starts, channels = listed_ways(tables)
     counts = np.diff(starts.astype(np.int64)).reshape(tables.topology.nodes, -1)[np.ix_(used, used)]
     np.fill_diagonal(counts, 1)
-    if (counts == 0).any():
-        source, destination = (int(used[at]) for at in np.argwhere(counts == 0)[0])
-        raise SpecError.at(
-            "routing",
-            f"the tables have no route from node {source} to node {destination}",
-            "leave one of them out with --nodes",
-        )
+    _require_routes(topology, used, counts == 0)
     return starts.tolist(), channels.tolist()
 
 
-def _used_ways(tables: Tables, traffic: Traffic, nodes: NDArray[np.uint32]) -> tuple[list[int], ...]:
-    """Nodes of the way of every pair of nodes that exchanges something."""
-    count = tables.topology.nodes
+def _require_routes(topology: Topology, nodes: NDArray[np.int64], missing: NDArray[np.bool_]) -> None:
+    if missing.any():
+        source, destination = (int(nodes[at]) for at in np.argwhere(missing)[0])
+        word = "host" if isinstance(topology, Switched) else "node"
+        raise SpecError.at(
+            "routing",
+            f"the tables have no route from {word} {source} to {word} {destination}",
+            "leave one of them out with --nodes",
+        )
+
+
+def _used_ways(
+    topology: Topology, tables: Tables | HostWays, traffic: Traffic, nodes: NDArray[np.uint32]
+) -> tuple[list[int], ...]:
+    """Nodes of the way of every pair of nodes that exchanges something; of hosts these and channels."""
+    count = topology.nodes
     where = nodes.astype(np.int64)
     pairs = np.unique(where[traffic.sources] * count + where[traffic.destinations])
+    pairs = pairs[pairs // count != pairs % count]
+    if isinstance(tables, HostWays):
+        ends = np.column_stack(np.divmod(pairs, count)).tolist()
+        return tuple([source, end, *tables.way(source, end)] for source, end in ends)
     sources, destinations, offsets, through = tables.listed()
     keys = sources.astype(np.int64) * count + destinations
     order = np.argsort(keys)
-    pairs = pairs[pairs // count != pairs % count]
     at = order[np.searchsorted(keys, pairs, sorter=order)]
     return tuple(through[offsets[one] : offsets[one + 1]].tolist() for one in at.tolist())
 
@@ -341,11 +414,14 @@ def _fastest(
     topology: Topology,
     traffic: Traffic,
     finalists: list[tuple[tuple[int, int, int], NDArray[np.uint32]]],
-    tables: Tables | None,
+    tables: Tables | HostWays | None,
     flit_bytes: int,
 ) -> tuple[NDArray[np.uint32], list[dict[str, int]]]:
     """Of the best placements the one that is delivered first, and how long each took."""
-    network = Network(topology, router_for(tables))
+    if isinstance(tables, HostWays):
+        network, tables = Network(topology, Router(model="pipelined")), None
+    else:
+        network = Network(topology, router_for(tables))
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None
     for (fullest, _, hops), nodes in finalists[:FINALISTS]:

@@ -11,6 +11,7 @@ from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.routing import route
 from flitloom.spec import Topology
+from flitloom.spec.switched import Switched
 
 if TYPE_CHECKING:
     from flitloom.routing import Tables
@@ -81,6 +82,30 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     if not routing.topology.is_as(topology):
         raise SpecError.at("routing", f"the tables are for the {routing.topology}, not for the {topology}")
     return "tables", routing
+
+
+def hosts_for(topology: Switched, routing: str | Tables | None) -> str:
+    """The name of the routing between hosts of switches: that of the network's own tables by destination.
+
+    Raises
+    ------
+    SpecError
+        Another one is asked for.
+
+    Examples
+    --------
+    >>> from flitloom.spec.switched import Switched
+    >>> hosts_for(Switched(network="dragonfly(3,1,2)"), None)
+    'balanced'
+    """
+    if routing not in (None, "balanced"):
+        name = routing if isinstance(routing, str) else "source routes"
+        raise SpecError.at(
+            "routing",
+            f"between hosts of {topology} is by tables by destination, not {name:.40}",
+            "leave it out, or give a folder of such tables",
+        )
+    return "balanced" if topology.tables is None else "tables"
 
 
 def listed_ways(tables: Tables) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
+from flitloom.placing.hosts import order_of
 from flitloom.placing.placement import Placement
 from flitloom.plots.canvas import panels
 from flitloom.plots.style import BOUND, COLOURS, FAINT
+from flitloom.spec.switched import Switched
 
 #: Planes side by side in a row of the picture, and most of them that are drawn.
 ACROSS, MOST_PLANES = 4, 16
@@ -24,7 +26,8 @@ def draw_placement(
 ) -> list[Axes]:
     """Draw the loads of all channels, row-major and placed, and the ranks plane by plane.
 
-    A plane has the first two dimensions; there is one for every place in the others (the first 16). A
+    A plane has the first two dimensions; there is one for every place in the others (the first 16). Of hosts
+    of switches a row of a plane is a switch, and a plane a group of them, where the network says so. A
     colour is a place on the last axis of at most 20; a node without a rank is white.
 
     Parameters
@@ -41,7 +44,7 @@ def draw_placement(
     list of Axes
         What was drawn in.
     """
-    sizes = placement.topology.sizes
+    sizes = _sizes(placement)
     wide, high = sizes[0], sizes[1] if len(sizes) > 1 else 1
     planes = min(placement.topology.nodes // (wide * high), MOST_PLANES)
     rows = 1 + math.ceil(planes / ACROSS)
@@ -92,11 +95,19 @@ def _draw(placement: Placement, axes: Sequence[Axes], wide: int, high: int) -> N
             for (y, x), rank in np.ndenumerate(here):
                 if rank >= 0:
                     one.text(x, y, str(rank), ha="center", va="center", fontsize=5 if wide > 8 else 6)
-        rest = np.unravel_index(plane, placement.topology.sizes[2:], order="F")
+        rest = np.unravel_index(plane, _sizes(placement)[2:], order="F")
         place = ", ".join(f"{name}={at}" for name, at in zip("zuvw", rest, strict=False))
+        if isinstance(placement.topology, Switched) and place:
+            place = f"group {plane}"
         one.set_title(f"{place or words}", fontsize="small")
         one.set_xticks([])
         one.set_yticks([])
+
+
+def _sizes(placement: Placement) -> tuple[int, ...]:
+    """Sizes of what is drawn: of hosts of switches, sizes of a mesh in whose order they are."""
+    topology = placement.topology
+    return order_of(topology) if isinstance(topology, Switched) else topology.sizes
 
 
 def _groups(placement: Placement) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], str]:

@@ -41,7 +41,8 @@ names as its proof: a cut, distances, or lengths of links.
 
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
 order, and the fullest channel, the fullest port and the hop-bytes are counted. Then what a pair, a rank, a
-cut, or sorted distances prove is computed anew in whole numbers, without floating point.
+cut, or sorted distances prove is computed anew in whole numbers, without floating point. Between hosts of
+switches every byte is sent along the channels that the file names, which must lead from host to host.
 """
 
 import json
@@ -1370,6 +1371,145 @@ class Board(Shape):
         return least
 
 
+class Wiring:
+    """Hosts at switches, where ranks are placed, and the cables between these."""
+
+    def __init__(self, wiring):
+        self.switches = len(wiring["switches"])
+        need(1 <= self.switches <= LARGEST, "wiring.switches: is empty, or too long")
+        last = self.switches - 1
+        self.hosts = [whole(one, 0, last, "wiring.hosts") for one in wiring["hosts"]]
+        self.cables = []
+        for ends in wiring["cables"]:
+            need(len(ends) == 2 and ends[0] != ends[1], "wiring.cables: a cable joins two switches")
+            self.cables.append([whole(one, 0, last, "wiring.cables") for one in ends])
+        self.count, self.failed, self.near = len(self.hosts), set(), [[] for _ in range(self.switches)]
+        for number, (a, b) in enumerate(self.cables):
+            self.near[a].append((b, number))
+            self.near[b].append((a, number))
+
+    def led(self, way):
+        """The pair of hosts that a way joins, and its channels: 2 i along cable i, 2 i + 1 back."""
+        need(type(way) is list and len(way) >= 2, "ways: a way has a source and a destination")
+        source, destination, *channels = way
+        here = self.hosts[whole(source, 0, self.count - 1, "ways")]
+        whole(destination, 0, self.count - 1, "ways")
+        for channel in channels:
+            ends = self.cables[whole(channel, 0, 2 * len(self.cables) - 1, "ways") // 2]
+            tail, here_after = ends if channel % 2 == 0 else ends[::-1]
+            need(here == tail, f"ways: channel {channel} does not begin where {source} to {destination} is")
+            here = here_after
+        need(here == self.hosts[destination], f"ways: {source} to {destination} does not arrive")
+        return (source, destination), channels
+
+    def spots(self, per_node):
+        """Places besides its own that a rank has at its switch, and the channels from there."""
+        counts = Counter(self.hosts)
+        return {(count * per_node - 1, len(self.near[switch])) for switch, count in counts.items()}
+
+    def distances(self, start, lengths):
+        """Least sums of lengths from a switch to all; what is not reached is as far as the farthest."""
+        found, ahead = {}, [(0, start)]
+        while ahead:
+            far, here = heappop(ahead)
+            if here in found:
+                continue
+            found[here] = far
+            for there, cable in self.near[here]:
+                if there not in found:
+                    heappush(ahead, (far + lengths[cable], there))
+        most = max(found.values())
+        return [found.get(switch, most) for switch in range(self.switches)]
+
+    def sorted_sum(self, ranks, bytes_of, per_node, lengths):
+        """At least so many bytes times lengths, every rank at the switch that is best for it alone."""
+        partners = [{} for _ in range(ranks)]
+        for (source, destination), amount in bytes_of.items():
+            for one, other in ((source, destination), (destination, source)):
+                partners[one][other] = partners[one].get(other, 0) + amount
+        lists = Counter(tuple(sorted(one.values(), reverse=True)) for one in partners)
+        most, rows = max(map(len, lists)), set()
+        for start in set(self.hosts):
+            far = self.distances(start, lengths)
+            places = sorted(far[switch] for switch in self.hosts for _ in range(per_node))
+            rows.add(tuple(places[1 : most + 1]))
+        return up(
+            sum(
+                count * min(sum(a * d for a, d in zip(amounts, row, strict=False)) for row in rows)
+                for amounts, count in lists.items()
+            ),
+            2,
+        )
+
+    def outwards(self, count, ranks, bytes_of, axes):
+        """What any so many ranks send to the others, or receive from them, at least."""
+        load, units = worst_edge(axes or [], ranks)
+        best = up(8 * count * (ranks - count) * units, load) if load else 0
+        for side in (0, 1):
+            lists = [[] for _ in range(ranks)]
+            for pair, amount in bytes_of.items():
+                lists[pair[side]].append(amount)
+            for each in lists:
+                each.sort()
+            # Of so many ranks each keeps its largest messages inside at best; the others send theirs in.
+            for few in (count, ranks - count):
+                left = sorted(sum(each[: max(0, len(each) - few + 1)]) for each in lists) if few else []
+                best = max(best, sum(left[:few]))
+        return best
+
+    def proven(self, proof, ranks, bytes_of, axes, per_node, hops):
+        """The number that a certificate proves, before it is rounded up."""
+        kind = proof["kind"]
+        if kind == "sorted":
+            lengths = [whole(each, 0, 1 << 40, "lengths") for each in proof["lengths"]]
+            need(len(lengths) == len(self.cables), "lengths: one per cable")
+            need(max(lengths) <= 1 or not hops, "lengths: hop-bytes count every hop once")
+            total = self.sorted_sum(ranks, bytes_of, per_node, lengths)
+            return total if hops else up(total, 2 * sum(lengths))
+        need(not hops, f"a certificate of the kind {kind!r:.40} is not about this")
+        if kind == "cut":
+            inside = {whole(one, 0, self.switches - 1, "cut") for one in proof["switches"]}
+            channels = sum((a in inside) != (b in inside) for a, b in self.cables)
+            need(channels > 0, "switches: no channel leaves them")
+            places = per_node * sum(switch in inside for switch in self.hosts)
+            few, many = max(0, ranks - (per_node * self.count - places)), min(places, ranks)
+            step = divisor(bytes_of.values())
+            least = min(self.outwards(count, ranks, bytes_of, axes) for count in range(few, many + 1))
+            return up(up(least, step) * step, channels)
+        if kind == "message":
+            need(all(aside == 0 for aside, _ in self.spots(per_node)), "a message may stay at its switch")
+            return bytes_of.get((proof["source"], proof["destination"]), 0)
+        if kind == "component":
+            left, least = set(proof["ranks"]), whole(proof["bytes"], 1, 1 << 62, "bytes")
+            need(len(left) > 1 + max(aside for aside, _ in self.spots(per_node)), "ranks: fit at one switch")
+            ahead, partners = [left.pop()], {}
+            for pair, amount in bytes_of.items():
+                for one, other in (pair, pair[::-1]) if amount >= least else ():
+                    partners.setdefault(one, []).append(other)
+            while ahead:
+                reached = left.intersection(partners.get(ahead.pop(), ()))
+                left -= reached
+                ahead += reached
+            need(not left, "ranks: are not joined by messages as large")
+            return least
+        need(kind in ("degree", "packing"), f"a certificate {kind!r:.40}")
+        side = 0 if proof["sends"] else 1
+        amounts = sorted(
+            (each for pair, each in bytes_of.items() if pair[side] == proof["rank"]), reverse=True
+        )
+        values = []
+        for aside, channels in self.spots(per_node):
+            need(channels > 0, "a switch has no cables")
+            if kind == "degree":
+                values.append(up(sum(amounts[aside:]), channels))
+                continue
+            shared = whole(proof["shared"], 1, LARGEST, "shared")
+            last = aside + (shared - 1) * channels + 1
+            need(last <= len(amounts), "shared: the rank has too few messages")
+            values.append(sum(amounts[last - shared : last]))
+        return min(values)
+
+
 def pairs_of(traffic):
     """Bytes per ordered pair of ranks, from axes or from rows."""
     ranks = whole(traffic["ranks"], 1, LARGEST, "traffic.ranks")
@@ -1649,6 +1789,28 @@ def shared(proof, network, bytes_of, ordered):
     return up(len(ranks) - len(ranks) // 3, 2) * least
 
 
+def worst_edge(axes, ranks):
+    """Where every ordered pair of ranks sends one unit along the axes: what the worst edge carries, times
+    eight, and its bytes; nothing if that is not known."""
+    load, units = 0, 1
+    for axis in axes:
+        size = axis["size"]
+        if size == 1:
+            continue
+        if axis["kind"] not in ("a2a", "ring", "line"):
+            return 0, 1
+        if axis["kind"] == "a2a" or size == 2:
+            each = 8
+        elif axis["kind"] == "ring":
+            each = size * size if size % 2 == 0 else size * size - 1
+        else:
+            each = 8 * (size // 2) * up(size, 2)
+        each *= ranks // size
+        if each * units > load * axis["bytes"]:
+            load, units = each, axis["bytes"]
+    return load, units
+
+
 def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ordered=False):
     """The number that a certificate proves.
 
@@ -1658,6 +1820,8 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
     step = divisor(bytes_of.values())
     if kind == "nothing":
         return 0
+    if isinstance(network, Wiring) and kind not in ("uniform", "port"):
+        return up(network.proven(proof, ranks, bytes_of, axes, per_node, hops), step) * step
     if kind == "sorted":
         lengths = [whole(each, 0, 1 << 40, "lengths") for each in proof["lengths"]]
         need(len(lengths) == len(network.sizes), "lengths: one per dimension")
@@ -1709,22 +1873,7 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
     channels = slab * (2 if network.wraps[proof["dimension"]] else 1)
     if network.full[proof["dimension"]]:
         channels = nodes * (network.sizes[proof["dimension"]] - nodes // slab)
-    # Every ordered pair of ranks sends one unit along the axes: what an edge carries, times eight.
-    load, units = 0, 1
-    for axis in axes:
-        size = axis["size"]
-        if size == 1:
-            continue
-        need(axis["kind"] in ("a2a", "ring", "line"), "a cut is for cliques, rings and lines")
-        if axis["kind"] == "a2a" or size == 2:
-            each = 8
-        elif axis["kind"] == "ring":
-            each = size * size if size % 2 == 0 else size * size - 1
-        else:
-            each = 8 * (size // 2) * up(size, 2)
-        each *= ranks // size
-        if each * units > load * axis["bytes"]:
-            load, units = each, axis["bytes"]
+    load, units = worst_edge(axes, ranks)
     need(load > 0, "a cut needs traffic")
     value = up(8 * nodes * (ranks - nodes) * units, load * channels)
     return up(value, step) * step
@@ -1732,9 +1881,16 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
 
 def verified_placement(document):
     """What holds of a placement's document; `Refused` if it claims anything else."""
-    network = Board(document["topology"])
+    wired = "wiring" in document
+    network = Wiring(document["wiring"]) if wired else Board(document["topology"])
     listed = None
-    if document.get("routing") == "do":
+    if wired:
+        need(document.get("routing") != "do", "routing: dimension order is not for hosts of switches")
+        listed = {}
+        for ends, channels in map(network.led, document["ways"]):
+            need(ends not in listed, f"ways: two lead from {ends[0]} to {ends[1]}")
+            listed[ends] = channels
+    elif document.get("routing") == "do":
         need(not network.failed and not network.cut, "routing: dimension order needs a whole network")
     else:
         listed = {}

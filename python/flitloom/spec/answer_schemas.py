@@ -216,7 +216,7 @@ ANSWERS = {
         "flitloom place",
         False,
         "placement fullest_channel channels_at_fullest fullest_port hop_bytes bound bound_proof optimal "
-        "seconds minimised certificate hop_bytes_bound hop_bytes_certificate row_major network seed "
+        "seconds minimised certificate hop_bytes_bound hop_bytes_certificate row_major network routing seed "
         "effort spent more_may_help",
     ),
     "place-shape": Answer(

@@ -185,6 +185,7 @@ rounds: integer?: rounds
 router: string: the router, in words
 routers_passed: number: routers that a packet passes, a mean
 routes: any: routes: their kind, or how many
+routing: string: which routes count: do (dimension order), balanced or tables
 routings: object: throughput and largest load of every routing
 row: string: row of the published table
 row_major: object: the same for ranks in the order of the nodes

@@ -106,6 +106,8 @@ class Family(NamedTuple):
         From the name of a router and the numbers, how many hosts it has.
     taken : int, optional
         How many of the numbers `pairs` takes; all if none is given.
+    order : callable
+        From the numbers, sizes of a mesh in whose order the hosts are: of a router, of a group, groups.
     """
 
     form: str
@@ -115,6 +117,7 @@ class Family(NamedTuple):
     size: Callable[..., int]
     hosts: Callable[[str, tuple[int, ...]], int]
     taken: int | None = None
+    order: Callable[..., tuple[int, ...]] = lambda routers, *_: (routers,)
 
 
 def _is_prime(number: int) -> bool:
@@ -135,6 +138,7 @@ FAMILIES = {
         lambda a, h, _=1: (a * h + 1) * (a * (a - 1) + a * h) // 2,
         lambda _, numbers: numbers[2] if len(numbers) > 2 else 1,
         2,
+        lambda a, h, p=1: (p, a, a * h + 1),
     ),
     "fattree": Family(
         "fattree(k)",
@@ -143,6 +147,7 @@ FAMILIES = {
         "k: ports of a switch, even, from 4 to 254",
         lambda k: k**3 // 2,
         lambda name, numbers: numbers[0] // 2 if name.startswith("edge") else 0,
+        order=lambda k: (k // 2, k // 2, k),
     ),
     "slimfly": Family(
         "slimfly(q)",
@@ -151,6 +156,7 @@ FAMILIES = {
         "q: an odd prime from 5 to 167",
         lambda q: q * q * (3 * q - 1) // 2,
         _one,
+        order=lambda q: (q, 2 * q),
     ),
     "circulant": Family(
         "circulant(n;s1,s2,...)",
@@ -192,8 +198,8 @@ def is_family(text: object) -> bool:
     return isinstance(text, str) and "(" in text
 
 
-def build(text: str, place: str = "network") -> Built:
-    """The network that a name and numbers stand for.
+def numbers_of(text: str, place: str = "network") -> tuple[str, tuple[int, ...]]:
+    """The name of a family and the numbers of a network of it.
 
     Raises
     ------
@@ -202,9 +208,8 @@ def build(text: str, place: str = "network") -> Built:
 
     Examples
     --------
-    >>> built = build("dragonfly(4, 2, 2)")
-    >>> built.text, len(built.names), len(built.cables), set(built.hosts)
-    ('dragonfly(4,2,2)', 36, 90, {2})
+    >>> numbers_of("fat-tree(8)"), numbers_of("circulant(12;1,5)")
+    (('fattree', (8,)), ('circulant', (12, 1, 5)))
     """
     forms = ", ".join(family.form for family in FAMILIES.values())
     match = _TEXT.fullmatch(text)
@@ -224,6 +229,25 @@ def build(text: str, place: str = "network") -> Built:
         raise SpecError.at(place, f"{show(text)} does not exist", f"{family.form}, {family.need}")
     if (count := family.size(*numbers)) > FABRIC_PARTS:
         raise SpecError.at(place, f"{text}: {counted(count, 'cable')}; at most {FABRIC_PARTS} are possible")
+    return name, numbers
+
+
+def build(text: str, place: str = "network") -> Built:
+    """The network that a name and numbers stand for.
+
+    Raises
+    ------
+    SpecError
+        There is no such family, or its numbers do not fit.
+
+    Examples
+    --------
+    >>> built = build("dragonfly(4, 2, 2)")
+    >>> built.text, len(built.names), len(built.cables), set(built.hosts)
+    ('dragonfly(4,2,2)', 36, 90, {2})
+    """
+    name, numbers = numbers_of(text, place)
+    family = FAMILIES[name]
     pairs = list(family.pairs(*numbers[: family.taken]))
     names = tuple(dict.fromkeys(router for pair in pairs for router in pair))
     place_of = {router: number for number, router in enumerate(names)}

@@ -100,6 +100,11 @@ class Switched(Topology):
         """Lanes that its tables use."""
         return self.forwarding().used_lanes
 
+    def _parts(self) -> tuple[object, ...]:
+        subnet = self.subnet
+        cables = sorted((min(ends), max(ends)) for ends in subnet.cable_ends().tolist())
+        return tuple(cables), tuple(host.switch for host in subnet.hosts)
+
     def __str__(self) -> str:
         name = self.network or Path(self.graph or "").name
         return f"{name} with {counted(self.nodes, 'host')}" + (

@@ -79,7 +79,7 @@ class Cables:
 
     def head(self, packer: Packer) -> dict[str, Any]:
         """What the page needs to know; its columns go to `packer`."""
-        made, order = self._wiring()
+        made, order = self.wiring()
         columns = {}
         if self.report is not None:
             columns["load"] = packer.add(np.asarray(self.report.loads, dtype=np.int64)[order])
@@ -97,7 +97,7 @@ class Cables:
             "columns": columns,
         }
 
-    def _wiring(self) -> tuple[Wiring, NDArray[np.int64]]:
+    def wiring(self) -> tuple[Wiring, NDArray[np.int64]]:
         """How it is drawn, and the channel of every link of the drawing."""
         subnet, found = self.subnet, self.found
         names = [switch.name for switch in subnet.switches]

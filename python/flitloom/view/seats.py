@@ -18,6 +18,8 @@ from flitloom.placing.traffic import Traffic
 from flitloom.spec import DIMENSION_NAMES, Product, Topology
 from flitloom.spec.factored import Factored
 from flitloom.spec.ground import Ground
+from flitloom.spec.switched import Switched
+from flitloom.view.cables import Cables
 from flitloom.view.pack import Packer
 from flitloom.view.wires import grid_fields, grid_links, twist_facts, wiring
 
@@ -38,7 +40,7 @@ class Seats:
     nodes : array of int
         The node of every rank.
     loads : array of int
-        Bytes per channel: node times directions plus direction.
+        Bytes per channel, as `Placement.loads` has them.
     facts : dict
         Numbers to show, by name.
     groups : array of int
@@ -62,10 +64,17 @@ class Seats:
     def head(self, packer: Packer) -> dict[str, Any]:
         """What the page needs to know; its columns go to `packer`."""
         fabric, order = _fabric(self.topology, packer)
-        texts = [""] * self.topology.nodes
-        groups = np.zeros(self.topology.nodes, dtype=np.int64)
-        for rank in range(len(self.nodes) - 1, -1, -1):
-            node = int(self.nodes[rank])
+        # Of switches with hosts the switches are drawn.
+        drawn = self.nodes
+        if isinstance(self.topology, Switched):
+            drawn = np.array([host.switch for host in self.topology.subnet.hosts])[self.nodes]
+        places = (
+            len(self.topology.subnet.switches) if isinstance(self.topology, Switched) else self.topology.nodes
+        )
+        texts = [""] * places
+        groups = np.zeros(places, dtype=np.int64)
+        for rank in range(len(drawn) - 1, -1, -1):
+            node = int(drawn[rank])
             texts[node] = f"{rank},{texts[node]}" if texts[node] else str(rank)
             groups[node] = 1 + self.groups[rank]
         return {
@@ -141,6 +150,9 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
 
 def _fabric(topology: Topology, packer: Packer) -> tuple[dict[str, Any], NDArray[np.int64]]:
     """The network as a page draws it, and the channel of every link of the drawing."""
+    if isinstance(topology, Switched):
+        made, order = Cables(topology.subnet).wiring()
+        return made.head(packer), order
     if not isinstance(topology, Factored):
         return grid_fields(topology), np.arange(topology.nodes * 2 * len(topology.sizes))
     ground = Ground(Product(topology.network))
@@ -174,8 +186,12 @@ def _loads(
         slots = np.repeat(np.arange(topology.nodes), max(_per_node(document), int(np.bincount(nodes).max())))
         problem = problem_of(topology, traffic, slots.tolist())
         return np.asarray(problem.loads(nodes.astype(np.uint32))[0], dtype=np.int64)
-    links = grid_links(Ground(topology))
-    loads = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
+    wired = isinstance(topology, Switched)
+    links = {} if isinstance(topology, Switched) else grid_links(Ground(topology))
+    channels = topology.nodes * 2 * len(topology.sizes)
+    if isinstance(topology, Switched):
+        channels = 2 * len(topology.subnet.cables)
+    loads = np.zeros(channels, dtype=np.int64)
     sent: dict[tuple[int, int], int] = {}
     for source, destination, amount in zip(
         nodes[traffic.sources], nodes[traffic.destinations], traffic.bytes, strict=True
@@ -184,6 +200,10 @@ def _loads(
         sent[ends] = sent.get(ends, 0) + int(amount)
     for number, way in enumerate(ways):
         try:
+            if wired:
+                # A way of hosts is these two and the channels.
+                np.add.at(loads, np.array(way[2:], dtype=np.int64), sent[way[0], way[1]])
+                continue
             for pair in pairwise(way):
                 loads[links[pair]] += sent[way[0], way[-1]]
         except (KeyError, TypeError, IndexError):

@@ -13,29 +13,38 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions import place_jobs, place_shape
 from flitloom.commands.actions.grids import sized
 from flitloom.commands.actions.nodes import read_hosts, read_node_list
+from flitloom.commands.actions.subnets import failing
 from flitloom.commands.options import refuse
 from flitloom.commands.place import Asked, Ranks, Where
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError
 from flitloom.extras import check_picture
+from flitloom.fabric.allocation import hosts_named
+from flitloom.fabric.hostlist import expand
+from flitloom.limits import NODES_BYTES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.placing import (
     Placement,
     Traffic,
     axes_traffic,
-    ground_of_fabric,
     parse_axes,
     place,
     read_traffic,
     stencil_traffic,
 )
-from flitloom.placing.formats import ending_of
+from flitloom.placing.formats import ending_of, require_coordinates
+from flitloom.placing.ground import ground_of_subnet
+from flitloom.placing.hosts import host_names
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.placing.ways import ROUTINGS
+from flitloom.reading import read_text
 from flitloom.routing import Tables, read_tables
 from flitloom.spec import Product, Topology
 from flitloom.spec.factored import factored
+from flitloom.spec.factors import factors_of
+from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
+from flitloom.spec.switched import Switched
 
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (
@@ -69,16 +78,21 @@ def run(context: typer.Context, asked: Asked) -> None:
 def _place(asked: Asked) -> None:
     """Search for a placement of ranks, print how good it is, and write what is asked for."""
     where, sought, reported = asked.where, asked.sought, asked.reported
-    topology, switches = _network(where)
+    topology, names = _network(where, sought.routing)
+    for file in reported.out or []:
+        require_coordinates(topology, file)
     if reported.chart is not None:
         check_picture(reported.chart, "--picture")
-    names = switches if reported.hosts is None else read_hosts(reported.hosts, topology.nodes)
-    nodes = None if sought.nodes is None else read_node_list(sought.nodes, topology.nodes)
+    if reported.hosts is not None:
+        names = read_hosts(reported.hosts, topology.nodes)
+    nodes = None if sought.nodes is None else _nodes(sought.nodes, topology)
     traffic = traffic_of(asked.ranks)
     if sought.flit_bytes is not None and sought.minimise != "time":
         raise SpecError.at("--flit-bytes", "belongs to --minimise time")
     routing: str | Tables | None = sought.routing
-    if sought.routing is not None and sought.routing not in ROUTINGS:
+    if isinstance(topology, Switched) and topology.tables is not None:
+        routing = None
+    elif sought.routing is not None and sought.routing not in ROUTINGS:
         routing = read_tables(Path(sought.routing), topology)
     with screen.progress("search for a placement") as progress, interrupts.keeping():
         found = place(
@@ -96,7 +110,7 @@ def _place(asked: Asked) -> None:
     _report(found, asked, names)
 
 
-def _network(where: Where) -> tuple[Topology, list[str] | None]:
+def _network(where: Where, routing: str | None) -> tuple[Topology, list[str] | None]:
     """The network, and the names of its nodes where a file has them.
 
     Raises
@@ -104,27 +118,46 @@ def _network(where: Where) -> tuple[Topology, list[str] | None]:
     SpecError
         No option names one, or ranks cannot be placed on it.
     """
+    tables = None if routing is None or routing in ROUTINGS else Path(routing)
     if where.graph is None:
         fields = options.topology_fields(
-            where.torus, where.mesh, where.wrap, where.fail, where.twist, where.network
+            where.torus, where.mesh, where.wrap, None, where.twist, where.network
         )
         if "network" not in fields:
-            return sized(fields), None
-        advice = "name a torus, a mesh or a product of rings, lines and full meshes"
-        if is_family(where.network):
-            raise SpecError.at("network", f"{where.network} has no routes by dimension order", advice)
-        return factored(Product(**fields)), None
-    options.topology_fields(
-        where.torus, where.mesh, where.wrap, None, where.twist, where.network, where.graph
-    )
-    ground = ground_of_fabric(where.graph, where.fail or [])
-    if ground.topology is None:
+            return sized(fields | read_failed(where.fail or [])), None
+        network = fields["network"]
+        of_switches = is_family(network) or any(one.width > 1 for one in factors_of(network))
+        if of_switches or (tables is not None and tables.suffix != ".json"):
+            return _of_switches(where, tables), None
+        return factored(Product(**fields, **read_failed(where.fail or []))), None
+    options.topology_fields(where.torus, where.mesh, where.wrap, None, where.twist, where.network)
+    if where.torus is not None or where.mesh is not None or where.network is not None or where.wrap:
         raise SpecError.at(
-            "--graph",
-            f"{show_file(where.graph)} is no torus or mesh, not even a damaged one",
-            "ranks are placed on those; --shape fits a grid on any graph",
+            "--graph", "names the whole network", "leave --torus, --mesh, --network, --wrap out"
         )
-    return ground.topology, list(ground.names)
+    subnet = failing(where.graph, where.fail or [])
+    if set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):
+        # Hosts are sorted by their switches.
+        ground = ground_of_subnet(subnet, host_names(subnet))
+        if ground.topology is not None:
+            return ground.topology, list(ground.names)
+    for remark in subnet.remarks:
+        screen.say(f"note: {remark}")
+    return _of_switches(where, tables), None
+
+
+def _of_switches(where: Where, tables: Path | None) -> Switched:
+    """A network of switches with hosts."""
+    return Switched(**options.switches_fields(where.graph, where.network, where.fail, tables))
+
+
+def _nodes(text: str, topology: Topology) -> list[int]:
+    """Nodes by their numbers; hosts of switches also by their names."""
+    file = Path(text)
+    listed = read_text(file, NODES_BYTES) if len(text) < 4096 and file.is_file() else text
+    if not isinstance(topology, Switched) or set(listed) <= set("0123456789,- \n"):
+        return read_node_list(text, topology.nodes)
+    return hosts_named(topology.subnet, expand(listed, "--nodes"), "--nodes")
 
 
 def _report(found: Placement, asked: Asked, names: list[str] | None) -> None:
@@ -187,12 +220,20 @@ def _print(found: Placement) -> None:
         {
             "network": str(found.topology),
             "ranks": str(found.traffic.ranks),
+            "routes": _routes(found),
             "verdict": f"{verdict} ({in_words(found.bound_proof)})",
             "fullest port": f"{counted(found.fullest_port, 'byte')} sent or received by one node",
             **({"simulated": _simulated(found)} if found.runs else {}),
             "found in": f"{found.seconds:.2f} s" + _advice(found),
         }
     )
+
+
+def _routes(found: Placement) -> str:
+    if found.routing == "do":
+        return "dimension order"
+    kind = "tables by destination" if isinstance(found.topology, Switched) else "tables"
+    return f"{kind} of flitloom route" if found.routing == "balanced" else f"{kind} from files"
 
 
 def _advice(found: Placement) -> str:
@@ -216,11 +257,16 @@ def in_words(proof: dict[str, Any]) -> str:
         return f"rank {proof['source']} sends so much to rank {proof['destination']} over one route"
     if kind == "degree":
         verb = "sends" if proof["sends"] else "receives"
-        return f"rank {proof['rank']} {verb} it over {counted(proof['channels'], 'channel')}"
+        stay = f", its largest {counted(proof['aside'], 'message')} aside" if proof.get("aside") else ""
+        return f"rank {proof['rank']} {verb} it over {counted(proof['channels'], 'channel')}{stay}"
+    if kind == "component":
+        return f"{len(proof['ranks'])} ranks joined by messages as large do not fit at one switch"
     if kind == "clique":
         return f"{len(proof['ranks'])} ranks that all send to each other use one channel for several messages"
     if kind == "packing":
         verb = "sent" if proof["sends"] else "received"
+        if proof["shared"] == 1:
+            return f"a message as large {verb} by rank {proof['rank']} leads to another switch"
         which = f"{proof['shared']} messages {verb} by rank {proof['rank']}"
         of = (
             f" of the {'first' if proof['sends'] else 'last'} {counted(proof['along'], 'dimension')}"
@@ -231,6 +277,9 @@ def in_words(proof: dict[str, Any]) -> str:
     if kind == "port":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} its flits through one port"
+    if kind == "cut" and "switches" in proof:
+        switches = counted(len(proof["switches"]), "switch")
+        return f"{proof['channels']} channels leave {switches} with {counted(proof['nodes'], 'host')}"
     if kind == "cut":
         letter = "xyzuvw"[proof["dimension"]]
         return (

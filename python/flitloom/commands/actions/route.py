@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ from flitloom.routing.compared import MadeTables, danger, make_tables
 from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Topology
 from flitloom.spec.factored import Factored
+from flitloom.spec.switched import Switched
 from flitloom.verdict import circle
 
 Weights = NDArray[np.int64] | None
@@ -54,6 +56,11 @@ def run(context: typer.Context, asked: Asked) -> None:
         placed = placement_weights(sought.placement, None)[0]
         if isinstance(placed, Factored):
             asked = replace(asked, named=replace(cast(Any, named), network=placed.network))
+        elif isinstance(placed, Switched):
+            graph = None if placed.graph is None else Path(placed.graph)
+            changed = replace(cast(Any, named), network=placed.network, fabric=graph)
+            failed = replace(cast(Any, sought), fail=list(placed.failed) or None)
+            asked = replace(asked, named=changed, sought=failed)
     if asked.named.fabric is not None or asked.named.network is not None or named.twist:
         route_fabric.run(context, asked)
         return

@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 
 from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.subnets import failing, job_hosts, twisted
-from flitloom.commands.inputs.seating import placement_weights
+from flitloom.commands.inputs.seating import host_weights, placement_weights
 from flitloom.commands.options import refuse, sizes_of_fabric
 from flitloom.commands.route import OUTPUTS, Asked
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet, SubnetTables, route_subnet
 from flitloom.fabric.comparing import compare_tables, critical_parts
+from flitloom.fabric.demand import MOST_WEIGHT
 from flitloom.fabric.networks import matrix_of_hosts
 from flitloom.fabric.risk import repair_risk
 from flitloom.numerals import counted
 from flitloom.outputs import check_folder
+from flitloom.placing.placement import read_placement
 from flitloom.spec import Product
 from flitloom.spec.factored import factored
 from flitloom.spec.families import is_family
@@ -57,10 +59,10 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     named, of_fabric, sought = asked.named, asked.of_fabric, asked.sought
     critical = of_fabric.critical
     aside, risk = bool(named.words) or critical, critical and of_fabric.old is not None
-    others = ["mesh" if named.twist else "torus", "mesh", *NOT_OF_FABRICS]
-    others += ["placement"] if named.network is None or aside else []
-    others += [] if risk else ["sample"]
     twisted_alone = named.twist and named.fabric is None and named.network is None
+    others = ["mesh" if named.twist else "torus", "mesh", *NOT_OF_FABRICS]
+    others += ["placement"] if twisted_alone or aside else []
+    others += [] if risk else ["sample"]
     if aside or twisted_alone:
         others += ["nodes", "through", "traffic"]
     elif sought.through and sought.nodes is None:
@@ -73,7 +75,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     refuse(context, others, f"does not go with {what}")
     if sought.placement is not None:
         others = ["nodes", "through", "traffic", "fail"]
-        refuse(context, others, "does not go with --placement of ranks on a product")
+        refuse(context, others, "does not go with --placement, which says all of that")
 
 
 def _make(subnet: Subnet, asked: Asked) -> None:
@@ -124,8 +126,8 @@ def _make(subnet: Subnet, asked: Asked) -> None:
 def _weights(subnet: Subnet, asked: Asked) -> NDArray[np.integer[Any]] | None:
     """The weights of pairs of hosts; of a product they are given by its nodes."""
     sought, described = asked.sought, asked.named.network
-    if sought.placement is not None and described is not None:
-        return _placed(subnet, sought.placement, described)
+    if sought.placement is not None:
+        return _placed(subnet, sought.placement, str(described or asked.named.fabric))
     if sought.traffic is None:
         return None
     if described is None or is_family(described):
@@ -134,8 +136,11 @@ def _weights(subnet: Subnet, asked: Asked) -> NDArray[np.integer[Any]] | None:
     return matrix_of_hosts(subnet, product, read_matrix(sought.traffic, product.nodes))
 
 
-def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.uint64]:
-    """The bytes between hosts, one at each node of a product, that the ranks of a placement send."""
+def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.integer[Any]]:
+    """The bytes between hosts that the ranks of a placement send."""
+    if "wiring" in read_placement(placement):
+        return _scaled(subnet, host_weights(placement, subnet, described))
+    # On a product there is a host at each node.
     topology, weights = placement_weights(placement, None)
     try:
         product = Product(described)
@@ -145,6 +150,21 @@ def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.uint6
     if wanted is None or not topology.is_as(wanted):
         raise SpecError.at(show_file(placement), f"is for the {topology}, not for {show(described)}")
     return matrix_of_hosts(subnet, product, weights)
+
+
+def _scaled(subnet: Subnet, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bytes as they are, or, where sums would be too large, divided by a power of two and rounded up."""
+    switches = np.array([host.switch for host in subnet.hosts])
+    by_switch = np.zeros((len(subnet.switches), len(subnet.hosts)), dtype=np.int64)
+    np.add.at(by_switch, switches, weights)
+    # Rounding up adds less than one per pair.
+    room = MOST_WEIGHT - max(subnet.hosts_per_switch())
+    unit = 1
+    while int(by_switch.max(initial=0)) // unit > room:
+        unit *= 2
+    if unit > 1:
+        say(f"note: weights are bytes divided by {unit}, rounded up")
+    return -(-weights // unit)
 
 
 def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int | None) -> None:

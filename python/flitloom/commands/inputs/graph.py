@@ -18,7 +18,9 @@ from flitloom.fabric import motion, recognise, route_subnet
 from flitloom.numerals import counted
 
 #: What makes an experiment of a graph.
-TRAFFIC = {"pattern", "destinations", "rate", "packet_table", "payload", "packets", "settings", "model"}
+TRAFFIC = {
+    "pattern", "destinations", "rate", "packet_table", "payload", "packets", "settings", "model", "placement",
+}  # fmt: skip
 
 
 def asked(given: Mapping[str, Any]) -> bool:

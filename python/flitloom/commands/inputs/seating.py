@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.commands import options
-from flitloom.errors import SpecError, show_file
-from flitloom.placing.placement import nodes_for, read_placement, topology_of, traffic_of
+from flitloom.errors import SpecError, show, show_file
+from flitloom.fabric.model import Subnet
+from flitloom.placing.placement import is_wired_as, nodes_for, read_placement, topology_of, traffic_of
 from flitloom.placing.running import FLIT_BYTES, packet_rows, placed_matrix
 from flitloom.routing import Tables, route
 from flitloom.spec import Packets, Topology, TrafficMatrix
@@ -38,16 +39,34 @@ def put_on_nodes(
     document = read_placement(file)
     fields.setdefault("topology", document["topology"])
     given = fields["topology"]
-    topology = topology_of(given) if "network" in given else options.part(Topology, fields)
+    of_switches = "wiring" in document
+    if of_switches and has_messages:
+        raise SpecError.at(
+            show_file(file),
+            "is for hosts of switches",
+            "message graphs run on a torus, a mesh or a product",
+        )
+    named = {"network", "graph"} & set(given)
+    topology = topology_of(given) if named else options.part(Topology, fields)
     nodes = nodes_for(document, topology)
     tables = None
+    if of_switches:
+        fields["router"] = {"model": "pipelined", **fields.get("router", {})}
+        has_tables = True
     if document.get("routing") == "tables" and not has_tables:
         raise SpecError(f"{show_file(file)}: was made for tables; give them, too (--tables)")
     damaged = bool(topology.failed_nodes or topology.failed_links)
     if not has_tables and (document.get("routing") == "balanced" or damaged):
         tables = route(topology)
-    if has_messages:
-        return Sitting(nodes, tables)
+    if not has_messages:
+        _seat_traffic(fields, document, nodes, topology.nodes, flit_bytes)
+    return Sitting(nodes, tables)
+
+
+def _seat_traffic(
+    fields: dict[str, Any], document: dict[str, Any], nodes: list[int], count: int, flit_bytes: int | None
+) -> None:
+    """Let the traffic of fields be that between nodes: the placement's own where there is no other."""
     traffic = fields.get("traffic", {})
     if flit_bytes is not None and traffic:
         raise SpecError.at("--flit-bytes", "is about the bytes of a placement, and other traffic has flits")
@@ -57,7 +76,7 @@ def put_on_nodes(
         fields["traffic"] = {"kind": "packets", "table": rows}
     elif "matrix" in traffic:
         matrix = options.part(TrafficMatrix, {"traffic": {**traffic, "kind": "matrix"}}).matrix
-        placed = placed_matrix(matrix, nodes, topology.nodes).tolist()
+        placed = placed_matrix(matrix, nodes, count).tolist()
         fields["traffic"] = {**traffic, "kind": "matrix", "matrix": placed}
     elif "table" in traffic:
         table = options.part(Packets, {"traffic": {**traffic, "kind": "packets"}}).table
@@ -78,7 +97,25 @@ def put_on_nodes(
         raise SpecError.at(
             "--placement", "goes with a message graph, --matrix, --packet-table, or no other traffic"
         )
-    return Sitting(nodes, tables)
+
+
+def host_weights(file: Path, subnet: Subnet, described: str) -> NDArray[np.int64]:
+    """The bytes between hosts that the ranks of a placement send, as weights for tables.
+
+    Raises
+    ------
+    SpecError
+        The placement is for another network.
+    """
+    document = read_placement(file)
+    if not is_wired_as(document, subnet):
+        made = document.get("network", "another network")
+        raise SpecError.at(show_file(file), f"is for the {made}, not for {show(described)}")
+    nodes, traffic = np.array(document["placement"]), traffic_of(document)
+    weights = np.zeros((len(subnet.hosts), len(subnet.hosts)), dtype=np.int64)
+    np.add.at(weights, (nodes[traffic.sources], nodes[traffic.destinations]), traffic.bytes.astype(np.int64))
+    np.fill_diagonal(weights, 0)
+    return weights
 
 
 def placement_weights(file: Path, topology: Topology | None) -> tuple[Topology, NDArray[np.int64]]:

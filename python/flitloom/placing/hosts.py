@@ -1,0 +1,139 @@
+"""Hosts of switches, where ranks are placed: the routes between them, their order, their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.errors import SpecError
+from flitloom.fabric.model import NO_HOSTS, Subnet
+from flitloom.numerals import counted
+from flitloom.pipelined import far_ends, host_rows
+from flitloom.spec.families import FAMILIES, is_family, numbers_of
+from flitloom.spec.switched import Switched
+
+#: Pairs of a switch with hosts and a host up to which routes are followed.
+MOST_WAYS = 1 << 22
+#: No channel.
+NONE = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class HostWays:
+    """Channels of the routes between all hosts; channel ``2 * i`` runs along cable ``i`` from its first end.
+
+    Attributes
+    ----------
+    rows : array
+        Per host the number of its switch among those with hosts.
+    starts : array
+        Where the channels from a switch to a host begin in `channels`, by row and host.
+    channels : array
+        Channels of all routes, one after the other.
+    numbers : int
+        Channels that there are.
+    missing : array
+        By row and host, whether the tables lead there.
+    """
+
+    rows: NDArray[np.uint32]
+    starts: NDArray[np.uint32]
+    channels: NDArray[np.uint32]
+    numbers: int
+    missing: NDArray[np.bool_]
+
+    def way(self, source: int, destination: int) -> list[int]:
+        """The channels from a host to another one."""
+        pair = int(self.rows[source]) * len(self.rows) + destination
+        return [int(channel) for channel in self.channels[self.starts[pair] : self.starts[pair + 1]]]
+
+
+def host_ways(topology: Switched) -> HostWays:
+    """The routes that the tables by destination of a network say.
+
+    Raises
+    ------
+    SpecError
+        There are too many.
+
+    Examples
+    --------
+    >>> from flitloom.spec.switched import Switched
+    >>> ways = host_ways(Switched(network="circulant(4;1)"))
+    >>> ways.numbers, len(ways.way(0, 2)), ways.way(0, 0)
+    (8, 2, [])
+    """
+    subnet = topology.subnet
+    switch = np.array([host.switch for host in subnet.hosts], dtype=np.int64)
+    used, rows = np.unique(switch, return_inverse=True)
+    hosts = len(switch)
+    if len(used) * hosts > MOST_WAYS:
+        raise SpecError.at(
+            "network",
+            f"{topology} at {counted(len(used), 'switch')}",
+            f"ranks are placed where switches with hosts times hosts are at most {MOST_WAYS}",
+        )
+    tables = topology.forwarding()
+    towards, following = far_ends(tables), tables.following[host_rows(tables)]
+    at = np.repeat(used[:, None], hosts, axis=1)
+    missing = np.zeros(at.shape, dtype=bool)
+    steps = [np.full(at.shape, NONE, dtype=np.uint32)]
+    for _ in range(len(subnet.switches)):
+        under = (at != switch) & ~missing
+        if not under.any():
+            break
+        channels = following[np.arange(hosts), at]
+        missing |= under & (channels >= len(towards))
+        under &= ~missing
+        steps.append(np.where(under, channels, NONE).astype(np.uint32))
+        at[under] = towards[channels[under]]
+    # What has not arrived by now goes round in a circle.
+    missing |= at != switch
+    taken = np.stack(steps, axis=-1)
+    taken[missing] = NONE
+    there = taken != NONE
+    starts = np.concatenate([[0], np.cumsum(there.sum(axis=-1).ravel())])
+    return HostWays(
+        rows.astype(np.uint32),
+        starts.astype(np.uint32),
+        taken[there],
+        2 * len(subnet.cables),
+        missing,
+    )
+
+
+def order_of(topology: Switched) -> tuple[int, ...]:
+    """Sizes of a mesh in whose order the hosts are: those of a switch, switches of a group, groups.
+
+    Examples
+    --------
+    >>> from flitloom.spec.switched import Switched
+    >>> order_of(Switched(network="dragonfly(4,2,3)")), order_of(Switched(network="slimfly(5)"))
+    ((3, 4, 9), (5, 10))
+    """
+    hosts, each = topology.nodes, {count for count in topology.subnet.hosts_per_switch() if count}
+    sizes: tuple[int, ...] = (hosts,)
+    if len(each) == 1:
+        sizes = (*each, hosts // min(each))
+        network = topology.network
+        if network is not None and is_family(network) and not topology.failed:
+            name, numbers = numbers_of(network)
+            sizes = FAMILIES[name].order(*numbers)
+    return tuple(size for size in sizes if size > 1)
+
+
+def host_names(subnet: Subnet) -> list[str]:
+    """What the hosts are called, in a word each: as their switches where the file names no hosts.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric
+    >>> host_names(parse_fabric("a,b\\nb,c\\nc,a\\n"))
+    ['a', 'b', 'c']
+    """
+    names = [host.name for host in subnet.hosts]
+    if NO_HOSTS in subnet.remarks:
+        names = [subnet.switches[host.switch].name for host in subnet.hosts]
+    return [(name.split() or [name])[0] for name in names]
