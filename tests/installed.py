@@ -52,7 +52,7 @@ def check(wheel, folder):
     printed(flitloom, "route", "--torus", "4x3", "-o", "tables.json", folder=folder)
     printed(flitloom, "check", "tables.json", "--certificate", "certificate.json", folder=folder)
     verdict = printed(flitloom, "recheck", "tables.json", "certificate.json", folder=folder)
-    assert verdict == "certificate holds\n"
+    assert verdict.startswith("certificate holds")
     printed(flitloom, "view", "--live", "-o", "live.html", folder=folder)
     printed(programs / "pip", "install", "-q", f"{wheel}[{EXTRAS}]", "pytest", folder=folder)
     print(f"with all extras: {megabytes(packages) - empty:.0f} MB")

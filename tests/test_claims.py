@@ -275,7 +275,10 @@ def test_forged_certificates_are_rejected(name: str, tables: fl.Tables) -> None:
         return changed(channels=rows)
 
     forged = [
-        {key: value for key, value in certificate.items() if key != left_out} for left_out in certificate
+        {key: value for key, value in certificate.items() if key != left_out}
+        for left_out in certificate
+        # The order of channels holds without a bound, too.
+        if left_out != "bound"
     ]
     forged += [
         changed(bubble=not certificate["bubble"]),

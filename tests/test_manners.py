@@ -154,7 +154,7 @@ def test_recheck_is_the_program_of_the_repository_and_says_what_does_not_hold(ca
     assert run(["check", "tables.json", "--certificate", "certificate.json"]) == 0
     capsys.readouterr()
     assert run(["recheck", "tables.json", "certificate.json"]) == 0
-    assert capsys.readouterr().out == "certificate holds\n"
+    assert capsys.readouterr().out.startswith("certificate holds: no tables carry less than ")
     forged = json.loads((tmp_path / "certificate.json").read_text())
     forged["channels"] = [[*row[:3], 0] for row in forged["channels"]]
     (tmp_path / "certificate.json").write_text(json.dumps(forged))

@@ -99,7 +99,9 @@ def test_certificates_hold_for_the_independent_script(
     tables.to_json(tmp_path / "t.json")
     fl.tables.check(tables).write_certificate(tmp_path / "c.json")
     command = [sys.executable, str(RECHECK), str(tmp_path / "t.json"), str(tmp_path / "c.json")]
-    assert subprocess.run(command, capture_output=True, text=True).stdout == "certificate holds\n"
+    assert subprocess.run(command, capture_output=True, text=True).stdout.startswith(
+        "certificate holds: no tables"
+    )
     # A certificate with two ranks exchanged no longer holds.
     data = json.loads((tmp_path / "c.json").read_text())
     ranks = sorted(row[3] for row in data["channels"])

@@ -292,6 +292,7 @@ fn bound_facts<'py>(py: Python<'py>, bound: &forwarding::CutBound) -> PyResult<B
     facts.set_item("pairs", bound.pairs)?;
     facts.set_item("channels", bound.channels)?;
     facts.set_item("side", &bound.side)?;
+    facts.set_item("prices", PyArray1::from_vec(py, bound.prices.clone()))?;
     facts.set_item("proof", &bound.proof)?;
     Ok(facts)
 }

@@ -148,6 +148,9 @@ impl RoutingRules {
     }
 }
 
+/// Numerator, denominator and proof of a bound, and the prices of links.
+type ProvenBound<'py> = (u128, u128, &'static str, Bound<'py, PyArray1<u64>>);
+
 /// A turn: node, direction in, direction out.
 type Turn = (u32, String, String);
 
@@ -265,19 +268,21 @@ impl RoutingSystem {
         self.inner.layout().widths().to_vec()
     }
 
-    /// The balancing problem as arrays of a linear program.
+    /// The balancing problem as arrays of a linear program; `row_of` has the row of every link, all ones for none.
     fn program<'py>(
         &self,
         py: Python<'py>,
         traffic: Option<PyReadonlyArray2<'py, u64>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
-        let program = told(py, None, |keep_going| {
+        let (program, row_of) = told(py, None, |keep_going| {
             let choices = tables::Choices::found(&self.inner, keep_going)?;
-            Ok(tables::Program::new(&self.inner, &choices, traffic.as_deref()))
+            let row_of = tables::Program::row_of(&self.inner, &choices, traffic.is_some());
+            Ok((tables::Program::new(&self.inner, &choices, traffic.as_deref()), row_of))
         })?
         .map_err(|error| table_error(py, error))?;
         let arrays = PyDict::new(py);
+        arrays.set_item("row_of", PyArray1::from_vec(py, row_of))?;
         for (name, values) in
             [("sizes", program.sizes), ("fixed", program.fixed), ("weights", program.weights)]
         {
@@ -371,18 +376,23 @@ impl RoutingSystem {
     }
 
     /// The bound on the largest load of any tables, proven anew from the loads of some: numerator,
-    /// denominator and proof; `None` if a pair has no legal route.
-    #[pyo3(signature = (loads, progress=None))]
-    fn bound(
+    /// denominator, proof, and the prices of all links; `None` if a pair has no legal route.
+    #[pyo3(signature = (loads, traffic=None, progress=None))]
+    fn bound<'py>(
         &self,
-        py: Python<'_>,
-        loads: PyReadonlyArray1<'_, u64>,
+        py: Python<'py>,
+        loads: PyReadonlyArray1<'py, u64>,
+        traffic: Option<PyReadonlyArray2<'py, u64>>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Option<(u128, u128, &str)>> {
+    ) -> PyResult<Option<ProvenBound<'py>>> {
         let loads = loads.as_slice()?.to_vec();
-        let found =
-            told(py, progress.as_ref(), |keep_going| tables::prove_bound(&self.inner, loads, keep_going))?;
-        Ok(found.ok().map(|bound| (bound.numerator, bound.denominator, bound.proof)))
+        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        let found = told(py, progress.as_ref(), |keep_going| {
+            tables::prove_bound(&self.inner, traffic.as_deref(), loads, keep_going)
+        })?;
+        Ok(found.ok().map(|(bound, prices)| {
+            (bound.numerator, bound.denominator, bound.proof, PyArray1::from_vec(py, prices))
+        }))
     }
 
     /// Checks listed routes: route i goes from `sources[i]` to `destinations[i]` over

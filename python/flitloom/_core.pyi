@@ -233,8 +233,11 @@ class RoutingSystem:
         progress: Callable[[float], None] | None = None,
     ) -> dict[str, Any]: ...
     def bound(
-        self, loads: NDArray[np.uint64], progress: Callable[[float], None] | None = None
-    ) -> tuple[int, int, str] | None: ...
+        self,
+        loads: NDArray[np.uint64],
+        traffic: NDArray[np.uint64] | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> tuple[int, int, str, NDArray[np.uint64]] | None: ...
 
 class RoutingTable:
     @staticmethod

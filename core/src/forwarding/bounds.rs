@@ -14,6 +14,8 @@ pub struct CutBound {
     pub channels: u64,
     /// The switches on the side the pairs come from; empty if all distances are counted instead.
     pub side: Vec<u32>,
+    /// Prices of the channels in whole numbers, where pairs and channels are counted at these; else empty.
+    pub prices: Vec<u64>,
     /// What the proof is in words.
     pub proof: String,
 }
@@ -21,7 +23,7 @@ pub struct CutBound {
 impl CutBound {
     /// What is known of any fabric.
     pub(super) fn none() -> Self {
-        Self { value: 0, pairs: 0, channels: 1, side: Vec::new(), proof: String::new() }
+        Self { value: 0, pairs: 0, channels: 1, side: Vec::new(), prices: Vec::new(), proof: String::new() }
     }
 }
 
@@ -112,7 +114,8 @@ pub(super) fn consider(graph: &Graph, best: &mut CutBound, side: &[bool], name: 
     let value = cut.pairs.div_ceil(cut.channels);
     if value > best.value {
         let side = (0..side.len() as u32).filter(|&switch| side[switch as usize]).collect();
-        *best = CutBound { value, pairs: cut.pairs, channels: cut.channels, side, proof: name.into() };
+        let (prices, proof) = (Vec::new(), name.into());
+        *best = CutBound { value, pairs: cut.pairs, channels: cut.channels, side, prices, proof };
     }
 }
 
@@ -126,7 +129,8 @@ fn by_distance(graph: &Graph) -> CutBound {
         .sum::<u64>();
     let channels = (graph.channels() as u64).max(1);
     let proof = "the distances of all pairs over all channels".into();
-    CutBound { value: hops.div_ceil(channels), pairs: hops, channels, side: Vec::new(), proof }
+    let (side, prices) = (Vec::new(), Vec::new());
+    CutBound { value: hops.div_ceil(channels), pairs: hops, channels, side, prices, proof }
 }
 
 /// Switches from which distances are found at the same time.

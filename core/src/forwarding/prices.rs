@@ -139,6 +139,7 @@ pub(super) fn priced(graph: &Graph, pairs: Option<&[u64]>, load: u64) -> CutBoun
         pairs: u64::try_from(sum).unwrap_or(u64::MAX),
         channels: u64::try_from(total).unwrap_or(u64::MAX),
         side: Vec::new(),
+        prices: whole,
         proof: "the distances of all pairs at prices of channels over their sum".into(),
     };
     if cut.value >= by_prices.value { cut } else { by_prices }

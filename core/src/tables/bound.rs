@@ -1,4 +1,5 @@
 use super::{Program, System, TableError};
+use crate::fabric::{LinkId, Sign};
 use crate::flow::prices::{Slope, scale, whole};
 use crate::power::power_of;
 
@@ -37,21 +38,39 @@ impl Bound {
     /// A ring of even size d loads its links with at least `N d / 8`, of odd size with
     /// `N (d^2 - 1) / (8 d)`; the cut of a mesh dimension after i of d nodes with `i (d - i) N / d`.
     pub fn closed_form(system: &System) -> Self {
-        let shape = system.fabric().shape();
-        let nodes = system.nodes() as u128;
-        (0..shape.dimensions())
-            .map(|dimension| {
-                let size = u128::from(shape.size(dimension));
-                let (numerator, denominator) = if !shape.wraps(dimension) {
-                    ((size / 2) * (size - size / 2) * nodes, size)
-                } else if size % 2 == 0 {
-                    (nodes * size, 8)
-                } else {
-                    (nodes * (size * size - 1), 8 * size)
-                };
-                Self { numerator, denominator, proof: "rings" }
-            })
+        (0..system.fabric().shape().dimensions())
+            .map(|dimension| Self::along(system, dimension))
             .fold(Self { numerator: 0, denominator: 1, proof: "rings" }, Self::max)
+    }
+
+    /// What one dimension has to carry.
+    fn along(system: &System, dimension: usize) -> Self {
+        let shape = system.fabric().shape();
+        let (nodes, size) = (system.nodes() as u128, u128::from(shape.size(dimension)));
+        let (numerator, denominator) = if !shape.wraps(dimension) {
+            ((size / 2) * (size - size / 2) * nodes, size)
+        } else if size % 2 == 0 {
+            (nodes * size, 8)
+        } else {
+            (nodes * (size * size - 1), 8 * size)
+        };
+        Self { numerator, denominator, proof: "rings" }
+    }
+
+    /// Prices of all links that prove the [closed form](Self::closed_form): one along the dimension that says most,
+    /// of a mesh across its middle.
+    pub(crate) fn closed_form_prices(system: &System) -> Vec<u64> {
+        let (fabric, shape) = (system.fabric(), system.fabric().shape());
+        let best = Self::closed_form(system);
+        let dimension = (0..shape.dimensions()).find(|&dimension| Self::along(system, dimension) == best);
+        let dimension = dimension.unwrap_or(0);
+        let price = |link: LinkId| {
+            let (node, direction) = fabric.link_ends(link);
+            let upper = shape.coordinate(node, dimension) + u32::from(direction.sign() == Sign::Plus);
+            let priced = shape.wraps(dimension) || upper == shape.size(dimension) / 2;
+            u64::from(direction.dimension() == dimension && priced)
+        };
+        (0..(system.nodes() * shape.directions()) as LinkId).map(price).collect()
     }
 
     /// The dual bound: at any prices on the links, no table is cheaper than every pair on its cheapest

@@ -132,6 +132,11 @@ impl Program {
         self.entries[option] as usize..self.entries[option + 1] as usize
     }
 
+    /// The row of every link in the program of a system's choices, `u32::MAX` for links that do not work.
+    pub fn row_of(system: &System, choices: &Choices, weighted: bool) -> Vec<u32> {
+        rows(system, choices.uniform && !weighted).0
+    }
+
     /// The prices of the links, from those of the rows.
     pub(crate) fn link_prices(system: &System, symmetric: bool, prices: &[u64]) -> Vec<u64> {
         let (row_of, _) = rows(system, symmetric);

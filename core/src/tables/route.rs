@@ -120,7 +120,7 @@ pub fn route(
         None => {
             let choices = Choices::found(&system, &mut share(keep_going, 0.2, 0.6))?;
             let keep_going = &mut share(keep_going, 0.6, 1.0);
-            lower_bound(&system, &choices, traffic, &quality, request.bound_rounds, keep_going)?
+            lower_bound(&system, &choices, traffic, &quality, request.bound_rounds, keep_going)?.0
         }
     };
     Ok(Answer { table: Table::new(system, headers), quality, bound, calls })
@@ -164,32 +164,36 @@ pub fn left_out(
     }
 }
 
-/// A bound proven anew for tables that came from elsewhere, with prices that start from the loads of
-/// their links.
+/// A bound proven anew for tables that came from elsewhere, and the prices of all links that prove it: every pair on
+/// its cheapest legal shortest route pays so much, over the sum of the prices. They start from the loads of the links.
 ///
 /// # Errors
-/// A pair has no legal route, so that there are no tables to bound; or `keep_going` stopped the work.
+/// The traffic is not valid; a pair has no legal route, so that there are no tables to bound; or `keep_going` stopped
+/// the work.
 ///
 /// ```
 /// use flitloom_core::fabric::{Fabric, Shape};
 /// use flitloom_core::routing::{Rules, TurnPolicy};
 /// use flitloom_core::tables::{System, prove_bound};
 /// let system = System::new(Fabric::new(Shape::torus(&[4])?), Rules::angara(1), TurnPolicy::None)?;
-/// assert_eq!(prove_bound(&system, vec![2; 8], &mut |_| true)?.ceil(), 2);
+/// let (bound, prices) = prove_bound(&system, None, vec![2; 8], &mut |_| true)?;
+/// assert_eq!((bound.ceil(), prices), (2, vec![1; 8]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn prove_bound(
     system: &System,
+    traffic: Option<&[u64]>,
     loads: Vec<u64>,
     keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Bound, TableError> {
+) -> Result<(Bound, Vec<u64>), TableError> {
+    check_traffic(system, traffic)?;
     let choices = Choices::found(system, &mut share(keep_going, 0.0, 0.5))?.all_served()?;
     let rounds = Request::new(Method::Balanced).bound_rounds;
     let quality = Quality::new(system, loads, 0);
-    lower_bound(system, &choices, None, &quality, rounds, &mut share(keep_going, 0.5, 1.0))
+    lower_bound(system, &choices, traffic, &quality, rounds, &mut share(keep_going, 0.5, 1.0))
 }
 
-/// The bound of a system, with prices that start from the loads of a table.
+/// The bound of a system and the prices of its links, which start from the loads of a table.
 fn lower_bound(
     system: &System,
     choices: &Choices,
@@ -197,16 +201,20 @@ fn lower_bound(
     quality: &Quality,
     rounds: u32,
     keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Bound, TableError> {
+) -> Result<(Bound, Vec<u64>), TableError> {
     let plain = choices.uniform && traffic.is_none();
     let none = Bound { numerator: 0, denominator: 1, proof: "dual" };
     let closed = if plain { Bound::closed_form(system) } else { none };
+    let closed_prices = || if plain { Bound::closed_form_prices(system) } else { Vec::new() };
     if closed.ceil() >= quality.max_load {
-        return Ok(closed);
+        return Ok((closed, closed_prices()));
     }
     let program = Program::new(system, choices, traffic);
     let row_loads = Program::row_loads(system, plain, &quality.loads);
-    Ok(closed.max(Bound::dual(&program, &row_loads, rounds, quality.max_load, keep_going)?))
+    let (dual, prices) = Bound::dual_with_prices(&program, &row_loads, rounds, quality.max_load, keep_going)?;
+    let better = dual.value() > closed.value();
+    let prices = if better { Program::link_prices(system, plain, &prices) } else { closed_prices() };
+    Ok((closed.max(dual), prices))
 }
 
 fn check_traffic(system: &System, traffic: Option<&[u64]>) -> Result<(), TableError> {

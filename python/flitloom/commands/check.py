@@ -48,9 +48,12 @@ class Judged(Group):
         str | None,
         typer.Option(help="angara, dimension-order, dateline or unrestricted, instead of the file's."),
     ] = None
-    certificate: Annotated[Path | None, typer.Option(help="Where the deadlock certificate goes (.json).")] = (
-        None
-    )
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the certificate goes (.json): of absence of deadlock, and of the bound of tables."
+        ),
+    ] = None
     _threads: options.CommonThreads = None
     as_json: options.Json = False
 

@@ -157,6 +157,13 @@ class Written(Group):
             "--out", "-o", help=f"Where the tables go (--compare: the first): {', '.join(OUTPUTS)}."
         ),
     ] = None
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the certificate of the tables of --out goes (.json): that they cannot deadlock, and "
+            "that no tables carry less than the lower bound."
+        ),
+    ] = None
     loads: Annotated[Path | None, typer.Option(help="CSV file for the load of every link.")] = None
     compare: Annotated[bool, typer.Option("--compare", help="All methods side by side.")] = False
     picture: Annotated[Path | None, typer.Option(help="Picture of the loads (.png, .pdf or .svg).")] = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +21,15 @@ Laned = tuple[int, int]
 def write_certificate(
     tables: ForwardingTables,
     file: str | Path,
+    bound: dict[str, Any],
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> None:
     """Write a rank for every channel and lane, such that packets wait only for those of a higher rank.
 
-    The cables and hosts of the fabric stand beside the ranks. The program of ``flitloom recheck`` follows
-    the tables over them.
+    The cables and hosts of the fabric stand beside the ranks, and the lengths of channels that prove the
+    lower bound: all pairs go at least as far as on their shortest ways, and the fullest channel carries that
+    over the sum of all lengths. The program of ``flitloom recheck`` follows the tables over the cables, and
+    finds the shortest ways.
 
     Parameters
     ----------
@@ -32,6 +37,8 @@ def write_certificate(
         Tables that reach every host and cannot deadlock.
     file : path
         Where the certificate goes.
+    bound : dict
+        The lower bound, with its cut or its prices: `SubnetReport.proven`, or `SubnetTables.bound`.
     progress : function, optional
         Is told destinations done, and all.
     """
@@ -55,8 +62,37 @@ def write_certificate(
             for host in subnet.hosts
         ],
     }
+    if bound["value"]:
+        head["bound"] = _lengths(tables, bound, begins, guids)
     rows = ",\n  ".join(json.dumps([*row, rank]) for rank, row in enumerate(reversed(ranked)))
     write_text(file, json.dumps(head)[:-1] + f',\n "channels": [\n  {rows}\n ]\n}}\n')
+
+
+def _lengths(
+    tables: ForwardingTables, bound: dict[str, Any], begins: list[tuple[str, int]], guids: list[str]
+) -> dict[str, Any]:
+    """What proves the lower bound: lengths of channels, one over a cut or everywhere, or their prices."""
+    ends = np.array(tables.subnet.cable_ends(), dtype=np.int64)
+    if len(bound["prices"]):
+        lengths = bound["prices"].tolist()
+    elif bound["side"]:
+        inside = np.isin(np.stack([ends, ends[:, ::-1]], axis=1).reshape(-1, 2), bound["side"])
+        lengths = (inside[:, 0] & ~inside[:, 1]).astype(int).tolist()
+    else:
+        lengths = [1] * len(begins)
+    rows = [(*begin, length) for begin, length in zip(begins, lengths, strict=True) if length]
+    return {"kind": "lengths", "value": bound["value"], "pairs": _pairs(tables, guids), "lengths": rows}
+
+
+def _pairs(tables: ForwardingTables, guids: list[str]) -> list[tuple[str, str, int]] | None:
+    """How many pairs count from switch to switch, if not all of hosts do."""
+    if tables.demand is None:
+        return None
+    counted = Counter[tuple[int, int]]()
+    for root, row in zip(tables.roots, tables.demand.pairs, strict=True):
+        for switch in np.flatnonzero(row).tolist():
+            counted[switch, root] += int(row[switch])
+    return [(guids[a], guids[b], count) for (a, b), count in sorted(counted.items()) if a != b]
 
 
 class _Routes:

@@ -29,9 +29,12 @@ class SubnetReport(Verdict):
     ----------
     loads : array
         Host pairs by channel.
+    proven : dict
+        The bound with its cut, or with prices of channels.
     """
 
     loads: NDArray[np.uint64] = field(repr=False)
+    proven: dict[str, Any] = field(repr=False)
 
 
 def check_subnet(
@@ -111,6 +114,7 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         unit=unit_of(tables.demand),
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
+        proven=facts["bound"],
     )
 
 

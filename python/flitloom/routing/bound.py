@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -31,10 +31,14 @@ class Bound:
     proof : str
         How it was proven: ``rings`` (closed form), ``dual`` (prices found by a search) or ``linear
         program`` (prices from its optimum); prices are evaluated in whole numbers either way.
+    prices : array of int, optional
+        Those of all links, by ``node * directions + direction``: every pair on its cheapest route pays as
+        much as the bound times their sum.
     """
 
     value: Fraction
     proof: str
+    prices: NDArray[np.int64] | None = field(default=None, compare=False, repr=False)
 
     @property
     def ceiling(self) -> int:
@@ -111,4 +115,5 @@ def _evaluate(program: dict[str, NDArray[np.int64]], prices: NDArray[np.int64]) 
         numerator += sum(
             int(cost) * int(weight) for cost, weight in zip(least, program["weights"], strict=True)
         )
-    return Bound(Fraction(numerator, max(denominator, 1)), "linear program")
+    links = np.append(prices, 0)[np.minimum(program["row_of"], len(prices))]
+    return Bound(Fraction(numerator, max(denominator, 1)), "linear program", links)

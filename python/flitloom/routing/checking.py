@@ -57,8 +57,10 @@ class CheckReport(Verdict):
     def certificate(self) -> dict[str, Any]:
         """A rank for every channel, such that every dependency of the routes goes to a higher rank.
 
-        With the bubble rule a dependency may also keep its rank within one ring of one direction. The
-        program of ``flitloom recheck`` verifies it against the tables on its own.
+        With the bubble rule a dependency may also keep its rank within one ring of one direction. Beside the
+        ranks stand the lengths of links that prove the lower bound, if there is one: all pairs on their
+        shortest legal routes go at least so far, and the fullest link carries that over the sum of all
+        lengths. The program of ``flitloom recheck`` verifies both against the tables on its own.
         """
         if self.ranks is None:
             raise ValueError("there is no certificate for tables that can deadlock")
@@ -80,14 +82,31 @@ class CheckReport(Verdict):
             "bubble": rules.virtual_channels is None,
             "virtual_channels": channels,
             "datelines": rules.datelines,
+            **self._lengths(),
             "channels": ranked,
         }
 
-    def write_certificate(self, file: str | Path) -> None:
-        """Write the certificate to a file."""
+    def _lengths(self) -> dict[str, Any]:
+        """What proves the lower bound, as collective operations prove theirs."""
+        tables = self.tables
+        bound = tables.priced()
+        if bound is None or bound.prices is None:
+            return {}
+        named = [[node, end, int(bound.prices[link])] for link, node, end, _ in tables.system.links()]
+        lengths = [row for row in named if row[2]]
+        weights = None if tables.traffic is None else tables.traffic.tolist()
+        proof = {"kind": "lengths", "value": bound.ceiling, "weights": weights, "lengths": lengths}
+        return {"bound": proof}
+
+    def write_certificate(self, file: str | Path) -> int:
+        """Write the certificate to a file; returns the lower bound that it proves, 0 for none."""
         head = self.certificate()
         rows = ",\n  ".join(json.dumps(row) for row in head.pop("channels"))
-        write_text(file, json.dumps(head, indent=1)[:-2] + f',\n "channels": [\n  {rows}\n ]\n}}\n')
+        proven = int(head["bound"]["value"]) if "bound" in head else 0
+        bound = f',\n "bound": {json.dumps(head.pop("bound"))}' if proven else ""
+        text = json.dumps(head, indent=1)[:-2]
+        write_text(file, f'{text}{bound},\n "channels": [\n  {rows}\n ]\n}}\n')
+        return proven
 
 
 def check(

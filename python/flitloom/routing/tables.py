@@ -267,15 +267,39 @@ class Tables(Fixed):
             self._bound = self._proven(progress)
         return self._bound
 
+    def priced(self, progress: Progress | None = None) -> Bound | None:
+        """The bound with the prices of links that prove it, None where there is none.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> bound = fl.tables.make(fl.Torus(4)).priced()
+        >>> bound.ceiling, bound.prices.tolist()
+        (2, [1, 1, 1, 1, 1, 1, 1, 1])
+        """
+        bound = self.prove(progress)
+        # Where routers take more than ordered routes, these are not the only ones.
+        if self.rules.any_walk or not self.rules.direction_bits:
+            return None
+        if bound.prices is None and self.source is None:
+            bound = self._proven_for(bound.ceiling, progress)
+        return bound if bound.prices is not None and bound.value else None
+
     def _proven(self, progress: Progress | None) -> Bound:
         """The bound of tables that were read; none where the legal routes are not known."""
         known = self.source is not None and self.source.bounded(self.rules)
-        found = self.system.bound(self.loads, _thousandths(progress)) if known and self._sound else None
+        return (
+            self._proven_for(self.max_load, progress) if known and self._sound else Bound(Fraction(0), "none")
+        )
+
+    def _proven_for(self, wanted: int, progress: Progress | None) -> Bound:
+        """The bound proven anew; by a linear program where prices of a search prove less than is wanted."""
+        found = self.system.bound(self.loads, self.traffic, _thousandths(progress))
         if found is None:
             return Bound(Fraction(0), "none")
-        bound = Bound(Fraction(found[0], found[1]), found[2])
-        if bound.ceiling < self.max_load:
-            bound = max(bound, linear_bound(self.system, None, LARGEST_PROGRAM) or bound)
+        bound = Bound(Fraction(found[0], found[1]), found[2], found[3].astype(np.int64))
+        if bound.ceiling < wanted:
+            bound = max(bound, linear_bound(self.system, self.traffic, LARGEST_PROGRAM) or bound)
         return bound
 
     @property

@@ -19,6 +19,7 @@ from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.tables_text import print_comparison, print_report
 from flitloom.commands.inputs.seating import placement_weights
 from flitloom.commands.inputs.showing import write_tables_page
+from flitloom.commands.inputs.verdicts import certify
 from flitloom.commands.options import check_files, refuse
 from flitloom.commands.route import OUTPUTS, Asked, Written
 from flitloom.commands.screen import progress, say
@@ -26,7 +27,7 @@ from flitloom.errors import SpecError, show_file
 from flitloom.limits import LISTED_NODES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
-from flitloom.routing import METHODS, Tables
+from flitloom.routing import METHODS, Tables, check
 from flitloom.routing.allocation import pairs_among, without_others
 from flitloom.routing.compared import MadeTables, danger, make_tables
 from flitloom.routing.nodes import read_nodes
@@ -39,8 +40,8 @@ Weights = NDArray[np.int64] | None
 
 #: Options that do not go with --resilience.
 NOT_OF_RESILIENCE = (
-    "nodes", "method", "turns", "traffic", "placement", "out", "loads", "compare", "picture", "effort",
-    "html",
+    "nodes", "method", "turns", "traffic", "placement", "out", "certificate", "loads", "compare", "picture",
+    "effort", "html",
 )  # fmt: skip
 
 
@@ -127,6 +128,12 @@ def _check_outputs(written: Written, topology: Topology) -> None:
                 f"{out.suffix} lists every route and is for at most {LISTED_NODES} nodes",
                 f"write {counted(topology.nodes, 'node')} to an .npz file",
             )
+    if written.certificate is not None:
+        check_output(written.certificate, (".json",), "--certificate")
+        if out is None or out.suffix != ".json":
+            raise SpecError.at(
+                "--certificate", "is verified against tables in a .json file", "write -o tables.json"
+            )
     if written.loads is not None:
         check_output(written.loads, (".csv",), "--loads")
     check_files(picture=written.picture, html=written.html)
@@ -187,6 +194,8 @@ def _report(found: MadeTables, written: Written) -> None:
         made[0].loads_to_csv(written.loads)
     if written.out is not None:
         _write_tables(made[0], written)
+    if written.certificate is not None:
+        certify(check(made[0]), written.certificate)
 
 
 def _write_tables(tables: Tables, written: Written) -> None:

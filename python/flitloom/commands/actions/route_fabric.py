@@ -17,12 +17,13 @@ from flitloom.commands.route import OUTPUTS, Asked
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet, SubnetTables, route_subnet
+from flitloom.fabric.certificate import write_certificate
 from flitloom.fabric.comparing import compare_tables, critical_parts
 from flitloom.fabric.demand import MOST_WEIGHT
 from flitloom.fabric.networks import matrix_of_hosts
 from flitloom.fabric.risk import repair_risk
 from flitloom.numerals import counted
-from flitloom.outputs import check_folder
+from flitloom.outputs import check_folder, check_output
 from flitloom.placing.placement import read_placement
 from flitloom.spec import Product
 from flitloom.spec.factored import factored
@@ -68,7 +69,8 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     elif sought.through and sought.nodes is None:
         raise SpecError("--through goes with --nodes")
     if aside:
-        others += ["out", "method", "mode", "spare_lanes", "sizes", "torus_config", "effort", "reversible"]
+        others += ["out", "certificate", "method", "mode", "spare_lanes", "sizes", "torus_config"]
+        others += ["effort", "reversible"]
         others += [] if risk else ["lanes", "seed", "old"]
     given = "--fabric" if named.network is None else "--network"
     what = "diff" if named.words else "--critical" if critical else "--twist" if twisted_alone else given
@@ -83,12 +85,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     of_fabric, sought, out = asked.of_fabric, asked.sought, asked.written.out
     if of_fabric.mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("--mode", f"{of_fabric.mode!r} is unknown", "write portable or sl2vl")
-    if out is not None:
-        if out.suffix in OUTPUTS:
-            raise SpecError.at(
-                "--out", f"{show_file(out)}: tables by destination fill a folder", "write -o out/"
-            )
-        check_folder(out, "--out")
+    _check_outputs(out, asked.written.certificate)
     others = "they are served, but count neither in the load nor in the bound"
     job = None if sought.nodes is None else job_hosts(subnet, sought.nodes, others)
     weights = _weights(subnet, asked)
@@ -113,6 +110,8 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     facts = tables.facts()
     if out is not None:
         tables.write(out)
+    if asked.written.certificate is not None:
+        _certify(tables, asked.written.certificate)
     if asked.written.as_json:
         print_json(facts)
     else:
@@ -121,6 +120,29 @@ def _make(subnet: Subnet, asked: Asked) -> None:
         say(f"note: {note}")
     if facts["unreachable"]:
         say(f"warning: {counted(facts['unreachable'], 'pair')} of hosts have no route in this fabric")
+
+
+def _check_outputs(out: Path | None, certificate: Path | None) -> None:
+    """Refuse what cannot be written before anything is done."""
+    if out is not None:
+        if out.suffix in OUTPUTS:
+            raise SpecError.at(
+                "--out", f"{show_file(out)}: tables by destination fill a folder", "write -o out/"
+            )
+        check_folder(out, "--out")
+    if certificate is not None:
+        check_output(certificate, (".json",), "--certificate")
+        if out is None:
+            raise SpecError.at("--certificate", "is verified against tables in a folder", "write -o out/")
+
+
+def _certify(tables: SubnetTables, certificate: Path) -> None:
+    """Write the certificate if there is one."""
+    if not tables.report.passed:
+        say(f"note: {show_file(certificate)} is not written: not all pairs have a route")
+        return
+    with progress("certificate of the tables", "destinations") as step:
+        write_certificate(tables.forwarding(), certificate, tables.bound, step)
 
 
 def _weights(subnet: Subnet, asked: Asked) -> NDArray[np.integer[Any]] | None:

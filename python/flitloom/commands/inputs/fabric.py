@@ -52,7 +52,7 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
     print_verdict(found, asked.judged.as_json)
     if wanted is not None and found.passed:
         with screen.progress(f"certificate of {show_file(file)}", "destinations") as step:
-            write_certificate(tables, wanted, step)
+            write_certificate(tables, wanted, found.proven, step)
     if not found.passed:
         raise typer.Exit(1)
 

@@ -28,4 +28,6 @@ def certify(found: CheckReport, certificate: Path) -> None:
     elif found.problem_count > len(found.claims.problems):
         say(f"note: {show_file(certificate)} is not written: wrong routes are not certified")
     else:
-        found.write_certificate(certificate)
+        proven, bound = found.write_certificate(certificate), found.tables.bound
+        if proven < bound:
+            say(f"note: {show_file(certificate)} proves {proven or 'nothing'} as a lower bound, not {bound}")
