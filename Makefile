@@ -32,11 +32,10 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 build: $(VENV)/extension.stamp
 
-# Most modules of these packages are never imported, so Python compiles those that are when they are.
 $(VENV)/requirements.stamp: requirements/dev.lock
 	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 found; install one or say which: make PYTHON=/path/to/python"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --require-hashes --only-binary :all: -r requirements/dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/dev.lock
 	touch $@
 
 $(VENV)/extension.stamp: $(VENV)/requirements.stamp $(CORE_SOURCES)
