@@ -26,6 +26,8 @@ PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 pyth
 CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lock core/Cargo.toml bindings/Cargo.toml pyproject.toml
 # Cargo and maturin build against the same interpreter.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# The tests start many short processes, which would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
 .PHONY: build demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted
