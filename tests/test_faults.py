@@ -145,8 +145,9 @@ def test_standard_output_that_is_full_is_one_message(arguments):
     assert (done.returncode, done.stderr) == (2, message)
 
 
-def test_standard_output_that_is_closed_is_one_message():
-    done = subprocess.run(f"{sys.executable} -m flitloom version >&-", shell=True, stderr=subprocess.PIPE)
+@pytest.mark.parametrize("argument", ["version", "--help"])
+def test_standard_output_that_is_closed_is_one_message(argument):
+    done = subprocess.run(f"{sys.executable} -m flitloom {argument} >&-", shell=True, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (2, b"error: standard output: cannot be written: it is closed\n")
 
 

@@ -129,7 +129,7 @@ def test_a_fabric_is_shown_with_the_loads_of_its_tables(tmp_path, capsys):
     report = check_subnet(examples.twisted_torus((4, 4, 8)), tmp_path / "out" / "opensm-lfts.dump")
     assert sorted(shown["columns"]["load"]) == sorted(report.loads)
     # Every load at its link.
-    made, order = Cables(examples.twisted_torus((4, 4, 8)), report)._wiring()
+    made, order = Cables(examples.twisted_torus((4, 4, 8)), report).wiring()
     cables = report.loads[order]
     subnet_ = examples.twisted_torus((4, 4, 8))
     for number, cable in enumerate(subnet_.cables):

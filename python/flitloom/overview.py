@@ -5,6 +5,7 @@ The text is the parser's own: `tests/test_start.py` compares both in every width
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -32,13 +33,22 @@ _OPTIONS = {
 
 def tell() -> int:
     """Print the overview, and return the exit code."""
+    if sys.stdout is None:
+        return _unwritten("it is closed")
     try:
         sys.stdout.write(overview(_columns()))
         sys.stdout.flush()
-    except OSError:
-        # A reader may leave early.
+    except OSError as error:
+        # What is left is not written again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        # A reader may leave early.
+        return 0 if error.errno == errno.EPIPE else _unwritten(error.strerror or str(error))
     return 0
+
+
+def _unwritten(reason: str) -> int:
+    sys.stderr.write(f"error: standard output: cannot be written: {reason}\n")
+    return 2
 
 
 def overview(columns: int) -> str:
