@@ -52,3 +52,17 @@ def test_what_fails_has_its_row_in_the_matrix(tmp_path: Path, capsys: pytest.Cap
     np.savetxt(file, matrix[:8, :8], fmt="%d", delimiter=",")
     assert run(words) == 2
     assert "one per node (9) is needed" in capsys.readouterr().err
+
+
+def test_bytes_of_a_placement_that_are_too_large_for_weights_are_divided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "p.json")
+    axes = "a=4:all-reduce:8MiB,b=3:line:64"
+    assert run(["place", "--network", "full4 x ring3", "--axes", axes, "--effort", "1", "-o", file]) == 0
+    capsys.readouterr()
+    assert run(["route", "--network", "full4 x ring3", "--placement", file, "--json"]) == 0
+    told = capsys.readouterr()
+    assert "note: weights are bytes divided by 8, rounded up" in told.err
+    placed = json.loads(Path(file).read_text())["fullest_channel"]
+    assert json.loads(told.out)["max_load"] * 8 == placed

@@ -171,7 +171,7 @@ def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.integ
         wanted = None
     if wanted is None or not topology.is_as(wanted):
         raise SpecError.at(show_file(placement), f"is for the {topology}, not for {show(described)}")
-    return matrix_of_hosts(subnet, product, weights)
+    return _scaled(subnet, matrix_of_hosts(subnet, product, weights).astype(np.int64))
 
 
 def _scaled(subnet: Subnet, weights: NDArray[np.int64]) -> NDArray[np.int64]:
