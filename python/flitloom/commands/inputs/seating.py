@@ -111,11 +111,7 @@ def host_weights(file: Path, subnet: Subnet, described: str) -> NDArray[np.int64
     if not is_wired_as(document, subnet):
         made = document.get("network", "another network")
         raise SpecError.at(show_file(file), f"is for the {made}, not for {show(described)}")
-    nodes, traffic = np.array(document["placement"]), traffic_of(document)
-    weights = np.zeros((len(subnet.hosts), len(subnet.hosts)), dtype=np.int64)
-    np.add.at(weights, (nodes[traffic.sources], nodes[traffic.destinations]), traffic.bytes.astype(np.int64))
-    np.fill_diagonal(weights, 0)
-    return weights
+    return _bytes_between(document, document["placement"], len(subnet.hosts))
 
 
 def placement_weights(file: Path, topology: Topology | None) -> tuple[Topology, NDArray[np.int64]]:
@@ -128,10 +124,13 @@ def placement_weights(file: Path, topology: Topology | None) -> tuple[Topology, 
     """
     document = read_placement(file)
     network = topology_of(document["topology"]) if topology is None else topology
-    nodes = np.array(nodes_for(document, network))
-    traffic = traffic_of(document)
-    weights = np.zeros((network.nodes, network.nodes), dtype=np.int64)
-    ends = nodes[traffic.sources], nodes[traffic.destinations]
-    np.add.at(weights, ends, traffic.bytes.astype(np.int64))
+    return network, _bytes_between(document, nodes_for(document, network), network.nodes)
+
+
+def _bytes_between(document: dict[str, Any], nodes: list[int], count: int) -> NDArray[np.int64]:
+    """The bytes that the ranks of a placement on these nodes, of so many, send from node to node."""
+    where, traffic = np.array(nodes), traffic_of(document)
+    weights = np.zeros((count, count), dtype=np.int64)
+    np.add.at(weights, (where[traffic.sources], where[traffic.destinations]), traffic.bytes.astype(np.int64))
     np.fill_diagonal(weights, 0)
-    return network, weights
+    return weights
