@@ -44,6 +44,21 @@ class HostWays:
     numbers: int
     missing: NDArray[np.bool_]
 
+    @property
+    def core(self) -> HostWays:
+        """The ways as `problem_of` takes them."""
+        return self
+
+    def missing_between(self, hosts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """From which of these hosts to which the tables do not lead."""
+        missing: NDArray[np.bool_] = self.missing[np.ix_(self.rows[hosts], hosts)]
+        return missing
+
+    def used(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> tuple[list[int], ...]:
+        """Of every pair the two hosts and the channels of its way."""
+        ends = zip(sources.tolist(), destinations.tolist(), strict=True)
+        return tuple([source, end, *self.way(source, end)] for source, end in ends)
+
     def way(self, source: int, destination: int) -> list[int]:
         """The channels from a host to another one."""
         pair = int(self.rows[source]) * len(self.rows) + destination

@@ -23,7 +23,7 @@ from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bou
 from flitloom.placing.screws import best_screw
 from flitloom.placing.sharing import sharing_bound
 from flitloom.placing.traffic import Traffic
-from flitloom.placing.ways import hosts_for, listed_ways, tables_for
+from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product, Router, Topology
 from flitloom.spec.factored import factored
 from flitloom.spec.families import is_family
@@ -46,6 +46,8 @@ FINALISTS = 3
 
 #: A bound and its proof.
 Bounded = tuple[int, dict[str, Any]]
+#: Routes that are not those of dimension order.
+Ways = TableWays | HostWays
 
 
 def place(
@@ -112,13 +114,13 @@ def place(
         effort = default_effort(traffic.ranks, by_hops=minimise == "hops" and not traffic.mesh)
     asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes)
     slots = _slots(topology, traffic, nodes, per_node)
-    name: str
-    tables: Tables | HostWays | None
+    ways: Ways | None
     if isinstance(topology, Switched):
-        name, tables = hosts_for(topology, routing), host_ways(topology)
+        name, ways = hosts_for(topology, routing), host_ways(topology)
     else:
         name, tables = tables_for(topology, routing)
-    return _placed(asked, slots, name, tables, begin, progress)
+        ways = None if tables is None else TableWays(tables)
+    return _placed(asked, slots, name, ways, begin, progress)
 
 
 def network_of(topology: Topology | Product | str | Path) -> Topology:
@@ -218,7 +220,7 @@ def _placed(
     asked: _Asked,
     slots: list[int],
     name: str,
-    tables: Tables | HostWays | None,
+    ways: Ways | None,
     begin: float,
     progress: Callable[[int, int], None] | None,
 ) -> Placement:
@@ -226,13 +228,13 @@ def _placed(
     asked.check()
     topology, traffic, per_node, flit_bytes = asked.topology, asked.traffic, asked.per_node, asked.flit_bytes
     minimise, seed = asked.minimise, asked.seed
-    problem = problem_of(
-        topology, traffic, slots, None if tables is None else _served(topology, tables, slots)
-    )
+    if ways is not None:
+        _require_routes(topology, ways, slots)
+    problem = problem_of(topology, traffic, slots, None if ways is None else ways.core)
     if minimise == "time":
         # What cannot be run is refused before the search.
         packet_rows(traffic, slots[: traffic.ranks], flit_bytes)
-    found, hops, (bound, proof), runs = _searched(problem, asked, slots, tables, progress)
+    found, hops, (bound, proof), runs = _searched(problem, asked, slots, ways, progress)
     loads, (fullest, count, hop_bytes), port = problem.loads(found["nodes"])
     plain = problem.loads(np.array(slots[: traffic.ranks], dtype=np.uint32))[0]
     return Placement(
@@ -259,7 +261,7 @@ def _placed(
         gained=found["gained"],
         spent=found["spent"],
         routing=name,
-        ways=() if tables is None else _used_ways(topology, tables, traffic, found["nodes"]),
+        ways=() if ways is None else _used_ways(topology, ways, traffic, found["nodes"]),
         runs=tuple(runs),
     )
 
@@ -283,18 +285,18 @@ def _searched(
     problem: _core.PlacementProblem,
     asked: _Asked,
     slots: list[int],
-    tables: Tables | HostWays | None,
+    ways: Ways | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[dict[str, Any], Bounded, Bounded, list[dict[str, int]]]:
     """What the search found, the bound on hop-bytes, that of the objective, and the runs of finalists."""
     topology, traffic, minimise = asked.topology, asked.traffic, asked.minimise
-    channel, hops = _bounded(problem, asked, slots, tables is None)
-    has_cosines = not isinstance(tables, HostWays) and applies(topology, traffic, asked.per_node)
+    channel, hops = _bounded(problem, asked, slots, ways is None)
+    has_cosines = not isinstance(topology, Switched) and applies(topology, traffic, asked.per_node)
     if minimise == "hops" and has_cosines:
         hops = _better(hops, cosine_bound(topology, traffic, hops=True, known=hops[0]))
     bounded = hops if minimise == "hops" else channel
     screw = None
-    if minimise == "channel" and tables is None and asked.per_node == 1 and traffic.ranks == topology.nodes:
+    if minimise == "channel" and ways is None and asked.per_node == 1 and traffic.ranks == topology.nodes:
         screw = best_screw(problem, topology, traffic.mesh)
     # If a screw is optimal, little else is looked for.
     effort = 1 if screw is not None and screw[1][0] <= bounded[0] else asked.effort
@@ -313,7 +315,7 @@ def _searched(
     if minimise == "channel" and has_cosines and above:
         bounded = _better(channel, cosine_bound(topology, traffic, hops=False, known=bounded[0]))
     if minimise == "time":
-        found["nodes"], runs = _fastest(topology, traffic, found["finalists"], tables, asked.flit_bytes)
+        found["nodes"], runs = _fastest(topology, traffic, found["finalists"], ways, asked.flit_bytes)
         bounded = port_bound(traffic, asked.flit_bytes) if asked.per_node == 1 else (0, {"kind": "nothing"})
     return found, hops, bounded, runs
 
@@ -365,23 +367,10 @@ def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, pe
     return [node for node in chosen for _ in range(per_node)]
 
 
-def _served(
-    topology: Topology, tables: Tables | HostWays, slots: list[int]
-) -> tuple[list[int], list[int]] | HostWays:
-    """The ways of tables, which serve every pair of nodes that ranks may have."""
-    used = np.unique(slots)
-    if isinstance(tables, HostWays):
-        missing = tables.missing[np.ix_(tables.rows[used], used)]
-        _require_routes(topology, used, missing)
-        return tables
-    starts, channels = listed_ways(tables)
-    counts = np.diff(starts.astype(np.int64)).reshape(tables.topology.nodes, -1)[np.ix_(used, used)]
-    np.fill_diagonal(counts, 1)
-    _require_routes(topology, used, counts == 0)
-    return starts.tolist(), channels.tolist()
-
-
-def _require_routes(topology: Topology, nodes: NDArray[np.int64], missing: NDArray[np.bool_]) -> None:
+def _require_routes(topology: Topology, ways: Ways, slots: list[int]) -> None:
+    """Refuse tables that do not serve every pair of nodes that ranks may have."""
+    nodes = np.unique(slots)
+    missing = ways.missing_between(nodes)
     if missing.any():
         source, destination = (int(nodes[at]) for at in np.argwhere(missing)[0])
         word = "host" if isinstance(topology, Switched) else "node"
@@ -393,35 +382,27 @@ def _require_routes(topology: Topology, nodes: NDArray[np.int64], missing: NDArr
 
 
 def _used_ways(
-    topology: Topology, tables: Tables | HostWays, traffic: Traffic, nodes: NDArray[np.uint32]
+    topology: Topology, ways: Ways, traffic: Traffic, nodes: NDArray[np.uint32]
 ) -> tuple[list[int], ...]:
-    """Nodes of the way of every pair of nodes that exchanges something; of hosts these and channels."""
-    count = topology.nodes
+    """The way of every pair of nodes that exchanges something."""
     where = nodes.astype(np.int64)
-    pairs = np.unique(where[traffic.sources] * count + where[traffic.destinations])
-    pairs = pairs[pairs // count != pairs % count]
-    if isinstance(tables, HostWays):
-        ends = np.column_stack(np.divmod(pairs, count)).tolist()
-        return tuple([source, end, *tables.way(source, end)] for source, end in ends)
-    sources, destinations, offsets, through = tables.listed()
-    keys = sources.astype(np.int64) * count + destinations
-    order = np.argsort(keys)
-    at = order[np.searchsorted(keys, pairs, sorter=order)]
-    return tuple(through[offsets[one] : offsets[one + 1]].tolist() for one in at.tolist())
+    pairs = np.unique(where[traffic.sources] * topology.nodes + where[traffic.destinations])
+    sources, destinations = np.divmod(pairs, topology.nodes)
+    apart = sources != destinations
+    return ways.used(sources[apart], destinations[apart])
 
 
 def _fastest(
     topology: Topology,
     traffic: Traffic,
     finalists: list[tuple[tuple[int, int, int], NDArray[np.uint32]]],
-    tables: Tables | HostWays | None,
+    ways: Ways | None,
     flit_bytes: int,
 ) -> tuple[NDArray[np.uint32], list[dict[str, int]]]:
     """Of the best placements the one that is delivered first, and how long each took."""
-    if isinstance(tables, HostWays):
-        network, tables = Network(topology, Router(model="pipelined")), None
-    else:
-        network = Network(topology, router_for(tables))
+    tables = ways.tables if isinstance(ways, TableWays) else None
+    on_switches = isinstance(topology, Switched)
+    network = Network(topology, Router(model="pipelined") if on_switches else router_for(tables))
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None
     for (fullest, _, hops), nodes in finalists[:FINALISTS]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,6 +108,39 @@ def hosts_for(topology: Switched, routing: str | Tables | None) -> str:
             "leave it out, or give a folder of such tables",
         )
     return "balanced" if topology.tables is None else "tables"
+
+
+@dataclass(frozen=True)
+class TableWays:
+    """The ways that tables by source say."""
+
+    tables: Tables
+
+    @cached_property
+    def _listed(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        return listed_ways(self.tables)
+
+    @property
+    def core(self) -> tuple[list[int], list[int]]:
+        """The ways as `problem_of` takes them."""
+        starts, channels = self._listed
+        return starts.tolist(), channels.tolist()
+
+    def missing_between(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """From which of these nodes to which the tables do not lead."""
+        counts = np.diff(self._listed[0].astype(np.int64)).reshape(self.tables.topology.nodes, -1)
+        missing: NDArray[np.bool_] = counts[np.ix_(nodes, nodes)] == 0
+        np.fill_diagonal(missing, False)
+        return missing
+
+    def used(self, sources: NDArray[np.int64], destinations: NDArray[np.int64]) -> tuple[list[int], ...]:
+        """Of every pair the nodes of its way."""
+        count = self.tables.topology.nodes
+        begins, ends, offsets, through = self.tables.listed()
+        keys = begins.astype(np.int64) * count + ends
+        order = np.argsort(keys)
+        at = order[np.searchsorted(keys, sources * count + destinations, sorter=order)]
+        return tuple(through[offsets[one] : offsets[one + 1]].tolist() for one in at.tolist())
 
 
 def listed_ways(tables: Tables) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
