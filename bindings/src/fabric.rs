@@ -2,7 +2,7 @@
 
 use crate::errors::spec_error;
 use flitloom_core::{
-    fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, UNREACHABLE},
+    fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, walk::Ways},
     forwarding::{
         self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
         LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads, methods::METHODS,
@@ -10,6 +10,7 @@ use flitloom_core::{
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{
+    exceptions::PyValueError,
     prelude::*,
     types::{PyBytes, PyDict},
 };
@@ -140,18 +141,31 @@ pub fn fabric_bound(
     }))
 }
 
-/// Cables between every two switches, 0 where there is no way.
+/// Sums of the lengths of cables, 1 each unless given, on the shortest ways between every two switches; -1 where there
+/// is no way.
 #[pyfunction]
+#[pyo3(signature = (hosts, cables, lengths=None))]
 pub fn fabric_distances<'py>(
     py: Python<'py>,
     hosts: Vec<u32>,
     cables: PyReadonlyArray2<'py, u32>,
-) -> PyResult<Bound<'py, PyArray2<u16>>> {
+    lengths: Option<Vec<u32>>,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let graph = graph(py, hosts, &cables)?;
-    let rows: Vec<Vec<u16>> = py.detach(|| {
-        let joined = |distance: u16| if distance == UNREACHABLE { 0 } else { distance };
-        let row = |switch| graph.distances_to(switch).into_iter().map(joined).collect();
-        (0..graph.switches() as u32).map(row).collect()
+    let lengths = lengths.unwrap_or_else(|| vec![1; graph.channels() / 2]);
+    if 2 * lengths.len() != graph.channels() {
+        return Err(PyValueError::new_err("a length per cable is needed"));
+    }
+    let rows: Vec<Vec<i64>> = py.detach(|| {
+        let mut ways = Ways::<i64>::new(graph.switches());
+        let step =
+            |&channel: &u32| (channel, graph.ends(channel).1, i64::from(lengths[channel as usize / 2]));
+        (0..graph.switches() as u32)
+            .map(|switch| {
+                ways.find(switch, |here| graph.outgoing(here).iter().map(step), |_, _| true);
+                ways.cost.iter().map(|&cost| if cost == i64::MAX { -1 } else { cost }).collect()
+            })
+            .collect()
     });
     PyArray2::from_vec2(py, &rows).map_err(Into::into)
 }

@@ -67,7 +67,8 @@ def any_tables_bound(demands: Demands, topology: Switched) -> RouteBound:
     between = np.zeros((len(subnet.switches), len(subnet.switches)))
     np.add.at(between, (where[:, None], where[None, :]), _weights(demands))
     distances = _core.fabric_distances(subnet.hosts_per_switch(), subnet.cable_ends())
-    hops = float((between * distances).sum())
+    # A pair without a way counts nothing.
+    hops = float((between * np.maximum(distances, 0)).sum())
     channels = max(1, 2 * len(subnet.cables))
     least = Fraction(hops).limit_denominator(FINEST) / (demands.scale * channels)
     return RouteBound(least, None, "volume")

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.placing.traffic import Traffic
 
@@ -39,8 +40,9 @@ class Wires:
     """Switches and cables of a network, with the places that ranks can have."""
 
     def __init__(self, subnet: Subnet, per_node: int) -> None:
-        self.places = np.array(subnet.hosts_per_switch(), dtype=np.int64) * per_node
-        self.ends = subnet.cable_ends().astype(np.int64)
+        self.hosts, self.cables = subnet.hosts_per_switch(), subnet.cable_ends()
+        self.places = np.array(self.hosts, dtype=np.int64) * per_node
+        self.ends = self.cables.astype(np.int64)
         self.switches = len(self.places)
         self.degrees = np.bincount(self.ends.ravel(), minlength=self.switches)
         self.used = np.flatnonzero(self.places)
@@ -56,20 +58,8 @@ class Wires:
 
     def distances(self, lengths: Whole) -> Whole:
         """Least sums of lengths from switches with hosts to all; what is not reached is as far as any."""
-        tails, heads = np.concatenate([self.ends, self.ends[:, ::-1]]).T
-        order = np.argsort(heads, kind="stable")
-        tails, heads, steps = tails[order], heads[order], np.concatenate([lengths, lengths])[order]
-        ends, first = np.unique(heads, return_index=True)
-        far = int(lengths.sum()) + 1
-        found = np.full((len(self.used), self.switches), far, dtype=np.int64)
-        found[np.arange(len(self.used)), self.used] = 0
-        while len(heads):
-            nearer = np.minimum.reduceat(found[:, tails] + steps, first, axis=1)
-            nearer = np.minimum(nearer, found[:, ends])
-            if (nearer == found[:, ends]).all():
-                break
-            found[:, ends] = nearer
-        return np.where(found == far, found[found < far].max(), found)
+        found = _core.fabric_distances(self.hosts, self.cables, lengths.tolist())[self.used]
+        return np.where(found < 0, found.max(), found)
 
     def kinds(self) -> NDArray[np.int64]:
         """Per cable a number of those that look like it: by its ends, and by whether it is in a triangle."""
