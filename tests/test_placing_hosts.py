@@ -324,3 +324,18 @@ def test_message_graphs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_what_has_no_hosts_is_refused() -> None:
     with pytest.raises(SpecError, match="a Graph has no hosts"):
         place(fl.Graph([(0, 1)], nodes=2), axes_traffic(parse_axes("a=2:ring:8")))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("channel", [-1, 9999, "a", 0.5])
+def test_a_page_of_a_route_that_is_none_is_refused(
+    channel: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, page = tmp_path / "p.json", tmp_path / "p.html"
+    place("dragonfly(2,1)", axes_traffic(parse_axes("a=6:ring:8")), effort=1).save(file)
+    document = json.loads(file.read_text())
+    number = next(at for at, way in enumerate(document["ways"]) if len(way) > 2)
+    document["ways"][number][2] = channel
+    file.write_text(json.dumps(document))
+    code, _, err = command(capsys, "view", file, "-o", page)
+    assert (code, page.exists()) == (2, False)
+    assert f"ways.{number}: is no route of this network between two ranks" in err

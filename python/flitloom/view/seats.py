@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -65,12 +66,11 @@ class Seats:
         """What the page needs to know; its columns go to `packer`."""
         fabric, order = _fabric(self.topology, packer)
         # Of switches with hosts the switches are drawn.
-        drawn = self.nodes
+        drawn, places = self.nodes, self.topology.nodes
         if isinstance(self.topology, Switched):
-            drawn = np.array([host.switch for host in self.topology.subnet.hosts])[self.nodes]
-        places = (
-            len(self.topology.subnet.switches) if isinstance(self.topology, Switched) else self.topology.nodes
-        )
+            subnet = self.topology.subnet
+            drawn = np.array([host.switch for host in subnet.hosts])[self.nodes]
+            places = len(subnet.switches)
         texts = [""] * places
         groups = np.zeros(places, dtype=np.int64)
         for rank in range(len(drawn) - 1, -1, -1):
@@ -186,11 +186,7 @@ def _loads(
         slots = np.repeat(np.arange(topology.nodes), max(_per_node(document), int(np.bincount(nodes).max())))
         problem = problem_of(topology, traffic, slots.tolist())
         return np.asarray(problem.loads(nodes.astype(np.uint32))[0], dtype=np.int64)
-    wired = isinstance(topology, Switched)
-    links = {} if isinstance(topology, Switched) else grid_links(Ground(topology))
-    channels = topology.nodes * 2 * len(topology.sizes)
-    if isinstance(topology, Switched):
-        channels = 2 * len(topology.subnet.cables)
+    channels, route_of = _reader(topology)
     loads = np.zeros(channels, dtype=np.int64)
     sent: dict[tuple[int, int], int] = {}
     for source, destination, amount in zip(
@@ -200,15 +196,25 @@ def _loads(
         sent[ends] = sent.get(ends, 0) + int(amount)
     for number, way in enumerate(ways):
         try:
-            if wired:
-                # A way of hosts is these two and the channels.
-                np.add.at(loads, np.array(way[2:], dtype=np.int64), sent[way[0], way[1]])
-                continue
-            for pair in pairwise(way):
-                loads[links[pair]] += sent[way[0], way[-1]]
+            ends, taken = route_of(way)
+            amount = sent[ends]
+            for channel in taken:
+                loads[channel] += amount
         except (KeyError, TypeError, IndexError):
             raise SpecError.at(f"ways.{number}", "is no route of this network between two ranks") from None
     return loads
+
+
+def _reader(topology: Topology) -> tuple[int, Callable[[Any], tuple[tuple[int, int], list[int]]]]:
+    """How many channels there are, and what finds the ends and the channels of a way as documents have it."""
+    if isinstance(topology, Switched):
+        count = 2 * len(topology.subnet.cables)
+        known = {channel: channel for channel in range(count)}
+        # A way of hosts is these two and the channels.
+        return count, lambda way: ((way[0], way[1]), [known[channel] for channel in way[2:]])
+    links = grid_links(Ground(topology))
+    count = topology.nodes * 2 * len(topology.sizes)
+    return count, lambda way: ((way[0], way[-1]), [link for pair in pairwise(way) for link in links[pair]])
 
 
 def _groups(traffic: Traffic) -> tuple[NDArray[np.int64], list[str]]:
