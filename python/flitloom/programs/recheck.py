@@ -1407,20 +1407,6 @@ class Wiring:
         counts = Counter(self.hosts)
         return {(count * per_node - 1, len(self.near[switch])) for switch, count in counts.items()}
 
-    def distances(self, start, lengths):
-        """Least sums of lengths from a switch to all; what is not reached is as far as the farthest."""
-        found, ahead = {}, [(0, start)]
-        while ahead:
-            far, here = heappop(ahead)
-            if here in found:
-                continue
-            found[here] = far
-            for there, cable in self.near[here]:
-                if there not in found:
-                    heappush(ahead, (far + lengths[cable], there))
-        most = max(found.values())
-        return [found.get(switch, most) for switch in range(self.switches)]
-
     def sorted_sum(self, ranks, bytes_of, per_node, lengths):
         """At least so many bytes times lengths, every rank at the switch that is best for it alone."""
         partners = [{} for _ in range(ranks)]
@@ -1429,9 +1415,14 @@ class Wiring:
                 partners[one][other] = partners[one].get(other, 0) + amount
         lists = Counter(tuple(sorted(one.values(), reverse=True)) for one in partners)
         most, rows = max(map(len, lists)), set()
+        ahead = {
+            here: [(there, lengths[cable]) for there, cable in near] for here, near in enumerate(self.near)
+        }
         for start in set(self.hosts):
-            far = self.distances(start, lengths)
-            places = sorted(far[switch] for switch in self.hosts for _ in range(per_node))
+            far = shortest(start, ahead)
+            # What is not reached is as far as the farthest.
+            farthest = max(far.values())
+            places = sorted(far.get(switch, farthest) for switch in self.hosts for _ in range(per_node))
             rows.add(tuple(places[1 : most + 1]))
         return up(
             sum(
