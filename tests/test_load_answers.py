@@ -194,7 +194,13 @@ def test_the_saturation_of_all_throttles_is_a_table_and_a_sentence(capsys):
     last = capsys.readouterr().out.splitlines()[-1]
     assert last == f"Compared with throttle none: throttle pace:256 accepts {lost} % less."
     assert run([*ask, "--routing", "all", "--json"]) == 0
-    assert [row["routing"] for row in json.loads(capsys.readouterr().out)] == [*fl._core.LISTS["routings"]]
+    both = capsys.readouterr()
+    rows = {row.pop("routing"): row for row in json.loads(both.out)}
+    assert [*rows] == [*fl._core.LISTS["routings"]]
+    assert "ma with 3 channels is sa" in both.err
+    assert rows["ma"]["saturation"] == rows["sa"]["saturation"]
+    assert run([*ask, "--routing", "sa,ma", "--channels", "6", "--json"]) == 0
+    assert "ma with 3 channels" not in capsys.readouterr().err
     assert run([*ask, "--within", "0"]) == 2
     assert "within: 0 is no share" in capsys.readouterr().err
     assert compared([], ["routing"]) == ""

@@ -193,6 +193,8 @@ def test_the_program_of_recheck_runs_without_flitloom():
         ("config schema experimnt", "did you mean experiment?"),
         ("papers run cup-staking-2022", "did you mean cup-stacking-2022?"),
         ("papers run cup-stacking-2022/tabel-2", "did you mean cup-stacking-2022/table-2?"),
+        ("papers run table-2-ga", "did you mean cup-stacking-2022/table-2-ga?"),
+        ("papers run figure-3", "cup-stacking-extended-2023/figure-3 or scaling-effects-2007/figure-3?"),
         ("simulat", "did you mean simulate?"),
         ("collective all-gathr --torus 4x4", "did you mean all-gather?"),
         ("simulate --torus 4x4 --patern shfl", "--pattern"),

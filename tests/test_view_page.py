@@ -62,7 +62,7 @@ def test_the_bottleneck_is_marked_where_the_bound_says(tmp_path):
 @pytest.mark.parametrize(
     ("table", "words", "nodes"),
     [
-        ([(2, 9, 5, 0, 0)], "way from (2,0) to (1,1)", [2, 9]),
+        ([(2, 9, 5, 0, 0)], "route from (2,0) to (1,1)", [2, 9]),
         ([(3, node, 9, 0, node) for node in (2, 4, 11)], "injection at (3,0)", [3]),
         ([(node, 5, 9, 0, node) for node in (4, 6, 13)], "ejection at (5,0)", [5]),
     ],

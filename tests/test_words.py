@@ -135,6 +135,7 @@ UNENGLISH = {
     r"\bis from the\b": "the source is",
     r"shortest ways|\b(shorter|longer|their|the) ways (are|take|go|may|climb|of)\b": "routes",
     r"\bwhich way\b": "which route",
+    r"\bways? from\b": "route from",
     r"\bshortest routes?\b": "minimal routes",
     r"\bfree of deadlocks?\b": "deadlock-free",
     r"\bwhole (torus|tori|mesh|meshes|fabrics?)\b": "healthy",

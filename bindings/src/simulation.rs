@@ -333,7 +333,7 @@ pub fn lower_bound(network: &Network, workload: &Workload) -> Option<LowerBound>
     let (words, nodes, link) = match bound.bottleneck {
         None => ("no packets".to_owned(), vec![], None),
         Some(Bottleneck::Path { source, destination }) => {
-            (format!("way from {} to {}", at(source), at(destination)), vec![source, destination], None)
+            (format!("route from {} to {}", at(source), at(destination)), vec![source, destination], None)
         }
         Some(Bottleneck::Link(link)) => {
             let (node, direction) = fabric.link_ends(link);

@@ -114,9 +114,11 @@ def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
                     hint = f"they are {', '.join(known)}" if known else f"{identifier} has none to choose"
                     raise SpecError.at("columns", f"{column!r} is unknown", str(hint))
             return module
+    same = [name for name in identifiers() if name.rpartition("/")[2] == identifier]
     whole = dict.fromkeys(name.partition("/")[0] for name in identifiers())
     near = nearest(identifier, [*whole, *identifiers()])
-    hint = "" if near is None else f"; did you mean {near}?"
+    likely = same or ([] if near is None else [near])
+    hint = f"; did you mean {' or '.join(likely)}?" if likely else ""
     raise SpecError.at(
         "papers", f"there is no {show(identifier)}{hint}\nflitloom papers list names all of them"
     )
