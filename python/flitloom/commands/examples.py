@@ -17,7 +17,7 @@ from flitloom.outputs import make_folder, write_bytes
 #: Where they lie.
 FOLDER = Path(__file__).parents[1] / "examples"
 #: Endings of examples.
-KINDS = (".toml", ".csv", ".json", ".topo")
+KINDS = (".toml", ".csv", ".json", ".topo", ".cfg")
 
 app = typer.Typer(
     help="List the examples that come with flitloom, or copy them.\n\nExample: flitloom examples copy",
@@ -50,7 +50,7 @@ def _about(text: str, name: str) -> str:
     if name.endswith(".json"):
         return str(loads(text)["description"])
     lines = text.splitlines()
-    words = [line.removeprefix("#").strip() for line in lines if re.match("#[^:]", line)]
+    words = [re.sub("^(#|//)", "", line).strip() for line in lines if re.match("#[^:]|//", line)]
     return words[0] if words else f"a table with the column {lines[0]}"
 
 

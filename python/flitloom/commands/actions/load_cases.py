@@ -127,7 +127,7 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
     if any(map(unsteady.never_steady, loads)):
         screen.say(unsteady.TEXT)
     if {"sa", "ma"} <= {load.router.routing for load in loads if load.router.channels in (None, 3)}:
-        screen.say("note: ma with 3 channels is sa, since one channel is adaptive; --channels 6 gives ma four")
+        screen.say("note: ma with 3 channels is sa, for one is adaptive; --channels 6 gives ma four")
     return made
 
 
