@@ -117,7 +117,7 @@ def run(context: Context) -> list[Row]:
 
     `row_major`, `jax` (the better of whole and split dimensions) and `placed` are bytes on the fullest
     channel, `bound` what no placement is below; seconds are wall-clock times with bounds. The last row
-    counts placements that are better and worse than JAX's.
+    counts placements that are better than JAX's, as good, and worse.
     """
     chosen = [each for each in cases() if context.everything or math.prod(each[0]) <= CHIPS]
     rows: list[Row] = []
@@ -145,6 +145,9 @@ def run(context: Context) -> list[Row]:
         if len(mesh) == 3 and min(mesh) > 1:
             of_three = [of_three[0] + less, of_three[1] + 1]
         context.progress(len(rows), len(chosen))
-    told = f"{better} better, {worse} worse; of three axes {of_three[0]} of {of_three[1]} better"
+    equal = len(rows) - better - worse
+    told = (
+        f"{better} better, {equal} equal, {worse} worse; of three axes {of_three[0]} of {of_three[1]} better"
+    )
     rows.append({**dict.fromkeys(rows[0], ""), "torus": "all", "traffic": told})
     return rows

@@ -110,6 +110,14 @@ class Sought(Group):
             metavar="WHAT",
         ),
     ] = "channel"
+    phases: Annotated[
+        str | None,
+        typer.Option(
+            help="Axes that send at the same time, joined by +; phases, one after the other, separated by "
+            "commas: tensor,data+pipeline. Their fullest channels are added up. [default: one phase]",
+            metavar="AXES,...",
+        ),
+    ] = None
     routing: Annotated[
         str | None,
         typer.Option(
@@ -172,7 +180,7 @@ def command(
 ) -> None:
     """Put ranks on nodes so that the fullest channel carries least, and say what no placement can beat.
 
-    Loads are bytes on a channel (one direction of a link), all traffic at the same time, under
+    Loads are bytes on a channel (one direction of a link), all traffic at the same time or in --phases, under
     dimension-order routing or tables. Row-major is rank 0 on the first node, rank 1 on the second, and so
     on. `flitloom check` verifies what -o p.json writes; `flitloom simulate` and `flitloom route` take it as
     --placement.
@@ -180,6 +188,7 @@ def command(
     \b
     For example:
       flitloom place --torus 4x4x8 --axes expert=8:a2a:1,data=4:ring:8,pipeline=4:line:1 -o p.json
+      flitloom place --torus 4x4x4 --axes tensor=8:a2a:1,data=8:ring:8 --phases tensor,data
       flitloom place --torus 8x8 --stencil 8x8 --neighbours 9 --minimise time
       flitloom place --torus 4x4x4 --fail node:5 --fail link:0-1 --stencil 7x9
       flitloom place --network "full4 x full4" --axes expert=4:a2a:1,data=4:ring:8

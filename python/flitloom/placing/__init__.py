@@ -11,6 +11,7 @@ from flitloom.placing.checking import check_placement as check
 from flitloom.placing.fitting import Fit, fit
 from flitloom.placing.ground import Grid, Ground, ground_of, ground_of_fabric
 from flitloom.placing.jobs import Job, Seated, Seating, read_jobs, seat
+from flitloom.placing.phases import Phase
 from flitloom.placing.placement import Placement
 from flitloom.placing.placement import read_placement as read
 from flitloom.placing.running import as_packets
@@ -25,6 +26,7 @@ __all__ = [
     "Grid",
     "Ground",
     "Job",
+    "Phase",
     "Placement",
     "PlacementReport",
     "Seated",

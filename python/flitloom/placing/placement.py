@@ -18,6 +18,7 @@ from flitloom.numerals import counted
 from flitloom.placing.axes import Axis
 from flitloom.placing.formats import write
 from flitloom.placing.hosts import host_names
+from flitloom.placing.phases import Phase, Phases, read_phases
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.provenance import version
 from flitloom.reading import read_json
@@ -135,6 +136,10 @@ class Placement:
     runs : tuple of dict
         For ``time``: ``fullest_channel``, ``hop_bytes`` and ``duration`` (cycles) of the placements that
         were simulated.
+    phases : tuple of Phase
+        Traffic that is sent phase by phase; empty if all is sent at the same time. Then `fullest_channel`,
+        `channels_at_fullest`, `fullest_port` and the same of `row_major` are sums over phases, and `loads`
+        are those of all phases together.
     """
 
     topology: Topology
@@ -162,6 +167,7 @@ class Placement:
     routing: str = "do"
     ways: tuple[list[int], ...] = field(default=(), repr=False)
     runs: tuple[dict[str, int], ...] = ()
+    phases: tuple[Phase, ...] = ()
 
     @property
     def optimal(self) -> bool:
@@ -190,7 +196,8 @@ class Placement:
             return NotImplemented
         same = (self.topology, self.traffic, self.per_node) == (other.topology, other.traffic, other.per_node)
         routes = (self.routing, self.ways) == (other.routing, other.ways)
-        return same and routes and np.array_equal(self.nodes, other.nodes)
+        named = [phase.axes for phase in self.phases] == [phase.axes for phase in other.phases]
+        return same and routes and named and np.array_equal(self.nodes, other.nodes)
 
     def __hash__(self) -> int:
         return hash((str(self.topology), self.traffic, self.nodes.tobytes()))
@@ -214,6 +221,7 @@ class Placement:
     def facts(self) -> dict[str, Any]:
         """What ``flitloom place --json`` prints."""
         runs = {} if self.duration is None else {"duration": self.duration, "runs": list(self.runs)}
+        phases = {"phases": [phase.facts() for phase in self.phases]} if self.phases else {}
         return {
             "placement": self.nodes.tolist(),
             "fullest_channel": self.fullest_channel,
@@ -236,6 +244,7 @@ class Placement:
             "spent": self.spent,
             "more_may_help": self.more_may_help,
             **runs,
+            **phases,
         }
 
     def document(self) -> dict[str, Any]:
@@ -354,3 +363,21 @@ def traffic_of(document: dict[str, Any]) -> Traffic:
     except (KeyError, TypeError, ValueError):
         pass
     raise SpecError.at("traffic", "is not understood", "flitloom place ... -o p.json writes it")
+
+
+def phases_of(document: dict[str, Any]) -> Phases:
+    """Names of axes, phase by phase, that a document names; none if all is sent at the same time.
+
+    Raises
+    ------
+    SpecError
+        They are not as `Placement.document` writes them.
+    """
+    if "phases" not in document:
+        return ()
+    try:
+        named = [list(map(str, phase["axes"])) for phase in document["phases"]]
+    except (KeyError, TypeError):
+        wanted = "flitloom place ... -o p.json writes them"
+        raise SpecError.at("phases", "are not understood", wanted) from None
+    return read_phases(named, traffic_of(document).axes)

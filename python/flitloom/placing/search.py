@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ from flitloom.numerals import counted
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.host_bounds import host_bounds
 from flitloom.placing.hosts import HostWays, host_ways, order_of
+from flitloom.placing.phases import Phase, Phases, in_phases, is_whole, read_phases, weighed
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
 from flitloom.placing.screws import best_screw
 from flitloom.placing.sharing import sharing_bound
+from flitloom.placing.swaps import MOST_NODES, Board, Score, improved, routes_between
 from flitloom.placing.traffic import Traffic
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product, Router, Topology
@@ -40,6 +43,8 @@ EFFORT, MOST_EFFORT, FEW_RANKS = 150, 1500, 512
 DENSE_RANKS, DENSE_EFFORT = 256, 1600
 #: Objectives.
 OBJECTIVES = ("channel", "hops", "time")
+#: Which part of the effort is for swaps of traffic in phases.
+SWAPS = 8
 #: Placements that are simulated for the least time.
 FINALISTS = 3
 
@@ -55,6 +60,7 @@ def place(
     traffic: Traffic,
     *,
     minimise: str = "channel",
+    phases: str | Sequence[Sequence[str]] | None = None,
     nodes: Sequence[int] | None = None,
     per_node: int = 1,
     seed: int = 1,
@@ -76,6 +82,10 @@ def place(
         ``channel``: the fullest channel, then how many are as full, then hop-bytes. ``hops``: hop-bytes
         first. ``time``: of the three best found for ``channel``, the one whose messages, all sent at once,
         the simulator delivers first.
+    phases : str or sequence of sequence of str, optional
+        Names of axes, phase by phase, as ``tensor,data+pipeline``. What one phase sends is sent at the same
+        time, one phase after the other, and the fullest channels of all phases are added up. All traffic is
+        sent at the same time without.
     nodes : sequence of int, optional
         Nodes that ranks may have; all without.
     per_node : int
@@ -112,7 +122,8 @@ def place(
     topology = network_of(topology)
     if effort is None:
         effort = default_effort(traffic.ranks, by_hops=minimise == "hops" and not traffic.mesh)
-    asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes)
+    named = read_phases(phases, traffic.axes)
+    asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes, named)
     slots = _slots(topology, traffic, nodes, per_node)
     ways: Ways | None
     if isinstance(topology, Switched):
@@ -120,7 +131,7 @@ def place(
     else:
         name, tables = tables_for(topology, routing)
         ways = None if tables is None else TableWays(tables)
-    return _placed(asked, slots, name, ways, begin, progress)
+    return _placed(_Task(asked, slots, ways), name, begin, progress)
 
 
 def network_of(topology: Topology | Product | str | Path) -> Topology:
@@ -160,6 +171,11 @@ class _Asked:
     seed: int
     effort: int
     flit_bytes: int
+    phases: Phases = ()
+
+    def parts(self) -> list[_Asked]:
+        """The same of the traffic of each phase."""
+        return [replace(self, traffic=part, phases=()) for part in in_phases(self.traffic, self.phases)]
 
     def check(self) -> None:
         """Refuse what is no objective, or out of range."""
@@ -216,32 +232,103 @@ def problem_of(
     return _core.PlacementProblem(topology, traffic.ranks, *columns, list(slots), ways)
 
 
-def _placed(
-    asked: _Asked,
-    slots: list[int],
-    name: str,
-    ways: Ways | None,
-    begin: float,
-    progress: Callable[[int, int], None] | None,
-) -> Placement:
-    """The best placement that is found on slots, with its bounds."""
+@dataclass(frozen=True)
+class _Task:
+    """What is to be placed where, and over which routes."""
+
+    asked: _Asked
+    slots: list[int]
+    ways: Ways | None
+
+    @cached_property
+    def problem(self) -> _core.PlacementProblem:
+        """The same as the core takes it."""
+        return self.problem_for(self.asked.traffic)
+
+    def problem_for(self, traffic: Traffic) -> _core.PlacementProblem:
+        """Other traffic on the same network."""
+        # More ranks than there are places share nodes.
+        slots = self.slots * -(-traffic.ranks // len(self.slots))
+        return problem_of(self.asked.topology, traffic, slots, None if self.ways is None else self.ways.core)
+
+    @cached_property
+    def parts(self) -> list[_Task]:
+        """The same of the traffic of each phase."""
+        return [replace(self, asked=part) for part in self.asked.parts()]
+
+    @property
+    def plain(self) -> NDArray[np.uint32]:
+        """Ranks in the order of the nodes."""
+        return np.array(self.slots[: self.asked.traffic.ranks], dtype=np.uint32)
+
+    @property
+    def has_cosines(self) -> bool:
+        """Whether there may be a bound by cosines."""
+        topology = self.asked.topology
+        possible = not isinstance(topology, Switched)
+        return possible and applies(topology, self.asked.traffic, self.asked.per_node)
+
+    def bounds(self) -> tuple[Bounded, Bounded]:
+        """Bounds of the fullest channel and of hop-bytes; those by cosines are looked for apart."""
+        asked = self.asked
+        topology, traffic = asked.topology, asked.traffic
+        if isinstance(topology, Switched):
+            plain = self.problem.loads(self.plain)[1][0]
+            return host_bounds(topology.subnet, traffic, asked.per_node, plain)
+        known = is_whole(traffic) and all(axis.kind != "pairs" for axis in traffic.axes)
+        axes = traffic.axes if known else ()
+        channel, hops = self.problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
+        if asked.per_node == 1:
+            channel = _better(channel, sharing_bound(topology, traffic, self.ways is None))
+        return channel, hops
+
+    def with_cosines(self, known: Bounded, hops: bool = False) -> Bounded:
+        """The better one of a bound and that by cosines."""
+        if not self.has_cosines:
+            return known
+        return _better(known, cosine_bound(self.asked.topology, self.asked.traffic, hops, known[0]))
+
+    def screw(self) -> tuple[NDArray[np.uint32], Score] | None:
+        """The best placement that winds round as a thread, where there are such placements."""
+        asked = self.asked
+        whole = asked.per_node == 1 and asked.traffic.ranks == asked.topology.nodes
+        if asked.minimise != "channel" or self.ways is not None or not whole:
+            return None
+        return best_screw(self.problem, asked.topology, asked.traffic.mesh)
+
+    def search(self, bound: int, effort: int, tell: Callable[[float], None] | None) -> dict[str, Any]:
+        """What the core finds, changing so many channel loads."""
+        mesh = list(self.asked.traffic.mesh) or [self.asked.traffic.ranks]
+        by_hops = self.asked.minimise == "hops"
+        found: dict[str, Any] = self.problem.search(mesh, by_hops, bound, self.asked.seed, effort, tell)
+        return found
+
+
+def _placed(task: _Task, name: str, begin: float, progress: Callable[[int, int], None] | None) -> Placement:
+    """The best placement that is found, with its bounds."""
+    asked, ways = task.asked, task.ways
     asked.check()
-    topology, traffic, per_node, flit_bytes = asked.topology, asked.traffic, asked.per_node, asked.flit_bytes
-    minimise, seed = asked.minimise, asked.seed
+    topology, traffic = asked.topology, asked.traffic
     if ways is not None:
-        _require_routes(topology, ways, slots)
-    problem = problem_of(topology, traffic, slots, None if ways is None else ways.core)
-    if minimise == "time":
+        _require_routes(topology, ways, task.slots)
+    if asked.minimise == "time":
         # What cannot be run is refused before the search.
-        packet_rows(traffic, slots[: traffic.ranks], flit_bytes)
-    found, hops, (bound, proof), runs = _searched(problem, asked, slots, ways, progress)
-    loads, (fullest, count, hop_bytes), port = problem.loads(found["nodes"])
-    plain = problem.loads(np.array(slots[: traffic.ranks], dtype=np.uint32))[0]
+        packet_rows(traffic, task.plain, asked.flit_bytes)
+    search = _searched_in_phases if asked.phases else _searched
+    found, hops, (bound, proof), runs = search(task, progress)
+    loads, (fullest, count, hop_bytes), port = task.problem.loads(found["nodes"])
+    plain, (plain_fullest, *_, plain_hops), _ = task.problem.loads(task.plain)
+    phases = _phases(task, found)
+    if phases:
+        fullest = sum(phase.fullest_channel for phase in phases)
+        count = sum(phase.channels_at_fullest for phase in phases)
+        port = sum(phase.fullest_port for phase in phases)
+        plain_fullest = sum(phase.row_major for phase in phases)
     return Placement(
         topology=topology,
         traffic=traffic,
         nodes=found["nodes"].astype(np.int64),
-        per_node=per_node,
+        per_node=asked.per_node,
         fullest_channel=fullest,
         channels_at_fullest=count,
         fullest_port=port,
@@ -250,9 +337,9 @@ def _placed(
         bound_proof=proof,
         hop_bytes_bound=hops[0],
         hop_bytes_proof=hops[1],
-        row_major={"fullest_channel": found["row_major"][0], "hop_bytes": found["row_major"][2]},
-        minimised=minimise,
-        seed=seed,
+        row_major={"fullest_channel": plain_fullest, "hop_bytes": plain_hops},
+        minimised=asked.minimise,
+        seed=asked.seed,
         effort=asked.effort,
         seconds=time.perf_counter() - begin,
         loads=loads.astype(np.int64),
@@ -263,61 +350,144 @@ def _placed(
         routing=name,
         ways=() if ways is None else _used_ways(topology, ways, traffic, found["nodes"]),
         runs=tuple(runs),
+        phases=phases,
     )
 
 
-def _bounded(
-    problem: _core.PlacementProblem, asked: _Asked, slots: list[int], by_order: bool
-) -> tuple[Bounded, Bounded]:
-    """Bounds of the fullest channel and of hop-bytes; those by cosines are looked for apart."""
-    topology, traffic = asked.topology, asked.traffic
-    if isinstance(topology, Switched):
-        plain = problem.loads(np.array(slots[: traffic.ranks], dtype=np.uint32))[1][0]
-        return host_bounds(topology.subnet, traffic, asked.per_node, plain)
-    axes = traffic.axes if all(axis.kind != "pairs" for axis in traffic.axes) else ()
-    channel, hops = problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
-    if asked.per_node == 1:
-        channel = _better(channel, sharing_bound(topology, traffic, by_order))
-    return channel, hops
+#: What was found, bounds of hop-bytes and of what is minimised, and the runs of finalists.
+Searched = tuple[dict[str, Any], Bounded, Bounded, list[dict[str, int]]]
 
 
-def _searched(
-    problem: _core.PlacementProblem,
-    asked: _Asked,
-    slots: list[int],
-    ways: Ways | None,
-    progress: Callable[[int, int], None] | None,
-) -> tuple[dict[str, Any], Bounded, Bounded, list[dict[str, int]]]:
-    """What the search found, the bound on hop-bytes, that of the objective, and the runs of finalists."""
-    topology, traffic, minimise = asked.topology, asked.traffic, asked.minimise
-    channel, hops = _bounded(problem, asked, slots, ways is None)
-    has_cosines = not isinstance(topology, Switched) and applies(topology, traffic, asked.per_node)
-    if minimise == "hops" and has_cosines:
-        hops = _better(hops, cosine_bound(topology, traffic, hops=True, known=hops[0]))
-    bounded = hops if minimise == "hops" else channel
-    screw = None
-    if minimise == "channel" and ways is None and asked.per_node == 1 and traffic.ranks == topology.nodes:
-        screw = best_screw(problem, topology, traffic.mesh)
+def _searched(task: _Task, progress: Callable[[int, int], None] | None) -> Searched:
+    """What the search found where all traffic is sent at the same time."""
+    asked = task.asked
+    channel, hops = task.bounds()
+    if asked.minimise == "hops":
+        hops = task.with_cosines(hops, hops=True)
+    bounded = hops if asked.minimise == "hops" else channel
+    screw = task.screw()
     # If a screw is optimal, little else is looked for.
     effort = 1 if screw is not None and screw[1][0] <= bounded[0] else asked.effort
-    found: dict[str, Any] = problem.search(
-        list(traffic.mesh) or [traffic.ranks],
-        minimise == "hops",
-        bounded[0],
-        asked.seed,
-        effort * 1_000_000,
-        None if progress is None else lambda part: progress(int(100 * part), 100),
-    )
+    found = task.search(bounded[0], effort * 1_000_000, _telling(progress, 0.0, 1.0))
     runs: list[dict[str, int]] = []
     if screw is not None and screw[1] < found["score"]:
         found["nodes"], found["score"] = screw
     above = found["score"][0] > bounded[0] and not found["interrupted"]
-    if minimise == "channel" and has_cosines and above:
-        bounded = _better(channel, cosine_bound(topology, traffic, hops=False, known=bounded[0]))
-    if minimise == "time":
-        found["nodes"], runs = _fastest(topology, traffic, found["finalists"], ways, asked.flit_bytes)
-        bounded = port_bound(traffic, asked.flit_bytes) if asked.per_node == 1 else (0, {"kind": "nothing"})
+    if asked.minimise == "channel" and above:
+        bounded = task.with_cosines(channel)
+    if asked.minimise == "time":
+        found["nodes"], runs = _fastest(task, found["finalists"])
+        bounded = _port_bound(task)
     return found, hops, bounded, runs
+
+
+def _searched_in_phases(task: _Task, progress: Callable[[int, int], None] | None) -> Searched:
+    """What the search found for the sum over phases of the fullest channel of each."""
+    asked = task.asked
+    bounds = [part.bounds()[0] for part in task.parts]
+    if asked.minimise == "hops":
+        found, hops, bounded, runs = _searched(replace(task, asked=replace(asked, phases=())), progress)
+        return found | {"bounds": bounds}, hops, bounded, runs
+    joint, hops = task.bounds()
+    least = max(joint[0], sum(value for value, _ in bounds))
+    found = _found_in_phases(task, [joint[0], *(value for value, _ in bounds)], least, progress)
+    if asked.minimise == "time":
+        found["nodes"], runs = _fastest(task, found["finalists"])
+        return found | {"bounds": bounds}, hops, _port_bound(task), runs
+    if found["score"][0] > least and not found["interrupted"]:
+        reached = [part.problem.loads(found["nodes"])[1][0] for part in task.parts]
+        bounds = [
+            part.with_cosines(bound) if value > bound[0] else bound
+            for part, bound, value in zip(task.parts, bounds, reached, strict=True)
+        ]
+    together: Bounded = (sum(value for value, _ in bounds), {"kind": "phases"})
+    return found | {"bounds": bounds}, hops, _better(together, joint), []
+
+
+def _found_in_phases(
+    task: _Task, bounds: list[int], least: int, progress: Callable[[int, int], None] | None
+) -> dict[str, Any]:
+    """Candidates of the core's search, and what swaps make of the best ones.
+
+    `bounds` are those of all traffic together and of each phase; the search ends at `least`.
+    """
+    asked, parts = task.asked, task.parts
+    alone = [replace(part, asked=replace(part.asked, minimise="channel")) for part in (task, *parts)]
+    tried = list(zip(alone, bounds, strict=True))
+    weights = [max(bounds[1:]) // max(bound, 1) for bound in bounds[1:]]
+    if max(weights) > 1:
+        # Bytes in proportion to what each phase cannot be below, so that none is lost beside others.
+        balanced = weighed([part.asked.traffic for part in parts], [min(each, 64) for each in weights])
+        tried.insert(1, (replace(alone[0], asked=replace(alone[0].asked, traffic=balanced)), 0))
+
+    def score(nodes: NDArray[np.uint32]) -> Score:
+        rows = [part.problem.loads(nodes)[1] for part in parts]
+        return sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows)
+
+    plain = score(task.plain)
+    known = [(plain, task.plain)]
+    if (screw := alone[0].screw()) is not None:
+        known.append((score(screw[0]), screw[0]))
+    spent, interrupted, gained, effort = 0, False, 0.0, asked.effort * 1_000_000
+    # Swaps are rated here, not in the core, and take longer.
+    share = effort * (SWAPS - 1) // (SWAPS * len(tried))
+    for number, (each, bound) in enumerate(tried):
+        if min(one for one, _ in known)[0] <= least or interrupted:
+            break
+        parted = [0.5 * part / len(tried) for part in (number, number + 1)]
+        found = each.search(bound, share, _telling(progress, *parted))
+        known += [(score(nodes), nodes) for _, nodes in found["finalists"]]
+        spent, interrupted = spent + found["spent"], found["interrupted"]
+    known.sort(key=lambda each: each[0])
+    if known[0][0][0] > least and not interrupted and len(set(task.slots)) <= MOST_NODES:
+        board = Board(
+            routes_between(task.problem_for, task.slots),
+            [part.asked.traffic for part in parts],
+            asked.per_node,
+        )
+        rest = min(effort - spent, effort // SWAPS)
+        tell = _telling(progress, 0.5, 1.0)
+        known, looked, late, interrupted = improved(board, known, least, asked.seed, rest, tell)
+        gained = (spent + late * rest) / effort if late else 0.0
+        spent += looked
+    return {
+        "nodes": known[0][1],
+        "score": known[0][0],
+        "finalists": known,
+        "row_major": plain,
+        "spent": spent,
+        "gained": gained,
+        "interrupted": interrupted,
+    }
+
+
+def _telling(
+    progress: Callable[[int, int], None] | None, begin: float, end: float
+) -> Callable[[float], None] | None:
+    """Tells how far all is while a part of it goes on."""
+    return None if progress is None else lambda part: progress(int(100 * (begin + (end - begin) * part)), 100)
+
+
+def _phases(task: _Task, found: dict[str, Any]) -> tuple[Phase, ...]:
+    """What was found, phase by phase; nothing where all traffic is sent at the same time."""
+    if not task.asked.phases:
+        return ()
+    phases = []
+    for part, names, (bound, proof) in zip(task.parts, task.asked.phases, found["bounds"], strict=True):
+        loads, (fullest, count, _), port = part.problem.loads(found["nodes"])
+        plain = part.problem.loads(task.plain)[1][0]
+        phases.append(Phase(names, fullest, count, port, plain, bound, proof, loads.astype(np.int64)))
+    return tuple(phases)
+
+
+def _port_bound(task: _Task) -> Bounded:
+    """Cycles that ports need for what one rank sends, or receives, phase after phase."""
+    if task.asked.per_node > 1:
+        return 0, {"kind": "nothing"}
+    bounds = [port_bound(part.asked.traffic, task.asked.flit_bytes) for part in task.parts]
+    if not task.asked.phases:
+        return bounds[0]
+    return sum(value for value, _ in bounds), {"kind": "phases", "parts": [proof for _, proof in bounds]}
 
 
 def _better(
@@ -393,20 +563,18 @@ def _used_ways(
 
 
 def _fastest(
-    topology: Topology,
-    traffic: Traffic,
-    finalists: list[tuple[tuple[int, int, int], NDArray[np.uint32]]],
-    ways: Ways | None,
-    flit_bytes: int,
+    task: _Task, finalists: list[tuple[Score, NDArray[np.uint32]]]
 ) -> tuple[NDArray[np.uint32], list[dict[str, int]]]:
     """Of the best placements the one that is delivered first, and how long each took."""
+    topology, ways = task.asked.topology, task.ways
     tables = ways.tables if isinstance(ways, TableWays) else None
     on_switches = isinstance(topology, Switched)
     network = Network(topology, Router(model="pipelined") if on_switches else router_for(tables))
+    sent = [part.asked.traffic for part in task.parts if len(part.asked.traffic.bytes)]
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None
     for (fullest, _, hops), nodes in finalists[:FINALISTS]:
-        cycles = duration(network, traffic, nodes, tables, flit_bytes)
+        cycles = sum(duration(network, part, nodes, tables, task.asked.flit_bytes) for part in sent)
         runs.append({"fullest_channel": fullest, "hop_bytes": hops, "duration": cycles})
         if best is None or cycles < best[0]:
             best = (cycles, nodes)

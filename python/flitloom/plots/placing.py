@@ -24,7 +24,7 @@ WRITTEN = 256
 def draw_placement(
     placement: Placement, path: str | Path | None = None, *, ax: Sequence[Axes] | None = None
 ) -> list[Axes]:
-    """Draw the loads of all channels, row-major and placed, and the ranks plane by plane.
+    """Draw the loads of all channels, row-major and placed (or phase by phase), and the ranks plane by plane.
 
     A plane has the first two dimensions; there is one for every place in the others (the first 16). Of hosts
     of switches a row of a plane is a switch, and a plane a group of them, where the network says so. A
@@ -72,15 +72,20 @@ def draw_placement(
 
 def _draw(placement: Placement, axes: Sequence[Axes], wide: int, high: int) -> None:
     top = axes[0]
-    for loads, words, colour in (
-        (placement.row_major_loads, "row-major", FAINT),
-        (placement.loads, "placed", COLOURS[0]),
-    ):
+    drawn = [(placement.row_major_loads, "row-major", FAINT), (placement.loads, "placed", COLOURS[0])]
+    if placement.phases:
+        # The fullest channels of phases are added up, not their loads.
+        drawn = [
+            (phase.loads, f"placed, {phase.name}", COLOURS[number % len(COLOURS)])
+            for number, phase in enumerate(placement.phases)
+        ]
+    for loads, words, colour in drawn:
         falling = np.sort(loads)[::-1]
         top.stairs(falling, np.arange(len(falling) + 1), label=words, color=colour, fill=words == "row-major")
-    if placement.minimised == "channel":
+    if placement.minimised == "channel" and not placement.phases:
         top.axhline(placement.bound, color=BOUND, linestyle="--", label=f"bound: {placement.bound}")
-    top.set_title(f"{placement.topology}: fullest channel {placement.fullest_channel}")
+    told = "fullest channels of all phases" if placement.phases else "fullest channel"
+    top.set_title(f"{placement.topology}: {told} {placement.fullest_channel}")
     top.set_xlabel("channels, fullest first")
     top.set_ylabel("bytes")
     top.legend()

@@ -42,7 +42,8 @@ names as its proof: a cut, distances, or lengths of links.
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
 order, and the fullest channel, the fullest port and the hop-bytes are counted. Then what a pair, a rank, a
 cut, or sorted distances prove is computed anew in whole numbers, without floating point. Between hosts of
-switches every byte is sent along the channels that the file names, which must lead from host to host.
+switches every byte is sent along the channels that the file names, which must lead from host to host. Of
+phases all that is done for each, and the fullest channels are added up.
 """
 
 import json
@@ -1501,8 +1502,8 @@ class Wiring:
         return min(values)
 
 
-def pairs_of(traffic):
-    """Bytes per ordered pair of ranks, from axes or from rows."""
+def pairs_of(traffic, names=None):
+    """Bytes per ordered pair of ranks, from axes (only those with these names) or from rows."""
     ranks = whole(traffic["ranks"], 1, LARGEST, "traffic.ranks")
     bytes_of = {}
     if "axes" not in traffic:
@@ -1517,7 +1518,7 @@ def pairs_of(traffic):
     for axis in traffic["axes"]:
         size = whole(axis["size"], 1, LARGEST, "traffic.axes")
         amount = whole(axis["bytes"], 1, 1 << 62, "traffic.axes")
-        for rank in range(ranks):
+        for rank in range(ranks) if names is None or axis["name"] in names else ():
             here = rank // stride % size
             if axis["kind"] == "a2a":
                 there = set(range(size))
@@ -1870,6 +1871,83 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
     return up(value, step) * step
 
 
+class Sent:
+    """What ranks on nodes send at the same time, and what that loads."""
+
+    def __init__(self, network, listed, nodes, sent):
+        self.network, self.ordered = network, listed is None
+        self.ranks, self.bytes_of, self.axes, self.per_node = sent
+        loads, out, into = {}, {}, {}
+        for (source, destination), amount in self.bytes_of.items():
+            a, b = nodes[source], nodes[destination]
+            if a == b:
+                continue
+            out[a] = out.get(a, 0) + amount
+            into[b] = into.get(b, 0) + amount
+            need(listed is None or (a, b) in listed, f"ways: none leads from {a} to {b}")
+            for channel in network.way(a, b) if listed is None else listed[a, b]:
+                loads[channel] = loads.get(channel, 0) + amount
+        self.fullest = max(loads.values(), default=0)
+        self.as_full = sum(value == self.fullest for value in loads.values())
+        self.port = max([*out.values(), *into.values()], default=0)
+        self.hop_bytes = sum(loads.values())
+
+    def proven(self, certificate, hops):
+        """The number that a certificate proves of it."""
+        about = self.ranks, self.bytes_of, self.axes, self.per_node
+        return proven(certificate, self.network, *about, hops, self.fullest, self.ordered)
+
+
+def of_phase(document, names):
+    """Ranks, bytes per pair, axes and ranks per node of what is sent along some of the axes.
+
+    Cuts need axes that join all ranks, so there are none where one of more than one rank is silent.
+    """
+    axes = document["traffic"]["axes"]
+    joined = all(axis["name"] in names or axis["size"] == 1 for axis in axes)
+    return (*pairs_of(document["traffic"], names), axes if joined else None, document["per_node"])
+
+
+def phases_of(document, sent_in):
+    """What is sent in every phase, if there are any: every axis is in one, and all say what they load."""
+    found, told = [], document.get("phases", [])
+    names = [name for phase in told for name in phase["axes"]]
+    known = [axis["name"] for axis in document["traffic"]["axes"]] if told else []
+    need(len(set(known)) == len(known), "traffic.axes: two have the same name")
+    need(sorted(names) == sorted(known), "phases: every axis of the traffic is in one of them")
+    for number, phase in enumerate(told):
+        sent = sent_in(phase["axes"])
+        facts = {"fullest_channel": sent.fullest, "fullest_port": sent.port}
+        if sent.fullest:
+            facts["channels_at_fullest"] = sent.as_full
+        for name, value in facts.items():
+            need(
+                phase[name] == value,
+                f"phases.{number}.{name}: the file says {phase[name]!r:.40}, the ways say {value}",
+            )
+        claimed = whole(phase["bound"], 0, 1 << 62, f"phases.{number}.bound")
+        need(phase["certificate"]["kind"] != "port", f"phases.{number}.certificate: is about time")
+        value = sent.proven(phase["certificate"], False)
+        need(
+            claimed <= value,
+            f"phases.{number}.bound: the file says {claimed}, its certificate proves {value}",
+        )
+        found.append(sent)
+    return found
+
+
+def proven_by_phases(certificate, document, phases, of_time):
+    """What the certificates of phases prove together: of the fullest channels of all, or of the time."""
+    if not of_time:
+        # They were gone through where the phases were read.
+        return sum(phase["bound"] for phase in document["phases"])
+    parts = certificate["parts"]
+    need(len(parts) == len(phases), "certificate: has a part for every phase")
+    for part in parts:
+        need(part["kind"] in ("port", "nothing"), "certificate: is not about time")
+    return sum(phase.proven(part, False) for part, phase in zip(parts, phases, strict=True))
+
+
 def verified_placement(document):
     """What holds of a placement's document; `Refused` if it claims anything else."""
     wired = "wiring" in document
@@ -1901,44 +1979,41 @@ def verified_placement(document):
         need(node not in network.failed, f"placement: rank {rank} sits on node {node}, which has failed")
         held[node] = held.get(node, 0) + 1
         need(held[node] <= per_node, f"placement: node {node} has more than {per_node} ranks")
-    loads, sent, received = {}, {}, {}
-    for (source, destination), amount in bytes_of.items():
-        a, b = nodes[source], nodes[destination]
-        if a == b:
-            continue
-        sent[a] = sent.get(a, 0) + amount
-        received[b] = received.get(b, 0) + amount
-        need(listed is None or (a, b) in listed, f"ways: none leads from {a} to {b}")
-        for channel in network.way(a, b) if listed is None else listed[a, b]:
-            loads[channel] = loads.get(channel, 0) + amount
-    fullest = max(loads.values(), default=0)
+    axes = document["traffic"].get("axes")
+    at_once = Sent(network, listed, nodes, (ranks, bytes_of, axes, per_node))
+    phases = phases_of(document, lambda names: Sent(network, listed, nodes, of_phase(document, names)))
     facts = {
-        "fullest_channel": fullest,
-        "fullest_port": max([*sent.values(), *received.values()], default=0),
-        "hop_bytes": sum(loads.values()),
+        "fullest_channel": sum(phase.fullest for phase in phases) if phases else at_once.fullest,
+        "fullest_port": sum(phase.port for phase in phases) if phases else at_once.port,
+        "hop_bytes": at_once.hop_bytes,
     }
     for name, value in facts.items():
         need(
             document.get(name) == value,
             f"{name}: the file says {document.get(name)!r:.40}, the ways say {value}",
         )
-    axes = document["traffic"].get("axes")
-    by_hops = document.get("minimised") == "hops"
+    by_hops, by_time = (document.get("minimised") == word for word in ("hops", "time"))
     for name, hops, certificate in (
         ("bound", by_hops, document["certificate"]),
         ("hop_bytes_bound", True, document["hop_bytes_certificate"]),
     ):
-        need(
-            (certificate["kind"] == "port") <= (document.get("minimised") == "time" and not hops),
-            f"{name}: a certificate of ports is about time",
-        )
-        value = proven(certificate, network, ranks, bytes_of, axes, per_node, hops, fullest, listed is None)
+        of_time = by_time and not hops
+        if certificate["kind"] == "phases":
+            need(phases and not hops, f"{name}: a certificate of phases is about the fullest channel of each")
+            value = proven_by_phases(certificate, document, phases, of_time)
+        else:
+            need(
+                (certificate["kind"] == "port") <= (of_time and not phases),
+                f"{name}: a certificate of ports is about time",
+            )
+            value = at_once.proven(certificate, hops)
         claimed = whole(document[name], 0, 1 << 62, name)
         need(claimed <= value, f"{name}: the file says {claimed}, its certificate proves {value}")
         facts[name] = claimed
-    reached = facts["hop_bytes"] if by_hops else fullest
-    if document.get("minimised") == "time":
-        need(document["certificate"]["kind"] in ("port", "nothing"), "certificate: is not about time")
+    reached = facts["hop_bytes"] if by_hops else facts["fullest_channel"]
+    if by_time:
+        kinds = ("phases", "nothing") if phases else ("port", "nothing")
+        need(document["certificate"]["kind"] in kinds, "certificate: is not about time")
         reached = whole(document["duration"], 0, 1 << 62, "duration")
         need(facts["bound"] <= reached, "duration: is below the bound")
     need(document["optimal"] is (facts["bound"] >= reached), "optimal: the bound says otherwise")

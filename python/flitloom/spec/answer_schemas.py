@@ -218,6 +218,7 @@ ANSWERS = {
         "placement fullest_channel channels_at_fullest fullest_port hop_bytes bound bound_proof optimal "
         "seconds minimised certificate hop_bytes_bound hop_bytes_certificate row_major network routing seed "
         "effort spent more_may_help",
+        "duration runs phases",
     ),
     "place-shape": Answer(
         "flitloom place --shape",

@@ -162,6 +162,7 @@ passed: boolean: whether all that was checked is right
 pattern: string: the traffic pattern
 peak: number?: largest throughput on the way, in flits/node/cycle
 perfect_load: number: mean load of a link
+phases: array: phases of the traffic, one after the other, an object each
 placement: array: the node of every rank
 plan_deadlocks: integer: trials in which the plan ended in a deadlock
 plan_mean: number?: mean duration of the plan with late nodes, in cycles
@@ -193,6 +194,7 @@ rows: integer: sets of links that are used in a step
 rules: any: rules of the routes
 rules_from: string: where the rules are from
 rules_in_words: string: the rules, in words
+runs: array: placements that were simulated, an object each
 saturated: boolean?: whether the network accepts less than is offered
 saturation: number?: the saturated load, in flits/node/cycle
 scheduled: integer: duration of the schedule, in cycles

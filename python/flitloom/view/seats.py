@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
-from flitloom.placing.placement import topology_of, traffic_of
+from flitloom.placing.phases import Phases, in_phases
+from flitloom.placing.placement import phases_of, topology_of, traffic_of
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import DIMENSION_NAMES, Product, Topology
@@ -94,6 +95,8 @@ class Seats:
 def seats_of(document: dict[str, Any]) -> list[Seats]:
     """Ranks as they were placed, and in the order of the nodes, from the document of a placement.
 
+    Where traffic is sent phase by phase, there is one of each phase, with its loads.
+
     Parameters
     ----------
     document : dict
@@ -120,31 +123,57 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
         raise SpecError.at("placement", f"has {counted(len(nodes), 'rank')}, the traffic {traffic.ranks}")
     groups, names = _groups(traffic)
     shape: dict[str, Any] = {"topology": topology, "groups": groups, "group_names": names}
-    loads = _loads(document, topology, traffic, nodes)
-    facts = {
-        "fullest channel": counted(int(loads.max(initial=0)), "byte"),
-        "channels as full": int((loads == loads.max(initial=0)).sum()),
-        "hop-bytes": int(loads.sum()),
+    phases = phases_of(document)
+    parts = list(in_phases(traffic, phases))
+    placed = _loads(document, topology, parts, nodes)
+    facts: dict[str, Any] = _facts_of(placed) | {
         "ranks": f"{traffic.ranks} on {len(set(nodes.tolist()))} of {counted(topology.nodes, 'node')}",
     }
     facts |= twist_facts(topology)
     if isinstance(document.get("bound"), int) and document.get("minimised") == "channel":
-        facts["bound"] = (
-            f"no placement has less than {counted(document['bound'], 'byte')} on its fullest channel"
-        )
-    shown = [Seats("placed", nodes=nodes, loads=loads, facts=facts, **shape)]
+        least = counted(document["bound"], "byte")
+        where = "its fullest channels of all phases together" if phases else "its fullest channel"
+        facts["bound"] = f"no placement has less than {least} on {where}"
+    shown = _seats("placed", phases, nodes, placed, facts, shape)
     before = np.repeat(np.arange(topology.nodes), _per_node(document))[: traffic.ranks]
     told = document.get("row_major")
     if document.get("routing") == "do" and isinstance(told, dict):
-        plain = _loads(document, topology, traffic, before)
+        plain = _loads(document, topology, parts, before)
         # With nodes left out, row-major is another order than this.
-        if plain.max(initial=0) == told.get("fullest_channel"):
-            compared = {
-                "fullest channel": counted(int(plain.max(initial=0)), "byte"),
-                "channels as full": int((plain == plain.max(initial=0)).sum()),
-                "hop-bytes": int(plain.sum()),
-            }
-            shown.append(Seats("row-major", nodes=before, loads=plain, facts=compared, **shape))
+        if sum(int(loads.max(initial=0)) for loads in plain) == told.get("fullest_channel"):
+            shown += _seats("row-major", phases, before, plain, _facts_of(plain), shape)
+    return shown
+
+
+def _facts_of(parts: list[NDArray[np.int64]]) -> dict[str, Any]:
+    """What loads say, those of phases added up."""
+    fullest = [int(loads.max(initial=0)) for loads in parts]
+    several = len(parts) > 1
+    return {
+        "fullest channels of all phases" if several else "fullest channel": counted(sum(fullest), "byte"),
+        "channels as full": sum(
+            int((loads == most).sum()) for loads, most in zip(parts, fullest, strict=True)
+        ),
+        "hop-bytes": sum(int(loads.sum()) for loads in parts),
+    }
+
+
+def _seats(
+    title: str,
+    phases: Phases,
+    nodes: NDArray[np.int64],
+    parts: list[NDArray[np.int64]],
+    facts: dict[str, Any],
+    shape: dict[str, Any],
+) -> list[Seats]:
+    """A placement, for every phase with the loads of that one."""
+    shown = []
+    for number, loads in enumerate(parts):
+        called, told = title, facts
+        if phases:
+            called = f"{title}, {'+'.join(phases[number])}"
+            told = {"fullest channel": counted(int(loads.max(initial=0)), "byte"), **facts}
+        shown.append(Seats(called, nodes=nodes, loads=loads, facts=told, **shape))
     return shown
 
 
@@ -178,31 +207,30 @@ def _per_node(document: dict[str, Any]) -> int:
 
 
 def _loads(
-    document: dict[str, Any], topology: Topology, traffic: Traffic, nodes: NDArray[np.int64]
-) -> NDArray[np.int64]:
+    document: dict[str, Any], topology: Topology, parts: list[Traffic], nodes: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
     """Bytes per channel with ranks on nodes: by dimension order, or by the routes in the document."""
     ways = document.get("ways")
     if ways is None:
         slots = np.repeat(np.arange(topology.nodes), max(_per_node(document), int(np.bincount(nodes).max())))
-        problem = problem_of(topology, traffic, slots.tolist())
-        return np.asarray(problem.loads(nodes.astype(np.uint32))[0], dtype=np.int64)
+        problems = [problem_of(topology, part, slots.tolist()) for part in parts]
+        return [problem.loads(nodes.astype(np.uint32))[0].astype(np.int64) for problem in problems]
     channels, route_of = _reader(topology)
-    loads = np.zeros(channels, dtype=np.int64)
-    sent: dict[tuple[int, int], int] = {}
-    for source, destination, amount in zip(
-        nodes[traffic.sources], nodes[traffic.destinations], traffic.bytes, strict=True
-    ):
-        ends = int(source), int(destination)
-        sent[ends] = sent.get(ends, 0) + int(amount)
+    loads = np.zeros((len(parts), channels), dtype=np.int64)
+    sent: dict[tuple[int, int], NDArray[np.int64]] = {}
+    for number, part in enumerate(parts):
+        columns = nodes[part.sources].tolist(), nodes[part.destinations].tolist(), part.bytes.tolist()
+        for source, destination, amount in zip(*columns, strict=True):
+            sent.setdefault((source, destination), np.zeros(len(parts), dtype=np.int64))[number] += amount
     for number, way in enumerate(ways):
         try:
             ends, taken = route_of(way)
-            amount = sent[ends]
+            amounts = sent[ends]
             for channel in taken:
-                loads[channel] += amount
+                loads[:, channel] += amounts
         except (KeyError, TypeError, IndexError):
             raise SpecError.at(f"ways.{number}", "is no route of this network between two ranks") from None
-    return loads
+    return list(loads)
 
 
 def _reader(topology: Topology) -> tuple[int, Callable[[Any], tuple[tuple[int, int], list[int]]]]:

@@ -49,12 +49,12 @@ from flitloom.spec.switched import Switched
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (
     *("network", "graph", "shape", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
-    *("minimise", "routing", "twist", "hosts", "out", "chart"),
+    *("minimise", "phases", "routing", "twist", "hosts", "out", "chart"),
 )
 #: Options that say what is placed, or how well, otherwise than --shape.
 NOT_OF_SHAPES = (
     *("twist", "network", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
-    "minimise",
+    *("minimise", "phases"),
     *("routing", "flit_bytes", "seed", "chart", "jobs", "fit"),
 )
 
@@ -99,6 +99,7 @@ def _place(asked: Asked) -> None:
             topology,
             traffic,
             minimise=sought.minimise,
+            phases=sought.phases,
             nodes=nodes,
             per_node=sought.per_node,
             seed=1 if sought.seed is None else sought.seed,
@@ -202,17 +203,14 @@ def traffic_of(ranks: Ranks) -> Traffic:
 
 def _print(found: Placement) -> None:
     plain = found.row_major
+    bound = found.bound if found.minimised == "channel" else None
+    name = "fullest channels" if found.phases else "fullest channel"
     rows: list[list[Any]] = [
-        ["fullest channel", plain["fullest_channel"], found.fullest_channel],
-        ["hop-bytes", plain["hop_bytes"], found.hop_bytes],
+        *[[f"of {one.name}", one.row_major, one.fullest_channel, one.bound] for one in found.phases],
+        [name, plain["fullest_channel"], found.fullest_channel, bound],
+        ["hop-bytes", plain["hop_bytes"], found.hop_bytes, found.hop_bytes_bound],
     ]
-    bounds: list[Any] = [found.bound, found.hop_bytes_bound]
-    if found.minimised != "channel":
-        bounds = [None, found.hop_bytes_bound]
-    screen.print_table(
-        ["bytes", "row-major", "placed", "no less than"],
-        [[*row, bound] for row, bound in zip(rows, bounds, strict=True)],
-    )
+    screen.print_table(["bytes", "row-major", "placed", "no less than"], rows)
     screen.echo()
     gap = 100 * (found.reached - found.bound) / found.bound if found.bound else math.inf
     verdict = "proven optimal" if found.optimal else f"at most {gap:.1f} % above the bound"
@@ -222,7 +220,9 @@ def _print(found: Placement) -> None:
             "ranks": str(found.traffic.ranks),
             "routes": _routes(found),
             "verdict": f"{verdict} ({in_words(found.bound_proof)})",
-            "fullest port": f"{counted(found.fullest_port, 'byte')} sent or received by one node",
+            **{f"bound of {one.name}": in_words(one.bound_proof) for one in found.phases},
+            "fullest port": f"{counted(found.fullest_port, 'byte')} sent or received by one node"
+            + (", phases added up" if found.phases else ""),
             **({"simulated": _simulated(found)} if found.runs else {}),
             "found in": f"{found.seconds:.2f} s" + _advice(found),
         }
@@ -251,6 +251,8 @@ def _simulated(found: Placement) -> str:
 def in_words(proof: dict[str, Any]) -> str:
     """What a certificate says, in a clause."""
     kind = proof["kind"]
+    if kind == "phases":
+        return "no phase has less"
     if kind == "uniform":
         return "all ranks send as much to all others, so every placement is as full"
     if kind == "message":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ from flitloom.commands.actions import perform
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
-from flitloom.commands.inputs.seating import Sitting
+from flitloom.commands.inputs.seating import Sitting, Table
 from flitloom.commands.inputs.showing import film_of_experiment, show
 from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
-from flitloom.routing import read_tables
+from flitloom.routing import Tables, read_tables
 from flitloom.routing.escape import escape_order
 from flitloom.routing.given import network_fields, router_fields
 from flitloom.simulation import begin_experiment, experiment_memory
@@ -58,6 +59,8 @@ def simulate_fields(
         routes = sitting.tables
     if routes is not None:
         say_of_rules(routes, experiment.router)
+    if sitting is not None and sitting.phases:
+        experiment = _in_turn(experiment, sitting.phases, routes, asked.kept.threads)
     screen.foretell_memory([experiment_memory(experiment)])
     simulation = begin_experiment(
         experiment,
@@ -69,6 +72,22 @@ def simulate_fields(
         on_ranks=on_ranks,
     )
     run(simulation, asked)
+
+
+def _in_turn(
+    experiment: Experiment, phases: Sequence[Table], routes: Tables | None, threads: int
+) -> Experiment:
+    """The experiment with all phases, each of which begins when the one before has been delivered."""
+    packets, begins = list[tuple[int, ...]](), [0]
+    for number, table in enumerate(phases):
+        packets += [(*row[:3], begins[-1]) for row in table]
+        if number + 1 < len(phases):
+            alone = experiment.model_copy(update={"traffic": Packets(table)})
+            simulation = begin_experiment(alone, links=False, tables=routes, threads=threads)
+            simulation.run()
+            begins.append(begins[-1] + simulation.totals.duration)
+    screen.say(f"phases begin at cycles {', '.join(map(str, begins))}")
+    return experiment.model_copy(update={"traffic": Packets(packets)})
 
 
 def certify(asked: Asked) -> None:

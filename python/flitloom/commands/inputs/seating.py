@@ -12,18 +12,30 @@ from numpy.typing import NDArray
 from flitloom.commands import options
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric.model import Subnet
-from flitloom.placing.placement import is_wired_as, nodes_for, read_placement, topology_of, traffic_of
+from flitloom.placing.phases import in_phases
+from flitloom.placing.placement import (
+    is_wired_as,
+    nodes_for,
+    phases_of,
+    read_placement,
+    topology_of,
+    traffic_of,
+)
 from flitloom.placing.running import FLIT_BYTES, packet_rows, placed_matrix
 from flitloom.routing import Tables, route
 from flitloom.spec import Packets, Topology, TrafficMatrix
 
+#: Packets: source, destination, length and start, a row each.
+Table = list[list[int]]
+
 
 @dataclass(frozen=True)
 class Sitting:
-    """Where the ranks of a run sit, and the ways of a network with failed parts."""
+    """Where the ranks of a run sit, the ways of a network with failed parts, and packets phase by phase."""
 
     nodes: list[int]
     tables: Tables | None
+    phases: tuple[Table, ...] = ()
 
 
 def put_on_nodes(
@@ -58,23 +70,30 @@ def put_on_nodes(
     damaged = bool(topology.failed_nodes or topology.failed_links)
     if not has_tables and (document.get("routing") == "balanced" or damaged):
         tables = route(topology)
+    phases: tuple[Table, ...] = ()
     if not has_messages:
-        _seat_traffic(fields, document, nodes, topology.nodes, flit_bytes)
-    return Sitting(nodes, tables)
+        phases = _seat_traffic(fields, document, nodes, topology.nodes, flit_bytes)
+    return Sitting(nodes, tables, phases)
 
 
 def _seat_traffic(
     fields: dict[str, Any], document: dict[str, Any], nodes: list[int], count: int, flit_bytes: int | None
-) -> None:
-    """Let the traffic of fields be that between nodes: the placement's own where there is no other."""
+) -> tuple[Table, ...]:
+    """Let the traffic of fields be that between nodes: the placement's own where there is no other.
+
+    Of phases it is that of the first one; the packets of all of them are returned.
+    """
     traffic = fields.get("traffic", {})
     if flit_bytes is not None and traffic:
         raise SpecError.at("--flit-bytes", "is about the bytes of a placement, and other traffic has flits")
     if not traffic:
         size = FLIT_BYTES if flit_bytes is None else flit_bytes
-        rows = packet_rows(traffic_of(document), nodes, size).tolist()
-        fields["traffic"] = {"kind": "packets", "table": rows}
-    elif "matrix" in traffic:
+        phases = phases_of(document)
+        parts = [part for part in in_phases(traffic_of(document), phases) if len(part.bytes) or not phases]
+        tables = tuple(packet_rows(part, nodes, size).tolist() for part in parts)
+        fields["traffic"] = {"kind": "packets", "table": tables[0]}
+        return tables if phases else ()
+    if "matrix" in traffic:
         matrix = options.part(TrafficMatrix, {"traffic": {**traffic, "kind": "matrix"}}).matrix
         placed = placed_matrix(matrix, nodes, count).tolist()
         fields["traffic"] = {**traffic, "kind": "matrix", "matrix": placed}
@@ -97,6 +116,7 @@ def _seat_traffic(
         raise SpecError.at(
             "--placement", "goes with a message graph, --matrix, --packet-table, or no other traffic"
         )
+    return ()
 
 
 def host_weights(file: Path, subnet: Subnet, described: str) -> NDArray[np.int64]:
