@@ -73,7 +73,7 @@ lint-quick: build
 
 # The integration tests run on the core that the extension was built from, which saves a build of it: both packages
 # are named because features of what they share are chosen for all packages together. test-all builds with the checks
-# of overflow, and runs every case of what is sampled here.
+# of overflow, runs every case of what is sampled here, and starts every worker as a new process.
 BUILT := --release -p flitloom-core -p flitloom-bindings --no-default-features \
 	--features flitloom-core/vectors,flitloom-bindings/vectors
 test-rust: build
@@ -81,7 +81,7 @@ test-rust: build
 	CARGO_INCREMENTAL=0 cargo test --locked -p flitloom-core --no-default-features --lib --quiet
 
 test-python: build
-	$(BIN)/pytest -n auto -m "not long"
+	FLITLOOM_TESTS=quick $(BIN)/pytest -n auto -m "not long"
 
 docs-commands: build
 	FLITLOOM_DOCS=all $(BIN)/pytest tests/test_docs_commands.py -n auto

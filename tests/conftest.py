@@ -1,9 +1,15 @@
-"""What all tests share: every picture that one of them draws is looked at."""
+"""What all tests share: pictures that are drawn are looked at, and workers of the quick part start warm."""
 
 import signal
+import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+import warm
+from flitloom import workers
+from sample import QUICK
 
 # Who runs the tests in the background of a shell passes on that Ctrl-C is ignored; tests of it need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -11,6 +17,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 #: Read by type checkers only, never run; sessions of users, which run in folders of their own.
 collect_ignore = ["typed_user.py", "walks"]
+
+
+@pytest.fixture(autouse=True)
+def workers_start_warm(request, monkeypatch):
+    """Fork workers in the quick part, but for tests of how they start and end."""
+    if QUICK and request.node.get_closest_marker("cold") is None:
+        starts = SimpleNamespace(Popen=warm.Worker, PIPE=subprocess.PIPE)
+        monkeypatch.setattr(workers, "subprocess", starts)
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-#: Sizes at which every picture is looked at, relative to its own.
-SIZES = (1.0, 0.8)
+from sample import sampled
+
+#: Sizes at which every picture is looked at, relative to its own; the smaller one is the harder one.
+SIZES = sampled((0.8, 1.0), 2)
 #: Pixels by which texts may touch each other, or the rim.
 SLACK = 1.5
 

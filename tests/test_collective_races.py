@@ -15,6 +15,7 @@ from flitloom.collectives.msccl import msccl_text
 from flitloom.collectives.mscclpp import mscclpp_text
 from foreign_files import all_pairs_allreduce, ring_allreduce
 from gpu_programs import Threads, ever_wrong, races_of, right_once
+from sample import sampled
 
 
 def problems(text: str, tmp_path: Path, ending: str) -> list[str]:
@@ -57,7 +58,8 @@ def test_xml_mutants_are_judged_by_what_orders_their_steps(
     dice = random.Random(1)
     dropped, swapped = without_dependencies(text), with_swaps(text)
     raced = 0
-    for mutant in [*dice.sample(dropped, 12), *dice.sample(swapped, 12)]:
+    mutants = sampled([*dice.sample(dropped, 12), *dice.sample(swapped, 12)], 3)
+    for mutant in mutants:
         races = races_of(mutant)
         raced += bool(races)
         right = not races and right_once(mutant, random.Random(2))
@@ -65,7 +67,7 @@ def test_xml_mutants_are_judged_by_what_orders_their_steps(
         assert (found == []) == right, (found, races)
         if races and right_once(mutant, random.Random(3)):
             assert any("nothing orders this with" in text for text in found)
-    assert raced >= 8
+    assert raced >= len(mutants) / 3
 
 
 @pytest.mark.long

@@ -41,12 +41,12 @@ def test_time_is_told_from_a_threshold_on(monkeypatch, engine):
     monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
     monkeypatch.setattr("flitloom.simulation.LOOK", 0.01)
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
-    told = run(*LOAD, "--cycles", "400000", *engine)
+    told = run(*LOAD, "--cycles", "100000", *engine)
     assert told.exit_code == 0
     assert "time: about " in told.stderr
-    assert "of 400,000 cycles" in told.stderr
+    assert "of 100,000 cycles" in told.stderr
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "3600")
-    assert "time" not in run(*LOAD, "--cycles", "400000", *engine).stderr
+    assert "time" not in run(*LOAD, "--cycles", "100000", *engine).stderr
 
 
 @pytest.mark.parametrize(

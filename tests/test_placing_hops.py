@@ -76,7 +76,9 @@ def test_no_order_of_the_ranks_has_fewer(
 
 #: Networks and traffic that use every part of a search.
 SPENDERS = [
-    (fl.Torus(4, 4, 8), axes_traffic(parse_axes("a=8:a2a:1,b=16:ring:4"))),
+    pytest.param(
+        fl.Torus(4, 4, 8), axes_traffic(parse_axes("a=8:a2a:1,b=16:ring:4")), marks=pytest.mark.long
+    ),
     (fl.Mesh(6, 5), traffic_of(full_matrix(NUGENT_30, 30))),
     (fl.Torus(7, 3), stencil_traffic([7, 3], 9)),
     (fl.Torus(8, 8, 8), stencil_traffic([8, 8, 8], 27)),

@@ -23,6 +23,7 @@ from flitloom.placing import check as check_placement
 from flitloom.placing.cosine import cosine_bound
 from flitloom.placing.placement import LATE
 from flitloom.placing.sharing import at_once, sharing_bound
+from sample import sampled
 
 
 def test_all_with_all_on_all_nodes_is_as_full_everywhere(tmp_path: Path) -> None:
@@ -70,10 +71,10 @@ def test_a_search_says_when_more_effort_may_help(tmp_path: Path, capsys: pytest.
 
 #: Torus, traffic, what is found, what is proven of the fullest channel; bytes are small, so all is exact.
 PROVEN = [
-    ("8x8x8", stencil_traffic([8, 8, 8], 27, wrap=True), 9, 9),
+    pytest.param("8x8x8", stencil_traffic([8, 8, 8], 27, wrap=True), 9, 9, marks=pytest.mark.long),
     ("8x8", axes_traffic(parse_axes("all=64:pairs:1")), 3, 3),
-    ("4x4x8", axes_traffic(parse_axes("all=128:pairs:1")), 3, 3),
-    ("4x8x8", stencil_traffic([4, 4, 4, 4], 9, wrap=True), 3, 3),
+    pytest.param("4x4x8", axes_traffic(parse_axes("all=128:pairs:1")), 3, 3, marks=pytest.mark.long),
+    pytest.param("4x8x8", stencil_traffic([4, 4, 4, 4], 9, wrap=True), 3, 3, marks=pytest.mark.long),
     ("8x8", axes_traffic(parse_axes("a=16:a2a:1,b=4:line:8")), 20, 15),
 ]
 
@@ -106,7 +107,7 @@ def test_cosine_bounds_hold_of_placements_drawn_at_random(axes: str) -> None:
     apart = np.minimum(abs(x[:, None] - x), 1) + np.minimum(abs(y[:, None] - y), 1)
     least = min(
         int((traffic.bytes * apart[at[traffic.sources], at[traffic.destinations]]).sum())
-        for at in (dice.permutation(9) for _ in range(20_000))
+        for at in (dice.permutation(9) for _ in sampled(range(20_000), 10))
     )
     assert 0 < bound[0] <= least
 
@@ -173,7 +174,7 @@ def test_cliques_drawn_at_random_share_channels_as_bounded(torus: type, sizes: t
         traffic = pairs_traffic(ranks, rows)
         bound, _proof = sharing_bound(topology, traffic, True)
         assert bound >= at_once(ranks)
-        for _ in range(20):
+        for _ in sampled(range(20), 4):
             nodes = dice.permutation(topology.nodes)[:ranks]
             found = place(topology, traffic, nodes=sorted(int(node) for node in nodes), effort=1)
             assert found.fullest_channel >= bound

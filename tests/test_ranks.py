@@ -46,10 +46,10 @@ def test_two_ranks_make_the_same_result():
     [
         ["--set", "router.variant=registers"],
         ["--set", "traffic.outstanding=2"],
-        ["--throttle", "pt:release=20,link=shared,margin=2"],
+        pytest.param(["--throttle", "pt:release=20,link=shared,margin=2"], marks=pytest.mark.long),
         ["--set", "topology.sizes=4x8", "--twist"],
         ["--network", "full4 x ring6"],
-        ["--network", "ring4 x full6"],
+        pytest.param(["--network", "ring4 x full6"], marks=pytest.mark.long),
     ],
     ids=["registers", "closed", "shared", "twisted", "full in rows", "full across rows"],
 )

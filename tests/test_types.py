@@ -113,6 +113,7 @@ def test_pyright_sees_what_a_user_writes(tmp_path):
     assert set(found) == wrong_lines(), found
 
 
+@pytest.mark.long
 def test_mypy_sees_what_a_user_writes(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", "", "--cache-dir", str(tmp_path), str(USER)],
