@@ -17,10 +17,8 @@ __all__ = ["VERBS", "main", "run"]
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
-    from typer.main import get_command
-
-    from flitloom.commands.assembly import build, heard_everywhere, plain_numbers, renamed
-    from flitloom.commands.completion import advised, find_anyway, hyphenated, offer_values
+    from flitloom.commands.assembly import assembled, renamed
+    from flitloom.commands.completion import advised, hyphenated, offer_values
     from flitloom.commands.screen import ReaderLeftError, complain, say
     from flitloom.errors import FlitloomError
 
@@ -34,10 +32,7 @@ def run(arguments: list[str]) -> int:
     try:
         try:
             with _all_ranks(arguments):
-                command = get_command(build(line))
-                heard_everywhere(command)
-                plain_numbers(command)
-                find_anyway(command)
+                command = assembled(line)
                 if line is not arguments:
                     offer_values(command)
                 words = renamed(hyphenated(arguments))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from flitloom import overview, settings
+from flitloom.commands.completion import find_anyway
 from flitloom.errors import SpecError
 from flitloom.numerals import real, whole
 from flitloom.verbs import VERBS
@@ -83,6 +86,31 @@ def _let_check(parameter: Any) -> None:
     parameter.process_value = process
 
 
+def assembled(arguments: Sequence[str]) -> Any:
+    """The parser of a command line, which further lines of the same verb share."""
+    verb, inner = _asked(arguments)
+    if verb not in VERBS:
+        return _parser("", "")
+    below = getattr(import_module(f"flitloom.commands.{verb}"), "BELOW", {})
+    return _parser(verb, inner if inner in below else "")
+
+
+@cache
+def _parser(verb: str, inner: str) -> Any:
+    command = get_command(build([verb, inner]))
+    heard_everywhere(command)
+    plain_numbers(command)
+    find_anyway(command)
+    return command
+
+
+def _asked(arguments: Sequence[str]) -> tuple[str, str]:
+    """The first word that is no option, and the word behind it."""
+    words = [*arguments, "", ""]
+    at = next(at for at, word in enumerate(words) if not word.startswith("-"))
+    return words[at], words[at + 1]
+
+
 def build(arguments: Sequence[str]) -> typer.Typer:
     """Assemble the command line: the verb that is asked for, and the summaries of the others."""
     app = typer.Typer(
@@ -109,13 +137,12 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         """Keep the verbs apart, and offer what goes before them."""
         settings.load(verbosity="quiet" if quiet else "verbose" if verbose else None)
 
-    wanted = next((word for word in arguments if not word.startswith("-")), "")
+    wanted, inner = _asked(arguments)
     for verb, summary in VERBS.items():
         if verb != wanted:
             app.command(verb, help=summary)(_not_loaded)
             continue
         module = import_module(f"flitloom.commands.{verb}")
-        inner = [*arguments, ""][list(arguments).index(verb) + 1]
         below = getattr(module, "BELOW", {})
         if inner in below:
             app.add_typer(_group_of(inner, below[inner]), name=verb)
