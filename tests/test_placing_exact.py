@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import reduce
 from itertools import combinations
 from pathlib import Path
 
@@ -209,6 +210,62 @@ def test_a_graph_of_any_kind_is_searched(tmp_path: Path, capsys: pytest.CaptureF
     assert run(["place", "--graph", str(file), "--shape", "9", "-o", str(tmp_path / "p.json")]) == 2
 
 
+@pytest.mark.parametrize(
+    ("network", "shape", "fits"),
+    [
+        ("full4 x full4", "8x2", True),
+        ("full4 x ring3", "12", True),
+        ("full4 x full3", "4x3", True),
+        ("line3 x full3", "9", True),
+        ("line2 x line4", "4x2", False),
+        ("full4 x line3", "3x3", False),
+    ],
+)
+def test_a_product_holds_what_a_graph_of_its_cables_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], network: str, shape: str, fits: bool
+) -> None:
+    file, product = tmp_path / "p.json", fl.Product(network)
+    parts = {"full": nx.complete_graph, "ring": nx.cycle_graph, "line": nx.path_graph}
+    # Sizes have one digit, and x is the factor that comes last in the product of graphs.
+    factors = [parts[one[:4]](int(one[4:])) for one in reversed(network.split(" x "))]
+    graph = reduce(nx.cartesian_product, factors)
+    assert graph.number_of_nodes() == product.nodes
+    grid = Grid(sizes := tuple(map(int, shape.split("x"))), (True,) * len(sizes))
+    wanted = of_grid(grid)
+    within = nx.algorithms.isomorphism.GraphMatcher(graph, wanted).subgraph_is_monomorphic()
+    assert within == fits
+    words = ["place", "--network", network, "--shape", shape, "--json", "-o", str(file)]
+    assert run(words) == (0 if fits else 1)
+    told = json.loads(capsys.readouterr().out)
+    if not fits:
+        return
+    number = {node: at for at, node in enumerate(sorted(graph, key=str))}
+    cables = {frozenset((number[a], number[b])) for a, b in graph.edges}
+    nodes = told["placement"]
+    assert len(set(nodes)) == grid.positions
+    assert all(frozenset((nodes[a], nodes[b])) in cables for a, b in grid.cables())
+    report = check_placement(file)
+    assert (report.problem, report.facts["fullest_channel"], report.facts["optimal"]) == (None, 1, True)
+    assert run(["simulate", "--placement", str(file), "--json"]) == 0
+    ran = json.loads(capsys.readouterr().out)
+    assert ran["flit_hops"] == ran["flits_delivered"]
+
+
+def test_shapes_on_families_sit_at_switches_with_hosts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = tmp_path / "ring.hosts"
+    words = ["place", "--network", "dragonfly(4,2,2)", "--json"]
+    assert run([*words, "--shape", "16", "-o", str(hosts)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert hosts.read_text().split() == told["names"]
+    assert run([*words, "--shape", "36", "--fail", f"node:{told['names'][0]}"]) == 1
+    assert json.loads(capsys.readouterr().out)["reason"]["kind"] == "positions"
+    # Switches with hosts of a fat tree have no cables between them.
+    assert run(["place", "--network", "fattree(4)", "--json", "--shape", "4"]) == 1
+    assert json.loads(capsys.readouterr().out)["reason"]["kind"] == "cables"
+
+
 def test_files_of_exact_placements_are_checked_and_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -228,7 +285,15 @@ def test_files_of_exact_placements_are_checked_and_run(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--shape", "4x4"], "give one of --torus, --mesh and --graph"),
+        (["--shape", "4x4"], "give one of --torus, --mesh, --network and --graph"),
+        (
+            ["--shape", "4x4", "--torus", "4x4", "--network", "full4"],
+            "give one of --torus, --mesh, --network",
+        ),
+        (["--shape", "4x4", "--network", "full4 x"], "is no factor"),
+        (["--shape", "4x4", "--network", "bogus(3)"], "'bogus' is unknown"),
+        (["--shape", "3", "--network", "dragonfly(2,1,1)", "--fail", "node:nope"], "nope"),
+        (["--shape", "3", "--network", "dragonfly(4,2,2)", "-o", "p.json"], "a network with coordinates"),
         (["--shape", "4x", "--torus", "4x4"], "--shape: "),
         (["--stencil", "4x", "--torus", "4x4"], "--stencil: "),
         (["--shape", "4x4", "--torus", "4x4", "--wrap", "yes"], "has 1 answers"),

@@ -195,6 +195,7 @@ def command(
       flitloom place --network "dragonfly(4,2,2)" --axes data=8:all-reduce:8,pipeline=9:line:1
       flitloom place --torus 4x4 --traffic matrix.csv -o run.hosts --hosts hosts.txt
       flitloom place --torus 4x4x4 --fail link:0-1 --shape 8x8 --wrap yes,no
+      flitloom place --network "full4 x full4" --shape 8x2
       flitloom place --torus 8x8x8 --jobs jobs.toml
       flitloom place stream --torus 16x16x16
     """

@@ -16,8 +16,10 @@ from flitloom.placing.ground import Grid, Ground
 from flitloom.placing.layouts import fitted
 from flitloom.placing.placement import Placement
 from flitloom.placing.reasons import plain_reason
+from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import pairs_traffic
 from flitloom.placing.ways import channels_between
+from flitloom.spec.factored import factored
 
 #: Steps of a search, and positions up to which there is one.
 EFFORT, MOST_SEARCHED = 30_000, 512
@@ -247,7 +249,9 @@ def as_placement(found: Fit, seconds: float) -> Placement:
     SpecError
         There is none, or the network has no coordinates.
     """
-    topology = found.ground.topology
+    topology, product = found.ground.topology, found.ground.product
+    if product is not None:
+        topology = factored(product)
     if topology is None or found.nodes is None:
         raise SpecError.at("--out", "such a file needs a network with coordinates", "write a .hosts file")
     pairs = np.array(found.shape.cables(), dtype=np.int64).reshape(-1, 2)
@@ -255,9 +259,15 @@ def as_placement(found: Fit, seconds: float) -> Placement:
     traffic = pairs_traffic(found.shape.positions, rows, mesh=found.shape.sizes)
     nodes = np.array(found.nodes, dtype=np.int64)
     here, there = nodes[traffic.sources], nodes[traffic.destinations]
-    channels = topology.nodes * 2 * len(topology.sizes)
-    loads = np.zeros(channels, dtype=np.int64)
-    loads[channels_between(topology, here, there)] = 1
+    if product is None:
+        loads = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
+        loads[channels_between(topology, here, there)] = 1
+        routing, ways = "direct", tuple(map(list, np.column_stack([here, there]).tolist()))
+    else:
+        # By dimension order a neighbour is one hop away, over its cable.
+        problem = problem_of(topology, traffic, range(topology.nodes))
+        loads = problem.loads(nodes.astype(np.uint32))[0].astype(np.int64)
+        routing, ways = "do", ()
     degrees = np.bincount(traffic.sources, minlength=1)
     total = len(traffic.bytes)
     return Placement(
@@ -266,7 +276,7 @@ def as_placement(found: Fit, seconds: float) -> Placement:
         nodes=nodes,
         per_node=1,
         fullest_channel=min(1, total),
-        channels_at_fullest=total if total else channels,
+        channels_at_fullest=total if total else len(loads),
         fullest_port=int(degrees.max()),
         hop_bytes=total,
         bound=min(1, total),
@@ -286,6 +296,6 @@ def as_placement(found: Fit, seconds: float) -> Placement:
         seconds=seconds,
         loads=loads,
         row_major_loads=loads,
-        routing="direct",
-        ways=tuple(map(list, np.column_stack([here, there]).tolist())),
+        routing=routing,
+        ways=ways,
     )

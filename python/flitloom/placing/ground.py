@@ -13,7 +13,11 @@ from flitloom.fabric import Subnet, read_fabric, recognise
 from flitloom.fabric.failures import fail_parts
 from flitloom.fixed import explained
 from flitloom.numerals import counted
-from flitloom.spec import Topology
+from flitloom.spec import Product, Topology
+from flitloom.spec.failed import read_failed
+from flitloom.spec.families import is_family
+from flitloom.spec.ground import Ground as Wired
+from flitloom.spec.switched import Switched
 
 #: Positions of a shape.
 MOST_POSITIONS = 1 << 14
@@ -106,6 +110,8 @@ class Ground:
         The torus or mesh that it is but for what is missing.
     missing : tuple of int or (int, int)
         Nodes and cables that the torus or mesh has and the network has not; no cables of missing nodes.
+    product : Product or None
+        The product with full meshes that it is, with nothing missing.
     """
 
     names: tuple[str, ...]
@@ -113,6 +119,7 @@ class Ground:
     cables: tuple[tuple[int, int], ...]
     topology: Topology | None = None
     missing: tuple[int | tuple[int, int], ...] = ()
+    product: Product | None = None
     neighbours: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -166,6 +173,53 @@ def ground_of(
         names = [f"{node} ({','.join(map(str, place[::-1]))})" for node, place in enumerate(places)]
     nodes = tuple(node for node in range(topology.nodes) if node not in lost)
     return Ground(tuple(names), nodes, tuple(cables), topology, tuple(missing))
+
+
+def ground_of_product(product: Product) -> Ground:
+    """The ground that a product is: a torus or mesh if it has no full meshes.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> ground = ground_of_product(fl.Product("full4 x ring3", failed_links=[(0, 3)]))
+    >>> len(ground.cables), ground.names[5], str(ground_of_product(fl.Product("ring4 x ring3")).topology)
+    (29, '5 (1,1)', '4x3 torus')
+    """
+    failed = {"failed_nodes": product.failed_nodes, "failed_links": product.failed_links}
+    if not any(product.full):
+        kind = "torus" if any(product.wraps) else "mesh"
+        wrap = list(product.wraps) if any(product.wraps) else None
+        return ground_of(Topology(kind=kind, sizes=product.sizes, wrap=wrap, **failed))
+    wired = Wired(product)
+    cables = sorted({(min(ends), max(ends)) for ends in wired.links})
+    names = [f"{node} ({','.join(map(str, wired.point(node)))})" for node in range(wired.nodes)]
+    healthy = not any(failed.values()) and all(width == 1 for width in product.width)
+    return Ground(tuple(names), wired.working, tuple(cables), product=product if healthy else None)
+
+
+def ground_of_network(network: str, failed: Sequence[str] = ()) -> Ground:
+    """The ground of a name: a product, or the switches with hosts of a family as ``dragonfly(4,2,2)``.
+
+    Raises
+    ------
+    SpecError
+        There is no such network, or a failed part is not in it.
+
+    Examples
+    --------
+    >>> ground = ground_of_network("slimfly(5)")
+    >>> len(ground.nodes), len(ground.cables), len(ground_of_network("fattree(4)").cables)
+    (50, 175, 0)
+    """
+    if is_family(network):
+        subnet = Switched(network=network, failed=tuple(failed)).subnet
+        ground = ground_of_subnet(subnet)
+        held = {switch for switch, count in enumerate(subnet.hosts_per_switch()) if count}
+        if len(held) == len(subnet.switches):
+            return ground
+        cables = tuple(cable for cable in ground.cables if held.issuperset(cable))
+        return Ground(ground.names, tuple(sorted(held)), cables)
+    return ground_of_product(Product(network, **read_failed(failed)))
 
 
 def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:

@@ -53,7 +53,7 @@ NOT_OF_JOBS = (
 )
 #: Options that say what is placed, or how well, otherwise than --shape.
 NOT_OF_SHAPES = (
-    *("twist", "network", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
+    *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
     *("minimise", "phases"),
     *("routing", "flit_bytes", "seed", "chart", "jobs", "fit"),
 )

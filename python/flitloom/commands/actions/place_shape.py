@@ -11,12 +11,14 @@ import typer
 
 from flitloom.commands import options, screen
 from flitloom.commands.actions.nodes import read_hosts
-from flitloom.commands.place import Asked
+from flitloom.commands.options.network import check_name
+from flitloom.commands.place import Asked, Where
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.outputs import write_text
 from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
 from flitloom.placing.fitting import EFFORT, as_placement
+from flitloom.placing.ground import ground_of_network
 from flitloom.spec import Topology
 
 
@@ -24,7 +26,7 @@ def run(asked: Asked) -> None:
     """Place a grid cable by cable, or say why it does not fit and end with exit code 1."""
     where, effort, reported = asked.where, asked.sought.effort, asked.reported
     grid = _grid(str(asked.ranks.shape), where.wrap)
-    ground = _ground(where.torus, where.mesh, where.graph, where.fail or [])
+    ground = _ground(where)
     steps = EFFORT if effort is None else 1000 * effort
     if steps < 1:
         raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
@@ -49,7 +51,7 @@ def _write(found: Fit, seconds: float, out: Sequence[Path], names: list[str] | N
     """Write the nodes of ranks."""
     ground, nodes = found.ground, found.nodes or []
     for file in out:
-        if ground.topology is None and file.suffix == ".hosts":
+        if ground.topology is None and ground.product is None and file.suffix == ".hosts":
             called = ground.names if names is None else names
             write_text(file, "".join(f"{called[node]}\n" for node in nodes))
         else:
@@ -64,17 +66,21 @@ def _grid(sizes: str, wrap: str | None) -> Grid:
     return Grid(parsed, tuple(answers))
 
 
-def _ground(torus: str | None, mesh: str | None, graph: Path | None, fail: Sequence[str]) -> Ground:
-    if sum(one is not None for one in (torus, mesh, graph)) != 1:
-        raise SpecError.at("topology", "give one of --torus, --mesh and --graph")
-    if graph is not None:
-        return ground_of_fabric(graph, fail)
-    return ground_of(Topology(**options.topology_fields(torus, mesh, None, list(fail))))
+def _ground(where: Where) -> Ground:
+    fail = where.fail or []
+    if sum(one is not None for one in (where.torus, where.mesh, where.graph, where.network)) != 1:
+        raise SpecError.at("topology", "give one of --torus, --mesh, --network and --graph")
+    if where.graph is not None:
+        return ground_of_fabric(where.graph, fail)
+    if where.network is not None:
+        check_name(where.network)
+        return ground_of_network(where.network, fail)
+    return ground_of(Topology(**options.topology_fields(where.torus, where.mesh, None, list(fail))))
 
 
 def _facts(found: Fit, seconds: float) -> dict[str, Any]:
     ground = found.ground
-    network = "graph" if ground.topology is None else str(ground.topology)
+    network = str(ground.topology or ground.product or "graph")
     facts: dict[str, Any] = {
         "fits": found.nodes is not None,
         "placement": found.nodes,
