@@ -23,6 +23,8 @@ from flitloom.placing import (
     seat,
 )
 from flitloom.placing.boxes import nodes_of
+from flitloom.placing.running import packet_rows
+from flitloom.placing.search import network_of
 
 
 def exchange(ranks: int, units: int = 64) -> fl.placing.Traffic:
@@ -125,7 +127,7 @@ def test_a_file_of_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
         (("stencil", "stancil"), "is unknown"),
         (('"8-15"', "8"), "must be a text"),
         (('axes = "a=8:ring:64"\n', ""), "needs one of axes, stencil and traffic"),
-        (('shape = "4x2"\n', ""), "one of shape and nodes"),
+        (('shape = "4x2"\n', ""), "one of shape, hosts and nodes"),
         (("[[job]]", "[[jobs]]"), "is a list of tables [[job]]"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
@@ -169,3 +171,93 @@ def test_policies_of_streams_keep_more_of_a_torus_busy(capsys: pytest.CaptureFix
     assert run(["place", "stream", "--torus", "4x4", "--policy", "best"]) == 2
     assert run(["place", "stream", "--torus", "4x4", "--mix", "x"]) == 2
     assert run(["place", "stream", "--jobs", "3"]) == 2
+
+
+#: Jobs on hosts of switches.
+ON_HOSTS = """
+[[job]]
+name = "training"
+hosts = 16
+axes = "expert=4:a2a:64,data=4:ring:512"
+
+[[job]]
+name = "given"
+nodes = "16-17,19"
+axes = "all=3:ring:64"
+
+[[job]]
+name = "small"
+hosts = 2
+axes = "all=2:ring:64"
+"""
+
+
+@pytest.mark.parametrize("network", ["dragonfly(4,2,2)", "fattree(6)", "full4 x full8"])
+def test_jobs_on_hosts_of_switches(tmp_path: Path, capsys: pytest.CaptureFixture[str], network: str) -> None:
+    file = tmp_path / "jobs.toml"
+    file.write_text(ON_HOSTS)
+    assert run(["place", "--network", network, "--jobs", str(file), "--effort", "1", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    jobs = {one["name"]: one for one in told["jobs"]}
+    held = [host for one in told["jobs"] for host in one["placement"]]
+    assert len(held) == len(set(held)) == 21
+    assert sorted(jobs["given"]["placement"]) == [16, 17, 19]
+    if "(" in network:
+        topology = network_of(network)
+        at = [host.switch for host in topology.subnet.hosts]
+        ends = {at[host] for host in jobs["small"]["placement"]}
+        assert jobs["small"]["closed"] == (len(ends) == 1)
+        # Two hosts of a switch are free, so no cable is needed.
+        assert (jobs["small"]["closed"], jobs["small"]["fullest_channel"]) == (True, 0)
+    for one in told["jobs"]:
+        assert one["shared"] == (one["alone"] if told["apart"] else None)
+    assert told["apart"] == all(one["shared_channels"] == 0 for one in told["jobs"])
+
+
+def test_jobs_of_switches_that_share_no_channel_run_as_if_alone() -> None:
+    dragonfly = network_of("dragonfly(4,2,2)")
+    jobs = [Job("a", (), exchange(8), hosts=8), Job("b", (), exchange(8), hosts=8)]
+    found = seat(dragonfly, jobs, effort=1)
+    assert found.apart
+    rows = np.concatenate([packet_rows(one.job.traffic, one.nodes) for one in found.jobs])
+    packets = fl.Packets([tuple(row) for row in rows.tolist()])
+    together = fl.simulate(fl.Network(dragonfly, fl.Router(model="pipelined")), packets)
+    assert together.duration == max(one.alone for one in found.jobs)
+    # Every second host of two groups each: they use the same cables.
+    first, second = tuple(range(0, 16, 2)), tuple(range(1, 16, 2))
+    meet = seat(dragonfly, [Job("a", (), exchange(8), first), Job("b", (), exchange(8), second)], effort=1)
+    assert not meet.apart
+    assert [one.shared for one in meet.jobs] == [None, None]
+    assert all(one.alone and one.shared_channels for one in meet.jobs)
+
+
+@pytest.mark.parametrize(
+    ("where", "job", "told"),
+    [
+        (["--network", "fattree(4)"], 'shape = "2x2"', "write how many hosts: hosts = 4"),
+        (["--network", "fattree(4)"], "hosts = 0", "a job wants 1 or more"),
+        (["--network", "fattree(4)"], "hosts = true", "it must be a whole number"),
+        (["--network", "fattree(4)"], 'hosts = 4\nnodes = "0-3"', "one of shape, hosts and nodes"),
+        (["--network", "fattree(4)"], 'nodes = "nobody,none,nil,no"', "no host is called 'nobody'"),
+        (["--network", "fattree(4)", "--fit", "contact"], "hosts = 4", "contact is about boxes"),
+        (["--torus", "4x4"], "hosts = 4", "wants hosts of switches"),
+        (["--torus", "4x4"], 'nodes = "0-2"', "has traffic of 4 ranks for 3 nodes"),
+    ],
+)
+def test_bad_jobs_of_hosts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], where: list[str], job: str, told: str
+) -> None:
+    file = tmp_path / "jobs.toml"
+    file.write_text(f'[[job]]\nname = "a"\naxes = "all=4:ring:64"\n{job}\n')
+    assert run(["place", *where, "--jobs", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert told in err
+
+
+def test_a_job_waits_for_hosts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "jobs.toml"
+    file.write_text(ON_HOSTS.replace("hosts = 2", "hosts = 14").replace("all=2:ring", "all=14:ring"))
+    words = ["place", "--network", "dragonfly(3,1,2)", "--jobs", str(file), "--effort", "1"]
+    assert run(words) == 1
+    assert "job small waits: too few hosts are free" in capsys.readouterr().out

@@ -287,3 +287,23 @@ def test_ctrl_c_keeps_the_best_of_the_swaps(monkeypatch: pytest.MonkeyPatch) -> 
     assert calls == [1]
     assert found.interrupted
     assert found.fullest_channel < found.row_major["fullest_channel"]
+
+
+def test_phases_that_need_no_channel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "p.json"
+    # Both ranks of a pair share a node, and an axis of one rank has nothing to send.
+    traffic = axes_traffic(parse_axes("a=2:a2a:1000,one=1:ring:5,b=4:ring:64"))
+    for minimise in ("channel", "time"):
+        found = place(
+            fl.Torus(4), traffic, phases="a,one,b", per_node=2, nodes=range(4), effort=1, minimise=minimise
+        )
+        assert [phase.fullest_channel for phase in found.phases] == [0, 0, 128]
+        found.save(file)
+        assert check_placement(file).problem is None
+        assert run(["simulate", "--placement", str(file), "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert err == "phases begin at cycles 0\n"
+        assert found.duration in (None, json.loads(out)["duration"])
+    place(fl.Torus(4), axes_traffic(parse_axes("a=1:ring:5,b=1:ring:5")), phases="a,b").save(file)
+    assert run(["simulate", "--placement", str(file)]) == 2
+    assert "has no bytes between different nodes" in capsys.readouterr().err

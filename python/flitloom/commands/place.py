@@ -76,8 +76,8 @@ class Ranks(Group):
     jobs: Annotated[
         Path | None,
         typer.Option(
-            help="TOML file of jobs that share the network, tables [[job]]: name, shape (a box of nodes) or "
-            "nodes, and axes, stencil or traffic.",
+            help="TOML file of jobs that share the network, tables [[job]]: name, shape (a box of nodes), "
+            "hosts (of switches, how many) or nodes, and axes, stencil or traffic.",
         ),
     ] = None
     fit: Annotated[

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, read_fabric, recognise
@@ -185,15 +186,17 @@ def ground_of_product(product: Product) -> Ground:
     >>> len(ground.cables), ground.names[5], str(ground_of_product(fl.Product("ring4 x ring3")).topology)
     (29, '5 (1,1)', '4x3 torus')
     """
-    failed = {"failed_nodes": product.failed_nodes, "failed_links": product.failed_links}
     if not any(product.full):
         kind = "torus" if any(product.wraps) else "mesh"
-        wrap = list(product.wraps) if any(product.wraps) else None
-        return ground_of(Topology(kind=kind, sizes=product.sizes, wrap=wrap, **failed))
+        fields: dict[str, Any] = {"kind": kind, "sizes": product.sizes}
+        fields["wrap"] = product.wraps if kind == "torus" else None
+        fields |= {"failed_nodes": product.failed_nodes, "failed_links": product.failed_links}
+        return ground_of(Topology.model_validate(fields))
     wired = Wired(product)
     cables = sorted({(min(ends), max(ends)) for ends in wired.links})
     names = [f"{node} ({','.join(map(str, wired.point(node)))})" for node in range(wired.nodes)]
-    healthy = not any(failed.values()) and all(width == 1 for width in product.width)
+    failed = product.failed_nodes or product.failed_links
+    healthy = not failed and all(width == 1 for width in product.width)
     return Ground(tuple(names), wired.working, tuple(cables), product=product if healthy else None)
 
 

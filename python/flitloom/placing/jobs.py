@@ -1,4 +1,4 @@
-"""Jobs that share a torus or mesh: who gets which box, and what one costs the other."""
+"""Jobs that share a network: who gets which box or hosts, and what one costs the other."""
 
 from __future__ import annotations
 
@@ -13,19 +13,23 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
+from flitloom.fabric.allocation import hosts_named
+from flitloom.fabric.hostlist import expand
 from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
+from flitloom.placing.host_jobs import free_hosts, share_switch
 from flitloom.placing.placement import Placement
-from flitloom.placing.running import FLIT_BYTES, packet_rows
+from flitloom.placing.running import FLIT_BYTES, duration, packet_rows
 from flitloom.placing.search import place
 from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stencil_traffic
 from flitloom.reading import read_toml
 from flitloom.routing.nodes import parse_nodes
 from flitloom.simulation import Simulation
-from flitloom.spec import Packets, Topology
+from flitloom.spec import Packets, Router, Topology
+from flitloom.spec.switched import Switched
 from flitloom.spec.topology import sizes_at
 
 #: How a box is chosen: the first free one, or the one that touches most taken ones.
@@ -39,7 +43,7 @@ MOST_JOBS = 1 << 12
 @explained
 @dataclass(frozen=True)
 class Job:
-    """A job that wants a box of nodes, or has nodes.
+    """A job that wants a box of nodes or hosts of switches, or has nodes.
 
     Attributes
     ----------
@@ -53,6 +57,8 @@ class Job:
         The nodes that are given to it.
     rotate, fold : bool
         Whether its box may lie otherwise, or be folded.
+    hosts : int
+        How many hosts of switches it wants; 0 if it wants a box, or its nodes are given.
     """
 
     name: str
@@ -61,6 +67,14 @@ class Job:
     nodes: tuple[int, ...] = ()
     rotate: bool = True
     fold: bool = True
+    hosts: int = 0
+
+    @property
+    def room(self) -> int:
+        """Nodes that it wants or has."""
+        if self.nodes:
+            return len(self.nodes)
+        return self.hosts or math.prod(self.shape)
 
 
 @explained
@@ -73,11 +87,11 @@ class Seated:
     job : Job
         The job.
     box : tuple of int
-        Sides of its box; empty if its nodes were given.
+        Sides of its box; empty if its nodes were given, and of hosts of switches.
     nodes : tuple of int
         The node of every rank.
     closed : bool
-        Whether its box is closed: no message leaves it.
+        Whether its box is closed: no message leaves it. Of hosts of switches: whether one switch has all.
     fullest_channel : int
         Bytes on the channel that its own traffic loads most.
     loads : array of int
@@ -85,7 +99,8 @@ class Seated:
     shared_channels : int
         Channels that it uses and another job uses, too.
     alone, shared : int or None
-        Cycles until all its messages, sent at once, have arrived: without the others, and with them.
+        Cycles until all its messages, sent at once, have arrived: without the others, and with them. Between
+        hosts of switches `shared` is known only where no channel carries bytes of two jobs.
     """
 
     job: Job
@@ -163,10 +178,12 @@ def seat(
     channel carries bytes of two jobs, none slows another down, whatever the cycle; otherwise all are
     simulated alone and together.
 
+    Between hosts of switches a job gets hosts of one switch, else of one group, else the first free ones.
+
     Parameters
     ----------
     topology : Topology
-        The network, whole or without some nodes.
+        The network, whole or without some nodes; a torus, a mesh, or switches with hosts.
     jobs : sequence of Job
         The jobs.
     fit : {"first", "contact"}
@@ -195,14 +212,21 @@ def seat(
     >>> found.apart, [(one.box, one.alone == one.shared) for one in found.jobs]
     (True, [((4, 2), True), ((4, 2), True)])
     """
-    topology.require_plain("jobs")
-    if topology.failed_links:
-        raise SpecError.at("topology.failed_links", "cannot be there", "boxes are for whole cables")
     if fit not in FITS:
         raise SpecError.at("fit", f"is one of {', '.join(FITS)}, not {show(fit)}")
     _check_names(jobs)
-    where, waiting = _boxes(topology, jobs, fit)
-    seated, plain = [], topology.model_copy(update={"failed_nodes": ()})
+    plain = topology
+    if isinstance(topology, Switched):
+        if fit != FITS[0]:
+            raise SpecError.at("fit", f"{fit} is about boxes", "hosts of switches have none; leave it out")
+        where, waiting = _hosts(topology, jobs)
+    else:
+        topology.require_plain("jobs")
+        if topology.failed_links:
+            raise SpecError.at("topology.failed_links", "cannot be there", "boxes are for whole cables")
+        where, waiting = _boxes(topology, jobs, fit)
+        plain = topology.model_copy(update={"failed_nodes": ()})
+    seated = []
     for job in jobs:
         if job.name not in where:
             continue
@@ -221,16 +245,7 @@ def _boxes(
     topology: Topology, jobs: Sequence[Job], fit: str
 ) -> tuple[dict[str, tuple[tuple[int, ...], list[int]]], list[str]]:
     """The box and the nodes of every job, those with given nodes first, and the jobs that must wait."""
-    taken: dict[int, str] = {}
-    for job in jobs:
-        for node in job.nodes:
-            if node in topology.failed_nodes:
-                raise SpecError.at(f"job {job.name}", f"node {node} has failed", "leave it out")
-            if node in taken:
-                raise SpecError.at(
-                    f"job {job.name}", f"node {node} belongs to job {taken[node]}, too", "give each its own"
-                )
-            taken[node] = job.name
+    taken = _given(topology, jobs)
     floor = floor_of(topology, taken)
     where: dict[str, tuple[tuple[int, ...], list[int]]] = {}
     waiting = []
@@ -238,6 +253,8 @@ def _boxes(
         if job.nodes:
             where[job.name] = (), sorted(job.nodes)
             continue
+        if job.hosts:
+            raise SpecError.at(f"job {job.name}", "wants hosts of switches", 'write a box: shape = "4x4"')
         boxes = boxes_for(job.shape, topology, rotate=job.rotate, fold=job.fold)
         if not boxes:
             sides = "x".join(map(str, job.shape))
@@ -249,6 +266,46 @@ def _boxes(
         chosen, corner = found
         floor.flip(corner, boxes[chosen])
         where[job.name] = boxes[chosen], nodes_of(corner, boxes[chosen], topology)
+    return where, waiting
+
+
+def _given(topology: Topology, jobs: Sequence[Job]) -> dict[int, str]:
+    """The nodes that are given to jobs, and whose they are."""
+    taken: dict[int, str] = {}
+    for job in jobs:
+        for node in job.nodes:
+            if node in topology.failed_nodes:
+                raise SpecError.at(f"job {job.name}", f"node {node} has failed", "leave it out")
+            if node in taken:
+                raise SpecError.at(
+                    f"job {job.name}", f"node {node} belongs to job {taken[node]}, too", "give each its own"
+                )
+            taken[node] = job.name
+    return taken
+
+
+def _hosts(
+    topology: Switched, jobs: Sequence[Job]
+) -> tuple[dict[str, tuple[tuple[int, ...], list[int]]], list[str]]:
+    """The hosts of every job, those that are given first, and the jobs that must wait."""
+    taken = _given(topology, jobs)
+    where: dict[str, tuple[tuple[int, ...], list[int]]] = {}
+    waiting = []
+    for job in jobs:
+        if job.shape:
+            raise SpecError.at(
+                f"job {job.name}",
+                "wants a box, which tori and meshes have",
+                f"write how many hosts: hosts = {job.room}",
+            )
+        if job.room > topology.nodes:
+            raise SpecError.at(f"job {job.name}", f"wants {job.room} hosts of {topology}")
+        found = sorted(job.nodes) if job.nodes else free_hosts(topology, job.hosts, taken)
+        if found is None:
+            waiting.append(job.name)
+            continue
+        taken |= dict.fromkeys(found, job.name)
+        where[job.name] = (), found
     return where, waiting
 
 
@@ -269,25 +326,28 @@ def _check_names(jobs: Sequence[Job]) -> None:
         if names.count(name) > 1:
             raise SpecError.at("jobs", f"two have the name {show(name)}")
     for job in jobs:
-        room = len(job.nodes) if job.nodes else math.prod(job.shape)
-        if job.traffic.ranks != room:
+        if job.traffic.ranks != job.room:
             raise SpecError.at(
                 f"job {job.name}",
-                f"has traffic of {counted(job.traffic.ranks, 'rank')} for {counted(room, 'node')}",
+                f"has traffic of {counted(job.traffic.ranks, 'rank')} for {counted(job.room, 'node')}",
                 "a rank each",
             )
 
 
 def _together(topology: Topology, seated: list[tuple[Job, tuple[int, ...], Placement]]) -> list[Seated]:
-    users = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
-    for _, _, placed in seated:
-        users += placed.loads > 0
+    users = sum((placed.loads > 0).astype(np.int64) for _, _, placed in seated)
+
+    def is_apart(box: tuple[int, ...], placed: Placement) -> bool:
+        if isinstance(topology, Switched):
+            return share_switch(topology, placed.nodes.tolist())
+        return bool(box) and is_closed(box, topology)
+
     return [
         Seated(
             job,
             box,
             tuple(placed.nodes.tolist()),
-            bool(box) and is_closed(box, topology),
+            is_apart(box, placed),
             placed.fullest_channel,
             placed.loads,
             int(((placed.loads > 0) & (users > 1)).sum()),
@@ -308,6 +368,8 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
     }
     if not rows:
         return jobs
+    if isinstance(topology, Switched):
+        return _timed_alone(topology, jobs, flit_bytes)
     together = _ends(topology, rows)
     found = []
     for seated in jobs:
@@ -315,6 +377,19 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
         if name in rows:
             alone = _ends(topology, {name: rows[name]})[name]
             seated = replace(seated, alone=alone, shared=together[name])
+        found.append(seated)
+    return found
+
+
+def _timed_alone(topology: Switched, jobs: list[Seated], flit_bytes: int) -> list[Seated]:
+    """Every job with its cycles alone, which are those with the others where no channel is shared."""
+    network = Network(topology, Router(model="pipelined"))
+    apart = all(seated.shared_channels == 0 for seated in jobs)
+    found = []
+    for seated in jobs:
+        if len(seated.job.traffic.bytes):
+            alone = duration(network, seated.job.traffic, seated.nodes, None, flit_bytes)
+            seated = replace(seated, alone=alone, shared=alone if apart else None)
         found.append(seated)
     return found
 
@@ -336,7 +411,9 @@ def _ends(topology: Topology, rows: dict[str, list[list[int]]]) -> dict[str, int
 
 
 def read_jobs(file: str | Path, topology: Topology) -> list[Job]:
-    """The jobs of a TOML file: tables ``[[job]]`` with name, shape or nodes, and axes, stencil or traffic.
+    """The jobs of a TOML file: tables ``[[job]]`` with name, what they want, and axes, stencil or traffic.
+
+    What a job wants is one of shape (a box), hosts (of switches, how many) and nodes.
 
     Raises
     ------
@@ -354,25 +431,22 @@ def read_jobs(file: str | Path, topology: Topology) -> list[Job]:
 
 def _job(entry: Any, place_of: str, topology: Topology) -> Job:
     kinds = {"name": str, "shape": str, "nodes": str, "axes": str, "stencil": str, "traffic": str}
-    allowed = {**kinds, "rotate": bool, "fold": bool}
+    allowed = {**kinds, "hosts": int, "rotate": bool, "fold": bool}
     if not isinstance(entry, dict):
         raise SpecError(f"{place_of}: is no table")
     for key, value in entry.items():
         if key not in allowed:
             raise SpecError.at(f"{place_of}.{key}", "is unknown", f"there are {', '.join(allowed)}")
         if type(value) is not allowed[key]:
-            wanted = "a text" if allowed[key] is str else "true or false"
+            wanted = {str: "a text", int: "a whole number", bool: "true or false"}[allowed[key]]
             raise SpecError.at(f"{place_of}.{key}", f"is {show(value)}", f"it must be {wanted}")
-    if "name" not in entry or ("shape" in entry) == ("nodes" in entry):
-        raise SpecError.at(place_of, "needs a name, and one of shape and nodes", 'e.g. shape = "4x4x2"')
-    nodes: tuple[int, ...] = ()
-    shape: tuple[int, ...] = ()
-    if "nodes" in entry:
-        text = entry["nodes"]
-        bare = text and set(text) <= set("0123456789,-")
-        nodes = tuple(parse_nodes(f"node[{text}]" if bare else text, topology.nodes, f"{place_of}.nodes"))
-    else:
-        shape = sizes_at(entry["shape"], f"{place_of}.shape")
+    if "name" not in entry or sum(key in entry for key in ("shape", "nodes", "hosts")) != 1:
+        example = "hosts = 16" if isinstance(topology, Switched) else 'shape = "4x4x2"'
+        raise SpecError.at(place_of, "needs a name, and one of shape, hosts and nodes", f"e.g. {example}")
+    nodes = _nodes(entry["nodes"], f"{place_of}.nodes", topology) if "nodes" in entry else ()
+    shape = sizes_at(entry["shape"], f"{place_of}.shape") if "shape" in entry else ()
+    if entry.get("hosts", 1) < 1:
+        raise SpecError.at(f"{place_of}.hosts", f"is {entry['hosts']}", "a job wants 1 or more")
     given = [key for key in ("axes", "stencil", "traffic") if key in entry]
     if len(given) != 1:
         raise SpecError.at(place_of, "needs one of axes, stencil and traffic")
@@ -382,6 +456,13 @@ def _job(entry: Any, place_of: str, topology: Topology) -> Job:
         traffic = stencil_traffic(sizes_at(entry["stencil"], f"{place_of}.stencil"))
     else:
         traffic = read_traffic(entry["traffic"])
-    return Job(
-        entry["name"], shape, traffic, nodes, bool(entry.get("rotate", True)), bool(entry.get("fold", True))
-    )
+    turned = bool(entry.get("rotate", True)), bool(entry.get("fold", True))
+    return Job(entry["name"], shape, traffic, nodes, *turned, entry.get("hosts", 0))
+
+
+def _nodes(text: str, place: str, topology: Topology) -> tuple[int, ...]:
+    """Nodes by their numbers; hosts of switches also by their names."""
+    bare = text and set(text) <= set("0123456789,-")
+    if isinstance(topology, Switched) and not bare:
+        return tuple(hosts_named(topology.subnet, expand(text, place), place))
+    return tuple(parse_nodes(f"node[{text}]" if bare else text, topology.nodes, place))

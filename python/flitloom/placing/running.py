@@ -88,6 +88,20 @@ def packet_rows(traffic: Traffic, nodes: ArrayLike, flit_bytes: int = FLIT_BYTES
     return rows
 
 
+def moves(traffic: Traffic, nodes: ArrayLike) -> bool:
+    """Whether any bytes go from one node to another.
+
+    Examples
+    --------
+    >>> from flitloom.placing import pairs_traffic
+    >>> traffic = pairs_traffic(2, [(0, 1, 300)])
+    >>> moves(traffic, [7, 3]), moves(traffic, [7, 7])
+    (True, False)
+    """
+    where = np.asarray(nodes, dtype=np.int64)
+    return bool((where[traffic.sources] != where[traffic.destinations]).any())
+
+
 def _up(numbers: NDArray[np.int64], by: int) -> NDArray[np.int64]:
     """Quotients, rounded up."""
     quotients: NDArray[np.int64] = (numbers + by - 1) // by

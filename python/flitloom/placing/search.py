@@ -21,7 +21,7 @@ from flitloom.placing.host_bounds import host_bounds
 from flitloom.placing.hosts import HostWays, host_ways, order_of
 from flitloom.placing.phases import Phase, Phases, in_phases, is_whole, read_phases, weighed
 from flitloom.placing.placement import Placement
-from flitloom.placing.running import FLIT_BYTES, duration, packet_rows, port_bound, router_for
+from flitloom.placing.running import FLIT_BYTES, duration, moves, packet_rows, port_bound, router_for
 from flitloom.placing.screws import best_screw
 from flitloom.placing.sharing import sharing_bound
 from flitloom.placing.swaps import MOST_NODES, Board, Score, improved, routes_between
@@ -570,11 +570,12 @@ def _fastest(
     tables = ways.tables if isinstance(ways, TableWays) else None
     on_switches = isinstance(topology, Switched)
     network = Network(topology, Router(model="pipelined") if on_switches else router_for(tables))
-    sent = [part.asked.traffic for part in task.parts if len(part.asked.traffic.bytes)]
+    sent = [part.asked.traffic for part in task.parts]
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None
     for (fullest, _, hops), nodes in finalists[:FINALISTS]:
-        cycles = sum(duration(network, part, nodes, tables, task.asked.flit_bytes) for part in sent)
+        moved = [part for part in sent if moves(part, nodes)] or sent[:1]
+        cycles = sum(duration(network, part, nodes, tables, task.asked.flit_bytes) for part in moved)
         runs.append({"fullest_channel": fullest, "hop_bytes": hops, "duration": cycles})
         if best is None or cycles < best[0]:
             best = (cycles, nodes)

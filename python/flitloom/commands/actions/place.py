@@ -48,7 +48,7 @@ from flitloom.spec.switched import Switched
 
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (
-    *("network", "graph", "shape", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
+    *("shape", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
     *("minimise", "phases", "routing", "twist", "hosts", "out", "chart"),
 )
 #: Options that say what is placed, or how well, otherwise than --shape.
@@ -69,7 +69,8 @@ def run(context: typer.Context, asked: Asked) -> None:
         place_shape.run(asked)
     elif asked.ranks.jobs is not None:
         refuse(context, NOT_OF_JOBS, "does not go with --jobs")
-        place_jobs.run(asked)
+        named = asked.where.network is not None
+        place_jobs.run(asked, _of_switches(asked.where, None) if named else _network(asked.where, None)[0])
     else:
         refuse(context, ["fit"], "goes with --jobs")
         _place(asked)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import typer
 
-from flitloom.commands import options, screen
-from flitloom.commands.actions.grids import sized
+from flitloom.commands import screen
 from flitloom.commands.place import Asked
 from flitloom.placing import Seating
 from flitloom.placing.jobs import EFFORT, read_jobs, seat
 from flitloom.placing.running import FLIT_BYTES
+from flitloom.spec import Topology
+from flitloom.spec.switched import Switched
 
 
-def run(asked: Asked) -> None:
+def run(asked: Asked, topology: Topology) -> None:
     """Give the jobs of a file their nodes, and print what they cost each other; exit code 1 if one waits."""
-    where, sought = asked.where, asked.sought
+    sought = asked.sought
     assert asked.ranks.jobs is not None
-    topology = sized(options.topology_fields(where.torus, where.mesh, where.wrap, where.fail, False))
     with screen.progress("jobs on their nodes") as progress:
         found = seat(
             topology,
@@ -36,13 +36,15 @@ def run(asked: Asked) -> None:
 
 
 def _print(found: Seating) -> None:
-    heading = ["job", "box", "closed", "fullest", "shared channels", "alone", "shared"]
+    on_switches = isinstance(found.topology, Switched)
+    second, third = ("hosts", "one switch") if on_switches else ("box", "closed")
+    heading = ["job", second, third, "fullest", "shared channels", "alone", "shared"]
     screen.print_table(
         heading,
         [
             [
                 one.job.name,
-                "x".join(map(str, one.box)) or "given",
+                len(one.nodes) if on_switches else "x".join(map(str, one.box)) or "given",
                 "yes" if one.closed else "no",
                 one.fullest_channel,
                 one.shared_channels,
@@ -55,7 +57,9 @@ def _print(found: Seating) -> None:
     screen.echo()
     if found.apart:
         screen.echo("no channel carries bytes of two jobs: none slows another one down")
+    elif on_switches:
+        screen.echo("jobs meet on channels; alone are cycles of the simulator")
     else:
         screen.echo("jobs meet on channels; alone and shared are cycles of the simulator")
     for name in found.waiting:
-        screen.echo(f"job {name} waits: no box for it is free")
+        screen.echo(f"job {name} waits: {'too few hosts are' if on_switches else 'no box for it is'} free")

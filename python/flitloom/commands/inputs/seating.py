@@ -21,7 +21,7 @@ from flitloom.placing.placement import (
     topology_of,
     traffic_of,
 )
-from flitloom.placing.running import FLIT_BYTES, packet_rows, placed_matrix
+from flitloom.placing.running import FLIT_BYTES, moves, packet_rows, placed_matrix
 from flitloom.routing import Tables, route
 from flitloom.spec import Packets, Topology, TrafficMatrix
 
@@ -88,8 +88,9 @@ def _seat_traffic(
         raise SpecError.at("--flit-bytes", "is about the bytes of a placement, and other traffic has flits")
     if not traffic:
         size = FLIT_BYTES if flit_bytes is None else flit_bytes
-        phases = phases_of(document)
-        parts = [part for part in in_phases(traffic_of(document), phases) if len(part.bytes) or not phases]
+        phases, sent = phases_of(document), traffic_of(document)
+        # A phase may have nothing that leaves a node; all together are refused if they have not.
+        parts = [part for part in in_phases(sent, phases) if moves(part, nodes)] or [sent]
         tables = tuple(packet_rows(part, nodes, size).tolist() for part in parts)
         fields["traffic"] = {"kind": "packets", "table": tables[0]}
         return tables if phases else ()
