@@ -28,7 +28,7 @@ ROUNDS = 8
 #: Square roots that a power mean takes: powers of 8 and of 16.
 ROOTS = (3, 4)
 #: By which part of the sum it may become worse at the beginning of a round.
-WARM = 0.005
+WARM = 0.02
 #: Placements that are kept.
 KEPT = 4
 #: Nearest nodes that a rank is moved to, besides any.
@@ -247,11 +247,11 @@ def swap_round(
     dice: np.random.Generator,
     effort: int,
     roots: int,
-    offer: Callable[[Score], bool],
+    offer: Callable[[Score, int], bool],
 ) -> int:
     """Swaps ranks until so many channel loads have been looked at; what it spent.
 
-    `offer` is told every score that is reached, and says whether the search may end.
+    `offer` is told every score that is reached and what was spent by then, and says whether to end.
     """
     spent, many, made, hot = 0, FEW, 0, board.hot()
     while spent < effort and len(hot):
@@ -278,7 +278,7 @@ def swap_round(
         mine = swaps.number == good[0]
         board.make(int(ranks[good[0]]), int(slots[good[0]]), swaps.channel[mine], swaps.change[mine])
         made += 1
-        if offer(board.score()):
+        if offer(board.score(), spent):
             break
         if made % 16 == 0:
             hot = board.hot()
@@ -318,11 +318,11 @@ def improved(
     kept = sorted(starts, key=lambda one: one[0])[:KEPT]
     spent, gained, stopped = 0, 0.0, False
 
-    def offer(score: Score) -> bool:
+    def offer(score: Score, looked: int) -> bool:
         nonlocal gained
         if score < kept[0][0]:
             if score[0] < kept[0][0][0]:
-                gained = spent / effort
+                gained = (spent + looked) / effort
             kept.insert(0, (score, board.nodes()))
             del kept[KEPT:]
         return kept[0][0][0] <= bound
