@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from flitloom._core import LISTS
 from flitloom.errors import FlitloomError, SpecError
@@ -17,9 +16,6 @@ from flitloom.view.seats import Seats
 from flitloom.view.steps import Steps
 from flitloom.view.tables import Loads
 from flitloom.view.text import ENGINE, PARTS, page_text
-
-if TYPE_CHECKING:
-    pass
 
 #: What a page shows.
 Shown = Film | Steps | Loads | Seats | Cables
