@@ -10,6 +10,7 @@ from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.load import make_cases, run_curve
 from flitloom.pipelined import channel_loads
+from flitloom.space_time import record_space_time
 from flitloom.spec import Experiment
 from flitloom.spec.experiment import build_experiment
 from flitloom.spec.switched import Switched
@@ -68,6 +69,62 @@ def test_packets_and_links_are_those_of_the_other_engines(network, routing):
     assert ours.packets_delivered == others.packets_delivered > 100
     assert np.array_equal(ours.links.flits, others.links.flits)
     assert ours.engine == "pipelined"
+
+
+def test_a_link_time_record_holds_the_flits_of_every_link():
+    traffic = fl.Collective("shfl", payload=14, slices=2, interval=20)
+    for shape in (fl.Torus(4, 4, 2), fl.Mesh(5, 4)):
+        pattern = traffic if isinstance(shape, fl.Torus) else fl.Collective("rpar", payload=6)
+        result = fl.simulate(fl.Network(shape, pipelined()), pattern, link_time=True)
+        record = result.link_time
+        busy = ((record > 0) & (record < 255)).transpose("node", "direction", "cycle").values
+        links = {
+            name: result.links[name].values.reshape(busy.shape[:2]) for name in ("flits", "first", "last")
+        }
+        assert np.array_equal(busy.sum(axis=2), links["flits"])
+        used = busy.any(axis=2)
+        assert np.array_equal(busy.argmax(axis=2)[used], links["first"][used])
+        last = busy.shape[2] - 1 - busy[..., ::-1].argmax(axis=2)
+        assert np.array_equal(last[used], links["last"][used])
+        hops_of_slices = np.bincount(record.values.ravel(), minlength=256)[1:255]
+        assert (hops_of_slices > 0).sum() == pattern.slices
+        assert len(set(hops_of_slices[: pattern.slices])) == 1
+
+
+def test_links_are_blocked_only_where_buffers_behind_them_are_full():
+    # Nodes 0 to 6 of a line send to node 7, whose port takes a flit per cycle.
+    packets = fl.Packets([(node, 7, 6, 0) for node in range(7)])
+    blocked = {}
+    for buffer in (2, 1024):
+        network = fl.Network(fl.Mesh(8, 2), pipelined(buffer=buffer))
+        record = fl.simulate(network, packets, link_time=True).link_time == 255
+        blocked[buffer] = record.sum("cycle")
+        assert int(blocked[buffer].sel(direction=["-x", "+y", "-y"]).sum()) == 0
+    assert int(blocked[1024].sum()) == 0
+    assert int(blocked[2].sel(direction="+x").isel(node=slice(7)).sum()) > 50
+
+
+def test_buffers_hold_what_is_under_way():
+    simulation = fl.Simulation(fl.Network(fl.Torus(6, 4), pipelined(buffer=3)), fl.Packets([(0, 2, 9, 0)]))
+    seen, most = set(), 0
+    while not simulation.finished:
+        held = simulation.occupancy()
+        most = max(most, int(held.max()))
+        for y, x, direction, _ in zip(*np.nonzero(held.values), strict=True):
+            seen.add((int(x), int(y), str(held.direction.values[direction])))
+        simulation.step()
+    # Node 0 sends along the row to node 2, and no buffer holds more than its three flits.
+    assert seen == {(1, 0, "+x"), (2, 0, "+x")}
+    assert 0 < most <= 3
+    load = fl.Load("rand", rate=0.6, length=4, cycles=200)
+    simulation = fl.Simulation(fl.Network(fl.Torus(4, 4), pipelined(buffer=4)), load, links=True)
+    simulation.run(until=150)
+    totals = simulation.totals
+    under_way = 4 * totals.packets_injected - totals.flits_delivered
+    held = int(simulation.occupancy().sum())
+    assert 0 < held <= under_way
+    chart = record_space_time(simulation, 40)
+    assert int(sum(chart[name].sum() for name in ("+x", "-x", "+y", "-y"))) > 0
 
 
 def test_what_is_offered_is_accepted_below_saturation_and_not_above():
@@ -203,6 +260,22 @@ def test_what_does_not_go_together_is_named(router, words):
     }
     with pytest.raises(SpecError, match=words):
         fl.simulation.run_experiment(build_experiment(fields))
+
+
+def test_failed_parts_are_named_as_the_network_names_them(capsys):
+    asked = ("simulate", "--pattern", "rand", "--rate", "0.1", "--cycles", "100")
+    network = ("--network", "dragonfly(2,1,2)")
+    code, text, _ = command(capsys, *asked, *network, "--fail", "node:g0s1", "--json")
+    assert (code, json.loads(text)["spec"]["topology"]["failed"]) == (0, ["node:g0s1"])
+    for more, words in (
+        ((*network, "--twist"), "--twist: is of tori"),
+        ((*network, "--torus", "4x4"), "give either --network, --torus or --mesh"),
+        (("--model", "pipelined", "--torus", "4x3", "--wrap", "yes,no", "--fail", "node:5"), "ring4 x line3"),
+    ):
+        code, _, said = command(capsys, *asked, *more)
+        assert (code, words in said) == (2, True), said
+    product = ("--model", "pipelined", "--network", "ring4 x line3", "--fail", "node:(1,1)")
+    assert command(capsys, *asked, *product)[0] == 0
 
 
 def test_a_spec_names_a_network_of_switches(tmp_path, capsys):

@@ -10,12 +10,12 @@ use crate::{
 };
 use flitloom_core::{
     engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Spot, Stop, Switched},
-    fabric::Graph,
-    probe::LinkOccupation,
+    fabric::{Direction, Graph},
+    probe::{LinkOccupation, LinkTime},
     routing::ChannelRule,
     traffic::{self, PacketSource},
 };
-use numpy::PyReadonlyArray2;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
 use pyo3::{
     exceptions::{PyStopIteration, PyValueError},
     prelude::*,
@@ -43,6 +43,7 @@ struct Settings {
     latency: u32,
     seed: u64,
     windows: Option<u64>,
+    link_time: bool,
     /// Flits of a reply, and requests that a node holds.
     replies: Option<(u32, Option<u32>)>,
     /// Parts that the channels of a link are cut into for kinds of messages.
@@ -80,7 +81,7 @@ impl PipelinedSimulation {
         }
         let switched = tables.map(|tables| switched(py, tables)).transpose()?;
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-        let Settings { latency, seed, windows, replies, parts } = settings;
+        let Settings { latency, seed, windows, link_time, replies, parts } = settings;
         let channels = channels.unwrap_or(2 * classes * parts);
         let mut all = Options::default();
         for (name, value) in &options {
@@ -92,7 +93,7 @@ impl PipelinedSimulation {
         }
         _ = all.set("num_vcs", &channels.to_string());
         let replies = replies.map(|(length, places)| Replies { length, places });
-        let setup = Setup { latency, seed, windows, replies };
+        let setup = Setup { latency, seed, windows, replies, link_time };
         let (shape, router) = (network.inner.fabric().shape(), network.inner.router());
         let place = match &switched {
             Some((graph, switched)) => {
@@ -210,8 +211,28 @@ impl PipelinedSimulation {
         }
         if records {
             result.set_item("links", link_table(py, &self.links())?)?;
+            if let Some(record) = self.simulation.link_time() {
+                let places = self.places();
+                let cells = link_cells(py, record, &places)?;
+                result.set_item("link_time", (cells.into_pyarray(py), places.len()))?;
+            }
         }
         Ok(result)
+    }
+
+    /// Flits in every input buffer of a torus or mesh, by node, direction in which they came and channel.
+    fn occupancy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
+        let (nodes, directions) = self.grid.unwrap_or_default();
+        let channels = 0..self.simulation.channels();
+        let ports = (0..nodes as u32)
+            .flat_map(|node| (0..directions).map(move |direction| (node, Direction::from_index(direction))));
+        // Flits come in through the port that faces where they came from.
+        let ports = ports.map(|(node, direction)| (node, direction.opposite().index()));
+        let queued = |(node, port)| channels.clone().map(move |channel| (node, port, channel));
+        let flits = ports
+            .flat_map(queued)
+            .map(|(node, port, channel)| self.simulation.queued(node, port, channel) as u16);
+        flits.collect::<Vec<u16>>().into_pyarray(py)
     }
 
     /// As `Simulation.windows`.
@@ -239,11 +260,10 @@ impl PipelinedSimulation {
 }
 
 impl PipelinedSimulation {
-    /// Links by `node * directions + direction`, or by channel of the graph.
-    fn links(&self) -> LinkOccupation {
-        let Some(all) = self.simulation.links() else { return LinkOccupation::default() };
+    /// Output ports of links: by `node * directions + direction`, or by channel of the graph.
+    fn places(&self) -> Vec<usize> {
         let of = |router, port| self.simulation.first_output(router) + port;
-        let places: Vec<usize> = match (&self.graph, self.grid) {
+        match (&self.graph, self.grid) {
             (Some(graph), _) => {
                 let channels = 0..graph.channels() as u32;
                 channels.map(|channel| of(graph.ends(channel).0, graph.place(channel))).collect()
@@ -253,7 +273,12 @@ impl PipelinedSimulation {
                 .map(|(node, direction)| of(node, direction))
                 .collect(),
             (None, None) => Vec::new(),
-        };
+        }
+    }
+
+    fn links(&self) -> LinkOccupation {
+        let Some(all) = self.simulation.links() else { return LinkOccupation::default() };
+        let places = self.places();
         LinkOccupation {
             first: places.iter().map(|&at| all.first[at]).collect(),
             last: places.iter().map(|&at| all.last[at]).collect(),
@@ -289,6 +314,17 @@ impl PipelinedSimulation {
         let stuck: u64 = self.simulation.facts().iter().map(|facts| facts.in_flight).sum();
         Ok(exception(py, "DeadlockError", (text, now, channels?, stuck)))
     }
+}
+
+/// Of a record of all output ports what those of links did, cycle by cycle.
+fn link_cells(py: Python<'_>, record: &LinkTime, places: &[usize]) -> PyResult<Vec<u8>> {
+    if record.is_full() {
+        let most = LinkTime::MAX_CELLS;
+        let text = format!("the record has more than {most} cells; stop earlier (stop_at)");
+        return Err(spec_error(py, "link_time", text));
+    }
+    let rows = record.cells().chunks(record.links().max(1));
+    Ok(rows.flat_map(|row| places.iter().map(|&place| row[place])).collect())
 }
 
 fn switched(py: Python<'_>, tables: Tables<'_>) -> PyResult<(Graph, Switched)> {

@@ -19,7 +19,6 @@ from flitloom.spec.switched import Switched
 #: What does not go with pipelined routers, and how to do without.
 _WITHOUT = {
     "packets": "records of single packets",
-    "link_time": "link-time records",
     "ranks": "several ranks (mpiexec)",
     "tables": "routes that packets carry",
 }
@@ -67,6 +66,8 @@ def begin(
     topology, router = network.topology, network.router
     given = None
     if isinstance(topology, Switched):
+        if records.get("link_time"):
+            raise SpecError.at("link_time", "link-time records are of tori and meshes", "leave it out")
         given = table_fields(topology.forwarding())
     else:
         check_grid(network)
@@ -76,7 +77,12 @@ def begin(
         workload,
         given,
         namer(network),
-        {"seed": spec.seed, "windows": records.get("windows"), "replies": replies},
+        {
+            "seed": spec.seed,
+            "windows": records.get("windows"),
+            "link_time": bool(records.get("link_time")),
+            "replies": replies,
+        },
     )
 
 
@@ -117,10 +123,16 @@ def check_grid(network: Network) -> None:
             f"there are {', '.join(OBLIVIOUS)}",
         )
     if topology.failed_nodes or topology.failed_links:
+        wraps = topology.wrap or [topology.kind == "torus"] * len(topology.sizes)
+        rings = zip(wraps, topology.sizes, strict=True)
+        named = " x ".join(f"{'ring' if wrap else 'line'}{size}" for wrap, size in rings)
+        by_name = (
+            f'name it as a product, --network "{named}", and failed parts by coordinates, e.g. node:(0,1)'
+        )
         raise SpecError.at(
             "topology",
             "failed parts are not known with pipelined routers on tori and meshes",
-            "describe the network as a graph (topology.graph)",
+            "describe the network as a graph (topology.graph)" if topology.twist else by_name,
         )
 
 

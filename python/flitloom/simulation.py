@@ -473,8 +473,8 @@ class Simulation:
 
     def occupancy(self) -> xr.DataArray:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
-        if isinstance(self._core, _core.PipelinedSimulation):
-            raise SpecError.at("occupancy", "is not known with pipelined routers")
+        if isinstance(self.network.topology, Switched):
+            raise SpecError.at("occupancy", "is known of tori and meshes")
         sizes, directions = self.network.topology.sizes, list(self.network.directions)
         names = DIMENSION_NAMES[: len(sizes)]
         flits = self._core.occupancy().reshape(*reversed(sizes), len(directions), self.network.channels)

@@ -52,6 +52,11 @@ impl LinkTime {
         &self.cells
     }
 
+    /// A flit of a slice crosses a link.
+    pub(crate) fn carry(&mut self, cycle: u64, link: LinkId, slice: u32) {
+        self.set(cycle, link, 1 + slice.min(253) as u8);
+    }
+
     fn set(&mut self, cycle: u64, link: LinkId, value: u8) {
         let row = (cycle as usize).saturating_mul(self.links);
         if row.saturating_add(self.links) > Self::MAX_CELLS {
@@ -83,7 +88,7 @@ impl Probe for LinkTime {
     const BLOCKED: bool = true;
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, _channel: u8, flit: Flit) {
-        self.set(cycle, link, 1 + flit.slice.min(253) as u8);
+        self.carry(cycle, link, flit.slice);
     }
 
     fn link_blocked(&mut self, cycle: u64, link: LinkId) {

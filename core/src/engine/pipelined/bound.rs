@@ -128,6 +128,7 @@ impl Run {
             source,
             destination,
             class: 0,
+            slice: 0,
             priority: 0,
             kind,
             size: 1,

@@ -75,7 +75,9 @@ impl Feed {
         let next = self.workload.next_start(node as u32, number + 1, start + 1);
         self.next[node] = next.unwrap_or(u64::MAX);
         let kind = if self.replies.is_some() { Kind::ReadRequest } else { Kind::Any };
-        Some(packet((number as u32, node as u32, given.destination), (0, kind), given.length, start as u32))
+        let slice = given.slice.min(u8::MAX.into()) as u8;
+        let ends = (number as u32, node as u32, given.destination);
+        Some(Packet { slice, ..packet(ends, (0, kind), given.length, start as u32) })
     }
 
     /// A reply of a node.
@@ -150,6 +152,7 @@ fn packet(
         source,
         destination,
         class,
+        slice: 0,
         priority: 0,
         kind,
         size,

@@ -25,6 +25,8 @@ pub(super) struct Packet {
     pub source: u32,
     pub destination: u32,
     pub class: u16,
+    /// Slice of its message, for the link-time record; the last number means all beyond.
+    pub slice: u8,
     /// What its flits get when it is made.
     pub priority: i32,
     pub kind: Kind,

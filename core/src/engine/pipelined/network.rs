@@ -10,7 +10,10 @@ use super::{
     wiring::End,
     words::{self, AnyWords},
 };
-use crate::probe::LinkOccupation;
+use crate::{
+    fabric::LinkId,
+    probe::{LinkOccupation, LinkTime, Probe},
+};
 
 /// What is on its way and arrives in some cycle.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +44,8 @@ pub(super) struct Subnet {
     steps: f64,
     /// When flits left by every output port of all routers, if that is kept.
     pub links: Option<LinkOccupation>,
+    /// What they carried in every cycle, if that is kept.
+    pub link_time: Option<LinkTime>,
 }
 
 impl Subnet {
@@ -76,6 +81,7 @@ impl Subnet {
             credits_under_way: 0,
             steps: 0.0,
             links: None,
+            link_time: None,
         }
     }
 
@@ -220,13 +226,13 @@ impl Subnet {
     }
 
     /// Puts what routers send on the links.
-    pub(super) fn send(&mut self, now: u32, rules: &Rules) {
+    pub(super) fn send(&mut self, now: u32, rules: &Rules, packets: &Packets) {
         for word in 0..self.at_work.len() {
             let mut left = self.at_work[word];
             while left > 0 {
                 let bit = left.trailing_zeros();
                 left &= left - 1;
-                self.send_from(word * 64 + bit as usize, now, rules);
+                self.send_from(word * 64 + bit as usize, now, rules, packets);
                 if self.routers[word * 64 + bit as usize].is_at_rest() {
                     self.at_work[word] &= !(1 << bit);
                 }
@@ -234,10 +240,15 @@ impl Subnet {
         }
     }
 
-    fn send_from(&mut self, number: usize, now: u32, rules: &Rules) {
-        let Self { routers, wheel, credits_under_way, links, .. } = self;
+    fn send_from(&mut self, number: usize, now: u32, rules: &Rules, packets: &Packets) {
+        let Self { routers, wheel, credits_under_way, links, link_time, .. } = self;
         let router = &mut routers[number];
         let first_output = router.first_output as usize;
+        if let Some(record) = link_time {
+            for port in router.stopped_outputs(rules) {
+                record.link_blocked(now.into(), (first_output + usize::from(port)) as LinkId);
+            }
+        }
         let slots = wheel.len() as u32;
         let (inputs, outputs) = (rules.wiring.inputs(number as u32), rules.wiring.outputs(number as u32));
         let Router { busy_outputs, busy_credits, output, credits, .. } = router;
@@ -247,6 +258,10 @@ impl Subnet {
             let link = &outputs[usize::from(port)];
             if let Some(links) = links {
                 links.add(first_output + usize::from(port), now.into());
+            }
+            if let Some(record) = link_time {
+                let slice = packets[flit.packet].slice.into();
+                record.carry(now.into(), (first_output + usize::from(port)) as LinkId, slice);
             }
             let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
             match link.end {

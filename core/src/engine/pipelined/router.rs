@@ -201,6 +201,16 @@ impl Router {
         }
     }
 
+    /// Output ports with a flit that waits because the queue of its channel is full.
+    pub(super) fn stopped_outputs<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = u16> + 'a {
+        let waits =
+            self.inputs.iter().filter(|input| input.state == State::Active && !input.queue.is_empty());
+        let is_full = |input: &&Input| {
+            self.behind.is_full(&rules.policy, usize::from(input.port), usize::from(input.channel))
+        };
+        waits.filter(is_full).map(|input| input.port)
+    }
+
     /// Lets in what arrives in this cycle.
     pub(super) fn arrive(&mut self, world: &mut World<'_>) {
         let channels = world.rules.channels;

@@ -192,7 +192,7 @@ impl Run {
             }
         }
         for subnet in &mut self.subnets {
-            subnet.send(now, &self.rules);
+            subnet.send(now, &self.rules, &self.packets);
         }
         self.now += 1;
     }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     engine::Outcome,
     fabric::{Graph, Shape},
-    probe::{LinkOccupation, Windows},
+    probe::{LinkOccupation, LinkTime, Windows},
     routing::{ChannelRule, RoutingFunction},
     traffic::Workload,
 };
@@ -48,6 +48,8 @@ pub struct Setup {
     pub windows: Option<u64>,
     /// Whether every packet is answered.
     pub replies: Option<Replies>,
+    /// Whether it is kept what every link carries in every cycle.
+    pub link_time: bool,
 }
 
 /// Why a run has not gone on.
@@ -122,7 +124,9 @@ impl Simulation {
         }
         // What waits for what, and links, are seen in routers with lists.
         run.subnets = vec![Subnet::with(&run.rules, None)];
-        run.subnets[0].links = Some(LinkOccupation::new(run.rules.wiring.all_outputs()));
+        let outputs = run.rules.wiring.all_outputs();
+        run.subnets[0].links = Some(LinkOccupation::new(outputs));
+        run.subnets[0].link_time = setup.link_time.then(|| LinkTime::new(outputs));
         Ok(Self { run, is_finished: false, next_look: LOOK_EVERY })
     }
 
@@ -220,6 +224,20 @@ impl Simulation {
     #[must_use]
     pub fn links(&self) -> Option<&LinkOccupation> {
         self.run.subnets[0].links.as_ref()
+    }
+
+    /// What every output port of all routers carried in every cycle, if that is kept. A port is blocked while the
+    /// queue behind it is full for which a flit waits.
+    #[must_use]
+    pub fn link_time(&self) -> Option<&LinkTime> {
+        self.run.subnets[0].link_time.as_ref()
+    }
+
+    /// Flits in the queue of a channel behind an input port of a router.
+    #[must_use]
+    pub fn queued(&self, router: u32, port: usize, channel: usize) -> usize {
+        let subnet = &self.run.subnets[0];
+        subnet.routers[router as usize].inputs[port * self.run.rules.channels + channel].queue.len()
     }
 
     /// Number of the first output port of a router among all.

@@ -154,6 +154,7 @@ impl Run {
             source: node as u32,
             destination: to,
             class: class as u16,
+            slice: 0,
             priority,
             kind,
             size,

@@ -247,16 +247,21 @@ class Simulated:
         traffic = self.traffic.given()
         if kind:
             traffic["kind"] = self.traffic.kind()
-        topology, router = self.grid.fields(), self.router.given()
-        brought = self.brought
+        grid, router, brought = self.grid, self.router.given(), self.brought
         if self.has_switches:
-            topology = switches_fields(brought.graph, brought.network, self.grid.fail, brought.tables)
+            topology = switches_fields(brought.graph, brought.network, grid.fail, brought.tables)
+            if grid.twist:
+                raise SpecError.at("--twist", "is of tori", "leave it out")
+            if grid.torus or grid.mesh or grid.wrap:
+                # Refused beside what names the whole network.
+                topology_fields(grid.torus, grid.mesh, grid.wrap, None, False, brought.network, brought.graph)
             router.setdefault("model", "pipelined")
         elif brought.network is not None:
-            grid = self.grid
             topology = topology_fields(
                 grid.torus, grid.mesh, grid.wrap, grid.fail, grid.twist, brought.network
             )
+        else:
+            topology = grid.fields()
         changes = {"topology": topology, "router": router, "traffic": traffic}
         merge(fields, {name: part for name, part in changes.items() if part})
         self.run.apply(fields)
