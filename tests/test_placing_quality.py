@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +25,9 @@ from flitloom.placing import (
 from flitloom.placing import check as check_placement
 from flitloom.placing.cosine import cosine_bound
 from flitloom.placing.placement import LATE
+from flitloom.placing.search import problem_of
 from flitloom.placing.sharing import at_once, sharing_bound
+from flitloom.placing.slabs import slabs_bound
 from sample import sampled
 
 
@@ -183,14 +188,23 @@ def test_cliques_drawn_at_random_share_channels_as_bounded(torus: type, sizes: t
 def test_messages_that_leave_along_the_first_dimension_bound_the_fullest(tmp_path: Path) -> None:
     # At most 3 of the 26 neighbours have the same x and y, so 23 messages leave over four channels.
     traffic = stencil_traffic([4, 4, 4], 27)
+    packed, proof = sharing_bound(fl.Torus(4, 4, 4), traffic, True)
+    assert (packed, proof["kind"]) == (6, "packing")
     found = place(fl.Torus(4, 4, 4), traffic, effort=5)
-    assert (found.bound, found.bound_proof["kind"]) == (6, "packing")
-    told = {name: found.bound_proof[name] for name in ("channels", "shared", "along")}
-    assert told == {"channels": 4, "shared": 6, "along": 2}
+    # Eight cells have 26, so each may have one cell in its slab that is none of them: too few for all others.
+    assert (found.bound, found.bound_proof) == (7, {"kind": "slabs", "sends": True, "least": 7})
+    assert {name: proof[name] for name in ("channels", "shared", "along")} == {
+        "channels": 4,
+        "shared": 6,
+        "along": 2,
+    }
     file = tmp_path / "p.json"
     found.save(file)
     assert check_placement(file).passed
     document = json.loads(file.read_text())
+    document |= {"bound": packed, "certificate": proof}
+    file.write_text(json.dumps(document))
+    assert check_placement(file).passed
     # With all six channels the messages would have to be more.
     document["certificate"]["along"] = 3
     file.write_text(json.dumps(document))
@@ -208,6 +222,83 @@ def test_no_placement_of_a_hub_is_below_what_its_messages_share(sizes: tuple[int
         bound = sharing_bound(torus, traffic, True)[0]
         least = min(place(torus, traffic, seed=seed, effort=1).fullest_channel for seed in range(3))
         assert 0 < bound <= least
+
+
+@pytest.mark.parametrize(
+    ("torus", "grid"), [((4, 4, 4), (8, 8)), ((4, 8, 8), (16, 16)), ((8, 8, 4), (16, 16))]
+)
+def test_grids_with_corners_do_not_divide_among_slabs(
+    tmp_path: Path, torus: tuple[int, ...], grid: tuple[int, ...]
+) -> None:
+    found = place(fl.Torus(*torus), stencil_traffic(grid, 9), effort=40)
+    # A side of 4 is the first dimension, or the last one.
+    proof = {"kind": "slabs", "sends": torus[0] == 4, "least": 3}
+    assert (found.bound, found.bound_proof) == (3, proof)
+    assert found.optimal or torus == (8, 8, 4)
+    file = tmp_path / "p.json"
+    found.save(file)
+    assert check_placement(file).passed
+    document = json.loads(file.read_text())
+    for name in ("bound", "certificate"):
+        wrong = json.loads(json.dumps(document))
+        if name == "bound":
+            wrong["bound"] = 4
+        else:
+            # Divisions with so much exist.
+            wrong["certificate"]["least"] = 4
+        file.write_text(json.dumps(wrong))
+        assert not check_placement(file).passed
+
+
+def fullest_of_slabs(topology: fl.Topology, traffic: Traffic, nodes: Sequence[int], sends: bool) -> int:
+    """Most bytes a rank sends in one direction of the first dimension, or receives in one of the last."""
+    at = -1 if not sends else 0
+    size, wraps = topology.sizes[at], topology.wraps[at] and topology.sizes[at] > 2
+    stride = 1 if sends else topology.nodes // size
+    loads: Counter[tuple[int, bool]] = Counter()
+    for a, b, amount in zip(traffic.sources, traffic.destinations, traffic.bytes, strict=True):
+        here, there = (nodes[rank] // stride % size for rank in (a, b))
+        ahead = (there - here) % size
+        forwards = 2 * ahead < size or (2 * ahead == size and 2 * here >= size)
+        if here != there:
+            loads[a if sends else b, forwards if wraps else there > here] += int(amount)
+    return max(loads.values(), default=0)
+
+
+@pytest.mark.parametrize("sizes", [(6,), (3, 2), (2, 3), (5,), (4,)])
+@pytest.mark.parametrize("kind", [fl.Torus, fl.Mesh])
+def test_no_placement_is_below_what_slabs_prove(kind: type, sizes: tuple[int, ...]) -> None:
+    topology = kind(*sizes)
+    ranks = topology.nodes
+    dice = np.random.default_rng(ranks)
+    every = list(permutations(range(ranks)))
+    for part in (0.4, 0.6, 0.8):
+        pairs = [(a, b) for a in range(ranks) for b in range(ranks) if a != b]
+        drawn = [pair for pair in pairs if dice.random() < part]
+        traffic = pairs_traffic(ranks, [(*pair, int(dice.integers(1, 5))) for pair in drawn])
+        problem = problem_of(topology, traffic, range(ranks))
+        least = min(problem.loads(np.array(nodes, dtype=np.uint32))[1][0] for nodes in every)
+        # The search leaves out no division, and counts none as impossible that is possible.
+        exact = max(
+            min(fullest_of_slabs(topology, traffic, nodes, sends) for nodes in every)
+            for sends in (True, False)
+        )
+        bound = slabs_bound(topology, traffic, 0)
+        assert bound is not None
+        assert bound[0] == exact <= least
+
+
+def test_slabs_prove_nothing_of_tables(tmp_path: Path) -> None:
+    found = place(fl.Torus(4, 4, 4), stencil_traffic([8, 8], 9), routing="balanced", effort=1)
+    assert found.bound_proof["kind"] != "slabs"
+    file = tmp_path / "p.json"
+    found.save(file)
+    document = json.loads(file.read_text())
+    document["bound"], document["certificate"] = 3, {"kind": "slabs", "sends": True, "least": 3}
+    file.write_text(json.dumps(document))
+    report = check_placement(file)
+    assert not report.passed
+    assert "dimension order" in str(report.problem)
 
 
 def test_loads_order_placements_as_runs_do(

@@ -75,8 +75,13 @@ def check_placement(file: str | Path) -> PlacementReport:
     return PlacementReport(passed, problem, told)
 
 
-def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic, hops: bool) -> int:
-    """What a certificate proves, with a rank on every node, counted by the program that checks files."""
+def proven_by(
+    certificate: dict[str, Any], topology: Topology, traffic: Traffic, hops: bool, ordered: bool = False
+) -> int:
+    """What a certificate proves of one rank per node at most, counted by the program that checks files.
+
+    `ordered` says that routes are by dimension order.
+    """
     spec = importlib.util.spec_from_file_location("recheck", PROGRAM)
     assert spec is not None
     assert spec.loader is not None
@@ -89,5 +94,5 @@ def proven_by(certificate: dict[str, Any], topology: Topology, traffic: Traffic,
         )
     }
     network = program.Board(written_topology(topology))
-    value: int = program.proven(certificate, network, traffic.ranks, bytes_of, [], 1, hops)
+    value: int = program.proven(certificate, network, traffic.ranks, bytes_of, [], 1, hops, 0, ordered)
     return value

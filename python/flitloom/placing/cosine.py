@@ -41,6 +41,8 @@ HOPELESS = 0.6
 #: Parts of a mean message by which costs are softened, first and last; the first step, and the last one's
 #: part of it.
 WARM, COLD, STEP, LAST = 0.3, 0.00001, 0.005, 0.002
+#: Numbers above which the first step is shorter, since the errors of many steps add up.
+MANY_NUMBERS, SHORT_STEP = 20_000, 0.0007
 #: Numbers of a certificate are multiples of one over this.
 SCALE = 10**9
 
@@ -241,13 +243,14 @@ def _ascend(
     numbers = len(amounts) * len(places)
     steps = min(STEPS, max(MANY_STEPS, WORK_OF_MANY // (numbers + STEP_WORK)))
     steps = max(200, min(steps, MOST_WORK // numbers))
+    first = STEP if numbers <= MANY_NUMBERS else SHORT_STEP
     # What a value is worth as a bound.
     worth = unit * nodes if hops else unit / channels.sum()
     for step in range(steps):
         if step == steps // 4 and best * worth < HOPELESS * known:
             break
         part = step / steps
-        soft, stride = WARM * (COLD / WARM) ** part, STEP * LAST**part * STEPS / steps
+        soft, stride = WARM * (COLD / WARM) ** part, first * LAST**part * STEPS / steps
         lengths = np.ones(dimensions)
         if not hops:
             lengths = np.exp(tilt - tilt.max())

@@ -24,6 +24,7 @@ from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, moves, packet_rows, port_bound, router_for
 from flitloom.placing.screws import best_screw
 from flitloom.placing.sharing import sharing_bound
+from flitloom.placing.slabs import slabs_bound
 from flitloom.placing.swaps import MOST_NODES, Board, Score, improved, routes_between
 from flitloom.placing.traffic import Traffic
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
@@ -280,6 +281,8 @@ class _Task:
         channel, hops = self.problem.bounds([(axis.size, axis.kind, axis.bytes) for axis in axes])
         if asked.per_node == 1:
             channel = _better(channel, sharing_bound(topology, traffic, self.ways is None))
+            if self.ways is None:
+                channel = _better(channel, slabs_bound(topology, traffic, channel[0]))
         return channel, hops
 
     def with_cosines(self, known: Bounded, hops: bool = False) -> Bounded:

@@ -1781,6 +1781,128 @@ def shared(proof, network, bytes_of, ordered):
     return up(len(ranks) - len(ranks) // 3, 2) * least
 
 
+#: Coordinates that are tried before a division among slabs counts as possible.
+MOST_TRIES = 10_000
+
+
+def side_by_side(ranks, bytes_of, first):
+    """All ranks, each one that exchanges most with those before it, and its messages from and to these.
+
+    Those in `first` come before all others.
+    """
+    partners = [{} for _ in range(ranks)]
+    for pair, amount in bytes_of.items():
+        for one, other in (pair, pair[::-1]):
+            partners[one][other] = partners[one].get(other, 0) + amount
+    every = [sum(one.values()) for one in partners]
+    tied, place = [0] * ranks, {}
+    line = [(rank not in first, 0, -every[rank], rank) for rank in range(ranks)]
+    line.sort()
+    while line:
+        _, before, _, rank = heappop(line)
+        if rank in place or -before != tied[rank]:
+            continue
+        place[rank] = len(place)
+        for other, amount in partners[rank].items():
+            if other not in place:
+                tied[other] += amount
+                heappush(line, (other not in first, -tied[other], -every[other], other))
+    messages = [[] for _ in place]
+    for (a, b), amount in bytes_of.items():
+        messages[max(place[a], place[b])].append((a, b, amount))
+    return list(place), messages
+
+
+class Tight:
+    """Ranks most of whose partners must be in their own slab, and how many others each may have there."""
+
+    def __init__(self, ranks, bytes_of, sends, most, room, places):
+        lists = [{} for _ in range(ranks)]
+        for pair, amount in bytes_of.items():
+            one, other = pair if sends else pair[::-1]
+            lists[one][other] = amount
+        # Two channels take what leaves the slab; the rest goes to partners in it.
+        spare = {
+            rank: room - 1 - up(sum(one.values()) - 2 * most, max(one.values()))
+            for rank, one in enumerate(lists)
+            if sum(one.values()) > 2 * most
+        }
+        self.least = min(spare.values(), default=0)
+        self.ranks = {rank for rank, left in spare.items() if left == self.least}
+        # Where each may have many others, or slabs need not be filled, nothing follows.
+        if self.least * len(self.ranks) >= ranks - len(self.ranks) or ranks < places:
+            self.ranks = set()
+        self.strangers = {rank: set(range(ranks)) - {rank, *lists[rank]} for rank in self.ranks}
+
+    def fit(self, at, room):
+        """Whether all others may still be put into slabs so that none of these has too many strangers."""
+        members = [[] for _ in room]
+        for rank, here in at.items():
+            members[here].append(rank)
+        left, costs = [], []
+        free = [rank for rank in range(sum(room) + len(at)) if rank not in at]
+        for inside in members:
+            hosts = [self.strangers[rank] for rank in inside]
+            left.append(self.least * len(inside) - sum(rank in host for rank in inside for host in hosts))
+            costs.append([sum(rank in host for host in hosts) for rank in free])
+        if any(sum(sorted(each)[:some]) > few for each, some, few in zip(costs, room, left, strict=True)):
+            return False
+        return sum(map(min, zip(*costs, strict=True))) <= sum(left)
+
+
+def divided(network, ranks, bytes_of, sends, most):
+    """Whether ranks may be divided among the slabs of a dimension so that no channel has more than `most`.
+
+    Under dimension order, what a rank sends to other slabs of the first dimension begins on the two channels
+    of its node there, one for each direction; likewise ends on those of the last dimension what it receives.
+    All divisions are tried, rank after rank, as long as no channel has more.
+    """
+    dimension = 0 if sends else len(network.sizes) - 1
+    size, wraps = network.sizes[dimension], network.wraps[dimension]
+    # At exactly half a ring minus from the lower half, plus from the upper one.
+    forwards = [
+        [2 * ((b - a) % size) < size + (2 * a >= size) if wraps else b > a for b in range(size)]
+        for a in range(size)
+    ]
+    at, loads, room = {}, [0] * (2 * ranks), [network.count // size] * size
+    tight = Tight(ranks, bytes_of, sends, most, room[0], network.count)
+    order, messages = side_by_side(ranks, bytes_of, tight.ranks)
+    # A mirrored division is as good, so the first rank is in the lower half.
+    choices, added = [list(range(up(size, 2)))], []
+    for _ in range(MOST_TRIES):
+        while not choices[-1]:
+            choices.pop()
+            if not choices:
+                return False
+            room[at.pop(order[len(choices) - 1])] += 1
+            for channel, amount in added.pop():
+                loads[channel] -= amount
+        step = len(choices) - 1
+        here = choices[-1].pop()
+        if not room[here]:
+            continue
+        at[order[step]] = here
+        added.append([])
+        for a, b, amount in messages[step]:
+            if at[a] != at[b]:
+                channel = 2 * (a if sends else b) + forwards[at[a]][at[b]]
+                loads[channel] += amount
+                added[-1].append((channel, amount))
+                if loads[channel] > most:
+                    break
+        else:
+            if step + 1 == ranks:
+                return True
+            room[here] -= 1
+            fits = step >= len(tight.ranks) or tight.fit(at, room)
+            choices.append(list(range(size)) if fits else [])
+            continue
+        del at[order[step]]
+        for channel, amount in added.pop():
+            loads[channel] -= amount
+    return True
+
+
 def worst_edge(axes, ranks):
     """Where every ordered pair of ranks sends one unit along the axes: what the worst edge carries, times
     eight, and its bytes; nothing if that is not known."""
@@ -1840,6 +1962,10 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
     need(not hops and per_node == 1, f"a certificate of the kind {kind} is not about this")
     if kind in ("clique", "packing"):
         return up(shared(proof, network, bytes_of, ordered), step) * step
+    if kind == "slabs":
+        need(ordered and not network.short and not any(network.full), "slabs are about dimension order")
+        least = whole(proof["least"], 1, 1 << 62, "least")
+        return 0 if divided(network, ranks, bytes_of, proof["sends"] is True, least - 1) else least
     if kind == "port":
         # A message becomes flits, and every 16 of them, or what is left, a packet with a header.
         bytes_of_flit = whole(proof["flit_bytes"], 1, 1 << 40, "flit_bytes")

@@ -277,6 +277,9 @@ def in_words(proof: dict[str, Any]) -> str:
             else ""
         )
         return f"{which} share one of {counted(proof['channels'], 'channel')}{of}"
+    if kind == "slabs":
+        which, verb = ("first", "sends") if proof["sends"] else ("last", "receives")
+        return f"however ranks are divided along the {which} dimension, one {verb} as much in one direction"
     if kind == "port":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} its flits through one port"

@@ -1,0 +1,49 @@
+"""A lower bound of the fullest channel from the slabs of the first or the last dimension.
+
+Under dimension order, what a rank sends to nodes with another x begins on the two channels of its node along
+x, one for each direction. So a placement whose fullest channel has few bytes divides the ranks among the
+slabs of x, as many to each as it has nodes, and no rank sends more than that many bytes in one direction. The
+same holds of the last dimension and of what a rank receives. Of grids whose cells also exchange over corners,
+a search soon shows that there is no such division: where two slabs meet, some rank has three partners on the
+same side. The search is that of the program that checks files.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from flitloom.placing.checking import proven_by
+from flitloom.placing.traffic import Traffic
+from flitloom.spec import Topology
+
+#: Ranks, and pairs that exchange something, up to which divisions are looked for.
+MOST_RANKS, MOST_PAIRS = 4096, 100_000
+
+Bounded = tuple[int, dict[str, Any]]
+
+
+def slabs_bound(topology: Topology, traffic: Traffic, known: int) -> Bounded | None:
+    """The best of these bounds above one that is `known`, with its certificate.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.placing import stencil_traffic
+    >>> slabs_bound(fl.Torus(4, 4, 4), stencil_traffic([8, 8], 9), 2)
+    (3, {'kind': 'slabs', 'sends': True, 'least': 3})
+    """
+    if topology.twist or any(topology.full):
+        return None
+    if traffic.ranks > MOST_RANKS or not 0 < len(traffic.bytes) <= MOST_PAIRS:
+        return None
+    step = math.gcd(*traffic.bytes.tolist())
+    best: Bounded | None = None
+    for sends in (True, False):
+        least = known + step
+        while True:
+            certificate = {"kind": "slabs", "sends": sends, "least": least}
+            if not proven_by(certificate, topology, traffic, hops=False, ordered=True):
+                break
+            best, known, least = (least, certificate), least, least + step
+    return best
