@@ -1,6 +1,7 @@
 """The package imports in any order, alone or beside libraries that bring solvers of their own."""
 
 import ast
+import functools
 import itertools
 import pkgutil
 import subprocess
@@ -68,6 +69,8 @@ PACKAGE = Path(fl.__file__).parent
 MOST_INNER = 100
 #: Lines of a function outside `commands`.
 LONGEST = 80
+#: Several tests read the same files.
+parsed = functools.cache(ast.parse)
 
 
 def modules():
@@ -103,7 +106,7 @@ def arrows():
     """Which module uses which, counting imports inside functions."""
     known = modules()
     for name, text in known.items():
-        for statement, _ in statements(ast.parse(text)):
+        for statement, _ in statements(parsed(text)):
             for target in targets(statement, known):
                 yield name, target
                 # Packages around a module are imported before it.
@@ -138,7 +141,7 @@ def test_few_imports_are_inside_functions():
     inner = [
         f"{name}: {ast.unparse(statement)}"
         for name, text in modules().items()
-        for statement, inside in statements(ast.parse(text))
+        for statement, inside in statements(parsed(text))
         if inside
     ]
     assert len(inner) <= MOST_INNER, inner
@@ -149,7 +152,7 @@ def test_functions_are_short():
         f"{name}.{node.name}": node.end_lineno - node.lineno + 1
         for name, text in modules().items()
         if not name.startswith("flitloom.commands")
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(parsed(text))
         if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= LONGEST
     }
     assert long == {}
