@@ -20,8 +20,7 @@ from flitloom.placing.checking import PROGRAM
 from flitloom.placing.phases import in_phases, read_phases
 from flitloom.placing.placement import written_topology
 from flitloom.placing.running import as_packets
-from flitloom.placing.search import problem_of
-from flitloom.placing.swaps import Board, improved, routes_between
+from flitloom.placing.search import _Task, problem_of
 from flitloom.view import seats_of
 
 AXES = "tensor=8:a2a:1,data=4:ring:8,pipe=2:line:3"
@@ -136,32 +135,6 @@ def test_the_same_seed_gives_the_same_placement() -> None:
     assert one.spent == other.spent
 
 
-@pytest.mark.parametrize("per_node", [1, 2])
-def test_swaps_lessen_the_sum_and_keep_the_loads(per_node: int) -> None:
-    traffic = axes_traffic(parse_axes("t=4:a2a:3,d=6:ring:7"))
-    torus = fl.Torus(5, 5)
-    parts = list(in_phases(traffic, (("t",), ("d",))))
-    slots = np.repeat(np.arange(25), per_node).tolist()
-
-    def problem_for(sent: Traffic) -> object:
-        return problem_of(torus, sent, slots * 4)
-
-    board = Board(routes_between(problem_for, slots), parts, per_node)  # type: ignore[arg-type]
-    start = np.random.default_rng(3).permutation(slots)[:24].astype(np.uint32)
-    board.sit(start)
-    first = board.score()
-    kept, spent, gained, stopped = improved(board, [(first, start)], 0, 1, 1_000_000, None)
-    assert kept[0][0][0] < first[0]
-    assert spent >= 1_000_000
-    assert 0 < gained <= 1.01
-    assert not stopped
-    # What is kept is as good as it says, and what changes added up is what there is.
-    assert kept[0][0][0] == sums(torus, parts, kept[0][1].astype(np.int64))
-    rows = [problem_for(part).loads(board.nodes())[0] for part in parts]  # type: ignore[attr-defined]
-    assert board.by_phase().tolist() == np.array(rows).tolist()
-    assert np.bincount(board.nodes()).max() <= per_node
-
-
 @pytest.mark.parametrize(
     ("topology", "options"),
     [
@@ -274,17 +247,17 @@ def test_phases_belong_to_axes(capsys: pytest.CaptureFixture[str]) -> None:
         place(fl.Torus(2), pairs_traffic(2, [(0, 1, 1)]), phases="a")
 
 
-def test_ctrl_c_keeps_the_best_of_the_swaps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_keeps_the_best_of_the_searches_before(monkeypatch: pytest.MonkeyPatch) -> None:
     traffic = axes_traffic(parse_axes("t=4:a2a:3,d=9:ring:7"))
-    calls = []
+    search, calls = _Task.search, []
 
-    def pressed(*_: object) -> int:
+    def pressed(task: _Task, *rest: object) -> dict[str, object]:
         calls.append(1)
-        raise KeyboardInterrupt
+        return search(task, *rest) | {"interrupted": len(calls) == 2}  # type: ignore[arg-type]
 
-    monkeypatch.setattr("flitloom.placing.swaps.swap_round", pressed)
+    monkeypatch.setattr(_Task, "search", pressed)
     found = place(fl.Torus(6, 6), traffic, phases="t,d", effort=2)
-    assert calls == [1]
+    assert calls == [1, 1]
     assert found.interrupted
     assert found.fullest_channel < found.row_major["fullest_channel"]
 

@@ -22,10 +22,9 @@ from flitloom.placing.hosts import HostWays, host_ways, order_of
 from flitloom.placing.phases import Phase, Phases, in_phases, is_whole, read_phases, weighed
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, moves, packet_rows, port_bound, router_for
-from flitloom.placing.screws import best_screw
+from flitloom.placing.screws import Score, best_screw
 from flitloom.placing.sharing import sharing_bound
 from flitloom.placing.slabs import slabs_bound
-from flitloom.placing.swaps import MOST_NODES, Board, Score, improved, routes_between
 from flitloom.placing.traffic import Traffic
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product, Router, Topology
@@ -44,8 +43,6 @@ EFFORT, MOST_EFFORT, FEW_RANKS = 150, 1500, 512
 DENSE_RANKS, DENSE_EFFORT = 256, 1600
 #: Objectives.
 OBJECTIVES = ("channel", "hops", "time")
-#: Which part of the effort is for swaps of traffic in phases.
-SWAPS = 8
 #: Placements that are simulated for the least time.
 FINALISTS = 3
 
@@ -410,7 +407,7 @@ def _searched_in_phases(task: _Task, progress: Callable[[int, int], None] | None
 def _found_in_phases(
     task: _Task, bounds: list[int], least: int, progress: Callable[[int, int], None] | None
 ) -> dict[str, Any]:
-    """Candidates of the core's search, and what swaps make of the best ones.
+    """The best of what the core's search finds for all traffic together and for each phase.
 
     `bounds` are those of all traffic together and of each phase; the search ends at `least`.
     """
@@ -432,27 +429,17 @@ def _found_in_phases(
     if (screw := alone[0].screw()) is not None:
         known.append((score(screw[0]), screw[0]))
     spent, interrupted, gained, effort = 0, False, 0.0, asked.effort * 1_000_000
-    # Swaps are rated here, not in the core, and take longer.
-    share = effort * (SWAPS - 1) // (SWAPS * len(tried))
+    share = effort // len(tried)
     for number, (each, bound) in enumerate(tried):
-        if min(one for one, _ in known)[0] <= least or interrupted:
+        best = min(one for one, _ in known)
+        if best[0] <= least or interrupted:
             break
-        parted = [0.5 * part / len(tried) for part in (number, number + 1)]
-        found = each.search(bound, share, _telling(progress, *parted))
+        found = each.search(bound, share, _telling(progress, number / len(tried), (number + 1) / len(tried)))
         known += [(score(nodes), nodes) for _, nodes in found["finalists"]]
+        if min(one for one, _ in known) < best:
+            gained = (spent + found["gained"] * share) / effort
         spent, interrupted = spent + found["spent"], found["interrupted"]
     known.sort(key=lambda each: each[0])
-    if known[0][0][0] > least and not interrupted and len(set(task.slots)) <= MOST_NODES:
-        board = Board(
-            routes_between(task.problem_for, task.slots),
-            [part.asked.traffic for part in parts],
-            asked.per_node,
-        )
-        rest = min(effort - spent, effort // SWAPS)
-        tell = _telling(progress, 0.5, 1.0)
-        known, looked, late, interrupted = improved(board, known, least, asked.seed, rest, tell)
-        gained = (spent + late * rest) / effort if late else 0.0
-        spent += looked
     return {
         "nodes": known[0][1],
         "score": known[0][0],
