@@ -206,6 +206,12 @@ def _along(numbers: Numbers, matrices: Sequence[Numbers]) -> Numbers:
     return numbers
 
 
+def _steps_for(numbers: int) -> tuple[int, float]:
+    """How many steps there are for so many numbers, and how long the first one is."""
+    steps = min(STEPS, max(MANY_STEPS, WORK_OF_MANY // (numbers + STEP_WORK)))
+    return max(200, min(steps, MOST_WORK // numbers)), STEP if numbers <= MANY_NUMBERS else SHORT_STEP
+
+
 def _ascend(
     sizes: tuple[int, ...],
     mesh: Sequence[tuple[int, str]],
@@ -240,10 +246,7 @@ def _ascend(
     slope, square = np.zeros(shape), np.zeros(shape)
     tilt, tilt_slope, tilt_square = np.zeros((3, dimensions))
     best, kept = -np.inf, (y, v, np.ones(dimensions))
-    numbers = len(amounts) * len(places)
-    steps = min(STEPS, max(MANY_STEPS, WORK_OF_MANY // (numbers + STEP_WORK)))
-    steps = max(200, min(steps, MOST_WORK // numbers))
-    first = STEP if numbers <= MANY_NUMBERS else SHORT_STEP
+    steps, first = _steps_for(len(amounts) * len(places))
     # What a value is worth as a bound.
     worth = unit * nodes if hops else unit / channels.sum()
     for step in range(steps):

@@ -15,7 +15,7 @@ from flitloom.errors import SpecError, show_file
 from flitloom.load import Case, Response, Steady, make_cases, room_needed, told, unsteady
 from flitloom.outputs import write_netcdf
 from flitloom.simulation import experiment_memory
-from flitloom.spec.experiment import change, read_fields
+from flitloom.spec.experiment import Experiment, change, read_fields
 from flitloom.spec.traffic import Load
 from flitloom.spec.words import OPTIONS
 from flitloom.workload import senders
@@ -121,6 +121,12 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
     files = [Path(name) for name in _entries(tables or "") if name]
     made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
     loads = [case.experiment(kind="load", rate=1.0, cycles=1, **also) for case in made]
+    _say_of(made, loads)
+    return made
+
+
+def _say_of(made: Sequence[Case], loads: Sequence[Experiment]) -> None:
+    """Say what is special about what is compared."""
     for case, load in zip(made, loads, strict=True):
         if text := senders(load):
             screen.say(f"{case.name}: {text}")
@@ -128,7 +134,6 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
         screen.say(unsteady.TEXT)
     if {"sa", "ma"} <= {load.router.routing for load in loads if load.router.channels in (None, 3)}:
         screen.say("note: ma with 3 channels is sa, for one is adaptive; --channels 6 gives ma four")
-    return made
 
 
 def are_closed(cases: Sequence[Case]) -> bool:
