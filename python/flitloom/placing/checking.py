@@ -7,7 +7,9 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from flitloom.errors import SpecError, show_file
@@ -75,6 +77,17 @@ def check_placement(file: str | Path) -> PlacementReport:
     return PlacementReport(passed, problem, told)
 
 
+@cache
+def _program() -> ModuleType:
+    """The program that checks files, as a module."""
+    spec = importlib.util.spec_from_file_location("recheck", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    return program
+
+
 def proven_by(
     certificate: dict[str, Any], topology: Topology, traffic: Traffic, hops: bool, ordered: bool = False
 ) -> int:
@@ -82,11 +95,7 @@ def proven_by(
 
     `ordered` says that routes are by dimension order.
     """
-    spec = importlib.util.spec_from_file_location("recheck", PROGRAM)
-    assert spec is not None
-    assert spec.loader is not None
-    program = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(program)
+    program = _program()
     bytes_of = {
         (source, destination): amount
         for source, destination, amount in zip(

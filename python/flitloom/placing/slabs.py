@@ -17,8 +17,10 @@ from flitloom.placing.checking import proven_by
 from flitloom.placing.traffic import Traffic
 from flitloom.spec import Topology
 
+#: Into how many parts a known bound is divided for the steps of a better one, where bytes are many.
+PARTS = 64
 #: Ranks, and pairs that exchange something, up to which divisions are looked for.
-MOST_RANKS, MOST_PAIRS = 4096, 100_000
+MOST_RANKS, MOST_PAIRS = 1024, 100_000
 
 Bounded = tuple[int, dict[str, Any]]
 
@@ -38,12 +40,17 @@ def slabs_bound(topology: Topology, traffic: Traffic, known: int) -> Bounded | N
     if traffic.ranks > MOST_RANKS or not 0 < len(traffic.bytes) <= MOST_PAIRS:
         return None
     step = math.gcd(*traffic.bytes.tolist())
+    unit = max(step, known // PARTS // step * step)
     best: Bounded | None = None
     for sends in (True, False):
-        least = known + step
-        while True:
+        apart, failed = unit, math.inf
+        while apart > 0:
+            least = known + apart
             certificate = {"kind": "slabs", "sends": sends, "least": least}
-            if not proven_by(certificate, topology, traffic, hops=False, ordered=True):
-                break
-            best, known, least = (least, certificate), least, least + step
+            if proven_by(certificate, topology, traffic, hops=False, ordered=True):
+                best, known, apart = (least, certificate), least, 2 * apart
+            else:
+                failed = least
+            if failed < math.inf:
+                apart = int(failed - known) // (2 * unit) * unit
     return best
