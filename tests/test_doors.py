@@ -200,7 +200,8 @@ def test_a_trace_has_the_names_and_the_unit_of_other_simulations(capsys):
     assert "torus, a mesh or a product" in refused([*product[:3], "dragonfly(4,2,2)"], capsys)
 
 
-def test_messages_call_an_option_as_it_was_typed(capsys):
+def test_messages_call_an_option_as_it_was_typed(capsys, monkeypatch):
+    monkeypatch.setattr("flitloom.commands.actions.place.NOT_OF_JOBS", ("graph",))
     for option in ("--graph", "--fabric"):
         for words in ([option, str(TORUS)], [f"{option}={TORUS}"]):
             said = refused(["place", *words, "--jobs", "jobs.toml"], capsys)

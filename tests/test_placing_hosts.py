@@ -286,7 +286,7 @@ def test_the_least_time_is_that_of_the_pipelined_routers(tmp_path: Path) -> None
         (["--nodes", "nobody"], "no host is called"),
         (["--fail", "node:nowhere"], "nowhere"),
         (["--torus", "4x4"], "--network"),
-        (["--shape", "4x4"], "--network does not go with --shape"),
+        (["--shape", "4x4", "--stencil", "4x4"], "--stencil does not go with --shape"),
     ],
 )
 def test_bad_input_is_told_in_one_message(
