@@ -57,7 +57,7 @@ def check(wheel, folder):
     printed(programs / "pip", "install", "-q", f"{wheel}[{EXTRAS}]", "pytest", folder=folder)
     print(f"with all extras: {megabytes(packages) - empty:.0f} MB")
     # The walks, without the repository around them.
-    own = ("tests/test_walks.py", "tests/walks", "tests/browser.py", "tests/pictures.py")
+    own = ("tests/test_walks.py", "tests/walks", "tests/browser.py", "tests/pictures.py", "tests/sample.py")
     for part in ("docs/walks", "docs/index.md", *own):
         source, target = ROOT / part, folder / "walks" / part
         target.parent.mkdir(parents=True, exist_ok=True)
