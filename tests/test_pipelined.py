@@ -274,6 +274,15 @@ def test_failed_parts_are_named_as_the_network_names_them(capsys):
     ):
         code, _, said = command(capsys, *asked, *more)
         assert (code, words in said) == (2, True), said
+    load = {"curve": ("--rates", "0.1", "--measure", "100"), "bound": ()}
+    for verb, options in load.items():
+        for more, words in (
+            (("--torus", "4x4"), "give either --network, --torus or --mesh"),
+            (("--wrap", "yes"), "--wrap: a product says itself what wraps"),
+            (("--twist",), "--twist: is of tori"),
+        ):
+            code, _, said = command(capsys, "load", verb, *network, "--pattern", "rand", *options, *more)
+            assert (code, words in said) == (2, True), said
     product = ("--model", "pipelined", "--network", "ring4 x line3", "--fail", "node:(1,1)")
     assert command(capsys, *asked, *product)[0] == 0
 

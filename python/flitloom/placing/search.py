@@ -241,13 +241,8 @@ class _Task:
     @cached_property
     def problem(self) -> _core.PlacementProblem:
         """The same as the core takes it."""
-        return self.problem_for(self.asked.traffic)
-
-    def problem_for(self, traffic: Traffic) -> _core.PlacementProblem:
-        """Other traffic on the same network."""
-        # More ranks than there are places share nodes.
-        slots = self.slots * -(-traffic.ranks // len(self.slots))
-        return problem_of(self.asked.topology, traffic, slots, None if self.ways is None else self.ways.core)
+        ways = None if self.ways is None else self.ways.core
+        return problem_of(self.asked.topology, self.asked.traffic, self.slots, ways)
 
     @cached_property
     def parts(self) -> list[_Task]:
@@ -424,8 +419,7 @@ def _found_in_phases(
         rows = [part.problem.loads(nodes)[1] for part in parts]
         return sum(row[0] for row in rows), sum(row[1] for row in rows), sum(row[2] for row in rows)
 
-    plain = score(task.plain)
-    known = [(plain, task.plain)]
+    known = [(score(task.plain), task.plain)]
     if (screw := alone[0].screw()) is not None:
         known.append((score(screw[0]), screw[0]))
     spent, interrupted, gained, effort = 0, False, 0.0, asked.effort * 1_000_000
@@ -444,7 +438,6 @@ def _found_in_phases(
         "nodes": known[0][1],
         "score": known[0][0],
         "finalists": known,
-        "row_major": plain,
         "spent": spent,
         "gained": gained,
         "interrupted": interrupted,

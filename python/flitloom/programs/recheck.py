@@ -1783,6 +1783,8 @@ def shared(proof, network, bytes_of, ordered):
 
 #: Coordinates that are tried before a division among slabs counts as possible.
 MOST_TRIES = 10_000
+#: Ranks for which divisions are tried.
+MOST_DIVIDED = 1024
 
 
 def side_by_side(ranks, bytes_of, first):
@@ -1964,6 +1966,7 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
         return up(shared(proof, network, bytes_of, ordered), step) * step
     if kind == "slabs":
         need(ordered and not network.short and not any(network.full), "slabs are about dimension order")
+        need(ranks <= MOST_DIVIDED, f"slabs are about {MOST_DIVIDED} ranks at most")
         least = whole(proof["least"], 1, 1 << 62, "least")
         return 0 if divided(network, ranks, bytes_of, proof["sends"] is True, least - 1) else least
     if kind == "port":

@@ -40,7 +40,8 @@ def _fields(where: Where, asked: Asked) -> dict[str, Any]:
     router = options.given(model=where.model)
     if options.has_switches(where.graph, where.network, None, where.model):
         router["model"] = "pipelined"
-        topology = options.switches_fields(where.graph, where.network, where.fail, None)
+        grid = {"torus": where.torus, "mesh": where.mesh, "wrap": where.wrap, "twist": where.twist}
+        topology = options.switches_fields(where.graph, where.network, where.fail, None, **grid)
     else:
         topology = options.topology_fields(
             where.torus, where.mesh, where.wrap, where.fail, where.twist, where.network

@@ -93,7 +93,10 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
     options.merge(fields, {"router": of_router} if of_router else {})
     options.merge(fields, _some(given, "seed"))
     if of_switches:
-        topology = options.switches_fields(compared.graph, compared.network, compared.fail, table_file)
+        grid = {name: given[name] for name in ("torus", "mesh", "wrap", "twist")}
+        topology = options.switches_fields(
+            compared.graph, compared.network, compared.fail, table_file, **grid
+        )
         tables = None
     else:
         topology = options.topology_fields(

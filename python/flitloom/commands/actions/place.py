@@ -132,11 +132,7 @@ def _network(where: Where, routing: str | None) -> tuple[Topology, list[str] | N
         if of_switches or (tables is not None and tables.suffix != ".json"):
             return _of_switches(where, tables), None
         return factored(Product(**fields, **read_failed(where.fail or []))), None
-    options.topology_fields(where.torus, where.mesh, where.wrap, None, where.twist, where.network)
-    if where.torus is not None or where.mesh is not None or where.network is not None or where.wrap:
-        raise SpecError.at(
-            "--graph", "names the whole network", "leave --torus, --mesh, --network, --wrap out"
-        )
+    options.refuse_grid(where.torus, where.mesh, where.wrap, where.network, where.graph)
     subnet = failing(where.graph, where.fail or [])
     if set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):
         # Hosts are sorted by their switches.
@@ -150,7 +146,13 @@ def _network(where: Where, routing: str | None) -> tuple[Topology, list[str] | N
 
 def _of_switches(where: Where, tables: Path | None) -> Switched:
     """A network of switches with hosts."""
-    return Switched(**options.switches_fields(where.graph, where.network, where.fail, tables))
+    grid: dict[str, Any] = {
+        "torus": where.torus,
+        "mesh": where.mesh,
+        "wrap": where.wrap,
+        "twist": where.twist,
+    }
+    return Switched(**options.switches_fields(where.graph, where.network, where.fail, tables, **grid))
 
 
 def _nodes(text: str, topology: Topology) -> list[int]:

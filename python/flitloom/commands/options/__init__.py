@@ -5,6 +5,7 @@ from flitloom.commands.options.groups import Grid, Router, Run, Traffic
 from flitloom.commands.options.made import Group, shown
 from flitloom.commands.options.network import (
     has_switches,
+    refuse_grid,
     sizes_of_fabric,
     switches_fields,
     topology_fields,
@@ -74,6 +75,7 @@ __all__ = [
     "part",
     "read_time",
     "refuse",
+    "refuse_grid",
     "shown",
     "sizes_of_fabric",
     "switches_fields",

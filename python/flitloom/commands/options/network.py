@@ -24,19 +24,12 @@ def topology_fields(
     """The fields of a topology, a product or a graph that options give."""
     if torus is not None and mesh is not None:
         raise SpecError.at("topology", "give either --torus or --mesh")
+    refuse_grid(torus, mesh, wrap, network, graph)
     fields: dict[str, Any] = {}
     if network is not None:
-        if torus is not None or mesh is not None:
-            raise SpecError.at("network", "give either --network, --torus or --mesh")
-        if wrap is not None:
-            raise SpecError.at("--wrap", "a product says itself what wraps", "write ring8 or line8")
         check_name(network)
         fields["network"] = network
     if graph is not None:
-        if torus is not None or mesh is not None or network is not None or wrap is not None:
-            raise SpecError.at(
-                "--graph", "names the whole network", "leave --torus, --mesh, --network, --wrap out"
-            )
         from flitloom.fabric import read_fabric
         from flitloom.fabric.networks import graph_of
 
@@ -76,6 +69,21 @@ def check_name(network: str) -> None:
             )
 
 
+def refuse_grid(
+    torus: str | None, mesh: str | None, wrap: str | None, network: str | None, graph: Path | None
+) -> None:
+    """Refuse options of tori and meshes beside a name or a file that says the whole network."""
+    has_grid = torus is not None or mesh is not None
+    if network is not None and has_grid:
+        raise SpecError.at("network", "give either --network, --torus or --mesh")
+    if network is not None and wrap is not None:
+        raise SpecError.at("--wrap", "a product says itself what wraps", "write ring8 or line8")
+    if graph is not None and (has_grid or network is not None or wrap is not None):
+        raise SpecError.at(
+            "--graph", "names the whole network", "leave --torus, --mesh, --network, --wrap out"
+        )
+
+
 def has_switches(graph: Path | None, network: str | None, tables: Path | None, model: str | None) -> bool:
     """Whether options name a network of switches with hosts: a graph, a family or, pipelined, a product.
 
@@ -88,15 +96,26 @@ def has_switches(graph: Path | None, network: str | None, tables: Path | None, m
 
 
 def switches_fields(
-    graph: Path | None, network: str | None, fail: Sequence[str] | None, tables: Path | None
+    graph: Path | None,
+    network: str | None,
+    fail: Sequence[str] | None,
+    tables: Path | None,
+    *,
+    torus: str | None = None,
+    mesh: str | None = None,
+    wrap: str | None = None,
+    twist: bool = False,
 ) -> dict[str, Any]:
-    """The fields of a network of switches with hosts.
+    """The fields of a network of switches with hosts; what says a torus or mesh beside it is refused.
 
     >>> switches_fields(None, "full4 x ring3", None, None)
     {'network': 'full4 x ring3'}
     """
     if graph is not None and network is not None:
         raise SpecError.at("topology", "give either --graph or --network")
+    refuse_grid(torus, mesh, wrap, network, graph)
+    if twist:
+        raise SpecError.at("--twist", "is of tori", "leave it out")
     if network is not None:
         check_name(network)
     values = {"network": network, "graph": graph, "tables": tables, "failed": fail}

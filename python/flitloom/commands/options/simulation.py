@@ -249,12 +249,8 @@ class Simulated:
             traffic["kind"] = self.traffic.kind()
         grid, router, brought = self.grid, self.router.given(), self.brought
         if self.has_switches:
-            topology = switches_fields(brought.graph, brought.network, grid.fail, brought.tables)
-            if grid.twist:
-                raise SpecError.at("--twist", "is of tori", "leave it out")
-            if grid.torus or grid.mesh or grid.wrap:
-                # Refused beside what names the whole network.
-                topology_fields(grid.torus, grid.mesh, grid.wrap, None, False, brought.network, brought.graph)
+            named = {"torus": grid.torus, "mesh": grid.mesh, "wrap": grid.wrap, "twist": grid.twist}
+            topology = switches_fields(brought.graph, brought.network, grid.fail, brought.tables, **named)
             router.setdefault("model", "pipelined")
         elif brought.network is not None:
             topology = topology_fields(
