@@ -5,13 +5,13 @@ use crate::{
     fabric::{LaneTables, entries, graph, lane_entries},
     network::Network,
     running::{deadline, watched},
-    simulation::{link_table, totals, window_table},
+    simulation::{link_cells, link_table, totals, window_table},
     traffic::Workload,
 };
 use flitloom_core::{
     engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Spot, Stop, Switched},
     fabric::{Direction, Graph},
-    probe::{LinkOccupation, LinkTime},
+    probe::LinkOccupation,
     routing::ChannelRule,
     traffic::{self, PacketSource},
 };
@@ -212,8 +212,10 @@ impl PipelinedSimulation {
         if records {
             result.set_item("links", link_table(py, &self.links())?)?;
             if let Some(record) = self.simulation.link_time() {
+                // Of all output ports those of links.
                 let places = self.places();
-                let cells = link_cells(py, record, &places)?;
+                let rows = link_cells(py, record)?.chunks(record.links());
+                let cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| row[place])).collect();
                 result.set_item("link_time", (cells.into_pyarray(py), places.len()))?;
             }
         }
@@ -314,17 +316,6 @@ impl PipelinedSimulation {
         let stuck: u64 = self.simulation.facts().iter().map(|facts| facts.in_flight).sum();
         Ok(exception(py, "DeadlockError", (text, now, channels?, stuck)))
     }
-}
-
-/// Of a record of all output ports what those of links did, cycle by cycle.
-fn link_cells(py: Python<'_>, record: &LinkTime, places: &[usize]) -> PyResult<Vec<u8>> {
-    if record.is_full() {
-        let most = LinkTime::MAX_CELLS;
-        let text = format!("the record has more than {most} cells; stop earlier (stop_at)");
-        return Err(spec_error(py, "link_time", text));
-    }
-    let rows = record.cells().chunks(record.links().max(1));
-    Ok(rows.flat_map(|row| places.iter().map(|&place| row[place])).collect())
 }
 
 fn switched(py: Python<'_>, tables: Tables<'_>) -> PyResult<(Graph, Switched)> {

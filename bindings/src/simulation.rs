@@ -237,12 +237,8 @@ impl Simulation {
                 result.set_item("packets", packet_table(py, &records.clone().into_sorted())?)?;
             }
             if let Some(time) = time {
-                if time.is_full() {
-                    let most = LinkTime::MAX_CELLS;
-                    let text = format!("the record has more than {most} cells; stop earlier (stop_at)");
-                    return Err(spec_error(py, "link_time", text));
-                }
-                result.set_item("link_time", (time.cells().to_vec().into_pyarray(py), time.links()))?;
+                let cells = link_cells(py, time)?.to_vec();
+                result.set_item("link_time", (cells.into_pyarray(py), time.links()))?;
             }
         }
         Ok(result)
@@ -318,6 +314,16 @@ pub fn link_table<'py>(py: Python<'py>, links: &LinkOccupation) -> PyResult<Boun
     table.set_item("last", cycles(&links.last))?;
     table.set_item("flits", column(py, links.flits.iter().map(|&flits| flits as i64)))?;
     Ok(table)
+}
+
+/// The cells of a link-time record that misses nothing.
+pub fn link_cells<'a>(py: Python<'_>, record: &'a LinkTime) -> PyResult<&'a [u8]> {
+    if record.is_full() {
+        let most = LinkTime::MAX_CELLS;
+        let text = format!("the record has more than {most} cells; stop earlier (stop_at)");
+        return Err(spec_error(py, "link_time", text));
+    }
+    Ok(record.cells())
 }
 
 /// A bound, and what it rests on: in words, as nodes, or as a link.

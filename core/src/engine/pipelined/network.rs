@@ -256,12 +256,12 @@ impl Subnet {
             let queue = &mut output[usize::from(port)];
             let Some(flit) = queue.pop_front() else { return false };
             let link = &outputs[usize::from(port)];
+            let at = first_output + usize::from(port);
             if let Some(links) = links {
-                links.add(first_output + usize::from(port), now.into());
+                links.add(at, now.into());
             }
             if let Some(record) = link_time {
-                let slice = packets[flit.packet].slice.into();
-                record.carry(now.into(), (first_output + usize::from(port)) as LinkId, slice);
+                record.carry(now.into(), at as LinkId, packets[flit.packet].slice.into());
             }
             let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
             match link.end {
