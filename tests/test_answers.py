@@ -54,6 +54,8 @@ fabric-show: fabric show ring.csv
 place: place --torus 4x4 --axes data=4:ring:8,expert=4:a2a:1 -o p.json
 check-placement: check p.json
 place-shape: place --torus 4x4 --shape 4x2
+place-jobs: place --torus 4x4 --jobs apart.toml
+place-jobs: place --torus 4x4 --jobs meet.toml
 place-stream: place stream --torus 4x4
 jitter: jitter --torus 2x2 --patterns shfl --jitter 0,1 --guards 1 --trials 2
 examples-list: examples list
@@ -72,6 +74,9 @@ def test_every_output_obeys_its_schema(tmp_path, monkeypatch, capsys):
     ranks = ("l1: send 64b to 1 tag 1", "l1: recv 64b from 0 tag 1")
     rows = "".join(f"rank {n} {{\n{row}\n}}\n" for n, row in enumerate(ranks))
     Path("two.goal").write_text(f"num_ranks 2\n{rows}")
+    job = '[[job]]\nname = "{}"\naxes = "all=4:a2a:64"\nnodes = "{}"\n'
+    Path("apart.toml").write_text(job.format("a", "0-3") + job.format("b", "4-7"))
+    Path("meet.toml").write_text(job.format("a", "0,2,4,6") + job.format("b", "1,3,5,7"))
     seen = set()
     for line in COMMANDS.strip().splitlines():
         name, words = line.split(": ")

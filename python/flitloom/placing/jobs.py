@@ -143,7 +143,7 @@ class Seating:
         return {
             "network": str(self.topology),
             "apart": self.apart,
-            "certificate": "channels" if self.apart else None,
+            "certificate": {"kind": "channels"} if self.apart else None,
             "jobs": [
                 {
                     "name": seated.job.name,

@@ -220,6 +220,7 @@ ANSWERS = {
         "effort spent more_may_help",
         "duration runs phases",
     ),
+    "place-jobs": Answer("flitloom place --jobs", False, "network apart certificate jobs waiting"),
     "place-shape": Answer(
         "flitloom place --shape",
         False,

@@ -14,6 +14,7 @@ algbw: number: bytes per second of the operation
 algorithm_bound: integer?: lower bound of the algorithm, in cycles
 algorithms: array: algorithms that are compared, with their rounds and factors
 alone: number: cycles without other jobs
+apart: boolean: whether no channel carries bytes of two jobs, so that none slows another one down
 arbitration: string: the arbitration scheme, e.g. C00
 averaging: integer?: windows that are averaged
 balanced_load: integer?: largest load of tables balanced before lanes were chosen
@@ -28,7 +29,7 @@ busy: number: fraction of the channels that are busy in a step
 cables: integer: cables between switches
 case: string: the case of a benchmark
 cases: array: the cases, an object each
-certificate: object?: what a short independent program needs to check the bound
+certificate: object?: its kind, and what a short independent program needs to check what is proven
 chain: array: the messages that the last one waited for, one after the other
 chain_length: integer: messages in the longest chain
 changed_entries: integer?: entries that differ
@@ -260,6 +261,7 @@ verified: array: claims that were checked
 version: string: version of flitloom
 waited_for_chunks: integer: chunks that waited for one they follow
 waited_for_ports: integer: chunks that waited for a port
+waiting: array: names of jobs for which too few nodes are free
 waits: array: what waits for what
 warm_up: integer?: cycles before what is measured
 whole: integer: duration as whole packets, in cycles
