@@ -50,6 +50,16 @@ def test_importing_flitloom_does_not_import_numpy():
     assert imported("from flitloom.commands import run; run(['--help'])") & {"numpy", "pydantic"} == set()
 
 
+def test_a_run_imports_nothing_of_placements():
+    words = "simulate --torus 4x4 --pattern shfl --json"
+    ask = f"import sys; from flitloom.commands import run; run({words.split()})"
+    found = "' '.join(name for name in sys.modules if 'placing' in name or 'seating' in name)"
+    code = f"{ask}; sys.stderr.write({found})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["packets_delivered"] > 0
+    assert done.stderr == ""
+
+
 def test_the_help_of_a_verb_imports_nothing_that_takes_time():
     verbs = "[run([verb, '--help']) for verb in VERBS if verb != 'papers']"
     assert imported(f"from flitloom.commands import VERBS, run; {verbs}") & (HEAVY | {"numpy"}) == set()

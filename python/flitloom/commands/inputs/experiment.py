@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flitloom import ranks
 from flitloom.commands import load_options, screen
@@ -13,7 +13,6 @@ from flitloom.commands.actions import perform
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
-from flitloom.commands.inputs.seating import Sitting, Table
 from flitloom.commands.inputs.showing import film_of_experiment, show
 from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
@@ -26,6 +25,9 @@ from flitloom.simulation import begin_experiment, experiment_memory
 from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
 from flitloom.workload import among_text, left_working, senders
+
+if TYPE_CHECKING:
+    from flitloom.commands.inputs.seating import Sitting, Table
 
 #: Options that describe an experiment, and what is done with one.
 TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "tables", "json")
