@@ -14,6 +14,8 @@ from flitloom.space_time import record_space_time
 from flitloom.spec import Experiment
 from flitloom.spec.experiment import build_experiment
 from flitloom.spec.switched import Switched
+from flitloom.view import film
+from flitloom.view.pack import Packer
 from test_fabric import command
 
 
@@ -102,6 +104,63 @@ def test_links_are_blocked_only_where_buffers_behind_them_are_full():
         assert int(blocked[buffer].sel(direction=["-x", "+y", "-y"]).sum()) == 0
     assert int(blocked[1024].sum()) == 0
     assert int(blocked[2].sel(direction="+x").isel(node=slice(7)).sum()) > 50
+
+
+def routes_of(shown):
+    """The links of every packet of a film, in order, by its source, start and slice."""
+    packets, hops = shown.raw["packets"], shown.raw["hops"]
+    order = np.lexsort((hops["head"], hops["packet"]))
+    links = np.split(hops["link"][order], np.cumsum(np.bincount(hops["packet"]))[:-1])
+    keys = zip(packets["source"], packets["start"], packets["slice"], strict=True)
+    return sorted((*map(int, key), list(map(int, way))) for key, way in zip(keys, links, strict=True))
+
+
+def test_films_show_every_flit_on_its_route():
+    load = fl.Load("torn", rate=0.2, length=3, cycles=300)
+    network = fl.Network(fl.Torus(4, 6), pipelined())
+    result = fl.simulate(network, load)
+    shown = result.film()
+    packets, hops = shown.raw["packets"], shown.raw["hops"]
+    assert routes_of(shown) == routes_of(fl.simulate(fl.Network(fl.Torus(4, 6)), load).film())
+    assert np.array_equal(np.bincount(hops["link"], hops["flits"], 24 * 4), result.links.flits.values.ravel())
+    cells, width = shown.raw["link_time"]
+    busy = (cells > 0) & (cells < 255)
+    assert np.array_equal(busy.reshape(-1, width).sum(0), result.links.flits.values.ravel())
+    delays = packets["tail_arrival"] - packets["start"]
+    assert (delays.mean(), len(delays)) == (result.mean_latency, result.packets_delivered)
+    assert (packets["head_arrival"] + 2 <= packets["tail_arrival"]).all()
+    assert (hops["complete"] == 1).all()
+    # What stays in a buffer has a channel of its own there.
+    assert set(np.unique(hops["channel"])) <= set(range(network.channels))
+
+
+@pytest.mark.parametrize("fields", [{}, {"latency": 3, "speculative": True, "crossbar_delay": 2}])
+def test_a_packet_alone_never_waits_on_its_page(fields):
+    network = fl.Network(fl.Mesh(5, 4), pipelined(**fields))
+    shown = film(network, fl.Packets([(0, 13, 1, 7)]))
+    head, timing = shown.raw["hops"]["head"], shown.head(Packer())
+    assert shown.raw["packets"]["injected"].tolist() == [7]
+    assert head[0] - 7 == timing["entry"]
+    assert set(np.diff(head)) == {timing["latency"] + timing["router"]}
+
+
+def test_films_of_replies_and_of_a_deadlock_show_both_kinds_of_packets():
+    load = fl.Load("rand", rate=0.9, length=4, cycles=3000)
+    fields = {"channels": 8, "buffer": 4, "reply_length": 6, "reply_places": 1}
+    shown = film(fl.Network(fl.Mesh(4, 4), pipelined(**fields)), load)
+    columns, deadlock = shown.raw["packets"], shown.head(Packer())["deadlock"]
+    assert shown.deadlocked
+    lengths = set(shown.raw["hops"]["flits"][shown.raw["hops"]["complete"] == 1])
+    assert lengths == {4, 6}
+    assert (columns["tail_arrival"] < 0).any()
+    words, links = deadlock["words"], deadlock["links"]
+    assert any("replies of node" in text for text in words)
+    # Each queue waits for the next one, and the last for the first.
+    ends = [text.split(" waits for ") for text in words]
+    assert [after for _, after in ends] == [before for before, _ in [*ends[1:], ends[0]]]
+    # The flits of the deadlock have crossed the links that are marked.
+    assert set(links) <= set(shown.raw["hops"]["link"].tolist())
+    assert len(links) == sum(before.startswith("(") for before, _ in ends) > 0
 
 
 def test_buffers_hold_what_is_under_way():

@@ -7,6 +7,7 @@ use crate::{
 };
 use flitloom_core::{
     engine::{Options, SimulationError, general},
+    fabric::LinkId,
     probe::Film,
 };
 use numpy::IntoPyArray;
@@ -55,6 +56,15 @@ pub fn film<'py>(
         Err(SimulationError::CycleLimit { cycles, .. }) => result.set_item("limit", cycles)?,
         Err(error) => return Err(simulation_error(py, error)),
     }
+    add_moved(&result, &film, |link| link.into())?;
+    let width = film.link_time.links();
+    result.set_item("link_time", (film.link_time.cells().to_vec().into_pyarray(py), width))?;
+    Ok(result)
+}
+
+/// Adds `packets` and `hops` as columns, with the links by their numbers for users.
+pub fn add_moved(result: &Bound<'_, PyDict>, film: &Film, link_of: impl Fn(LinkId) -> i64) -> PyResult<()> {
+    let py = result.py();
     let packets = PyDict::new(py);
     let all = &film.packets;
     let signed = |cycle: Option<u64>| cycle.map_or(-1, |cycle| cycle as i64);
@@ -76,14 +86,11 @@ pub fn film<'py>(
     let hops = PyDict::new(py);
     let all = &film.hops;
     hops.set_item("packet", column(py, all.iter().map(|hop| hop.packet as i64)))?;
-    hops.set_item("link", column(py, all.iter().map(|hop| hop.link.into())))?;
+    hops.set_item("link", column(py, all.iter().map(|hop| link_of(hop.link))))?;
     hops.set_item("channel", column(py, all.iter().map(|hop| hop.channel.into())))?;
     hops.set_item("head", column(py, all.iter().map(|hop| hop.head as i64)))?;
     hops.set_item("last", column(py, all.iter().map(|hop| hop.last as i64)))?;
     hops.set_item("flits", column(py, all.iter().map(|hop| hop.flits.into())))?;
     hops.set_item("complete", column(py, all.iter().map(|hop| hop.complete.into())))?;
-    result.set_item("hops", hops)?;
-    let width = film.link_time.links();
-    result.set_item("link_time", (film.link_time.cells().to_vec().into_pyarray(py), width))?;
-    Ok(result)
+    result.set_item("hops", hops)
 }

@@ -3,6 +3,7 @@
 use crate::{
     errors::{exception, spec_error},
     fabric::{LaneTables, entries, graph, lane_entries},
+    film::add_moved,
     network::Network,
     running::{deadline, watched},
     simulation::{link_cells, link_table, totals, window_table},
@@ -11,7 +12,7 @@ use crate::{
 use flitloom_core::{
     engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Spot, Stop, Switched},
     fabric::{Direction, Graph},
-    probe::LinkOccupation,
+    probe::{LinkOccupation, LinkTime},
     routing::ChannelRule,
     traffic::{self, PacketSource},
 };
@@ -21,7 +22,7 @@ use pyo3::{
     prelude::*,
     types::PyDict,
 };
-use std::time::Instant;
+use std::{collections::HashMap, time::Instant};
 
 /// Tables by destination of a graph.
 #[derive(FromPyObject)]
@@ -44,6 +45,7 @@ struct Settings {
     seed: u64,
     windows: Option<u64>,
     link_time: bool,
+    film: bool,
     /// Flits of a reply, and requests that a node holds.
     replies: Option<(u32, Option<u32>)>,
     /// Parts that the channels of a link are cut into for kinds of messages.
@@ -81,7 +83,7 @@ impl PipelinedSimulation {
         }
         let switched = tables.map(|tables| switched(py, tables)).transpose()?;
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-        let Settings { latency, seed, windows, link_time, replies, parts } = settings;
+        let Settings { latency, seed, windows, link_time, film, replies, parts } = settings;
         let channels = channels.unwrap_or(2 * classes * parts);
         let mut all = Options::default();
         for (name, value) in &options {
@@ -93,7 +95,7 @@ impl PipelinedSimulation {
         }
         _ = all.set("num_vcs", &channels.to_string());
         let replies = replies.map(|(length, places)| Replies { length, places });
-        let setup = Setup { latency, seed, windows, replies, link_time };
+        let setup = Setup { latency, seed, windows, replies, link_time, film };
         let (shape, router) = (network.inner.fabric().shape(), network.inner.router());
         let place = match &switched {
             Some((graph, switched)) => {
@@ -212,14 +214,21 @@ impl PipelinedSimulation {
         if records {
             result.set_item("links", link_table(py, &self.links())?)?;
             if let Some(record) = self.simulation.link_time() {
-                // Of all output ports those of links.
-                let places = self.places();
-                let rows = link_cells(py, record)?.chunks(record.links());
-                let cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| row[place])).collect();
-                result.set_item("link_time", (cells.into_pyarray(py), places.len()))?;
+                self.add_link_time(&result, record)?;
             }
         }
         Ok(result)
+    }
+
+    /// As the function `film`, without how the run ended; `None` if it was not kept.
+    fn film<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(film) = self.simulation.film() else { return Ok(None) };
+        let result = PyDict::new(py);
+        let places = self.places().into_iter().enumerate();
+        let links: HashMap<usize, i64> = places.map(|(link, at)| (at, link as i64)).collect();
+        add_moved(&result, film, |output| links[&(output as usize)])?;
+        self.add_link_time(&result, &film.link_time)?;
+        Ok(Some(result))
     }
 
     /// Flits in every input buffer of a torus or mesh, by node, direction in which they came and channel.
@@ -278,6 +287,15 @@ impl PipelinedSimulation {
         }
     }
 
+    /// Adds what every link did in every cycle: of all output ports those of links.
+    fn add_link_time(&self, result: &Bound<'_, PyDict>, record: &LinkTime) -> PyResult<()> {
+        let py = result.py();
+        let places = self.places();
+        let rows = link_cells(py, record)?.chunks(record.links());
+        let cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| row[place])).collect();
+        result.set_item("link_time", (cells.into_pyarray(py), places.len()))
+    }
+
     fn links(&self) -> LinkOccupation {
         let Some(all) = self.simulation.links() else { return LinkOccupation::default() };
         let places = self.places();
@@ -288,9 +306,9 @@ impl PipelinedSimulation {
         }
     }
 
-    fn deadlock(&self, py: Python<'_>, circle: &[Spot]) -> PyResult<PyErr> {
+    fn deadlock(&self, py: Python<'_>, spots: &[Spot]) -> PyResult<PyErr> {
         let mut names = Vec::new();
-        for &spot in circle {
+        for &spot in spots {
             let (kind, place, port, channel) = match spot {
                 Spot::Link(router, port, channel) => ("link", router, port, channel),
                 Spot::Entry(node, channel) => ("entry", node, 0, channel),
@@ -305,11 +323,16 @@ impl PipelinedSimulation {
             None => "no flit has arrived for 100,000 cycles".to_owned(),
         };
         let text = format!("deadlock in cycle {now}: {circle}");
+        let places = self.places();
         let channels: PyResult<Vec<_>> = names
             .iter()
-            .map(|name| {
+            .zip(spots)
+            .map(|(name, &spot)| {
                 let entry = PyDict::new(py);
                 entry.set_item("queue", name)?;
+                let Spot::Link(router, port, _) = spot else { return Ok(entry) };
+                let output = self.simulation.first_output(router) + usize::from(port);
+                entry.set_item("link", places.iter().position(|&place| place == output))?;
                 Ok(entry)
             })
             .collect();

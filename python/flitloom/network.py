@@ -103,9 +103,9 @@ class Network(Fixed):
         Examples
         --------
         >>> import flitloom as fl
-        >>> fl.Network(fl.Torus(4, 4), fl.Router(model="pipelined")).require_one_cycle("pages show")
+        >>> fl.Network(fl.Torus(4, 4), fl.Router(model="pipelined")).require_one_cycle("graphs run on")
         Traceback (most recent call last):
-        flitloom.errors.SpecError: router.model: is pipelined, and pages show routers of one cycle; ...
+        flitloom.errors.SpecError: router.model: is pipelined, and graphs run on routers of one cycle; ...
         """
         if self.router.model == "pipelined":
             raise SpecError.at(

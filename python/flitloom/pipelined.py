@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import CycleLimitError, DeadlockError, SpecError
 from flitloom.fabric.tables import ForwardingTables
 from flitloom.network import Network
-from flitloom.spec import Experiment, Load
+from flitloom.spec import Experiment, Load, Router
 from flitloom.spec.pipeline import FIELDS, OBLIVIOUS, options
 from flitloom.spec.switched import Switched
 
@@ -22,6 +22,9 @@ _WITHOUT = {
     "ranks": "several ranks (mpiexec)",
     "tables": "routes that packets carry",
 }
+
+#: What is recorded of tori and meshes alone.
+_OF_GRIDS = {"link_time": "link-time records", "film": "pages that move"}
 
 
 def is_pipelined(network: Network) -> bool:
@@ -66,8 +69,9 @@ def begin(
     topology, router = network.topology, network.router
     given = None
     if isinstance(topology, Switched):
-        if records.get("link_time"):
-            raise SpecError.at("link_time", "link-time records are of tori and meshes", "leave it out")
+        for name, what in _OF_GRIDS.items():
+            if records.get(name):
+                raise SpecError.at(name, f"{what} are of tori and meshes", "leave it out")
         given = table_fields(topology.forwarding())
     else:
         check_grid(network)
@@ -81,9 +85,43 @@ def begin(
             "seed": spec.seed,
             "windows": records.get("windows"),
             "link_time": bool(records.get("link_time")),
+            "film": bool(records.get("film")),
             "replies": replies,
         },
     )
+
+
+def filmed(
+    network: Network, workload: _core.Workload, spec: Experiment, cycle_limit: int | None
+) -> dict[str, Any]:
+    """All that moves in a run, and how it ended, as `_core.film` has it of routers of one cycle."""
+    simulation = begin(network, workload, spec, {"film": True}, {})
+    ended: dict[str, Any] = {}
+    try:
+        simulation.run(spec.stop_at, cycle_limit, None)
+        ended["totals"] = simulation.totals(spec.stop_at, False)
+    except DeadlockError as error:
+        ended["deadlock"] = {
+            "cycle": error.cycle,
+            "channels": error.channels,
+            "stuck_flits": error.stuck_flits,
+            "text": str(error),
+        }
+    except CycleLimitError as error:
+        ended["limit"] = error.cycles
+    return {**(simulation.film() or {}), **ended}
+
+
+def timing(router: Router) -> dict[str, int]:
+    """Cycles of a header that nothing hinders: over a link, through a router, and until it leaves the first.
+
+    >>> import flitloom as fl
+    >>> timing(fl.Router(model="pipelined", speculative=True))
+    {'latency': 2, 'router': 2, 'entry': 4, 'exit': 0}
+    """
+    told = options(router)
+    stages = int(told["routing_delay"]) + int(told["st_final_delay"]) + 1 - int(told["speculative"])
+    return {"latency": router.latency + 1, "router": stages, "entry": 2 + stages, "exit": 0}
 
 
 def begun(

@@ -12,6 +12,7 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.notebook import frame_html
 from flitloom.numerals import counted
+from flitloom.pipelined import filmed, is_pipelined, timing
 from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.ground import Ground
 from flitloom.view.pack import Packer
@@ -129,7 +130,7 @@ class Film:
             "fabric": grid_fields(self.network.topology),
             "cycles": cycles,
             "slices": slices,
-            "latency": self.network.router.latency,
+            **_timing(self.network),
             "bound": None if self.bound is None else self.bound[0],
             **self.bottleneck,
             "deadlock": self._deadlock(),
@@ -166,7 +167,12 @@ class Film:
         if not self.deadlocked:
             return None
         links, words = [], []
-        for waiting in self.raw["deadlock"]["channels"]:
+        channels = self.raw["deadlock"]["channels"]
+        for index, waiting in enumerate(channels):
+            if "queue" in waiting:
+                words.append(f"{waiting['queue']} waits for {channels[(index + 1) % len(channels)]['queue']}")
+                links += [waiting["link"]] if waiting.get("link") is not None else []
+                continue
             place = ",".join(map(str, self.network.coordinates(waiting["node"])))
             came = waiting["arrived_along"]
             wants = waiting["wants"] or "the processor"
@@ -219,7 +225,6 @@ def film(
         plan, network = traffic, traffic.arbitrated(network)
         title = title or plan.traffic
         traffic = plan.as_packets(network)
-    network.require_one_cycle("pages show")
     spec = Experiment(
         topology=network.topology,
         router=network.router,
@@ -233,7 +238,11 @@ def film(
     longest = CELLS // width
     asked = min(stop_at or longest + 1, cycle_limit or longest + 1)
     workload = make_workload(network, traffic, seed)
-    raw = _core.film(network._core, workload, stop_at, min(asked, longest + 1), seed, spec.throttle)
+    limit = min(asked, longest + 1)
+    if is_pipelined(network):
+        raw = filmed(network, workload, spec, limit)
+    else:
+        raw = _core.film(network._core, workload, stop_at, limit, seed, spec.throttle)
     if raw.get("limit", 0) > longest:
         raise SpecError.at(
             "stop_at",
@@ -242,7 +251,7 @@ def film(
             f"stop earlier, e.g. with --stop-at {min(longest, 1000)}",
         )
     made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})
-    bound = _core.lower_bound(network._core, workload)
+    bound = None if is_pipelined(network) else _core.lower_bound(network._core, workload)
     if bound is not None:
         made.bound = bound[:2]
         made.bottleneck = (
@@ -265,6 +274,13 @@ def film_of(result: Result, title: str | None = None) -> Film:
     )
     made.require(result.fingerprint, "result")
     return made
+
+
+def _timing(network: Network) -> dict[str, int]:
+    """Cycles that a header takes where nothing hinders it."""
+    if is_pipelined(network):
+        return timing(network.router)
+    return {"latency": network.router.latency}
 
 
 def _link_into(node: int, direction: str, network: Network) -> int:

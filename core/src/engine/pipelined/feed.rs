@@ -20,6 +20,9 @@ pub struct Replies {
     pub places: Option<u32>,
 }
 
+/// The number of the first reply of a node, which tells replies from its other packets.
+const FIRST_REPLY: u32 = 1 << 31;
+
 /// What a workload still has, and what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Feed {
@@ -31,6 +34,8 @@ pub(super) struct Feed {
     /// By node: requests that it holds, and whether it is sending a reply.
     pub owed: Vec<u32>,
     is_replying: Vec<bool>,
+    /// Replies that it has begun.
+    replied: Vec<u32>,
     pub injected: u64,
     pub totals: Outcome,
     pub windows: Option<Windows>,
@@ -51,6 +56,7 @@ impl Feed {
             replies,
             owed: vec![0; nodes],
             is_replying: vec![false; nodes],
+            replied: vec![0; nodes],
             injected: 0,
             totals: Outcome::default(),
             windows: windows.map(|cycles| Windows::new(workload, nodes, cycles)),
@@ -84,7 +90,9 @@ impl Feed {
     pub(super) fn reply(&mut self, node: usize, to: u32, created: u32) -> Option<Packet> {
         let length = self.replies?.length;
         self.is_replying[node] = true;
-        Some(packet((0, node as u32, to), (1, Kind::ReadReply), length, created))
+        let number = FIRST_REPLY | self.replied[node];
+        self.replied[node] += 1;
+        Some(packet((number, node as u32, to), (1, Kind::ReadReply), length, created))
     }
 
     /// A node sends no reply any more.

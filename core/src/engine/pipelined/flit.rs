@@ -1,5 +1,7 @@
 //! Packets and their flits.
 
+use crate::probe;
+
 /// What kind of message a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -206,6 +208,19 @@ impl Packets {
     pub(super) fn remove(&mut self, place: u32) {
         self.all[place as usize].size = 0;
         self.free.push(place);
+    }
+
+    /// A flit as probes see it.
+    pub(super) fn seen(&self, flit: &Flit) -> probe::Flit {
+        let packet = &self[flit.packet];
+        probe::Flit {
+            source: packet.source,
+            number: packet.number.into(),
+            start: packet.created.into(),
+            slice: packet.slice.into(),
+            head: flit.is_head(),
+            tail: flit.is_tail(),
+        }
     }
 
     /// All that were not removed.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     fabric::LinkId,
-    probe::{LinkOccupation, LinkTime, Probe},
+    probe::{Film, LinkOccupation, LinkTime, Probe},
 };
 
 /// What is on its way and arrives in some cycle.
@@ -46,6 +46,8 @@ pub(super) struct Subnet {
     pub links: Option<LinkOccupation>,
     /// What they carried in every cycle, if that is kept.
     pub link_time: Option<LinkTime>,
+    /// All that moves, if that is kept.
+    pub film: Option<Box<Film>>,
 }
 
 impl Subnet {
@@ -82,6 +84,7 @@ impl Subnet {
             steps: 0.0,
             links: None,
             link_time: None,
+            film: None,
         }
     }
 
@@ -143,6 +146,11 @@ impl Subnet {
         if let Some(plain) = &mut self.plain {
             plain.inject(node, &flit, now, rules, packets);
             return;
+        }
+        if let Some(film) = &mut self.film
+            && flit.is_head()
+        {
+            film.packet_injected(now.into(), packets.seen(&flit));
         }
         let (router, port) = rules.wiring.entries[node as usize];
         let latency = rules.wiring.inputs(router)[usize::from(port)].latency;
@@ -241,12 +249,14 @@ impl Subnet {
     }
 
     fn send_from(&mut self, number: usize, now: u32, rules: &Rules, packets: &Packets) {
-        let Self { routers, wheel, credits_under_way, links, link_time, .. } = self;
+        let Self { routers, wheel, credits_under_way, links, link_time, film, .. } = self;
         let router = &mut routers[number];
         let first_output = router.first_output as usize;
-        if let Some(record) = link_time {
+        if link_time.is_some() || film.is_some() {
             for port in router.stopped_outputs(rules) {
-                record.link_blocked(now.into(), (first_output + usize::from(port)) as LinkId);
+                let link = (first_output + usize::from(port)) as LinkId;
+                link_time.iter_mut().for_each(|record| record.link_blocked(now.into(), link));
+                film.iter_mut().for_each(|film| film.link_blocked(now.into(), link));
             }
         }
         let slots = wheel.len() as u32;
@@ -262,6 +272,9 @@ impl Subnet {
             }
             if let Some(record) = link_time {
                 record.carry(now.into(), at as LinkId, packets[flit.packet].slice.into());
+            }
+            if let (Some(film), End::Router(..)) = (&mut *film, link.end) {
+                film.flit_crosses(now.into(), at as LinkId, flit.channel as u8, packets.seen(&flit));
             }
             let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
             match link.end {

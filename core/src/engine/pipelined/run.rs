@@ -11,6 +11,7 @@ use super::{
     rules::Rules,
     waiting::{Reply, Waiting},
 };
+use crate::probe::Probe;
 use std::collections::VecDeque;
 
 /// What is known of a packet once its tail has arrived.
@@ -257,6 +258,9 @@ impl Run {
         self.quiet = 0;
         self.standstill = 0;
         let (now, counts) = (self.now, self.counts());
+        if let Some(film) = &mut self.subnets[subnet].film {
+            film.flit_ejected(now.into(), node, self.packets.seen(&flit));
+        }
         let packet = &mut self.packets[flit.packet];
         packet.delivered += 1;
         let number = packet.first_flit + flit.index();

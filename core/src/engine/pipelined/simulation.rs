@@ -14,7 +14,7 @@ use super::{
 use crate::{
     engine::Outcome,
     fabric::{Graph, Shape},
-    probe::{LinkOccupation, LinkTime, Windows},
+    probe::{Film, LinkOccupation, LinkTime, Windows},
     routing::{ChannelRule, RoutingFunction},
     traffic::Workload,
 };
@@ -50,6 +50,8 @@ pub struct Setup {
     pub replies: Option<Replies>,
     /// Whether it is kept what every link carries in every cycle.
     pub link_time: bool,
+    /// Whether all that moves is kept.
+    pub film: bool,
 }
 
 /// Why a run has not gone on.
@@ -127,6 +129,7 @@ impl Simulation {
         let outputs = run.rules.wiring.all_outputs();
         run.subnets[0].links = Some(LinkOccupation::new(outputs));
         run.subnets[0].link_time = setup.link_time.then(|| LinkTime::new(outputs));
+        run.subnets[0].film = setup.film.then(|| Box::new(Film::new(outputs)));
         Ok(Self { run, is_finished: false, next_look: LOOK_EVERY })
     }
 
@@ -231,6 +234,13 @@ impl Simulation {
     #[must_use]
     pub fn link_time(&self) -> Option<&LinkTime> {
         self.run.subnets[0].link_time.as_ref()
+    }
+
+    /// All that moved, if that is kept: links are output ports of all routers. A packet is injected when its header
+    /// leaves its source, and ejected when it arrives at its node.
+    #[must_use]
+    pub fn film(&self) -> Option<&Film> {
+        self.run.subnets[0].film.as_deref()
     }
 
     /// Flits in the queue of a channel behind an input port of a router.

@@ -176,7 +176,8 @@ export function roundStep(least) {
 /** One simulation: link states by cycle, packets, and their hops. */
 export class Run {
   constructor(head, buffer) {
-    Object.assign(this, head);
+    // Cycles that a header takes through a router beside its link, and those that a router takes after an arrival.
+    Object.assign(this, { router: 0, exit: 2 }, head);
     this.fabric = fabricOf(head.fabric, buffer);
     this.time = "cycle";
     this.unit = "flits";
@@ -257,7 +258,7 @@ export class Run {
       if (arrival[packet] >= begin && arrival[packet] < end) ejected += flits[this.hopBegin[packet]] ?? 0;
       if (start[packet] < begin || start[packet] >= end) continue;
       packets++;
-      age += arrival[packet] + 2 - start[packet];
+      age += arrival[packet] + this.exit - start[packet];
     }
     const working = this.fabric.nodes - this.fabric.failedNodes.size;
     return { latency: packets ? age / packets : null, accepted: ejected / working / Math.max(1, end - begin) };
@@ -318,8 +319,9 @@ export class Run {
     const { head, start, injected } = this.columns;
     const hops = this.hops(packet);
     let waited = injected[packet] - start[packet];
+    if (hops.length && this.entry != null) waited += head[hops[0]] - injected[packet] - this.entry;
     for (let index = 1; index < hops.length; index++) {
-      waited += head[hops[index]] - head[hops[index - 1]] - this.latency;
+      waited += head[hops[index]] - head[hops[index - 1]] - this.latency - this.router;
     }
     return waited;
   }
