@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -149,6 +151,63 @@ def test_the_check_refuses_what_does_not_hold(
     assert not check_placement(file).passed
 
 
+def _less(name: str) -> Callable[[dict[str, Any]], None]:
+    return lambda told: told["row_major"].update({name: told["row_major"][name] - 1})
+
+
+def _left_out(told: dict[str, Any]) -> None:
+    """Ranks may have all nodes but the first one, and row-major is what it was."""
+    told["allowed"] = told.get("allowed", list(range(12)))[1:]
+    told["placement"] = told["allowed"][: len(told["placement"])]
+
+
+@pytest.mark.parametrize(
+    ("topology", "options"),
+    [
+        (fl.Torus(4, 3), {}),
+        (fl.Torus(4, 3), {"nodes": [0, 1, 2, 5, 6, 7, 8, 10, 11]}),
+        (fl.Mesh(4, 3), {"per_node": 2}),
+        (fl.Torus(4, 3, failed_links=[(0, 1)], failed_nodes=[9]), {}),
+        (fl.Torus(4, 3), {"routing": "balanced", "nodes": [0, 1, 2, 5, 6, 7, 8, 10, 11]}),
+        ("dragonfly(2,2,1)", {"nodes": [0, 1, 3, 4, 5, 6, 7, 8, 9]}),
+        (fl.Torus(4, 3), {"phases": "a,b"}),
+    ],
+    ids=str,
+)
+def test_the_check_counts_row_major_anew(
+    tmp_path: Path, topology: fl.Topology | str, options: dict[str, Any]
+) -> None:
+    file = tmp_path / "p.json"
+    found = place(topology, axes_traffic(parse_axes("a=4:a2a:3,b=2:ring:5")), effort=1, **options)
+    document = found.document()
+    allowed = options.get("nodes")
+    assert document.get("allowed") == allowed
+    file.write_text(json.dumps(document))
+    report = check_placement(file)
+    assert report.problem is None
+    assert report.facts["row_major"] == document["row_major"]
+    changes = {
+        "row_major: the file says": [_less("fullest_channel"), _less("hop_bytes")],
+        "": [_left_out, lambda told: told.pop("row_major")],
+    }
+    if allowed:
+        changes[""].append(lambda told: told.pop("allowed"))
+        changes["placement: has other nodes"] = [lambda told: told["allowed"].remove(told["placement"][0])]
+        changes["allowed: nodes ascend"] = [lambda told: told["allowed"].reverse()]
+    if document.get("row_major_ways"):
+        changes["ways: none leads"] = [lambda told: told["row_major_ways"].pop()]
+        changes["ways: two lead"] = [lambda told: told["row_major_ways"].append(told["ways"][0])]
+    if found.phases:
+        changes["phases.0.row_major: the file"] = [lambda told: told["phases"][0].update(row_major=1)]
+    for problem, every in changes.items():
+        for change in every:
+            told = json.loads(json.dumps(document))
+            change(told)
+            file.write_text(json.dumps(told))
+            assert problem in (check_placement(file).problem or "none"), problem
+            assert not check_placement(file).passed
+
+
 def test_files_say_the_same_placement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hosts = tmp_path / "names.txt"
     hosts.write_text("".join(f"h{node}\n" for node in range(8)))
@@ -245,6 +304,14 @@ def test_same_seed_same_answer_and_taken_nodes_stay_free() -> None:
     ]
     assert found[0] == found[1]
     assert set(found[0]) <= set(range(3, 27))
+
+
+@pytest.mark.parametrize(("network", "last"), [(fl.Torus(4, 4), 15), ("dragonfly(2,2,1)", 9)], ids=str)
+@pytest.mark.parametrize("beyond", [-1, 99])
+def test_nodes_that_are_not_there_are_refused(network: fl.Topology | str, last: int, beyond: int) -> None:
+    traffic = axes_traffic(parse_axes("a=4:a2a:3"))
+    with pytest.raises(SpecError, match=f"^nodes: there is no node {beyond}; nodes are 0 to {last}$"):
+        place(network, traffic, nodes=[*range(5), beyond])
 
 
 def test_a_million_pairs_on_4096_nodes() -> None:

@@ -41,7 +41,7 @@ class PlacementReport:
 
     passed: bool
     problem: str | None
-    facts: dict[str, int | bool]
+    facts: dict[str, Any]
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -133,6 +133,10 @@ class Placement:
         Which routes count: ``do`` (dimension order), ``balanced`` or ``tables``.
     ways : tuple of list of int
         With tables, the nodes of every way that is used; of hosts of switches these two and the channels.
+    row_major_ways : tuple of list of int
+        The same of what ranks in the order of the nodes use besides.
+    allowed : tuple of int
+        Nodes that ranks may have, where these are not all.
     runs : tuple of dict
         For ``time``: ``fullest_channel``, ``hop_bytes`` and ``duration`` (cycles) of the placements that
         were simulated.
@@ -166,6 +170,8 @@ class Placement:
     spent: int = 0
     routing: str = "do"
     ways: tuple[list[int], ...] = field(default=(), repr=False)
+    row_major_ways: tuple[list[int], ...] = field(default=(), repr=False)
+    allowed: tuple[int, ...] = field(default=(), repr=False)
     runs: tuple[dict[str, int], ...] = ()
     phases: tuple[Phase, ...] = ()
 
@@ -265,7 +271,12 @@ class Placement:
                 if isinstance(self.topology, Switched)
                 else {}
             ),
-            **({"ways": list(self.ways)} if self.routing != "do" else {}),
+            **(
+                {"ways": list(self.ways), "row_major_ways": list(self.row_major_ways)}
+                if self.routing != "do"
+                else {}
+            ),
+            **({"allowed": list(self.allowed)} if self.allowed else {}),
             "per_node": self.per_node,
             "traffic": traffic,
             **self.facts(),

@@ -314,6 +314,9 @@ def _placed(task: _Task, name: str, begin: float, progress: Callable[[int, int],
     loads, (fullest, count, hop_bytes), port = task.problem.loads(found["nodes"])
     plain, (plain_fullest, *_, plain_hops), _ = task.problem.loads(task.plain)
     phases = _phases(task, found)
+    used, besides = (
+        ((), ()) if ways is None else _used_ways(topology, ways, traffic, [found["nodes"], task.plain])
+    )
     if phases:
         fullest = sum(phase.fullest_channel for phase in phases)
         count = sum(phase.channels_at_fullest for phase in phases)
@@ -343,7 +346,9 @@ def _placed(task: _Task, name: str, begin: float, progress: Callable[[int, int],
         gained=found["gained"],
         spent=found["spent"],
         routing=name,
-        ways=() if ways is None else _used_ways(topology, ways, traffic, found["nodes"]),
+        ways=used,
+        row_major_ways=besides,
+        allowed=_allowed(topology, task.slots),
         runs=tuple(runs),
         phases=phases,
     )
@@ -508,6 +513,10 @@ def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, pe
     chosen = [node for node in range(topology.nodes) if node not in failed]
     if nodes is not None:
         chosen = sorted(set(nodes))
+        if beyond := [node for node in chosen if not 0 <= node < topology.nodes]:
+            raise SpecError.at(
+                "nodes", f"there is no node {beyond[0]}", f"nodes are 0 to {topology.nodes - 1}"
+            )
         if gone := [node for node in chosen if node in failed]:
             raise SpecError.at("nodes", f"node {gone[0]} has failed", "leave it out")
     if len(chosen) * per_node < traffic.ranks:
@@ -534,15 +543,26 @@ def _require_routes(topology: Topology, ways: Ways, slots: list[int]) -> None:
         )
 
 
+def _allowed(topology: Topology, slots: list[int]) -> tuple[int, ...]:
+    """The nodes that ranks may have, where these are not all that work."""
+    nodes = sorted(set(slots))
+    return () if len(nodes) == topology.nodes - len(set(topology.failed_nodes)) else tuple(nodes)
+
+
 def _used_ways(
-    topology: Topology, ways: Ways, traffic: Traffic, nodes: NDArray[np.uint32]
-) -> tuple[list[int], ...]:
-    """The way of every pair of nodes that exchanges something."""
-    where = nodes.astype(np.int64)
-    pairs = np.unique(where[traffic.sources] * topology.nodes + where[traffic.destinations])
-    sources, destinations = np.divmod(pairs, topology.nodes)
-    apart = sources != destinations
-    return ways.used(sources[apart], destinations[apart])
+    topology: Topology, ways: Ways, traffic: Traffic, nodes: Sequence[NDArray[np.uint32]]
+) -> tuple[tuple[list[int], ...], ...]:
+    """Of every placement the ways of all pairs of nodes that exchange something, but for those before."""
+    found, known = [], np.empty(0, dtype=np.int64)
+    for each in nodes:
+        where = each.astype(np.int64)
+        pairs = np.unique(where[traffic.sources] * topology.nodes + where[traffic.destinations])
+        pairs = np.setdiff1d(pairs, known, assume_unique=True)
+        known = np.concatenate([known, pairs])
+        sources, destinations = np.divmod(pairs, topology.nodes)
+        apart = sources != destinations
+        found.append(ways.used(sources[apart], destinations[apart]))
+    return tuple(found)
 
 
 def _fastest(

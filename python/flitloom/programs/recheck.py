@@ -40,10 +40,10 @@ has it at that time; sums must have each contribution once. Then the bound is co
 names as its proof: a cut, distances, or lengths of links.
 
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
-order, and the fullest channel, the fullest port and the hop-bytes are counted. Then what a pair, a rank, a
-cut, or sorted distances prove is computed anew in whole numbers, without floating point. Between hosts of
-switches every byte is sent along the channels that the file names, which must lead from host to host. Of
-phases all that is done for each, and the fullest channels are added up.
+order, and the fullest channel, the fullest port and the hop-bytes are counted, also with ranks in the order
+of the nodes. Then what a pair, a rank, a cut, or sorted distances prove is computed anew in whole numbers,
+without floating point. Between hosts of switches every byte is sent along the channels that the file names,
+which must lead from host to host. Of phases all that is done for each, and the fullest channels are added up.
 """
 
 import json
@@ -2037,8 +2037,11 @@ def of_phase(document, names):
     return (*pairs_of(document["traffic"], names), axes if joined else None, document["per_node"])
 
 
-def phases_of(document, sent_in):
-    """What is sent in every phase, if there are any: every axis is in one, and all say what they load."""
+def phases_of(document, sent_in, plain_in):
+    """What is sent in every phase, if there are any: every axis is in one, and all say what they load.
+
+    `plain_in` tells what a phase loads with ranks in the order of the nodes.
+    """
     found, told = [], document.get("phases", [])
     names = [name for phase in told for name in phase["axes"]]
     known = [axis["name"] for axis in document["traffic"]["axes"]] if told else []
@@ -2047,6 +2050,7 @@ def phases_of(document, sent_in):
     for number, phase in enumerate(told):
         sent = sent_in(phase["axes"])
         facts = {"fullest_channel": sent.fullest, "fullest_port": sent.port}
+        facts["row_major"] = plain_in(phase["axes"]).fullest
         if sent.fullest:
             facts["channels_at_fullest"] = sent.as_full
         for name, value in facts.items():
@@ -2077,27 +2081,49 @@ def proven_by_phases(certificate, document, phases, of_time):
     return sum(phase.proven(part, False) for part, phase in zip(parts, phases, strict=True))
 
 
-def verified_placement(document):
-    """What holds of a placement's document; `Refused` if it claims anything else."""
-    wired = "wiring" in document
-    network = Wiring(document["wiring"]) if wired else Board(document["topology"])
-    listed = None
-    if wired:
-        need(document.get("routing") != "do", "routing: dimension order is not for hosts of switches")
-        listed = {}
-        for ends, channels in map(network.led, document["ways"]):
-            need(ends not in listed, f"ways: two lead from {ends[0]} to {ends[1]}")
-            listed[ends] = channels
-    elif document.get("routing") == "do":
+def listed_ways(document, network):
+    """Channels by pair of nodes or hosts where the file lists the ways; nothing by dimension order.
+
+    Ways that only ranks in the order of the nodes use stand apart.
+    """
+    wired = isinstance(network, Wiring)
+    if document.get("routing") == "do":
+        need(not wired, "routing: dimension order is not for hosts of switches")
         need(not network.failed and not network.cut, "routing: dimension order needs a whole network")
-    else:
-        listed = {}
-        for way in document["ways"]:
+        return None
+    listed = {}
+    for way in (*document["ways"], *document.get("row_major_ways", ())):
+        if wired:
+            ends, channels = network.led(way)
+        else:
             need(type(way) is list and len(way) > 1, "ways: a way has two nodes or more")
             for node in way:
                 whole(node, 0, network.count - 1, "ways")
-            need((way[0], way[-1]) not in listed, f"ways: two lead from {way[0]} to {way[-1]}")
-            listed[way[0], way[-1]] = [network.joined(*hop) for hop in pairwise(way)]
+            ends, channels = (way[0], way[-1]), [network.joined(*hop) for hop in pairwise(way)]
+        need(ends not in listed, f"ways: two lead from {ends[0]} to {ends[1]}")
+        listed[ends] = channels
+    return listed
+
+
+def in_order(document, network, ranks, per_node):
+    """The node of every rank where ranks are in the order of the nodes that they may have."""
+    allowed = document.get("allowed")
+    if allowed is None:
+        allowed = [node for node in range(network.count) if node not in network.failed]
+    need(type(allowed) is list and allowed, "allowed: is a list of nodes")
+    for node in allowed:
+        whole(node, 0, network.count - 1, "allowed")
+        need(node not in network.failed, f"allowed: node {node} has failed")
+    need(all(a < b for a, b in pairwise(allowed)), "allowed: nodes ascend")
+    need(ranks <= per_node * len(allowed), "allowed: too few nodes for all ranks")
+    need(set(allowed).issuperset(document["placement"]), "placement: has other nodes than ranks may have")
+    return [node for node in allowed for _ in range(per_node)][:ranks]
+
+
+def verified_placement(document):
+    """What holds of a placement's document; `Refused` if it claims anything else."""
+    network = Wiring(document["wiring"]) if "wiring" in document else Board(document["topology"])
+    listed = listed_ways(document, network)
     ranks, bytes_of = pairs_of(document["traffic"])
     per_node = whole(document["per_node"], 1, 1024, "per_node")
     nodes = document["placement"]
@@ -2109,13 +2135,23 @@ def verified_placement(document):
         held[node] = held.get(node, 0) + 1
         need(held[node] <= per_node, f"placement: node {node} has more than {per_node} ranks")
     axes = document["traffic"].get("axes")
+    plain = in_order(document, network, ranks, per_node)
     at_once = Sent(network, listed, nodes, (ranks, bytes_of, axes, per_node))
-    phases = phases_of(document, lambda names: Sent(network, listed, nodes, of_phase(document, names)))
+    phases = phases_of(
+        document,
+        lambda names: Sent(network, listed, nodes, of_phase(document, names)),
+        lambda names: Sent(network, listed, plain, of_phase(document, names)),
+    )
     facts = {
         "fullest_channel": sum(phase.fullest for phase in phases) if phases else at_once.fullest,
         "fullest_port": sum(phase.port for phase in phases) if phases else at_once.port,
         "hop_bytes": at_once.hop_bytes,
     }
+    # Files of grids that fit exactly say nothing of other placements.
+    if document["row_major"]:
+        other = Sent(network, listed, plain, (ranks, bytes_of, axes, per_node))
+        fullest = sum(phase["row_major"] for phase in document["phases"]) if phases else other.fullest
+        facts["row_major"] = {"fullest_channel": fullest, "hop_bytes": other.hop_bytes}
     for name, value in facts.items():
         need(
             document.get(name) == value,
@@ -2147,8 +2183,15 @@ def verified_placement(document):
         need(facts["bound"] <= reached, "duration: is below the bound")
     need(document["optimal"] is (facts["bound"] >= reached), "optimal: the bound says otherwise")
     facts["optimal"] = document["optimal"]
-    rows = [f"{name.replace('_', ' '):16} {value}" for name, value in facts.items()]
+    rows = [f"{name.replace('_', ' '):16} {in_words(value)}" for name, value in facts.items()]
     return facts, "\n".join([*rows, "verified: loads, ports, hop-bytes and bounds are as the file says"])
+
+
+def in_words(value):
+    """A number, or numbers by their names."""
+    if type(value) is not dict:
+        return str(value)
+    return ", ".join(f"{name.replace('_', ' ')} {each}" for name, each in value.items())
 
 
 # What a file is.

@@ -167,7 +167,7 @@ ANSWERS = {
         "flitloom check with a placement",
         False,
         "passed problems",
-        "fullest_channel fullest_port hop_bytes bound hop_bytes_bound optimal",
+        "fullest_channel fullest_port hop_bytes row_major bound hop_bytes_bound optimal",
     ),
     "jitter": Answer("flitloom jitter", False, "cases chosen"),
     "collective": Answer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -44,12 +45,21 @@ def check(asked: Asked) -> None:
         screen.print_json({"passed": report.passed, "problems": problems, **report.facts})
     else:
         if report.passed:
-            screen.print_fields({name.replace("_", " "): str(value) for name, value in report.facts.items()})
+            screen.print_fields(
+                {name.replace("_", " "): _in_words(value) for name, value in report.facts.items()}
+            )
         else:
             screen.echo(f"problem  {report.problem}")
         screen.echo("passed" if report.passed else "FAILED")
     if not report.passed:
         raise typer.Exit(1)
+
+
+def _in_words(value: Any) -> str:
+    """A number, or numbers by their names."""
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{name.replace('_', ' ')} {each}" for name, each in value.items())
 
 
 def simulate(asked: Simulated) -> None:
