@@ -33,16 +33,19 @@ schedule: schedule --torus 4x4 --fail node:5 --pattern shfl
 schedule: schedule --torus 4x4 --pattern shfl --guard auto --jitter 2
 simulate-schedule: simulate plan.json
 simulate-late: simulate plan.json --jitter 4 --trials 3
-check-schedule: check plan.json
+check-schedule: check plan.json --certificate plan-c.json
+recheck: recheck plan.json plan-c.json
 collective: collective all-gather --torus 4x4 -o ag.json
 check-collective: check ag.json
+recheck: recheck ag.json
 simulate-collective: simulate ag.json
 collective-advise: collective advise --torus 4x4
 sweep: sweep EXAMPLES/load.toml --grid router.buffer=4,8 -o out.csv
 route: route --torus 4x4 -o t.json
 route-compare: route --torus 4x2 --compare
 route-resilience: route --torus 4x2 --resilience
-check-tables: check t.json
+check-tables: check t.json --certificate t-c.json
+recheck: recheck t.json t-c.json
 route-fabric: route --fabric ring.csv -o out
 route-fabric: route --fabric ring.csv --fail cable:s0/1 --from out
 route-critical: route --fabric ring.csv --critical
@@ -53,6 +56,7 @@ simulate-graph: simulate --graph ring.csv --tables out
 fabric-show: fabric show ring.csv
 place: place --torus 4x4 --axes data=4:ring:8,expert=4:a2a:1 -o p.json
 check-placement: check p.json
+recheck: recheck p.json
 place-shape: place --torus 4x4 --shape 4x2
 place-jobs: place --torus 4x4 --jobs apart.toml
 place-jobs: place --torus 4x4 --jobs meet.toml

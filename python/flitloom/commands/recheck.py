@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from flitloom.commands import screen
+from flitloom.commands import options, screen
 from flitloom.errors import SpecError, show_file
 
 #: The program; it imports nothing of flitloom, and says with exit code 2 that a file needs a certificate.
@@ -30,6 +31,7 @@ def command(
     program: Annotated[
         bool, typer.Option("--program", help="Print where the program is, to read it or run it alone.")
     ] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Verify a certificate by a program that shares nothing with flitloom.
 
@@ -52,7 +54,7 @@ def command(
     for place in files:
         if not place.is_file() and not (place == file and place.is_dir()):
             raise SpecError(f"{place}: there is no such file")
-    code = 2 if len(files) == 1 and file.is_dir() else _run(files, rules)
+    code = 2 if len(files) == 1 and file.is_dir() else _run(files, rules, as_json)
     if code == 2:
         raise SpecError.at(
             "recheck", f"{show_file(file)} has no certificate in it", "name its certificate, too"
@@ -60,12 +62,15 @@ def command(
     raise typer.Exit(code)
 
 
-def _run(files: list[Path], rules: str | None) -> int:
+def _run(files: list[Path], rules: str | None, as_json: bool) -> int:
     """Print what the program says of files, and give its exit code."""
-    more = [] if rules is None else ["--rules", rules]
+    more = [*([] if rules is None else ["--rules", rules]), *(["--json"] if as_json else [])]
     words = [sys.executable, "-I", str(PROGRAM), *(str(file.absolute()) for file in files), *more]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True)
     if done.returncode != 2:
         with screen.report():
-            screen.echo(done.stdout.rstrip("\n"))
+            if as_json:
+                screen.print_json(json.loads(done.stdout) | {"file": str(files[0])})
+            else:
+                screen.echo(done.stdout.rstrip("\n"))
     return done.returncode

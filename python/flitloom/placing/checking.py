@@ -68,7 +68,8 @@ def check_placement(file: str | Path) -> PlacementReport:
         told = json.loads(done.stdout)
     except ValueError:
         raise SpecError.at(show_file(Path(file)), "could not be checked") from None
-    passed, problem = told.pop("passed"), told.pop("problem")
+    passed, problem = told.pop("passed"), next(iter(told.pop("problems")), None)
+    told = {name: value for name, value in told.items() if name not in ("file", "kind")}
     fields = document["topology"]
     if passed and "wiring" in document and "network" in fields:
         named = topology_of(fields)

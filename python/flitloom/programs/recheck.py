@@ -8,7 +8,8 @@ usage: recheck.py tables.json certificate.json [--rules NAME]
        recheck.py plan.json
        recheck.py placement.json
 
-with --json for the verdict as JSON. What a file is, it says itself; each kind has a section below.
+with --json for the verdict and what is proven as JSON. What a file is, it says itself; each kind has a
+section below.
 
 Deadlock certificates. Every pair of working nodes (every packet of a plan) must have a route over existing,
 working links, and every step of a route from one channel to the next must go to a channel of higher rank;
@@ -178,6 +179,8 @@ class Shape:
 
 # Deadlock certificates of tables by source and of plans of packets.
 
+#: What a deadlock certificate proves.
+FREE = {"deadlock": False}
 #: Virtual channels that a plan's router has beyond one per wrapping dimension, and its least number.
 MORE, LEAST = 1, 3
 ASSUMED_CHANNELS = "assumed: as many virtual channels as dimension order needs, at least three"
@@ -527,10 +530,10 @@ def certified(tables, certificate, given=None):
         first = next(missing, None)
         need(first is None, f"no route for {first}")
     if "bound" not in certificate:
-        return {}, "certificate holds"
+        return FREE, "certificate holds"
     need(not plan, "bound: belongs to tables")
     facts, said = bounded(tables, certificate["bound"], network, given)
-    return facts, f"certificate holds: {said}"
+    return FREE | facts, f"certificate holds: {said}"
 
 
 # Deadlock certificates of tables by destination.
@@ -675,10 +678,10 @@ def certified_folder(folder, certificate):
     cables, hosts = len(certificate["cables"]), len(certificate["hosts"])
     said = f"certificate holds for the {cables} cables and {hosts} hosts that it names"
     if "bound" not in certificate:
-        return {}, said
+        return FREE, said
     value = fabric.bound(certificate["bound"])
     whose = "" if certificate["bound"]["pairs"] is None else " of the pairs it names"
-    return {"bound": value}, f"{said}: no tables carry less than {value}{whose} on the fullest channel"
+    return FREE | {"bound": value}, f"{said}: no tables carry less than {value}{whose} on the fullest channel"
 
 
 # Certificates of adaptive routing over escape channels.
@@ -2196,8 +2199,11 @@ def in_words(value):
 
 # What a file is.
 
-#: What verifies a file that has its certificates in it, by the file's format.
-ALONE = {"flitloom collective 1": verified_collective, "flitloom placement 1": verified_placement}
+#: What verifies a file that has its certificates in it, and what it is, by the file's format.
+ALONE = {
+    "flitloom collective 1": ("collective", verified_collective),
+    "flitloom placement 1": ("placement", verified_placement),
+}
 
 
 def told(entries):
@@ -2223,24 +2229,30 @@ def load(file):
         return json.load(text)
 
 
-def verify(files, rules=None):
-    """What holds of a file, or of one and its certificate: facts, and a text."""
+def verify(files, rules, verdict):
+    """What holds of a file, or of one and its certificate: facts, and a text; a verdict is told its kind."""
+    file = files[0]
     if len(files) == 2:
         certificate = load(files[1])
-        if os.path.isdir(files[0]):
+        if os.path.isdir(file):
+            verdict["kind"] = "folder"
             need(rules is None, "--rules belongs to tables of source routes")
-            return certified_folder(files[0], certificate)
-        if files[0].endswith(".toml"):
+            return certified_folder(file, certificate)
+        if file.endswith(".toml"):
+            verdict["kind"] = "experiment"
             need(rules is None, "--rules belongs to tables of source routes")
-            return {}, certified_escapes(tomllib.loads(text_of(*os.path.split(files[0]))), certificate)
-        return certified(load(files[0]), certificate, rules)
-    document = load(files[0])
+            return FREE, certified_escapes(tomllib.loads(text_of(*os.path.split(file))), certificate)
+        document = load(file)
+        need(type(document) is dict, "the file is no JSON object")
+        verdict["kind"] = "plan" if "packets" in document else "tables"
+        return certified(document, certificate, rules)
+    document = load(file)
     need(type(document) is dict, "the file is no JSON object")
-    kind = ALONE.get(document.get("format"))
-    if kind is None:
+    if document.get("format") not in ALONE:
         raise Missing
+    verdict["kind"], verified = ALONE[document["format"]]
     need(rules is None, "--rules belongs to tables of source routes")
-    return kind(document)
+    return verified(document)
 
 
 class Missing(Exception):
@@ -2256,8 +2268,9 @@ def main(arguments):
     if len(files) not in (1, 2):
         sys.exit(__doc__)
     problem, facts, said = None, {}, ""
+    verdict = {"file": files[0], "kind": None}
     try:
-        facts, said = verify(files, rules)
+        facts, said = verify(files, rules, verdict)
     except Missing:
         print(f"{files[0]}: name its certificate, too")
         return 2
@@ -2274,7 +2287,8 @@ def main(arguments):
     ) as error:
         problem = f"not understood, so nothing is verified: {type(error).__name__}: {error!s:.100}"
     if as_json:
-        print(json.dumps({"passed": problem is None, "problem": problem, **facts}))
+        problems = [] if problem is None else [problem]
+        print(json.dumps({**verdict, "passed": problem is None, "problems": problems, **facts}))
     else:
         print(said if problem is None else f"FAILED: {problem}")
     return 0 if problem is None else 1

@@ -169,6 +169,13 @@ ANSWERS = {
         "passed problems",
         "fullest_channel fullest_port hop_bytes row_major bound hop_bytes_bound optimal",
     ),
+    "recheck": Answer(
+        "flitloom recheck",
+        False,
+        "file kind passed problems",
+        "deadlock bound max_load steps optimal fullest_channel fullest_port hop_bytes row_major "
+        "hop_bytes_bound",
+    ),
     "jitter": Answer("flitloom jitter", False, "cases chosen"),
     "collective": Answer(
         "flitloom collective NAME",

@@ -98,7 +98,7 @@ interval: integer?: cycles between slices
 jitter: integer: largest delay of a start, in cycles
 job_hosts: integer?: hosts whose pairs count, if not all do
 jobs: array: the jobs, an object each
-kind: string: torus, mesh, twisted, fat tree or graph
+kind: string?: what it is: torus, mesh, twisted, fat tree or graph; of files tables, folder, plan, and so on
 lanes: integer: virtual lanes: those that a fabric's tables use, those of a torus's rules
 late: number?: mean duration with late nodes, in cycles; null where a trial ended in a deadlock
 latency: number?: mean cycles from the start of a packet to its ejection, h + L + 1 where nothing hinders
