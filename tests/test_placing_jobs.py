@@ -23,6 +23,7 @@ from flitloom.placing import (
     seat,
 )
 from flitloom.placing.boxes import nodes_of
+from flitloom.placing.host_jobs import ends_together
 from flitloom.placing.running import packet_rows
 from flitloom.placing.search import network_of
 
@@ -210,7 +211,7 @@ def test_jobs_on_hosts_of_switches(tmp_path: Path, capsys: pytest.CaptureFixture
         # Two hosts of a switch are free, so no cable is needed.
         assert (jobs["small"]["closed"], jobs["small"]["fullest_channel"]) == (True, 0)
     for one in told["jobs"]:
-        assert one["shared"] == (one["alone"] if told["apart"] else None)
+        assert one["shared"] == one["alone"] if told["apart"] else one["shared"] >= one["alone"]
     assert told["apart"] == all(one["shared_channels"] == 0 for one in told["jobs"])
 
 
@@ -227,8 +228,45 @@ def test_jobs_of_switches_that_share_no_channel_run_as_if_alone() -> None:
     first, second = tuple(range(0, 16, 2)), tuple(range(1, 16, 2))
     meet = seat(dragonfly, [Job("a", (), exchange(8), first), Job("b", (), exchange(8), second)], effort=1)
     assert not meet.apart
-    assert [one.shared for one in meet.jobs] == [None, None]
-    assert all(one.alone and one.shared_channels for one in meet.jobs)
+    assert all(one.alone < one.shared and one.shared_channels for one in meet.jobs)
+    # The last job ends with the run of both; of one alone that is all there is.
+    network = fl.Network(dragonfly, fl.Router(model="pipelined"))
+    rows = {one.job.name: packet_rows(one.job.traffic, one.nodes).tolist() for one in meet.jobs}
+    both = fl.simulate(network, fl.Packets([tuple(row) for each in rows.values() for row in each]))
+    assert both.duration == max(one.shared for one in meet.jobs)
+    assert [ends_together(network, {name: each})[name] for name, each in rows.items()] == [
+        one.alone for one in meet.jobs
+    ]
+    turned = seat(dragonfly, [one.job for one in meet.jobs[::-1]], effort=1)
+    assert {one.job.name: one.shared for one in turned.jobs} == {
+        one.job.name: one.shared for one in meet.jobs
+    }
+
+
+def test_every_job_ends_when_its_last_packet_arrives() -> None:
+    # Runs up to a cycle: a job of which less than all has arrived has not ended, and one with all has.
+    network = fl.Network(network_of("fattree(4)"), fl.Router(model="pipelined"))
+    rows = {
+        "short": [[0, 9, 17, 0]],
+        "long": [[source, 8, 17, 0] for source in (1, 2, 5) for _ in range(15)],
+        "late": [[6, 10, 17, 900]],
+    }
+    ends = ends_together(network, rows)
+    assert ends["short"] < 300 < ends["long"] < 900 < ends["late"]
+    packets = fl.Packets([tuple(row) for each in rows.values() for row in each])
+    run_of_all = fl.Simulation(network, packets, windows=10_000)
+    sources, arrived = np.array([row[0] for each in rows.values() for row in each]), {}
+    wanted = np.bincount(sources, minlength=16)
+    while not run_of_all.finished:
+        run_of_all.step()
+        counts = run_of_all.windows()["delivered_by_source"].values
+        for name, each in rows.items():
+            mine = list({row[0] for row in each})
+            if (counts[mine] == wanted[mine]).all():
+                arrived.setdefault(name, run_of_all.now)
+    shift = {name: ends[name] - arrived[name] for name in rows}
+    assert len(set(shift.values())) == 1
+    assert ends["late"] == run_of_all.totals.duration
 
 
 @pytest.mark.parametrize(

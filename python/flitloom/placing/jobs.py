@@ -20,7 +20,7 @@ from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
-from flitloom.placing.host_jobs import free_hosts, share_switch
+from flitloom.placing.host_jobs import ends_together, free_hosts, share_switch
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, packet_rows
 from flitloom.placing.search import place
@@ -99,8 +99,7 @@ class Seated:
     shared_channels : int
         Channels that it uses and another job uses, too.
     alone, shared : int or None
-        Cycles until all its messages, sent at once, have arrived: without the others, and with them. Between
-        hosts of switches `shared` is known only where no channel carries bytes of two jobs.
+        Cycles until all its messages, sent at once, have arrived: without the others, and with them.
     """
 
     job: Job
@@ -369,7 +368,7 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
     if not rows:
         return jobs
     if isinstance(topology, Switched):
-        return _timed_alone(topology, jobs, flit_bytes)
+        return _timed_on_switches(topology, jobs, rows, flit_bytes)
     together = _ends(topology, rows)
     found = []
     for seated in jobs:
@@ -381,15 +380,18 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
     return found
 
 
-def _timed_alone(topology: Switched, jobs: list[Seated], flit_bytes: int) -> list[Seated]:
+def _timed_on_switches(
+    topology: Switched, jobs: list[Seated], rows: dict[str, list[list[int]]], flit_bytes: int
+) -> list[Seated]:
     """Every job with its cycles alone, which are those with the others where no channel is shared."""
     network = Network(topology, Router(model="pipelined"))
     apart = all(seated.shared_channels == 0 for seated in jobs)
+    together = {} if apart else ends_together(network, rows)
     found = []
     for seated in jobs:
         if len(seated.job.traffic.bytes):
             alone = duration(network, seated.job.traffic, seated.nodes, None, flit_bytes)
-            seated = replace(seated, alone=alone, shared=alone if apart else None)
+            seated = replace(seated, alone=alone, shared=together.get(seated.job.name, alone))
         found.append(seated)
     return found
 

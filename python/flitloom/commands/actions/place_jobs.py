@@ -57,8 +57,6 @@ def _print(found: Seating) -> None:
     screen.echo()
     if found.apart:
         screen.echo("no channel carries bytes of two jobs: none slows another one down")
-    elif on_switches:
-        screen.echo("jobs meet on channels; alone are cycles of the simulator")
     else:
         screen.echo("jobs meet on channels; alone and shared are cycles of the simulator")
     for name in found.waiting:
