@@ -45,7 +45,9 @@ def test_known_optima_are_found(flows: str, sizes: tuple[int, int], least: int) 
     for seed in (1, 2):
         found = place(fl.Mesh(*sizes), traffic, minimise="hops", seed=seed)
         assert found.hop_bytes == least
-        assert found.spent <= found.effort * 10**6 == default_effort(ranks, by_hops=True) * 10**6
+        effort = default_effort(ranks, structured=False, by_hops=True)
+        assert found.effort == effort
+        assert found.spent <= effort * 10**6
     again = place(fl.Mesh(*sizes), traffic, minimise="hops", seed=2)
     assert again.nodes.tolist() == found.nodes.tolist()
 

@@ -74,6 +74,14 @@ def test_a_search_says_when_more_effort_may_help(tmp_path: Path, capsys: pytest.
     assert not easy.more_may_help
 
 
+@pytest.mark.long
+def test_traffic_without_structure_is_annealed_for_longer() -> None:
+    scattered = next(case for case in cases() if (case.name, case.sizes) == ("scattered", (4, 4, 4)))
+    found = place(fl.Torus(4, 4, 4), scattered.make())
+    assert (found.effort, found.fullest_channel) == (300, 22)
+    assert place(fl.Torus(4, 4, 4), stencil_traffic([8, 8], 5)).effort == 150
+
+
 #: Torus, traffic, what is found, what is proven of the fullest channel; bytes are small, so all is exact.
 PROVEN = [
     pytest.param("8x8x8", stencil_traffic([8, 8, 8], 27, wrap=True), 9, 9, marks=pytest.mark.long),

@@ -134,7 +134,7 @@ class Sought(Group):
         int | None,
         typer.Option(
             help="Millions of channel loads the search may change; with --shape thousands of its steps. "
-            "[default: 150, above 512 ranks in proportion to them, up to 1500; 30]"
+            "[default: 150, for a matrix 300, above 512 ranks in proportion to them, up to 1500; 30]"
         ),
     ] = None
     seed: options.Seed = None

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 #: Channel loads that a search changes unless told otherwise, in millions: for few ranks, and at most; and
 #: the ranks from which on they grow in proportion.
 EFFORT, MOST_EFFORT, FEW_RANKS = 150, 1500, 512
+#: How much more of it there is for traffic without structure, to which layouts give little.
+MORE_WITHOUT = 2
 #: The same for few hop-bytes of traffic without structure: up to so many ranks, and the effort of 100 ranks,
 #: which grows with their cube, and is the most.
 DENSE_RANKS, DENSE_EFFORT = 256, 1600
@@ -119,7 +121,7 @@ def place(
     begin = time.perf_counter()
     topology = network_of(topology)
     if effort is None:
-        effort = default_effort(traffic.ranks, by_hops=minimise == "hops" and not traffic.mesh)
+        effort = default_effort(traffic.ranks, bool(traffic.mesh), by_hops=minimise == "hops")
     named = read_phases(phases, traffic.axes)
     asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes, named)
     slots = _slots(topology, traffic, nodes, per_node)
@@ -484,21 +486,24 @@ def _better(
     return other if other is not None and other[0] > one[0] else one
 
 
-def default_effort(ranks: int, by_hops: bool = False) -> int:
+def default_effort(ranks: int, structured: bool = True, by_hops: bool = False) -> int:
     """Millions of channel loads that a search changes unless told otherwise.
 
-    With `by_hops` for few hop-bytes of traffic without structure, up to 256 ranks.
+    Traffic without axes or a grid is annealed for longer; for few hop-bytes of up to 256 ranks by their cube.
 
     Examples
     --------
     >>> default_effort(64), default_effort(4096), default_effort(100_000)
     (150, 1200, 1500)
-    >>> default_effort(30, by_hops=True), default_effort(100, by_hops=True)
-    (43, 1600)
+    >>> default_effort(64, structured=False)
+    300
+    >>> [default_effort(ranks, structured=False, by_hops=True) for ranks in (30, 100)]
+    [43, 1600]
     """
-    if by_hops and ranks <= DENSE_RANKS:
+    if by_hops and not structured and ranks <= DENSE_RANKS:
         return min(max(1, DENSE_EFFORT * ranks**3 // 10**6), DENSE_EFFORT)
-    return min(max(EFFORT, EFFORT * ranks // FEW_RANKS), MOST_EFFORT)
+    effort = max(EFFORT, EFFORT * ranks // FEW_RANKS)
+    return min(effort if structured else MORE_WITHOUT * effort, MOST_EFFORT)
 
 
 def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, per_node: int) -> list[int]:
