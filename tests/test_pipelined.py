@@ -126,12 +126,38 @@ def test_films_show_every_flit_on_its_route():
     cells, width = shown.raw["link_time"]
     busy = (cells > 0) & (cells < 255)
     assert np.array_equal(busy.reshape(-1, width).sum(0), result.links.flits.values.ravel())
-    delays = packets["tail_arrival"] - packets["start"]
+    delays = packets["tail_arrival"] + 2 - packets["start"]
     assert (delays.mean(), len(delays)) == (result.mean_latency, result.packets_delivered)
     assert (packets["head_arrival"] + 2 <= packets["tail_arrival"]).all()
     assert (hops["complete"] == 1).all()
     # What stays in a buffer has a channel of its own there.
     assert set(np.unique(hops["channel"])) <= set(range(network.channels))
+
+
+def test_records_of_packets_are_those_that_other_engines_keep():
+    load = fl.Load("rand", rate=0.1, length=3, cycles=300)
+    networks = [fl.Network(fl.Torus(4, 6), router) for router in (pipelined(), fl.Router())]
+    ours, others = (fl.simulate(network, load, packets=True, seed=3) for network in networks)
+    for name in ("source", "destination", "number", "slice", "generated", "hops"):
+        assert np.array_equal(ours.packets[name], others.packets[name]), name
+    delays = ours.packets.tail_arrival + 2 - ours.packets.generated
+    assert float(delays.mean()) == ours.mean_latency
+    # Each flit behind the first takes a cycle more.
+    assert (ours.packets.tail_arrival - ours.packets.head_arrival >= 2).all()
+    assert (ours.packets.injected >= ours.packets.generated).all()
+
+
+def test_records_of_packets_between_hosts_say_when_jobs_end():
+    asked = fl.Network(Switched(network="dragonfly(3,1,2)"), pipelined(reply_length=2))
+    result = fl.simulate(asked, fl.Load("rand", rate=0.1, length=3, cycles=200), packets=True)
+    packets = result.packets.to_dataframe()
+    replies = packets[packets.number >= 2**31]
+    assert len(replies) * 2 == len(packets) == 2 * result.packets_delivered
+    assert sorted(zip(replies.source, replies.destination, strict=True)) == sorted(
+        (there, here) for here, there in packets[packets.number < 2**31][["source", "destination"]].values
+    )
+    requests = packets[packets.number < 2**31]
+    assert int(requests.tail_arrival.max()) + 2 == result.duration < int(replies.tail_arrival.max()) + 2
 
 
 @pytest.mark.parametrize("fields", [{}, {"latency": 3, "speculative": True, "crossbar_delay": 2}])

@@ -6,7 +6,7 @@ use crate::{
     film::add_moved,
     network::Network,
     running::{deadline, watched},
-    simulation::{link_cells, link_table, totals, window_table},
+    simulation::{link_cells, link_table, packet_table, totals, window_table},
     traffic::Workload,
 };
 use flitloom_core::{
@@ -45,6 +45,7 @@ struct Settings {
     seed: u64,
     windows: Option<u64>,
     link_time: bool,
+    packets: bool,
     film: bool,
     /// Flits of a reply, and requests that a node holds.
     replies: Option<(u32, Option<u32>)>,
@@ -83,7 +84,7 @@ impl PipelinedSimulation {
         }
         let switched = tables.map(|tables| switched(py, tables)).transpose()?;
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-        let Settings { latency, seed, windows, link_time, film, replies, parts } = settings;
+        let Settings { latency, seed, windows, link_time, packets, film, replies, parts } = settings;
         let channels = channels.unwrap_or(2 * classes * parts);
         let mut all = Options::default();
         for (name, value) in &options {
@@ -95,7 +96,7 @@ impl PipelinedSimulation {
         }
         _ = all.set("num_vcs", &channels.to_string());
         let replies = replies.map(|(length, places)| Replies { length, places });
-        let setup = Setup { latency, seed, windows, replies, link_time, film };
+        let setup = Setup { latency, seed, windows, replies, link_time, packets, film };
         let (shape, router) = (network.inner.fabric().shape(), network.inner.router());
         let place = match &switched {
             Some((graph, switched)) => {
@@ -213,6 +214,9 @@ impl PipelinedSimulation {
         }
         if records {
             result.set_item("links", link_table(py, &self.links())?)?;
+            if let Some(packets) = self.simulation.packets() {
+                result.set_item("packets", packet_table(py, &packets)?)?;
+            }
             if let Some(record) = self.simulation.link_time() {
                 self.add_link_time(&result, record)?;
             }

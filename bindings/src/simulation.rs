@@ -391,7 +391,7 @@ pub fn window_table<'py>(py: Python<'py>, windows: &Windows) -> PyResult<Bound<'
     Ok(table)
 }
 
-fn packet_table<'py>(py: Python<'py>, records: &[PacketRecord]) -> PyResult<Bound<'py, PyDict>> {
+pub fn packet_table<'py>(py: Python<'py>, records: &[PacketRecord]) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     let add = |name: &str, get: fn(&PacketRecord) -> u64| {
         table.set_item(name, column(py, records.iter().map(|record| get(record) as i64)))

@@ -18,7 +18,6 @@ from flitloom.spec.switched import Switched
 
 #: What does not go with pipelined routers, and how to do without.
 _WITHOUT = {
-    "packets": "records of single packets",
     "ranks": "several ranks (mpiexec)",
     "tables": "routes that packets carry",
 }
@@ -85,6 +84,7 @@ def begin(
             "seed": spec.seed,
             "windows": records.get("windows"),
             "link_time": bool(records.get("link_time")),
+            "packets": bool(records.get("packets")),
             "film": bool(records.get("film")),
             "replies": replies,
         },
@@ -117,11 +117,11 @@ def timing(router: Router) -> dict[str, int]:
 
     >>> import flitloom as fl
     >>> timing(fl.Router(model="pipelined", speculative=True))
-    {'latency': 2, 'router': 2, 'entry': 4, 'exit': 0}
+    {'latency': 2, 'router': 2, 'entry': 4}
     """
     told = options(router)
     stages = int(told["routing_delay"]) + int(told["st_final_delay"]) + 1 - int(told["speculative"])
-    return {"latency": router.latency + 1, "router": stages, "entry": 2 + stages, "exit": 0}
+    return {"latency": router.latency + 1, "router": stages, "entry": 2 + stages}
 
 
 def begun(

@@ -190,7 +190,9 @@ class Simulation:
         if tables is not None:
             workload = tables.routed(network, workload)
         is_pipelined = network.router.model == "pipelined"
-        self._bound = None if is_pipelined else _core.lower_bound(network._core, workload)
+        # Links and ports carry a flit per cycle with any routers, and pipelined ones take longer for a hop.
+        has_hosts = isinstance(network.topology, Switched)
+        self._bound = None if has_hosts else _core.lower_bound(network._core, workload)
         if records["link_time"]:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
         if records["packets"] and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
@@ -210,7 +212,7 @@ class Simulation:
             beside = {"ranks": ranks, "tables": tables}
             self._core = pipelined.begin(network, workload, spec, records, beside)
             return
-        if isinstance(network.topology, Switched):
+        if has_hosts:
             raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
         settings = {**records, "threads": threads, "state": state, "ranks": ranks}
         self._core = _core.Simulation(network._core, workload, spec, settings)

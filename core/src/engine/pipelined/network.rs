@@ -5,15 +5,19 @@ use super::{
     flit::{Flit, Packets},
     numbers::Numbers,
     plain::{Around, Plain},
-    router::{LAST, Router, World},
+    router::{Input, LAST, Router, World},
     rules::Rules,
+    stuck::{Seen, SeenInput, SeenOutput},
     wiring::End,
     words::{self, AnyWords},
 };
 use crate::{
     fabric::LinkId,
-    probe::{Film, LinkOccupation, LinkTime, Probe},
+    probe::{Film, LinkOccupation, LinkTime, PacketRecords, Probe},
 };
+
+/// Records of packets, and all that moves.
+pub(super) type Watch = (Option<PacketRecords>, Option<Film>);
 
 /// What is on its way and arrives in some cycle.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +50,8 @@ pub(super) struct Subnet {
     pub links: Option<LinkOccupation>,
     /// What they carried in every cycle, if that is kept.
     pub link_time: Option<LinkTime>,
-    /// All that moves, if that is kept.
-    pub film: Option<Box<Film>>,
+    /// What sees every flit, if anything does.
+    pub watch: Option<Box<Watch>>,
 }
 
 impl Subnet {
@@ -84,7 +88,42 @@ impl Subnet {
             steps: 0.0,
             links: None,
             link_time: None,
-            film: None,
+            watch: None,
+        }
+    }
+
+    /// What routers hold; planes do not tell.
+    pub(super) fn seen(&self, rules: &Rules) -> Seen {
+        if let Some(plain) = &self.plain {
+            return plain.seen(rules);
+        }
+        let input = |input: &Input| SeenInput {
+            state: input.state,
+            has_flits: !input.queue.is_empty(),
+            ways: input.ways,
+            port: input.port,
+            channel: input.channel,
+        };
+        let outputs = |router: &Router| {
+            let each = (0..router.output.len())
+                .flat_map(|port| (0..rules.channels).map(move |channel| (port, channel)));
+            let seen = |(port, channel)| SeenOutput {
+                is_owned: router.behind.channel(port, channel).is_owned,
+                is_full: router.behind.is_full(&rules.policy, port, channel),
+            };
+            each.map(seen).collect()
+        };
+        Seen {
+            inputs: self.routers.iter().map(|router| router.inputs.iter().map(input).collect()).collect(),
+            outputs: self.routers.iter().map(outputs).collect(),
+        }
+    }
+
+    /// Flits in the queue of a channel behind an input port of a router.
+    pub(super) fn queued(&self, router: usize, port: usize, channel: usize, rules: &Rules) -> usize {
+        match &self.plain {
+            Some(plain) => plain.queued(router, port, channel),
+            None => self.routers[router].inputs[port * rules.channels + channel].queue.len(),
         }
     }
 
@@ -147,10 +186,10 @@ impl Subnet {
             plain.inject(node, &flit, now, rules, packets);
             return;
         }
-        if let Some(film) = &mut self.film
+        if let Some(watch) = &mut self.watch
             && flit.is_head()
         {
-            film.packet_injected(now.into(), packets.seen(&flit));
+            watch.packet_injected(now.into(), packets.seen(&flit));
         }
         let (router, port) = rules.wiring.entries[node as usize];
         let latency = rules.wiring.inputs(router)[usize::from(port)].latency;
@@ -213,6 +252,9 @@ impl Subnet {
             steps += 1;
         }
         if let Some(plain) = &mut self.plain {
+            if let Some(links) = &mut self.links {
+                plain.leaving().for_each(|output| links.add(output as usize, now.into()));
+            }
             plain.work(&mut Around { now, rules, packets, numbers, load: &mut self.load, steps });
             return false;
         }
@@ -249,14 +291,14 @@ impl Subnet {
     }
 
     fn send_from(&mut self, number: usize, now: u32, rules: &Rules, packets: &Packets) {
-        let Self { routers, wheel, credits_under_way, links, link_time, film, .. } = self;
+        let Self { routers, wheel, credits_under_way, links, link_time, watch, .. } = self;
         let router = &mut routers[number];
         let first_output = router.first_output as usize;
-        if link_time.is_some() || film.is_some() {
+        if link_time.is_some() || watch.is_some() {
             for port in router.stopped_outputs(rules) {
                 let link = (first_output + usize::from(port)) as LinkId;
                 link_time.iter_mut().for_each(|record| record.link_blocked(now.into(), link));
-                film.iter_mut().for_each(|film| film.link_blocked(now.into(), link));
+                watch.iter_mut().for_each(|watch| watch.link_blocked(now.into(), link));
             }
         }
         let slots = wheel.len() as u32;
@@ -273,8 +315,8 @@ impl Subnet {
             if let Some(record) = link_time {
                 record.carry(now.into(), at as LinkId, packets[flit.packet].slice.into());
             }
-            if let (Some(film), End::Router(..)) = (&mut *film, link.end) {
-                film.flit_crosses(now.into(), at as LinkId, flit.channel as u8, packets.seen(&flit));
+            if let (Some(watch), End::Router(..)) = (&mut *watch, link.end) {
+                watch.flit_crosses(now.into(), at as LinkId, flit.channel as u8, packets.seen(&flit));
             }
             let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
             match link.end {

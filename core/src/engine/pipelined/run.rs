@@ -258,8 +258,9 @@ impl Run {
         self.quiet = 0;
         self.standstill = 0;
         let (now, counts) = (self.now, self.counts());
-        if let Some(film) = &mut self.subnets[subnet].film {
-            film.flit_ejected(now.into(), node, self.packets.seen(&flit));
+        if let Some(watch) = &mut self.subnets[subnet].watch {
+            // It left its router two cycles ago.
+            watch.flit_ejected(u64::from(now).saturating_sub(2), node, self.packets.seen(&flit));
         }
         let packet = &mut self.packets[flit.packet];
         packet.delivered += 1;

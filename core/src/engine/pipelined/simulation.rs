@@ -3,20 +3,22 @@
 use super::{
     build::{self, Ground},
     feed::{Feed, Replies},
+    flit::Packets,
     measures::ClassFacts,
     network::Subnet,
     networks::{Grid, Network, Switched},
     numbers::Numbers,
     options::{OptionError, Options},
+    plain::Plain,
     run::{Breach, Run},
     stuck::Spot,
 };
 use crate::{
     engine::Outcome,
     fabric::{Graph, Shape},
-    probe::{Film, LinkOccupation, LinkTime, Windows},
+    probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Windows},
     routing::{ChannelRule, RoutingFunction},
-    traffic::Workload,
+    traffic::{PacketSource, Workload},
 };
 use std::{
     collections::VecDeque,
@@ -27,6 +29,9 @@ use std::{
 const LOOK_EVERY: u32 = 1 << 14;
 /// As above.
 const LOOK_STANDING: u32 = 256;
+
+/// Most flits of the largest packet, times two packets of every node, for which plain routers keep numbers.
+const MOST_NUMBERS: u64 = 1 << 22;
 
 /// A network that packets can be sent over.
 #[derive(Clone, Debug)]
@@ -50,6 +55,8 @@ pub struct Setup {
     pub replies: Option<Replies>,
     /// Whether it is kept what every link carries in every cycle.
     pub link_time: bool,
+    /// Whether it is kept when every packet was where.
+    pub packets: bool,
     /// Whether all that moves is kept.
     pub film: bool,
 }
@@ -98,6 +105,14 @@ pub struct Simulation {
     next_look: u32,
 }
 
+/// Plain routers where they do what is asked for: they see no single flits, neither on links nor where nodes do not take
+/// them, and keep a number for every flit under way.
+fn fast(run: &Run, setup: &Setup) -> Option<Plain> {
+    let sees_flits = setup.link_time || setup.packets || setup.film || !run.exits.is_empty();
+    let numbers = u64::from(run.rules.largest) * 2 * run.nodes as u64;
+    if sees_flits || numbers > MOST_NUMBERS { None } else { Plain::counting(&run.rules) }
+}
+
 impl Simulation {
     /// A run at its beginning, of a workload whose nodes are those of the network.
     ///
@@ -124,12 +139,17 @@ impl Simulation {
         if setup.replies.is_some_and(|replies| replies.places.is_some()) {
             run.exits = vec![VecDeque::new(); run.nodes * run.rules.channels];
         }
-        // What waits for what, and links, are seen in routers with lists.
-        run.subnets = vec![Subnet::with(&run.rules, None)];
+        run.rules.largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
+        run.packets = Packets::new(run.rules.largest);
+        run.subnets = vec![Subnet::with(&run.rules, fast(&run, setup).map(Box::new))];
         let outputs = run.rules.wiring.all_outputs();
         run.subnets[0].links = Some(LinkOccupation::new(outputs));
         run.subnets[0].link_time = setup.link_time.then(|| LinkTime::new(outputs));
-        run.subnets[0].film = setup.film.then(|| Box::new(Film::new(outputs)));
+        if setup.packets || setup.film {
+            let packets = setup.packets.then(PacketRecords::default);
+            let film = setup.film.then(|| Film::new(outputs));
+            run.subnets[0].watch = Some(Box::new((packets, film)));
+        }
         Ok(Self { run, is_finished: false, next_look: LOOK_EVERY })
     }
 
@@ -236,18 +256,24 @@ impl Simulation {
         self.run.subnets[0].link_time.as_ref()
     }
 
+    /// What is known of every delivered packet, replies among them, if that is kept. Flits are ejected in the cycle in
+    /// which they leave their last router, and reach their node two cycles later.
+    #[must_use]
+    pub fn packets(&self) -> Option<Vec<PacketRecord>> {
+        self.run.subnets[0].watch.as_ref()?.0.clone().map(PacketRecords::into_sorted)
+    }
+
     /// All that moved, if that is kept: links are output ports of all routers. A packet is injected when its header
-    /// leaves its source, and ejected when it arrives at its node.
+    /// leaves its source, and ejected when it leaves its last router.
     #[must_use]
     pub fn film(&self) -> Option<&Film> {
-        self.run.subnets[0].film.as_deref()
+        self.run.subnets[0].watch.as_ref()?.1.as_ref()
     }
 
     /// Flits in the queue of a channel behind an input port of a router.
     #[must_use]
     pub fn queued(&self, router: u32, port: usize, channel: usize) -> usize {
-        let subnet = &self.run.subnets[0];
-        subnet.routers[router as usize].inputs[port * self.run.rules.channels + channel].queue.len()
+        self.run.subnets[0].queued(router as usize, port, channel, &self.run.rules)
     }
 
     /// Number of the first output port of a router among all.
@@ -265,5 +291,161 @@ impl Simulation {
     #[must_use]
     pub fn channels(&self) -> usize {
         self.run.rules.channels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        routing::Datelines,
+        traffic::{OpenLoad, Packet, PacketList, Pattern},
+    };
+    use proptest::{prelude::*, sample::select};
+    use std::cell::Cell;
+
+    const OPTIONS: &[(&str, &[&str])] = &[
+        (
+            "vc_allocator",
+            &["islip", "islip(2)", "separable_input_first", "wavefront", "separable_output_first"],
+        ),
+        ("sw_allocator", &["islip", "separable_input_first", "wavefront"]),
+        ("vc_buf_size", &["1", "2", "4", "8"]),
+        ("buffer_policy", &["private", "private", "shared", "dynamic"]),
+        ("routing_delay", &["0", "1", "2"]),
+        ("credit_delay", &["0", "1", "3"]),
+        ("input_speedup", &["1", "1", "2"]),
+        ("speculative", &["0", "0", "1"]),
+        ("wait_for_tail_credit", &["0", "1"]),
+        ("vc_busy_when_full", &["0", "1"]),
+        ("priority", &["none", "none", "age", "local_age"]),
+    ];
+
+    /// Everything that can be asked of a run, after some cycles and at its end.
+    fn run(options: &Options, place: &Place<'_>, workload: &Workload, setup: &Setup) -> Option<String> {
+        let mut run = Simulation::new(options, place, workload, setup).ok()?;
+        let ports = run.run.rules.wiring.inputs(0).len();
+        let mut told = String::new();
+        for stop in [Some(23), Some(61), None] {
+            let ended = run.run(stop, Some(100_000), &false.into());
+            let queued: Vec<_> = (0..ports)
+                .flat_map(|port| (0..run.channels()).map(move |channel| (port, channel)))
+                .map(|(port, channel)| run.queued(0, port, channel))
+                .collect();
+            let windows = run.windows().map(|windows| format!("{:?}", windows.closed()));
+            told += &format!(
+                "{ended:?} {} {:?} {:?} {:?} {windows:?} {queued:?}\n",
+                run.now(),
+                run.totals(),
+                run.facts(),
+                run.links()
+            );
+        }
+        Some(told)
+    }
+
+    fn shapes() -> impl Strategy<Value = Shape> {
+        let made = [
+            Shape::torus(&[4, 4]),
+            Shape::torus(&[5]),
+            Shape::torus(&[3, 2, 4]),
+            Shape::mesh(&[4, 3]),
+            Shape::mesh(&[2, 3, 2]),
+        ];
+        select(made.into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    fn workloads(shape: &Shape, seed: u64, length: u32, kind: u8) -> Workload {
+        let random = Pattern::Random.destinations(shape, seed).unwrap();
+        if kind > 0 {
+            let rate = f64::from(kind) * 0.15;
+            return Workload::Load(OpenLoad::new(random, rate, length, 120, seed).unwrap());
+        }
+        // All at once to a node half the network away, which is what fills rings.
+        let nodes = shape.nodes() as u32;
+        let packet = |node| Packet { destination: (node + nodes / 2) % nodes, length, start: 0, slice: 0 };
+        let all = (0..nodes).map(|node| vec![packet(node), Packet { start: 1, ..packet(node) }]);
+        Workload::Packets(PacketList::from_nodes(all).unwrap())
+    }
+
+    #[test]
+    fn plain_routers_do_what_lists_do_in_networks_of_our_own() {
+        let (ran, plain) = (Cell::new(0), Cell::new(0));
+        let options: Vec<_> = OPTIONS
+            .iter()
+            .map(|&(name, values)| select(values.to_vec()).prop_map(move |value| (name, value)))
+            .collect();
+        // One class on a ring lets packets wait for each other.
+        let functions = select(vec![
+            (RoutingFunction::DimensionOrder, 1, "1"),
+            (RoutingFunction::DimensionOrder, 4, "4"),
+            (RoutingFunction::O1Turn, 8, "8"),
+            (RoutingFunction::Valiant, 8, "13"),
+        ]);
+        let rest = (1u64..1000, 1u32..12, 0u8..4, 1u32..4, select(vec![None, Some(40)]));
+        let replies = select(vec![None, None, Some((2, None)), Some((5, Some(1)))]);
+        let case = (shapes(), functions, options, rest, replies);
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(300));
+        let outcome = runner.run(&case, |(shape, (function, classes, channels), chosen, rest, replies)| {
+            let (seed, length, kind, latency, windows) = rest;
+            let mut options = Options::default();
+            for (name, value) in chosen.into_iter().chain([("num_vcs", channels)]) {
+                prop_assert!(options.set(name, value));
+            }
+            if replies.is_some() {
+                for (name, value) in [("classes", "2"), ("use_read_write", "1")] {
+                    prop_assert!(options.set(name, value));
+                }
+            }
+            let place = Place::Grid(&shape, function, ChannelRule::new(classes, Datelines::BOTH));
+            let workload = workloads(&shape, seed, length, kind);
+            let replies = replies.map(|(length, places)| Replies { length, places });
+            let setup = Setup { latency, seed, windows, replies, ..Setup::default() };
+            let lists = Setup { link_time: true, ..setup };
+            let Some(ours) = run(&options, &place, &workload, &setup) else { return Ok(()) };
+            let made = Simulation::new(&options, &place, &workload, &setup);
+            let is_plain = made.is_ok_and(|run| run.run.subnets[0].routers.is_empty());
+            plain.set(plain.get() + i32::from(is_plain));
+            ran.set(ran.get() + 1);
+            prop_assert_eq!(Some(ours), run(&options, &place, &workload, &lists));
+            Ok(())
+        });
+        assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+        assert!(plain.get() * 3 > ran.get() && ran.get() > 50, "{ran:?} {plain:?}");
+    }
+
+    #[test]
+    fn plain_routers_and_lists_name_the_same_deadlock() {
+        let ring = Shape::torus(&[7]).unwrap();
+        // Each sends three hops ahead at once, in one class, so that every one waits for the next.
+        let place = Place::Grid(&ring, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
+        let packet = |node| Packet { destination: (node + 3) % 7, length: 30, start: 0, slice: 0 };
+        let all = PacketList::from_nodes((0..7).map(|node| vec![packet(node)])).unwrap();
+        let workload = Workload::Packets(all);
+        let rest = [
+            "routing_delay=1",
+            "routing_delay=0",
+            "wait_for_tail_credit=1",
+            "vc_busy_when_full=1",
+            "buffer_policy=shared",
+            "speculative=1",
+        ];
+        for rest in rest {
+            let mut options = Options::default();
+            for word in ["num_vcs=1", "vc_buf_size=4", rest] {
+                let (name, value) = word.split_once('=').unwrap_or_default();
+                assert!(options.set(name, value));
+            }
+            let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
+            let stop = |setup: Setup| {
+                let mut run = Simulation::new(&options, &place, &workload, &setup).unwrap();
+                (run.run.subnets[0].routers.is_empty(), run.run(None, None, &false.into()), run.now())
+            };
+            let (is_plain, ours, when) = stop(setup);
+            let (is_list, theirs, then) = stop(Setup { link_time: true, ..setup });
+            assert!(is_plain && !is_list, "{rest}");
+            assert!(matches!(&ours, Stop::Deadlock(circle) if circle.len() == 7), "{rest} {ours:?}");
+            assert_eq!((ours, when), (theirs, then), "{rest}");
+        }
     }
 }

@@ -1,12 +1,38 @@
 //! Packets that wait for each other for good: proven from the state, with the circle of channels.
 
 use super::{
-    flit::Kind,
-    router::{Input, State},
+    flit::{Kind, Ways},
+    router::State,
     run::Run,
     wiring::End,
 };
 use std::collections::HashMap;
+
+/// A queue behind an input port, as all forms of routers can tell it.
+#[derive(Clone, Debug)]
+pub(super) struct SeenInput {
+    pub state: State,
+    pub has_flits: bool,
+    /// The output channels that it may have, while it waits.
+    pub ways: Ways,
+    /// The output port and channel that it has, once it has one.
+    pub port: u16,
+    pub channel: u16,
+}
+
+/// What is known of the queue behind an output port, of a channel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SeenOutput {
+    pub is_owned: bool,
+    pub is_full: bool,
+}
+
+/// What routers hold, by router: inputs by port and channel, and outputs.
+#[derive(Clone, Debug)]
+pub(super) struct Seen {
+    pub inputs: Vec<Vec<SeenInput>>,
+    pub outputs: Vec<Vec<SeenOutput>>,
+}
 
 /// A queue that takes part in a deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +62,18 @@ impl Run {
     /// A circle of queues each of which waits for the next, if some flits can never move again; nothing that happens
     /// elsewhere can free them.
     pub(super) fn find_stuck(&self) -> Option<Vec<Spot>> {
+        Looked { run: self, seen: self.subnets[0].seen(&self.rules) }.find()
+    }
+}
+
+/// A run that is looked at.
+struct Looked<'a> {
+    run: &'a Run,
+    seen: Seen,
+}
+
+impl Looked<'_> {
+    fn find(&self) -> Option<Vec<Spot>> {
         let mut waits: HashMap<Queue, Vec<Queue>> = HashMap::new();
         for queue in self.queues() {
             if let Some(others) = self.waits(queue) {
@@ -72,14 +110,15 @@ impl Run {
     }
 
     fn queues(&self) -> impl Iterator<Item = Queue> {
-        let routers = &self.subnets[0].routers;
-        let inputs = routers.iter().flat_map(|router| {
-            (0..router.inputs.len()).map(|index| Queue::Input(router.number, index as u32))
+        let routers = self.seen.inputs.iter().enumerate();
+        let inputs = routers.flat_map(|(router, inputs)| {
+            (0..inputs.len()).map(move |index| Queue::Input(router as u32, index as u32))
         });
-        let channels = self.rules.channels as u32;
-        let exits = (0..self.exits.len() as u32).map(move |at| Queue::Exit(at / channels, at % channels));
-        let replies = self.feed.iter().filter(|feed| feed.replies.is_some());
-        let replies = replies.flat_map(|_| (0..self.nodes as u32).map(Queue::Replies));
+        let run = self.run;
+        let channels = run.rules.channels as u32;
+        let exits = (0..run.exits.len() as u32).map(move |at| Queue::Exit(at / channels, at % channels));
+        let replies = run.feed.iter().filter(|feed| feed.replies.is_some());
+        let replies = replies.flat_map(|_| (0..run.nodes as u32).map(Queue::Replies));
         inputs.chain(exits).chain(replies)
     }
 
@@ -88,8 +127,8 @@ impl Run {
             Queue::Exit(node, channel) => Spot::Exit(node, channel as u16),
             Queue::Replies(node) => Spot::Replies(node),
             Queue::Input(router, index) => {
-                let (port, channel) = self.input(router, index).at;
-                match self.rules.wiring.inputs(router)[usize::from(port)].end {
+                let (port, channel) = self.at(index);
+                match self.run.rules.wiring.inputs(router)[usize::from(port)].end {
                     End::Router(from, out) => Spot::Link(from, out, channel),
                     End::Node(node) => Spot::Entry(node, channel),
                     End::Nothing => Spot::Entry(0, channel),
@@ -98,8 +137,18 @@ impl Run {
         }
     }
 
-    fn input(&self, router: u32, index: u32) -> &Input {
-        &self.subnets[0].routers[router as usize].inputs[index as usize]
+    fn input(&self, router: u32, index: u32) -> &SeenInput {
+        &self.seen.inputs[router as usize][index as usize]
+    }
+
+    /// The port and the channel of an input of a router.
+    fn at(&self, index: u32) -> (u16, u16) {
+        let channels = self.run.rules.channels as u32;
+        ((index / channels) as u16, (index % channels) as u16)
+    }
+
+    fn output(&self, router: u32, port: u16, channel: u16) -> SeenOutput {
+        self.seen.outputs[router as usize][usize::from(port) * self.run.rules.channels + usize::from(channel)]
     }
 
     fn waits(&self, queue: Queue) -> Waits {
@@ -110,7 +159,7 @@ impl Run {
                 let input = self.input(router, index);
                 match input.state {
                     State::Idle | State::Routing => None,
-                    State::Active if input.queue.is_empty() => self.feeder_waits(router, input),
+                    State::Active if !input.has_flits => self.feeder_waits(router, index),
                     State::Active => self.full_queue(router, input.port, input.channel),
                     State::Waiting => {
                         let mut others = Vec::new();
@@ -127,9 +176,9 @@ impl Run {
     }
 
     /// Who an empty queue gets the rest of its packet from.
-    fn feeder_waits(&self, router: u32, input: &Input) -> Waits {
-        let (port, channel) = input.at;
-        let End::Router(from, out) = self.rules.wiring.inputs(router)[usize::from(port)].end else {
+    fn feeder_waits(&self, router: u32, index: u32) -> Waits {
+        let (port, channel) = self.at(index);
+        let End::Router(from, out) = self.run.rules.wiring.inputs(router)[usize::from(port)].end else {
             return None;
         };
         self.owner(from, out, channel).map(|owner| vec![owner])
@@ -137,16 +186,16 @@ impl Run {
 
     /// Who has an output channel and has not sent its tail.
     fn owner(&self, router: u32, port: u16, channel: u16) -> Option<Queue> {
-        let inputs = &self.subnets[0].routers[router as usize].inputs;
-        let has =
-            |input: &Input| input.state == State::Active && (input.port, input.channel) == (port, channel);
+        let inputs = &self.seen.inputs[router as usize];
+        let has = |input: &SeenInput| {
+            input.state == State::Active && (input.port, input.channel) == (port, channel)
+        };
         inputs.iter().position(has).map(|index| Queue::Input(router, index as u32))
     }
 
     /// What keeps a header from an output channel.
     fn channel_waits(&self, router: u32, port: u16, channel: u16) -> Waits {
-        let behind = &self.subnets[0].routers[router as usize].behind;
-        if !behind.channel(usize::from(port), usize::from(channel)).is_owned {
+        if !self.output(router, port, channel).is_owned {
             return self.full_queue(router, port, channel);
         }
         match self.owner(router, port, channel) {
@@ -158,8 +207,7 @@ impl Run {
 
     /// What keeps a flit that has an output channel.
     fn full_queue(&self, router: u32, port: u16, channel: u16) -> Waits {
-        let behind = &self.subnets[0].routers[router as usize].behind;
-        if !behind.is_full(&self.rules.policy, usize::from(port), usize::from(channel)) {
+        if !self.output(router, port, channel).is_full {
             return None;
         }
         self.filled(router, port, channel)
@@ -167,12 +215,12 @@ impl Run {
 
     /// The queues whose flits are in the way behind an output channel; `None` if they are on their way.
     fn filled(&self, router: u32, port: u16, channel: u16) -> Waits {
-        match self.rules.wiring.outputs(router)[usize::from(port)].end {
+        match self.run.rules.wiring.outputs(router)[usize::from(port)].end {
             End::Router(there, entry) => {
-                let first = usize::from(entry) * self.rules.channels;
+                let first = usize::from(entry) * self.run.rules.channels;
                 let mut filled = self.sharers(channel).map(|channel| (first + channel) as u32);
                 let filled = filled.try_fold(Vec::new(), |mut filled, index| {
-                    let has_flits = !self.input(there, index).queue.is_empty();
+                    let has_flits = self.input(there, index).has_flits;
                     (has_flits || !self.policy_is_private()).then(|| {
                         filled.extend(has_flits.then_some(Queue::Input(there, index)));
                         filled
@@ -181,8 +229,8 @@ impl Run {
                 (!filled.is_empty()).then_some(filled)
             }
             End::Node(node) => {
-                let at = node as usize * self.rules.channels + usize::from(channel);
-                let waits = self.exits.get(at).is_some_and(|queue| !queue.is_empty());
+                let at = node as usize * self.run.rules.channels + usize::from(channel);
+                let waits = self.run.exits.get(at).is_some_and(|queue| !queue.is_empty());
                 waits.then(|| vec![Queue::Exit(node, u32::from(channel))])
             }
             End::Nothing => None,
@@ -190,31 +238,31 @@ impl Run {
     }
 
     fn policy_is_private(&self) -> bool {
-        matches!(self.rules.policy, super::buffers::Policy::Private(_))
+        matches!(self.run.rules.policy, super::buffers::Policy::Private(_))
     }
 
     /// The channels whose flits take the places of one.
     fn sharers(&self, channel: u16) -> std::ops::Range<usize> {
         let one = usize::from(channel);
-        if self.policy_is_private() { one..one + 1 } else { 0..self.rules.channels }
+        if self.policy_is_private() { one..one + 1 } else { 0..self.run.rules.channels }
     }
 
     fn exit_waits(&self, node: u32, channel: u32) -> Waits {
-        let at = node as usize * self.rules.channels + channel as usize;
-        let flit = self.exits[at].front()?;
-        let feed = self.feed.as_ref()?;
-        let kind = self.packets[flit.packet].kind;
+        let at = node as usize * self.run.rules.channels + channel as usize;
+        let flit = self.run.exits[at].front()?;
+        let feed = self.run.feed.as_ref()?;
+        let kind = self.run.packets[flit.packet].kind;
         (flit.is_head() && !feed.accepts(node as usize, kind)).then(|| vec![Queue::Replies(node)])
     }
 
     fn replies_wait(&self, node: u32) -> Waits {
-        let waiting = &self.waiting[node as usize * self.classes.len() + 1];
+        let waiting = &self.run.waiting[node as usize * self.run.classes.len() + 1];
         if waiting.size == 0 {
             return None;
         }
-        let (router, port) = self.rules.wiring.entries[node as usize];
-        let (first, last) = self.rules.range(Kind::ReadReply);
-        let sources = &self.subnets[0].sources;
+        let (router, port) = self.run.rules.wiring.entries[node as usize];
+        let (first, last) = self.run.rules.range(Kind::ReadReply);
+        let sources = &self.run.subnets[0].sources;
         let range = if waiting.next > 0 {
             waiting.channel..=waiting.channel
         } else if let Some(chosen) = waiting.chosen {
@@ -225,13 +273,13 @@ impl Run {
         let mut others = Vec::new();
         for channel in range {
             let known = sources.channel(node as usize, usize::from(channel));
-            let is_full = sources.is_full(&self.rules.policy, node as usize, usize::from(channel));
+            let is_full = sources.is_full(&self.run.rules.policy, node as usize, usize::from(channel));
             let has_no_owner = !known.is_owned || waiting.next > 0;
             if !is_full && has_no_owner {
                 return None;
             }
-            let index = u32::from(port) * self.rules.channels as u32 + u32::from(channel);
-            if self.input(router, index).queue.is_empty() {
+            let index = u32::from(port) * self.run.rules.channels as u32 + u32::from(channel);
+            if !self.input(router, index).has_flits {
                 return None;
             }
             others.push(Queue::Input(router, index));

@@ -176,8 +176,8 @@ export function roundStep(least) {
 /** One simulation: link states by cycle, packets, and their hops. */
 export class Run {
   constructor(head, buffer) {
-    // Cycles that a header takes through a router beside its link, and those that a router takes after an arrival.
-    Object.assign(this, { router: 0, exit: 2 }, head);
+    // Cycles that a header takes through a router beside its link.
+    Object.assign(this, { router: 0 }, head);
     this.fabric = fabricOf(head.fabric, buffer);
     this.time = "cycle";
     this.unit = "flits";
@@ -258,7 +258,7 @@ export class Run {
       if (arrival[packet] >= begin && arrival[packet] < end) ejected += flits[this.hopBegin[packet]] ?? 0;
       if (start[packet] < begin || start[packet] >= end) continue;
       packets++;
-      age += arrival[packet] + this.exit - start[packet];
+      age += arrival[packet] + 2 - start[packet];
     }
     const working = this.fabric.nodes - this.fabric.failedNodes.size;
     return { latency: packets ? age / packets : null, accepted: ejected / working / Math.max(1, end - begin) };

@@ -98,6 +98,11 @@ impl Network {
         }
     }
 
+    /// Whether ways draw numbers. Those of flitloom's own networks are functions of the packet.
+    pub(super) fn draws(&self) -> bool {
+        !matches!(self, Self::Grid(_) | Self::Switched(_))
+    }
+
     /// Whether ways depend on the load.
     pub(super) fn goes_by_load(&self) -> bool {
         match self {

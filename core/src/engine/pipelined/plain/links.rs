@@ -219,6 +219,9 @@ impl View<'_> {
                 *next = at + 1;
                 leaves = now + (at - self.leaving.cycle);
             }
+            if let Some(leaves_next) = &mut self.leaves_next {
+                leaves_next.push(output as u32);
+            }
             self.flits.push(leaves + far.delay, far.is_node, far.first + channel, flit);
         }
     }

@@ -237,6 +237,8 @@ pub(in super::super) struct Plain {
     pub(super) flits: Wheel,
     pub(super) credits: Wheel,
     pub(super) credits_under_way: usize,
+    /// Outputs whose flits leave in the next cycle, if links are counted.
+    pub(super) leaves_next: Option<Vec<u32>>,
     pub(super) scratch: Scratch,
 }
 
@@ -287,9 +289,13 @@ impl Plain {
         if places > MOST_PLACES {
             return None;
         }
-        let draws = rules.network.is_some()
-            || rules.shape.wraps
-            || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive);
+        let draws = match &rules.network {
+            Some(network) => network.draws(),
+            None => {
+                rules.shape.wraps
+                    || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive)
+            }
+        };
         if !Self::covers(rules, goes_by_load, draws) {
             return None;
         }
@@ -463,6 +469,7 @@ impl Plain {
             inputs,
             outputs,
             credits_under_way: 0,
+            leaves_next: None,
             routers,
             scratch: Scratch {
                 by_input: vec![0; most * rules.input_speedup],
@@ -512,6 +519,7 @@ impl Plain {
             flits: self.flits.view(),
             credits: self.credits.view(),
             credits_under_way: &mut self.credits_under_way,
+            leaves_next: self.leaves_next.as_mut(),
         }
     }
 }
@@ -552,6 +560,7 @@ pub(super) struct View<'a> {
     pub flits: WheelView<'a>,
     pub credits: WheelView<'a>,
     pub credits_under_way: &'a mut usize,
+    pub leaves_next: Option<&'a mut Vec<u32>>,
 }
 
 impl View<'_> {
