@@ -23,7 +23,7 @@ from flitloom.placing import (
     seat,
 )
 from flitloom.placing.boxes import nodes_of
-from flitloom.placing.host_jobs import ends_together
+from flitloom.placing.jobs import ends_of
 from flitloom.placing.running import packet_rows
 from flitloom.placing.search import network_of
 
@@ -234,7 +234,7 @@ def test_jobs_of_switches_that_share_no_channel_run_as_if_alone() -> None:
     rows = {one.job.name: packet_rows(one.job.traffic, one.nodes).tolist() for one in meet.jobs}
     both = fl.simulate(network, fl.Packets([tuple(row) for each in rows.values() for row in each]))
     assert both.duration == max(one.shared for one in meet.jobs)
-    assert [ends_together(network, {name: each})[name] for name, each in rows.items()] == [
+    assert [ends_of(network, {name: each})[name] for name, each in rows.items()] == [
         one.alone for one in meet.jobs
     ]
     turned = seat(dragonfly, [one.job for one in meet.jobs[::-1]], effort=1)
@@ -251,7 +251,7 @@ def test_every_job_ends_when_its_last_packet_arrives() -> None:
         "long": [[source, 8, 17, 0] for source in (1, 2, 5) for _ in range(15)],
         "late": [[6, 10, 17, 900]],
     }
-    ends = ends_together(network, rows)
+    ends = ends_of(network, rows)
     assert ends["short"] < 300 < ends["long"] < 900 < ends["late"]
     packets = fl.Packets([tuple(row) for each in rows.values() for row in each])
     run_of_all = fl.Simulation(network, packets, windows=10_000)

@@ -261,9 +261,10 @@ class Result(Fixed):
 
         Variables: ``source``, ``destination``, ``number``, ``slice``; the cycles in which it was
         ``generated`` (available to its router), ``injected`` (its header left the processor queue) and in
-        which its head and tail were ejected (``head_arrival``, ``tail_arrival``); and its ``hops``. With pipelined
-        routers a flit is ejected when it leaves its last router; replies are numbered from 2^31. Its tail is at
-        the node two cycles later, also where latencies are measured.
+        which its head and tail were ejected (``head_arrival``, ``tail_arrival``); and its ``hops``.
+
+        With pipelined routers a flit is ejected when it leaves its last router. Its packet's latency ends two
+        cycles later. Replies are numbered from 2^31.
         """
         return xr.Dataset({name: ("packet", values) for name, values in self._record("packets").items()})
 

@@ -217,7 +217,14 @@ def tables_run(
             return f"{tables.subnet.channel_name(outgoing[place][port][0])}, lane {channel}"
         return f"{'from' if kind == 'entry' else 'to'} {hosts[place].name}, lane {channel}"
 
-    settings = {"seed": 1, "windows": None, "link_time": False, "packets": False, "film": False, "replies": None}
+    settings = {
+        "seed": 1,
+        "windows": None,
+        "link_time": False,
+        "packets": False,
+        "film": False,
+        "replies": None,
+    }
     return begun(line, workload, table_fields(tables), name, settings)
 
 

@@ -20,9 +20,9 @@ from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
-from flitloom.placing.host_jobs import ends_together, free_hosts, share_switch
+from flitloom.placing.host_jobs import free_hosts, share_switch
 from flitloom.placing.placement import Placement
-from flitloom.placing.running import FLIT_BYTES, duration, packet_rows
+from flitloom.placing.running import FLIT_BYTES, packet_rows
 from flitloom.placing.search import place
 from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stencil_traffic
 from flitloom.reading import read_toml
@@ -367,39 +367,37 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
     }
     if not rows:
         return jobs
-    if isinstance(topology, Switched):
-        return _timed_on_switches(topology, jobs, rows, flit_bytes)
-    together = _ends(topology, rows)
+    network = Network(topology, Router(model="pipelined") if isinstance(topology, Switched) else None)
+    together = ends_of(network, rows)
     found = []
     for seated in jobs:
         name = seated.job.name
         if name in rows:
-            alone = _ends(topology, {name: rows[name]})[name]
+            alone = ends_of(network, {name: rows[name]})[name]
             seated = replace(seated, alone=alone, shared=together[name])
         found.append(seated)
     return found
 
 
-def _timed_on_switches(
-    topology: Switched, jobs: list[Seated], rows: dict[str, list[list[int]]], flit_bytes: int
-) -> list[Seated]:
-    """Every job with its cycles alone, which are those with the others where no channel is shared."""
-    network = Network(topology, Router(model="pipelined"))
-    apart = all(seated.shared_channels == 0 for seated in jobs)
-    together = {} if apart else ends_together(network, rows)
-    found = []
-    for seated in jobs:
-        if len(seated.job.traffic.bytes):
-            alone = duration(network, seated.job.traffic, seated.nodes, None, flit_bytes)
-            seated = replace(seated, alone=alone, shared=together.get(seated.job.name, alone))
-        found.append(seated)
-    return found
+def ends_of(network: Network, rows: dict[str, list[list[int]]]) -> dict[str, int]:
+    """When the last flit of every job's packets leaves the network; no two jobs have the same source.
 
+    Parameters
+    ----------
+    network : Network
+        What all jobs run on at the same time.
+    rows : mapping
+        Source, destination, length and start of the packets of every job.
 
-def _ends(topology: Topology, rows: dict[str, list[list[int]]]) -> dict[str, int]:
-    """When the last flit of every job's packets leaves the network."""
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> network = fl.Network(Switched(network="ring4"), fl.Router(model="pipelined"))
+    >>> ends_of(network, {"a": [[0, 2, 17, 0]], "b": [[1, 2, 4, 0], [1, 2, 17, 0]]})
+    {'a': 39, 'b': 49}
+    """
     packets = Packets([tuple(row) for each in rows.values() for row in each])
-    simulation = Simulation(Network(topology), packets, packets=True, links=False)
+    simulation = Simulation(network, packets, packets=True, links=False)
     simulation.run()
     told = simulation.result().packets
     owner = {row[0]: name for name, each in rows.items() for row in each}

@@ -419,8 +419,8 @@ mod tests {
         let ring = Shape::torus(&[7]).unwrap();
         // Each sends three hops ahead at once, in one class, so that every one waits for the next.
         let place = Place::Grid(&ring, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
-        let packet = |node| Packet { destination: (node + 3) % 7, length: 30, start: 0, slice: 0 };
-        let all = PacketList::from_nodes((0..7).map(|node| vec![packet(node)])).unwrap();
+        let packet = |node: u32| Packet { destination: (node + 3) % 7, length: 30, start: 0, slice: 0 };
+        let all = PacketList::from_nodes((0..7u32).map(|node| vec![packet(node)])).unwrap();
         let workload = Workload::Packets(all);
         let rest = [
             "routing_delay=1",
