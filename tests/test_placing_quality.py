@@ -23,6 +23,7 @@ from flitloom.placing import (
     stencil_traffic,
 )
 from flitloom.placing import check as check_placement
+from flitloom.placing.checking import _program
 from flitloom.placing.cosine import cosine_bound
 from flitloom.placing.placement import LATE
 from flitloom.placing.search import problem_of
@@ -80,6 +81,51 @@ def test_traffic_without_structure_is_annealed_for_longer() -> None:
     found = place(fl.Torus(4, 4, 4), scattered.make())
     assert (found.effort, found.fullest_channel) == (300, 22)
     assert place(fl.Torus(4, 4, 4), stencil_traffic([8, 8], 5)).effort == 150
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ranks"), [((6,), 6), ((5,), 5), ((8,), 4), ((4, 3), 4), ((3, 3), 4), ((4, 4), 3)], ids=str
+)
+def test_the_search_through_all_placements_misses_none(sizes: tuple[int, ...], ranks: int) -> None:
+    torus, program = fl.Torus(*sizes), _program()
+    network = program.Board(torus.model_dump(mode="json"))
+    rng = np.random.default_rng(ranks)
+    proven = 0
+    for _ in sampled(range(6), 2):
+        pairs = [(a, b) for a in range(ranks) for b in range(a) if rng.integers(3)] or [(0, 1)]
+        bytes_of = {pair: int(rng.integers(1, 4)) for a, b in pairs for pair in ((a, b), (b, a))}
+        traffic = pairs_traffic(ranks, [(*pair, amount) for pair, amount in bytes_of.items()])
+        problem = problem_of(torus, traffic, range(torus.nodes))
+        every = permutations(range(torus.nodes), ranks)
+        least = min(problem.loads(np.array(nodes, dtype=np.uint32))[1][0] for nodes in every)
+        for most in range(1, least + 2):
+            possible = program.Laying(network, ranks, bytes_of, most).is_possible()
+            assert possible or most < least
+            proven += not possible
+    assert proven
+
+
+def test_all_placements_are_tried_where_that_may_prove_one_optimal(tmp_path: Path) -> None:
+    # Of five columns one is at no ring's end.
+    found = place(fl.Torus(4, 4), stencil_traffic([5, 3]), effort=10)
+    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (2, 2, "search")
+    file = tmp_path / "p.json"
+    found.save(file)
+    assert check_placement(file).passed
+    document = json.loads(file.read_text())
+    one_way = [row for row in document["traffic"]["pairs"] if row[:2] != [0, 1]]
+    for problem, change in {
+        "its certificate proves": {"bound": 3, "certificate": {"kind": "search", "least": 3}},
+        "both ways": {"traffic": {**document["traffic"], "pairs": one_way}},
+    }.items():
+        file.write_text(json.dumps(document | change))
+        assert not check_placement(file).passed, problem
+
+
+@pytest.mark.long
+def test_a_band_of_16x4_does_not_fit_8x8_without_sharing_a_channel() -> None:
+    found = place(fl.Torus(8, 8), stencil_traffic([16, 4], 5), effort=20)
+    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (2, 2, "search")
 
 
 #: Torus, traffic, what is found, what is proven of the fullest channel; bytes are small, so all is exact.

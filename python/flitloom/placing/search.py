@@ -26,6 +26,7 @@ from flitloom.placing.screws import Score, best_screw
 from flitloom.placing.sharing import sharing_bound
 from flitloom.placing.slabs import slabs_bound
 from flitloom.placing.traffic import Traffic
+from flitloom.placing.trying import trying_bound
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product, Router, Topology
 from flitloom.spec.factored import factored
@@ -285,6 +286,13 @@ class _Task:
             return known
         return _better(known, cosine_bound(self.asked.topology, self.asked.traffic, hops, known[0]))
 
+    def with_trials(self, known: Bounded, reached: int) -> Bounded:
+        """The better one of a bound and that by all placements, for what a placement has reached."""
+        asked = self.asked
+        if self.ways is not None or asked.per_node > 1:
+            return known
+        return _better(known, trying_bound(asked.topology, asked.traffic, known[0], reached))
+
     def screw(self) -> tuple[NDArray[np.uint32], Score] | None:
         """The best placement that winds round as a thread, where there are such placements."""
         asked = self.asked
@@ -376,7 +384,7 @@ def _searched(task: _Task, progress: Callable[[int, int], None] | None) -> Searc
         found["nodes"], found["score"] = screw
     above = found["score"][0] > bounded[0] and not found["interrupted"]
     if asked.minimise == "channel" and above:
-        bounded = task.with_cosines(channel)
+        bounded = task.with_trials(task.with_cosines(channel), found["score"][0])
     if asked.minimise == "time":
         found["nodes"], runs = _fastest(task, found["finalists"])
         bounded = _port_bound(task)

@@ -1908,6 +1908,208 @@ def divided(network, ranks, bytes_of, sends, most):
     return True
 
 
+#: Nodes that are looked at for a rank, and ways of its messages that are tried, before a placement counts as
+#: possible.
+MOST_LOOKED = 1_000_000
+#: Ranks for which all placements are tried.
+MOST_TRIED = 128
+
+
+class Laying:
+    """A search through all placements on a torus with at most so many bytes on a channel.
+
+    Messages at exactly half a ring may go either way here, in every dimension. So a placement that is moved
+    or mirrored is as good: the first rank sits on node 0, and the second one in the nearer half of every
+    ring. If as much is sent back everywhere, and the sizes read the same backwards, so is one with the
+    dimensions in the other order, all messages turned round: of two such places of the second rank one is
+    tried.
+
+    A rank at a node sends each partner a message over a channel of the first dimension in which their
+    coordinates differ, and gets one over a channel of the last one. What the channels at the node have left
+    is room for so many partners.
+    """
+
+    def __init__(self, network, ranks, bytes_of, most):
+        self.most, self.least, self.sizes = most, min(bytes_of.values()), network.sizes
+        self.partners = [{} for _ in range(ranks)]
+        for (a, b), amount in bytes_of.items():
+            need((b, a) in bytes_of, "a search is about messages both ways")
+            self.partners[a][b] = amount, bytes_of[b, a]
+        self.places = [network.coordinates(node) for node in range(network.count)]
+        dimensions = range(len(self.sizes))
+        # Channels are numbered node by node, dimension by dimension, forwards before backwards.
+        self.beside = [
+            [network.number(network.moved(place, d, sign)) for d in dimensions for sign in (1, -1)]
+            for place in self.places
+        ]
+        each = 2 * len(self.sizes)
+        self.ends = [(node, there) for node, near in enumerate(self.beside) for there in near]
+        self.around = [
+            [
+                (
+                    (each * node + 2 * d, each * node + 2 * d + 1),
+                    (
+                        each * self.beside[node][2 * d + 1] + 2 * d,
+                        each * self.beside[node][2 * d] + 2 * d + 1,
+                    ),
+                )
+                for d in dimensions
+            ]
+            for node in range(network.count)
+        ]
+        self.loads, self.left = [0] * len(self.ends), MOST_LOOKED
+        self.turns = self.sizes == self.sizes[::-1] and all(
+            there == back for partners in self.partners for there, back in partners.values()
+        )
+        self.known = {}
+        self.at, self.holder, self.free = {}, {}, set(range(network.count))
+        self.rooms = [self.room(node) for node in range(network.count)]
+
+    def room(self, node):
+        """Partners that a rank at a node may still have."""
+        loads, most, least = self.loads, self.most, self.least
+        ahead = found = 0
+        for (a, b), (c, d) in self.around[node]:
+            ahead += (most - loads[a]) // least + (most - loads[b]) // least
+            back = (most - loads[c]) // least + (most - loads[d]) // least
+            taken = ahead if ahead < back else back
+            found, ahead = found + taken, ahead - taken
+        return found
+
+    def ways(self, a, b):
+        """Channels of the shortest ways in dimension order."""
+        if (a, b) not in self.known:
+            found = [(a, [])]
+            for d, size in enumerate(self.sizes):
+                ahead = (self.places[b][d] - self.places[a][d]) % size
+                hops = [(ahead, 0)] if 2 * ahead <= size else []
+                hops += [(size - ahead, 1)] if 2 * ahead >= size else []
+                longer = []
+                for (here, channels), (count, sign) in product(found, hops):
+                    more = []
+                    for _ in range(count):
+                        more.append(2 * (len(self.sizes) * here + d) + sign)
+                        here = self.beside[here][2 * d + sign]
+                    longer.append((here, channels + more))
+                found = longer
+            self.known[a, b] = [channels for _, channels in found]
+        return self.known[a, b]
+
+    def fits(self, a, b, amount):
+        """Whether a way from a node to another one has room for so many bytes."""
+        loads, most = self.loads, self.most - amount
+        for way in self.known.get((a, b)) or self.ways(a, b):
+            for channel in way:
+                if loads[channel] > most:
+                    break
+            else:
+                return True
+        return False
+
+    def fitting(self, a, b, amount):
+        """The ways with room for so many bytes, and the bytes."""
+        loads, most = self.loads, self.most - amount
+        return [(way, amount) for way in self.ways(a, b) if all(loads[channel] <= most for channel in way)]
+
+    def nodes_for(self, rank):
+        """Nodes at which a rank has room for its partners, and a way to and from each of those placed."""
+        partners = self.partners[rank]
+        known = [(self.at[other], *amounts) for other, amounts in partners.items() if other in self.at]
+        roomy = [node for node in self.free if self.rooms[node] >= len(partners)]
+        self.left -= len(roomy)
+        return [
+            node
+            for node in roomy
+            if all(self.fits(node, at, there) and self.fits(at, node, back) for at, there, back in known)
+        ]
+
+    def next(self):
+        """A rank with partners that are placed and the fewest nodes, and these."""
+        best = None
+        for rank, partners in enumerate(self.partners):
+            if rank not in self.at and not self.at.keys().isdisjoint(partners):
+                nodes = self.nodes_for(rank)
+                if best is None or len(nodes) < len(best[1]):
+                    best = rank, nodes
+                    if not nodes:
+                        break
+        if best is None:
+            lone = (rank for rank in range(len(self.partners)) if rank not in self.at)
+            middle = len(self.partners) // 2
+            rank = max(lone, key=lambda rank: (len(self.partners[rank]), -abs(rank - middle)))
+            best = rank, self.nodes_for(rank)
+        return best
+
+    def is_possible(self):
+        """Whether all ranks may be placed beside those that have nodes; also if that is not known."""
+        if len(self.at) == len(self.partners):
+            return True
+        rank, nodes = self.next()
+        if not self.at:
+            nodes = [0]
+        elif len(self.at) == 1:
+            nodes = [node for node in nodes if self.is_first(self.places[node])]
+        return any(self.tried(rank, node) for node in sorted(nodes))
+
+    def is_first(self, place):
+        """Whether a place of the second rank is the first one of those that are as good."""
+        near = all(2 * at <= size for at, size in zip(place, self.sizes, strict=True))
+        return near and (not self.turns or place >= place[::-1])
+
+    def tried(self, rank, node):
+        """Whether all is possible with a rank at a node."""
+        messages = []
+        for other, (there, back) in self.partners[rank].items():
+            if other in self.at:
+                at = self.at[other]
+                messages += [self.fitting(node, at, there), self.fitting(at, node, back)]
+        return any(self.laid(rank, node, ways) for ways in product(*messages))
+
+    def laid(self, rank, node, ways):
+        """Whether all is possible with a rank at a node and its messages on these ways."""
+        self.left -= 1
+        if self.left < 0:
+            return True
+        loads, most, added, possible = self.loads, self.most, [], True
+        for way, amount in ways:
+            for channel in way:
+                loads[channel] += amount
+                added.append((channel, amount))
+                possible &= loads[channel] <= most
+            if not possible:
+                break
+        if possible:
+            possible = self.goes_on(rank, node, [channel for channel, _ in added])
+        for channel, amount in added:
+            loads[channel] -= amount
+        return possible
+
+    def goes_on(self, rank, node, channels):
+        """Whether all is possible with a rank at a node, its messages on these channels being counted."""
+        self.at[rank], self.holder[node] = node, rank
+        self.free.discard(node)
+        touched = {node, *(end for channel in channels for end in self.ends[channel])}
+        before = {each: self.rooms[each] for each in touched}
+        possible = True
+        for each in touched:
+            self.rooms[each] = self.room(each)
+            if each in self.holder:
+                waiting = sum(other not in self.at for other in self.partners[self.holder[each]])
+                possible &= self.rooms[each] >= waiting
+        possible = possible and self.have_room() and self.is_possible()
+        for each, room in before.items():
+            self.rooms[each] = room
+        self.free.add(node)
+        del self.at[rank], self.holder[node]
+        return possible
+
+    def have_room(self):
+        """Whether there are as many nodes with room for so many partners as ranks that have them."""
+        wanted = sorted(len(each) for rank, each in enumerate(self.partners) if rank not in self.at)
+        rooms = sorted(self.rooms[node] for node in self.free)
+        return all(few <= room for few, room in zip(reversed(wanted), reversed(rooms), strict=False))
+
+
 def worst_edge(axes, ranks):
     """Where every ordered pair of ranks sends one unit along the axes: what the worst edge carries, times
     eight, and its bytes; nothing if that is not known."""
@@ -1972,6 +2174,13 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
         need(ranks <= MOST_DIVIDED, f"slabs are about {MOST_DIVIDED} ranks at most")
         least = whole(proof["least"], 1, 1 << 62, "least")
         return 0 if divided(network, ranks, bytes_of, proof["sends"] is True, least - 1) else least
+    if kind == "search":
+        need(
+            ordered and not network.short and all(network.wraps), "a search is about dimension order in rings"
+        )
+        need(ranks <= min(MOST_TRIED, network.count), f"a search is about {MOST_TRIED} ranks at most")
+        least = whole(proof["least"], 1, 1 << 62, "least")
+        return 0 if Laying(network, ranks, bytes_of, least - 1).is_possible() else least
     if kind == "port":
         # A message becomes flits, and every 16 of them, or what is left, a packet with a header.
         bytes_of_flit = whole(proof["flit_bytes"], 1, 1 << 40, "flit_bytes")

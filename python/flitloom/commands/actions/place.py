@@ -282,6 +282,8 @@ def in_words(proof: dict[str, Any]) -> str:
     if kind == "slabs":
         which, verb = ("first", "sends") if proof["sends"] else ("last", "receives")
         return f"however ranks are divided along the {which} dimension, one {verb} as much in one direction"
+    if kind == "search":
+        return "all placements were tried, rank after rank"
     if kind == "port":
         verb = "sends" if proof["sends"] else "receives"
         return f"rank {proof['rank']} {verb} its flits through one port"
