@@ -25,6 +25,7 @@ mod router;
 mod routing;
 mod rules;
 mod run;
+mod seen;
 mod shape;
 mod simulation;
 mod sources;

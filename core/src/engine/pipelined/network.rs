@@ -7,7 +7,7 @@ use super::{
     plain::{Around, Plain},
     router::{Input, LAST, Router, World},
     rules::Rules,
-    stuck::{Seen, SeenInput, SeenOutput},
+    seen::{Seen, SeenInput, SeenOutput},
     wiring::End,
     words::{self, AnyWords},
 };

@@ -5,7 +5,7 @@ use super::{
         flit::Ways,
         router::State,
         rules::Rules,
-        stuck::{Seen, SeenInput, SeenOutput},
+        seen::{Seen, SeenInput, SeenOutput},
     },
     state::{Lane, Plain},
 };
