@@ -1,4 +1,4 @@
-"""Products of rings, lines and full meshes: the network, and collective operations on it."""
+"""Products of rings, lines, full meshes and circulants: the network, and collective operations on it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.collectives import check as check_collective
+from flitloom.collectives.advice import weigh
 from flitloom.commands import run
 from flitloom.spec.factors import factors_of
 from flitloom.spec.ground import Ground
@@ -21,13 +22,23 @@ NETWORKS = [
 ]  # fmt: skip
 
 
+CIRCULANTS = [
+    "circulant(16;1,4) x ring4", "circulant(13;1,5)", "full3 x circulant(12;2,3,6)",
+    "circulant(8;1,4)*2 x circulant(6;2,3)*2",
+]  # fmt: skip
+
+
 def linked(network: str) -> nx.Graph[tuple[int, ...]]:
     """The product as networkx builds it; nodes by their coordinates, x first."""
     made = {"full": nx.complete_graph, "ring": nx.cycle_graph, "line": nx.path_graph}
     product: nx.Graph[tuple[int, ...]] = nx.Graph()
     product.add_node(())
     for factor in factors_of(network):
-        line = made[factor.kind](factor.size)
+        line = (
+            nx.circulant_graph(factor.size, [*factor.steps])
+            if factor.steps
+            else made[factor.kind](factor.size)
+        )
         product = nx.relabel_nodes(nx.cartesian_product(product, line), lambda node: (*node[0], node[1]))
     return product
 
@@ -36,7 +47,7 @@ def number(point: tuple[int, ...], sizes: tuple[int, ...]) -> int:
     return sum(at * prod(sizes[:place]) for place, at in enumerate(point))
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", NETWORKS + CIRCULANTS)
 def test_links_are_those_of_the_product_of_graphs(network: str) -> None:
     topology = fl.Product(network)
     graph = linked(network)
@@ -46,6 +57,8 @@ def test_links_are_those_of_the_product_of_graphs(network: str) -> None:
     assert set(ground.links) == wanted
     widths = {factor.width for factor in topology.factors}
     assert set(ground.links.values()) == widths
+    if len(widths) == 1:
+        assert topology.ports == graph.degree((1,) * len(sizes)) * widths.pop()
     hops = nx.single_source_shortest_path_length(graph, (0,) * len(sizes))
     assert ground.distances(0) == {number(point, sizes): far for point, far in hops.items()}
 
@@ -170,3 +183,45 @@ def test_the_engine_refuses_a_product(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["simulate", str(file)]) == 2
     said = capsys.readouterr().err
     assert "full4 x ring5 is a product, and the engine is for tori and meshes" in said
+
+
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [
+        ("circulant(12;4,6) x ring3", "is in 2 parts, since its size and steps are multiples of 2"),
+        ("circulant(12;7) x ring3", "its steps have to be different, from 1 to 6, half its size"),
+        ("circulant(12;0,1) x ring3", "its steps have to be different"),
+        ("circulant(12;5,5) x ring3", "its steps have to be different"),
+        ("circulant(12;) x ring3", "'circulant(12;)' is no factor"),
+        ("circulant(40;1,2,3,4,5,6,7,8,9)*1", "9 steps; as a factor a circulant has at most 8"),
+        ("dragonfly(4,2) x ring4", "'dragonfly(4,2)' is no factor"),
+    ],
+)
+def test_circulants_that_are_none_are_refused(network: str, words: str) -> None:
+    with pytest.raises(fl.SpecError) as caught:
+        fl.Product(network)
+    assert words in str(caught.value)
+
+
+def test_a_lone_circulant_is_a_graph_unless_it_is_a_product() -> None:
+    graph = fl.Graph.family("circulant(16;1,4)")
+    product = fl.Product("circulant(16;4,1)")
+    assert str(product) == "circulant(16;1,4)*1"
+    assert product.is_as(fl.Product(str(product)))
+    links = {(min(ends), max(ends)) for ends in Ground(product).links}
+    assert links == {(min(ends), max(ends)) for ends in graph.cables}
+
+
+def test_plans_do_not_know_circulants(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["collective", "all-to-all", "--network", "circulant(8;1,3) x ring4"]) == 2
+    assert "circulant(8;1,3) is a circulant, and plans of collective operations are" in capfd.readouterr().err
+    with pytest.raises(fl.SpecError, match="circulant"):
+        weigh(fl.Product("circulant(8;1,3) x ring4"), [1024], 1e-6, 50e9)
+
+
+def test_tables_of_circulants_are_checked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    words = ["--network", "circulant(8;1,3) x ring3"]
+    assert run(["route", *words, "-o", str(tmp_path)]) == 0
+    files = ["--lft", str(tmp_path / "opensm-lfts.dump"), "--path-sl", str(tmp_path / "path-sl.txt")]
+    assert run(["check", *words, *files]) == 0
+    assert capfd.readouterr().err == ""

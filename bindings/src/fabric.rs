@@ -92,6 +92,7 @@ pub fn recognise_product<'py>(
         Factor::Full(size) => ("full", size),
         Factor::Ring(size) => ("ring", size),
         Factor::Line(size) => ("line", size),
+        Factor::Circulant(size, _) => ("circulant", size),
     };
     let factors: Vec<(&str, u32)> = found.factors.iter().map(told).collect();
     let facts = PyDict::new(py);

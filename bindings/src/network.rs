@@ -1,7 +1,7 @@
 use crate::{errors::spec_error, lists::named};
 use flitloom_core::{
     engine,
-    fabric::{Direction, Fabric, Factor, Shape},
+    fabric::{Direction, Fabric, FabricError, Factor, Shape, Steps},
     router::{Arbitration, FlowControl, North, ProcessorQueues, RouterConfig, Variant},
     routing::{ChannelRule, Datelines, Place, RoutingFunction},
 };
@@ -20,6 +20,7 @@ pub(crate) struct Topology {
     wraps: Vec<bool>,
     twist: bool,
     full: Vec<bool>,
+    steps: Vec<Vec<u32>>,
     failed_nodes: Vec<u32>,
     failed_links: Vec<(u32, u32)>,
 }
@@ -53,14 +54,17 @@ impl Topology {
     pub(crate) fn shape(&self, py: Python<'_>) -> PyResult<Shape> {
         let shape = if self.twist {
             Shape::twisted(&self.sizes)
-        } else if self.full.contains(&true) {
-            let kinds = self.full.iter().zip(&self.wraps);
-            let factor = |(&size, kind): (&u32, (&bool, &bool))| match kind {
-                (true, _) => Factor::Full(size),
-                (_, true) => Factor::Ring(size),
-                _ => Factor::Line(size),
+        } else if self.full.contains(&true) || self.steps.iter().any(|steps| !steps.is_empty()) {
+            let kinds = self.full.iter().zip(&self.wraps).zip(&self.steps);
+            let factor = |(&size, kind): (&u32, ((&bool, &bool), &Vec<u32>))| match kind {
+                (_, steps) if !steps.is_empty() => Ok(Factor::Circulant(size, Steps::new(steps)?)),
+                ((true, _), _) => Ok(Factor::Full(size)),
+                ((_, true), _) => Ok(Factor::Ring(size)),
+                _ => Ok(Factor::Line(size)),
             };
-            Shape::product(&self.sizes.iter().zip(kinds).map(factor).collect::<Vec<_>>())
+            let factors: Result<Vec<Factor>, FabricError> =
+                self.sizes.iter().zip(kinds).map(factor).collect();
+            factors.and_then(|factors| Shape::product(&factors))
         } else {
             Shape::new(&self.sizes, &self.wraps)
         };
@@ -120,8 +124,8 @@ impl Network {
 
     /// The network, if none of its dimensions is a full mesh; `what` is for such networks only.
     pub fn ringed(&self, py: Python<'_>, what: &str) -> PyResult<&engine::Network> {
-        if self.inner.fabric().shape().has_full() {
-            let text = format!("is a product with full meshes, and {what} for tori and meshes");
+        if self.inner.fabric().shape().has_steps() {
+            let text = format!("is a product with full meshes or circulants, and {what} for tori and meshes");
             return Err(spec_error(py, "network", text));
         }
         Ok(&self.inner)

@@ -1,4 +1,4 @@
-//! Products with full meshes in the general engine, held against the reference model, whose links, ways and
+//! Products with full meshes and circulants in the general engine, held against the reference model, whose links, ways and
 //! datelines there are its own.
 
 use crate::common::{self, Case, CaseSpace, Recorder, cases, compare, twin};
@@ -10,7 +10,7 @@ use flitloom_core::{
         general::{self, General},
         planes::{self, Unsupported},
     },
-    fabric::{Fabric, Factor, NodeId, Shape},
+    fabric::{Fabric, Factor, NodeId, Shape, Steps},
     router::{RouterConfig, RouterError},
     routing::RoutingFunction,
     throttle::Throttle,
@@ -24,6 +24,9 @@ fn large() -> CaseSpace {
         &[Factor::Full(9), Factor::Full(10)],
         &[Factor::Full(13), Factor::Ring(11)],
         &[Factor::Line(25), Factor::Full(12), Factor::Full(4)],
+        &[Factor::Circulant(16, Steps::ascending([1, 4])), Factor::Ring(6)],
+        &[Factor::Full(3), Factor::Circulant(70, Steps::ascending([1, 12]))],
+        &[Factor::Circulant(96, Steps::ascending([5, 12, 48]))],
     ];
     CaseSpace { products: LARGE, channels: 1..=2, packets_per_node: 2, ..CaseSpace::products() }
 }

@@ -204,7 +204,7 @@ pub enum SimulationError {
     },
     /// A throttle that goes by lines of routers, on a twisted torus.
     TwistedLines(Throttle),
-    /// The same among full meshes.
+    /// The same among full meshes or circulants.
     FullLines(Throttle),
     /// A message graph with several queues of the processor.
     GraphQueues,
@@ -331,7 +331,7 @@ impl SimulationError {
             Self::FullLines(throttle) => Fault::of(
                 "throttle",
                 format!("is {throttle}, which goes by what the routers of a line tell"),
-                "in a full mesh there are no such lines; take a throttle without signals (none, alo)",
+                "full meshes and circulants have no such lines; take a throttle without signals (none, alo)",
             ),
             Self::GraphQueues => Fault::of(
                 "router.processor_queues",

@@ -9,7 +9,7 @@ pub enum Sign {
     Minus,
 }
 
-/// One of the `2 * dimensions` directions a link can have; in a product with full meshes more, whose dimensions
+/// One of the `2 * dimensions` directions a link can have; in a product with full meshes or circulants more, whose dimensions
 /// the [`Shape`](super::Shape) knows.
 ///
 /// ```

@@ -1,5 +1,6 @@
 //! What exists: shape, nodes, coordinates, directions, links and failed parts.
 
+mod circulant;
 mod direction;
 mod factor;
 mod failures;
@@ -17,8 +18,10 @@ mod symmetry;
 mod twist;
 pub mod walk;
 
+pub(crate) use circulant::common_divisor;
+pub use circulant::{MAX_STEPS, Steps};
 pub use direction::{Direction, Sign};
-pub use factor::{Factor, MAX_DIRECTIONS};
+pub use factor::{Factor, MAX_DIRECTIONS, MAX_RINGS};
 pub use failures::Fabric;
 pub use fat_tree::FatTree;
 pub use graph::{Graph, MAX_PORTS, UNREACHABLE};
@@ -28,7 +31,7 @@ pub use lattice::Lattice;
 pub use product::Product;
 pub use recognise::{Recognition, recognise};
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
-pub(crate) use shape::{common_divisor, divide, reciprocal};
+pub(crate) use shape::{divide, reciprocal};
 pub use shifts::Shifts;
 pub use symmetry::Symmetry;
 pub use twist::Displacement;
@@ -58,8 +61,21 @@ pub enum FabricError {
     },
     /// The product of the sizes is too large.
     Nodes(u64),
-    /// Full meshes with too many links per node.
+    /// Full meshes and circulants with too many links per node.
     Directions(u64),
+    /// A circulant with no steps or too many.
+    StepCount(usize),
+    /// A circulant with steps that do not fit it.
+    Steps {
+        /// The circulant.
+        factor: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What would be right.
+        advice: String,
+    },
+    /// More rings of steps and dimensions than packets can have channels for.
+    Rings(usize),
     /// These sizes have no twist.
     Twist(Vec<u32>),
     /// A node index beyond the shape.
@@ -94,7 +110,24 @@ impl FabricError {
             }
             Self::Directions(given) => topology(
                 format!("{given} directions of links"),
-                format!("full meshes of sizes k have k/2 in both senses, at most {MAX_DIRECTIONS} in all"),
+                format!(
+                    "full meshes of sizes k have k/2 in both senses, circulants their steps, at most {MAX_DIRECTIONS} \
+                     in all"
+                ),
+            ),
+            Self::StepCount(given) => topology(
+                format!(
+                    "a circulant has {}",
+                    if *given == 0 { "no steps".into() } else { format!("{given} steps") }
+                ),
+                format!("1 to {MAX_STEPS} are possible"),
+            ),
+            Self::Steps { factor, problem, advice } => {
+                topology(format!("{factor} {problem}"), advice.clone())
+            }
+            Self::Rings(given) => topology(
+                format!("rings in {given} dimensions and steps of circulants"),
+                format!("at most {MAX_RINGS} are possible"),
             ),
             Self::Twist(sizes) => Fault::at(
                 "topology.twist",

@@ -1,4 +1,5 @@
-use super::{Direction, FabricError, NodeId, Sign};
+use super::{Direction, FabricError, NodeId, Sign, circulant::Circulant};
+use std::sync::Arc;
 
 /// Largest number of dimensions.
 pub const MAX_DIMENSIONS: usize = 6;
@@ -12,14 +13,18 @@ pub(super) struct Axis {
     pub step: u32,
 }
 
-/// The directions of a product with full meshes; without any there are two per dimension, of one step.
+/// The directions of a product with full meshes or circulants; without any there are two per dimension, of one step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Meshes {
     /// Per dimension, whether all nodes of a line are linked.
     pub full: Vec<bool>,
+    /// Per dimension, the circulant that it is.
+    pub circulants: Vec<Option<Arc<Circulant>>>,
     /// Pairs of opposite directions, and per dimension the first one.
     pub axes: Vec<Axis>,
     pub first_axis: Vec<u8>,
+    /// Those of them that close rings.
+    pub rings: usize,
 }
 
 /// Sizes of a torus or mesh and whether each dimension wraps around; a torus may be [twisted](Shape::twisted).
@@ -41,7 +46,7 @@ pub struct Shape {
     pub(super) wraps: Vec<bool>,
     /// Of a twisted torus: the size of its short dimensions.
     pub(super) short: Option<u32>,
-    /// Of a product with full meshes.
+    /// Of a product with full meshes or circulants.
     pub(super) meshes: Option<Box<Meshes>>,
     strides: Vec<u32>,
     /// Per dimension: the reciprocals of stride and size, for [`divide`].
@@ -61,11 +66,6 @@ pub(crate) fn reciprocal(number: u32) -> u64 {
 #[inline(always)]
 pub(crate) fn divide(number: u32, reciprocal: u64) -> u32 {
     ((u64::from(number) * reciprocal) >> FRACTION) as u32
-}
-
-/// Greatest common divisor of two sizes.
-pub(crate) fn common_divisor(a: u32, b: u32) -> u32 {
-    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 impl Shape {
@@ -132,7 +132,7 @@ impl Shape {
         self.nodes as usize
     }
 
-    /// Number of link directions: `2 * dimensions`, more where dimensions are full meshes.
+    /// Number of link directions: `2 * dimensions`, more where dimensions are full meshes or circulants.
     #[inline]
     pub fn directions(&self) -> usize {
         2 * self.axes()
@@ -198,8 +198,9 @@ impl Shape {
         let (dimension, step) = (self.dimension_of(direction), self.step_of(direction));
         let (size, stride) = (self.sizes[dimension], self.strides[dimension]);
         let coordinate = self.coordinate(node, dimension);
-        // Half way round a full mesh both senses lead to the same node, which the plus sense does below it.
-        let closes = self.wraps[dimension] || self.is_full(dimension) && 2 * step != size;
+        // Half way round a full mesh or circulant both senses lead to the same node, which the plus sense does
+        // below it.
+        let closes = self.wraps[dimension] || self.is_stepped(dimension) && 2 * step != size;
         match direction.sign() {
             Sign::Plus if coordinate + step < size => Some(node + step * stride),
             Sign::Plus if closes => Some(self.turned(node - (size - step) * stride, dimension)),
@@ -217,6 +218,9 @@ impl Shape {
         (0..self.dimensions())
             .map(|dimension| {
                 let (a, b) = (self.coordinate(from, dimension), self.coordinate(to, dimension));
+                if let Some(circulant) = self.circulant(dimension) {
+                    return circulant.distance(a, b);
+                }
                 let direct = if self.is_full(dimension) { u32::from(a != b) } else { a.abs_diff(b) };
                 if self.wraps[dimension] { direct.min(self.sizes[dimension] - direct) } else { direct }
             })
@@ -224,7 +228,7 @@ impl Shape {
     }
 
     /// Most hops of a minimal way in one dimension of a shape without twist, at least 1: half around a ring, a
-    /// line from end to end, one in a full mesh.
+    /// line from end to end, one in a full mesh, all steps of the longest way in a circulant.
     ///
     /// ```
     /// use flitloom_core::fabric::Shape;
@@ -235,6 +239,7 @@ impl Shape {
     pub fn reach(&self) -> u32 {
         let hops = |dimension: usize| match self.sizes[dimension] {
             _ if self.is_full(dimension) => 1,
+            _ if self.circulant(dimension).is_some() => self.circulant(dimension).map_or(1, Circulant::reach),
             size if self.wraps[dimension] => size / 2,
             size => size - 1,
         };
@@ -248,7 +253,7 @@ impl Shape {
     }
 
     /// Directions of all ports, in the order of input-port lists: `+last, ..., +x, -last, ..., -x`
-    /// (N, E, S, W in two dimensions); in a full mesh the longest shift of a sense comes first.
+    /// (N, E, S, W in two dimensions); in a full mesh or circulant the longest shift of a sense comes first.
     pub fn port_order(&self) -> Vec<Direction> {
         [Sign::Plus, Sign::Minus]
             .into_iter()

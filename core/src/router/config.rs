@@ -113,10 +113,10 @@ impl Default for RouterConfig {
 }
 
 impl RouterConfig {
-    /// Virtual channels that keep dimension-order routing free of deadlock without bubbles: one per
-    /// wrapping dimension and one more, since every dimension crosses at most one dateline.
+    /// Virtual channels that keep dimension-order routing free of deadlock without bubbles: one per wrapping
+    /// dimension or ring of a circulant and one more, since every dimension or ring crosses at most one dateline.
     pub fn channels_needed(shape: &Shape) -> u8 {
-        1 + (0..shape.dimensions()).filter(|&dimension| shape.wraps(dimension)).count() as u8
+        1 + shape.rings() as u8
     }
 
     /// The papers' router with as many channels as the shape needs (at least three, where there is room for
@@ -212,7 +212,7 @@ impl RouterConfig {
         if shape.is_twisted() {
             return Err(RouterError::Twist(routing));
         }
-        if shape.has_full() && routing.claims(self.place(shape), false).watches.is_some() {
+        if shape.has_steps() && routing.claims(self.place(shape), false).watches.is_some() {
             return Err(RouterError::Lines(routing));
         }
         if !routing.is_of_routers() {
@@ -252,7 +252,7 @@ pub enum RouterError {
     },
     /// A routing function that takes every dimension by itself, on a twisted torus.
     Twist(RoutingFunction),
-    /// A routing function that goes by whole lines of routers, among full meshes.
+    /// A routing function that goes by whole lines of routers, among full meshes or circulants.
     Lines(RoutingFunction),
     /// More queues in a router than the engines have room for.
     Queues {
@@ -319,7 +319,7 @@ impl RouterError {
             Self::Lines(routing) => Fault::of(
                 "router.routing",
                 format!("is {routing}, which goes by the routers of a line ahead"),
-                "full meshes have none; take do, o1turn, valiant, ugal, sa or ma",
+                "full meshes and circulants have none; take do, o1turn, valiant, ugal, sa or ma",
             ),
             Self::Queues { links, channels, needed } => Fault::at(
                 "router.channels",

@@ -116,7 +116,7 @@ impl Place<'_> {
     /// Channels that keep dimension order free of deadlock without bubbles: every ring is left at most
     /// one channel higher, however many of its datelines count.
     pub(super) fn dateline_channels(self) -> u8 {
-        1 + (0..self.shape.dimensions()).filter(|&dimension| self.shape.wraps(dimension)).count() as u8
+        1 + self.shape.rings() as u8
     }
 
     /// Whether rings close, since none of their datelines counts.

@@ -1,7 +1,7 @@
 //! Which virtual channel a packet uses after a hop: the one place of the dateline rule.
 //!
-//! Every wrapping dimension of size N, or ring of N nodes in a twisted torus, has two datelines: the mid line
-//! between coordinates `N/2 - 1`
+//! Every wrapping dimension of size N, or ring of N nodes in a twisted torus or of a step of a circulant, has two
+//! datelines: the mid line between coordinates (there, places in the ring) `N/2 - 1`
 //! and `N/2`, and the wrap line between `N - 1` and `0` (cup-stacking-extended-2023, A.1). A packet
 //! that crosses one goes one channel up, on that link and after, to the last channel at most. Papers
 //! differ in which lines count for whom, so that is data: [`Datelines`].
@@ -48,7 +48,7 @@ impl Line {
     }
 
     /// The dateline crossed by the link that leaves `node` in `direction`. A dimension that does not
-    /// wrap has none: its channels cannot form a cycle.
+    /// wrap has none, nor has a step of a circulant that is never repeated: its channels cannot form a cycle.
     ///
     /// ```
     /// use flitloom_core::{fabric::{Direction, Shape, Sign}, routing::Line};
@@ -60,11 +60,7 @@ impl Line {
     /// # Ok::<(), flitloom_core::fabric::FabricError>(())
     /// ```
     pub fn crossed(shape: &Shape, node: NodeId, direction: Direction) -> Option<Self> {
-        let dimension = shape.dimension_of(direction);
-        if !shape.wraps(dimension) {
-            return None;
-        }
-        let (size, here) = (shape.ring(dimension), shape.along(node, dimension));
+        let (size, here) = shape.ring_through(node, direction)?;
         let upper = match direction.sign() {
             Sign::Plus => (here + 1) % size,
             Sign::Minus => here,

@@ -1,4 +1,4 @@
-//! Dimension-order routing: first along x, then y, ..., always minimal.
+//! Dimension-order routing: first along x, then y, ..., always minimal; along a circulant first by its longest step.
 //!
 //! Ties at distance exactly `N/2` of a wrapping dimension take the way that wraps around: a
 //! coordinate below `N/2` goes minus, any other plus. Only this rule gives the largest link loads
@@ -28,7 +28,8 @@ pub fn next(shape: &Shape, here: NodeId, destination: NodeId) -> Option<Directio
 }
 
 /// The direction of travel within one dimension without a twist and the hops in it, or `None` when the
-/// coordinates are equal.
+/// coordinates are equal. In a circulant these are the hops of the longest step that there are on the way; those of
+/// others follow.
 ///
 /// ```
 /// use flitloom_core::{fabric::{Factor, Shape}, routing::dimension_order};
@@ -39,8 +40,8 @@ pub fn next(shape: &Shape, here: NodeId, destination: NodeId) -> Option<Directio
 /// ```
 #[inline]
 pub fn along(shape: &Shape, dimension: usize, from: u32, to: u32) -> Option<(Direction, u32)> {
-    if shape.is_full(dimension) {
-        return Some((shape.across(dimension, from, to)?, 1));
+    if shape.is_stepped(dimension) {
+        return shape.along_steps(dimension, from, to);
     }
     let size = shape.size(dimension);
     let sign = sign(size, shape.wraps(dimension), from, to)?;

@@ -4,7 +4,7 @@
 //! In an escape channel a packet goes in channel 0 of a dimension up to the wrap line and in channel 1
 //! over it and after, whatever channels it was in before. How a way goes within one dimension is fixed
 //! at the source, and each hop shortens it, so the source's coordinate tells whether the wrap line lies
-//! behind.
+//! behind. Along a circulant packets take its steps in order, in all channels.
 
 use super::{
     At, Header, Line, Output, Place, Seen,
@@ -30,14 +30,32 @@ pub(super) fn claims(bubble: bool) -> Claims {
 
 /// The escape channel of a hop.
 fn escape(place: Place, at: At, header: &Header, direction: Direction) -> u8 {
-    let dimension = place.shape.dimension_of(direction);
-    if !place.shape.wraps(dimension) {
+    if !place.shape.closes(direction) {
         return 0;
     }
-    let [from, here] = [header.source, at.node].map(|node| place.shape.coordinate(node, dimension));
-    let behind = if direction.sign() == Sign::Plus { here < from } else { here > from };
+    let dimension = place.shape.dimension_of(direction);
+    let coordinate = |node| place.shape.coordinate(node, dimension);
+    let behind = if place.shape.steps(dimension).is_some() {
+        steps_behind(place, at, header, direction)
+    } else if direction.sign() == Sign::Plus {
+        coordinate(at.node) < coordinate(header.source)
+    } else {
+        coordinate(at.node) > coordinate(header.source)
+    };
     let crosses = Line::crossed(place.shape, at.node, direction) == Some(Line::Wrap);
     u8::from(behind || crosses)
+}
+
+/// The same of a step of a circulant: packets make its hops one after the other, so those that are made tell where in
+/// its ring they began.
+fn steps_behind(place: Place, at: At, header: &Header, direction: Direction) -> bool {
+    let dimension = place.shape.dimension_of(direction);
+    let [from, here, to] =
+        [header.source, at.node, header.destination].map(|node| place.shape.coordinate(node, dimension));
+    let [whole, left] = [from, here].map(|from| place.shape.hops_of_step(direction, from, to).unwrap_or(0));
+    let made = whole - left;
+    let Some((ring, here)) = place.shape.ring_through(at.node, direction) else { return false };
+    if direction.sign() == Sign::Plus { here < made } else { here + made >= ring }
 }
 
 /// The adaptive channels of every productive direction, then the escape.

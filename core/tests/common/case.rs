@@ -5,9 +5,9 @@ use super::twin;
 use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
     engine::{Network, Options},
-    fabric::{Direction, Fabric, Factor, NodeId, Shape, Sign},
+    fabric::{Direction, Fabric, Factor, NodeId, Shape, Sign, Steps},
     router::{Arbitration, ChannelScheme, FlowControl, MAX_CHANNELS, North, ProcessorQueues, RouterConfig},
-    routing::{Datelines, RoutingFunction},
+    routing::{Datelines, RoutingFunction, dimension_order},
     throttle::{Interlock, Throttle},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Purpose, Routes, Workload, draw_below},
 };
@@ -116,25 +116,33 @@ impl CaseSpace {
         }
     }
 
-    /// Products with full meshes.
+    /// Products with full meshes and circulants.
     pub fn products() -> Self {
-        use Factor::{Full, Line, Ring};
-        Self {
-            products: &[
-                &[Full(4), Full(4)],
-                &[Full(8)],
-                &[Full(5), Ring(5)],
-                &[Ring(6), Full(4)],
-                &[Full(4), Line(4)],
-                &[Line(3), Full(3), Ring(4)],
-                &[Full(6), Full(3)],
-                &[Full(3), Full(2), Full(4)],
-                &[Ring(5), Full(5)],
-                &[Full(16)],
-            ],
-            throttles: false,
-            ..Self::default()
-        }
+        use Factor::{Circulant, Full, Line, Ring};
+        const PRODUCTS: &[&[Factor]] = &[
+            &[Full(4), Full(4)],
+            &[Full(8)],
+            &[Full(5), Ring(5)],
+            &[Ring(6), Full(4)],
+            &[Full(4), Line(4)],
+            &[Line(3), Full(3), Ring(4)],
+            &[Full(6), Full(3)],
+            &[Full(3), Full(2), Full(4)],
+            &[Ring(5), Full(5)],
+            &[Full(16)],
+            &[Circulant(16, Steps::ascending([1, 4]))],
+            &[Circulant(13, Steps::ascending([1, 5]))],
+            &[Circulant(12, Steps::ascending([2, 3]))],
+            // Half the ring, and rings of three.
+            &[Circulant(12, Steps::ascending([1, 4, 6]))],
+            &[Circulant(8, Steps::ascending([1, 4])), Ring(4)],
+            &[Line(3), Circulant(9, Steps::ascending([1, 3]))],
+            &[Full(3), Circulant(10, Steps::ascending([2, 5]))],
+            &[Circulant(6, Steps::ascending([1, 2])), Circulant(5, Steps::ascending([1, 2]))],
+            &[Circulant(8, Steps::ascending([2, 3])), Full(4)],
+            &[Circulant(18, Steps::ascending([1, 5, 8]))],
+        ];
+        Self { products: PRODUCTS, throttles: false, ..Self::default() }
     }
 
     /// Rings with a single channel of few flits under heavy load: many of these deadlock.
@@ -295,7 +303,7 @@ impl Case {
     pub fn network_with(&self, function: RoutingFunction, more: u8) -> Option<Network> {
         let (needed, usual) = (RouterConfig::for_routing(&self.shape, function), self.config());
         let channels = needed.channels + more;
-        let has_lines = function != RoutingFunction::CrossLine || !self.shape.has_full();
+        let has_lines = function != RoutingFunction::CrossLine || !self.shape.has_steps();
         if channels > MAX_CHANNELS || !function.is_of_routers() || !has_lines {
             return None;
         }
@@ -389,6 +397,16 @@ impl Case {
                 ports.extend(shape.across(dimension, from, to).map(Direction::index));
                 continue;
             }
+            if shape.steps(dimension).is_some() {
+                let mut here = source;
+                while let Some((direction, _)) =
+                    dimension_order::along(shape, dimension, shape.coordinate(here, dimension), to)
+                {
+                    ports.push(direction.index());
+                    here = shape.neighbour(here, direction).expect("ways are of links");
+                }
+                continue;
+            }
             let plus = if shape.wraps(dimension) { draw(2) == 0 } else { to > from };
             let steps = if plus { to + size - from } else { from + size - to } % size;
             let first = shape.direction(dimension, Sign::Plus).index();
@@ -396,6 +414,15 @@ impl Case {
         }
         for last in (1..ports.len()).rev() {
             ports.swap(last, draw(last + 1));
+        }
+        // Half way round a circulant either sense leads to the same node, but only one is there.
+        let mut here = source;
+        for port in &mut ports {
+            let there = |port| shape.neighbour(here, Direction::from_index(port));
+            if there(*port).is_none() {
+                *port ^= 1;
+            }
+            here = there(*port).expect("the way stays in the shape");
         }
         if draw(4) == 0 {
             let place = draw(ports.len() + 1);

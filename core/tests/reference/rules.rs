@@ -8,14 +8,20 @@ use flitloom_core::{
 
 /// A port is a side of the router: `2 * dimension` looks towards higher coordinates, one more
 /// towards lower ones, the last is the processor. Flits that travel +x leave by port 0 and come in
-/// by port 1. A full mesh has two ports for every distance up to half its size, in ascending order; at
-/// half its size a node has only that of the two which stays between 0 and the size.
+/// by port 1. A full mesh has two ports for every distance up to half its size, in ascending order, a circulant for
+/// every step; at half its size a node has only that of the two which stays between 0 and the size.
 pub type Port = usize;
 
 /// The distances that links of a dimension span.
 fn spans(shape: &Shape, dimension: usize) -> Vec<u32> {
     let size = shape.sizes()[dimension];
-    if shape.is_full(dimension) { (1..=size / 2).collect() } else { vec![1] }
+    let all = || if shape.is_full(dimension) { (1..=size / 2).collect() } else { vec![1] };
+    shape.steps(dimension).map_or_else(all, <[u32]>::to_vec)
+}
+
+/// Whether links of a dimension span other distances than one.
+fn spans_more(shape: &Shape, dimension: usize) -> bool {
+    shape.is_full(dimension) || shape.steps(dimension).is_some()
 }
 
 /// Per port that is a link: its dimension, the distance it spans, and whether it looks up.
@@ -77,7 +83,7 @@ pub fn neighbour(shape: &Shape, node: NodeId, port: Port) -> Option<NodeId> {
     let size = shape.sizes()[dimension];
     let mut coordinates = coordinates(shape, node);
     let here = coordinates[dimension];
-    if shape.is_full(dimension) {
+    if spans_more(shape, dimension) {
         let stays = if up { here + span < size } else { here >= span };
         if 2 * span == size && !stays {
             return None;
@@ -121,6 +127,11 @@ pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) ->
             };
             return (0..sides(shape).len()).find(there).unwrap();
         }
+        if let Some(steps) = shape.steps(dimension) {
+            let (step, hops) = *split(size, steps, a, b).iter().find(|&&(_, hops)| hops != 0).unwrap();
+            let up = if 2 * step == size { a < size / 2 } else { hops > 0 };
+            return side(shape, (dimension, step, up));
+        }
         let [plus, minus] = [true, false].map(|up| side(shape, (dimension, 1, up)));
         if !wraps(shape, dimension) {
             return if b > a { plus } else { minus };
@@ -139,6 +150,48 @@ pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) ->
         return if goes_minus { minus } else { plus };
     }
     sides(shape).len()
+}
+
+/// The hops of every step of a circulant, the longest first, on the way from one coordinate to another: ways of
+/// ever more hops are tried until some lead there. Of these the destination prefers those with more hops of the
+/// longest step, then of the next, if it is in the lower half, and those with fewer, which may be negative, if it is in
+/// the upper half.
+fn split(size: u32, steps: &[u32], from: u32, to: u32) -> Vec<(u32, i64)> {
+    let longest_first: Vec<u32> = steps.iter().rev().copied().collect();
+    let leads = |hops: &Vec<i64>| {
+        let moved: i64 = hops.iter().zip(&longest_first).map(|(hops, &step)| hops * i64::from(step)).sum();
+        (i64::from(from) + moved - i64::from(to)) % i64::from(size) == 0
+    };
+    let found = (0..).find_map(|length| {
+        let ways = hops_of_length(longest_first.len(), length).into_iter().filter(leads);
+        if to < size / 2 { ways.max() } else { ways.min() }
+    });
+    longest_first.into_iter().zip(found.unwrap()).collect()
+}
+
+/// All lists of so many numbers whose absolute values have a sum.
+fn hops_of_length(count: usize, length: i64) -> Vec<Vec<i64>> {
+    if count == 0 {
+        return if length == 0 { vec![vec![]] } else { vec![] };
+    }
+    let begun = |first: i64| {
+        let rest = hops_of_length(count - 1, length - first.abs()).into_iter();
+        rest.map(move |rest| [vec![first], rest].concat())
+    };
+    (-length..=length).flat_map(begun).collect()
+}
+
+/// Pairs of sides whose links close rings in which packets make several hops at once: dimensions that wrap, and
+/// steps of circulants that some way repeats. Per port.
+pub fn closing(shape: &Shape) -> Vec<bool> {
+    let repeats = |dimension: usize, span: u32| {
+        let (size, Some(steps)) = (shape.sizes()[dimension], shape.steps(dimension)) else {
+            return wraps(shape, dimension);
+        };
+        let mut ways = (0..size).flat_map(|from| (0..size).map(move |to| split(size, steps, from, to)));
+        ways.any(|way| way.contains(&(span, 2)) || way.contains(&(span, -2)))
+    };
+    sides(shape).into_iter().map(|(dimension, span, _)| repeats(dimension, span)).collect()
 }
 
 /// The nodes on the way of a packet without a given route, both ends included.
@@ -194,16 +247,36 @@ fn twisted_route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules
 /// Whether the link behind a port crosses a dateline: in every dimension that wraps there is one
 /// between N/2-1 and N/2, and one between N-1 and 0.
 pub fn dateline(shape: &Shape, node: NodeId, port: Port) -> bool {
-    let dimension = sides(shape)[port].0;
+    let (dimension, span, _) = sides(shape)[port];
     let size = shape.sizes()[dimension];
     let Some(other) = neighbour(shape, node, port) else { return false };
     let (a, b) = (coordinates(shape, node)[dimension], coordinates(shape, other)[dimension]);
+    if shape.steps(dimension).is_some() {
+        let (ring, [a, b]) = in_ring(size, span, [a, b]);
+        let ends = [a.min(b), a.max(b)];
+        return ends == [ring / 2 - 1, ring / 2] || ends == [0, ring - 1];
+    }
     if moves_others(shape, dimension) {
         // Such a ring goes through the dimension twice; both steps over its edge are lines.
         return at_edge(shape, node, port);
     }
     let ends = [a.min(b), a.max(b)];
     wraps(shape, dimension) && (ends == [size / 2 - 1, size / 2] || ends == [0, size - 1])
+}
+
+/// The nodes of a ring of a step of a circulant, and the places of two coordinates in it: it begins at its lowest
+/// coordinate.
+fn in_ring(size: u32, span: u32, coordinates: [u32; 2]) -> (u32, [u32; 2]) {
+    let around = |first: u32| {
+        let mut ring = vec![first];
+        while (ring.last().unwrap() + span) % size != first {
+            ring.push((ring.last().unwrap() + span) % size);
+        }
+        ring
+    };
+    let first = *around(coordinates[0]).iter().min().unwrap();
+    let ring = around(first);
+    (ring.len() as u32, coordinates.map(|wanted| ring.iter().position(|&at| at == wanted).unwrap() as u32))
 }
 
 /// Whether a port looks over the edge of its dimension.
@@ -214,7 +287,7 @@ fn at_edge(shape: &Shape, node: NodeId, port: Port) -> bool {
 
 /// Whether the link behind a port joins the two ends of a ring.
 pub fn wraps_around(shape: &Shape, node: NodeId, port: Port) -> bool {
-    let dimension = sides(shape)[port].0;
+    let (dimension, span, _) = sides(shape)[port];
     if moves_others(shape, dimension) {
         // A ring begins in the lower half of the first longer dimension.
         let long = (0..shape.dimensions()).find(|&other| !moves_others(shape, other)).unwrap();
@@ -224,6 +297,10 @@ pub fn wraps_around(shape: &Shape, node: NodeId, port: Port) -> bool {
     }
     let Some(other) = neighbour(shape, node, port) else { return false };
     let (a, b) = (coordinates(shape, node)[dimension], coordinates(shape, other)[dimension]);
+    if shape.steps(dimension).is_some() {
+        let (_, [a, b]) = in_ring(shape.sizes()[dimension], span, [a, b]);
+        return a.abs_diff(b) > 1;
+    }
     wraps(shape, dimension) && a.abs_diff(b) > 1
 }
 

@@ -29,7 +29,7 @@ struct Flit {
     index: u32,
     hops: u32,
     route: Option<Rc<Route>>,
-    /// By dimension: whether it has crossed the link between the ends of the ring.
+    /// By dimension, or step of it: whether it has crossed the link between the ends of the ring.
     crossed: Vec<bool>,
     /// When it came to the front of its P queue.
     at_front: Option<u64>,
@@ -118,6 +118,8 @@ struct Simulator<'a> {
     knowledge: congestion::Knowledge,
     /// By link port: its dimension, the distance it spans, and whether it looks up.
     sides: Vec<(usize, u32, bool)>,
+    /// Per port, whether its links close rings.
+    closing: Vec<bool>,
     /// By node and link port: what the rules say of the link.
     links: Vec<Vec<Option<Link>>>,
     /// By node and destination: the port that dimension order takes.
@@ -166,11 +168,12 @@ fn run(mut simulator: Simulator) -> Run {
 }
 
 fn links(shape: &Shape) -> Vec<Vec<Option<Link>>> {
+    let closing = rules::closing(shape);
     let link = |node: NodeId, port: Port| {
         rules::neighbour(shape, node, port).map(|to| Link {
             to,
-            dateline: rules::dateline(shape, node, port),
-            wraps_around: rules::wraps_around(shape, node, port),
+            dateline: closing[port] && rules::dateline(shape, node, port),
+            wraps_around: closing[port] && rules::wraps_around(shape, node, port),
         })
     };
     let of = |node| (0..rules::sides(shape).len()).map(|port| link(node, port)).collect();
@@ -216,7 +219,7 @@ impl<'a> Simulator<'a> {
                     index,
                     hops: 0,
                     route: route.clone(),
-                    crossed: vec![false; shape.dimensions()],
+                    crossed: vec![false; p / 2],
                     at_front: None,
                     drawn: draw(rules.seed, source, Purpose::Route, number),
                     lines: 0,
@@ -260,6 +263,7 @@ impl<'a> Simulator<'a> {
             heads,
             knowledge: congestion::Knowledge::default(),
             sides: rules::sides(shape),
+            closing: rules::closing(shape),
             links: links(shape),
             ways: ways(shape, rules),
             hold: None,
@@ -460,7 +464,7 @@ impl<'a> Simulator<'a> {
             self.run.events.push(Event { cycle: self.cycle, what });
             self.run.totals.flit_hops += 1;
             if self.wraps_around(node, to.0) {
-                flit.crossed[self.sides[to.0].0] = true;
+                flit.crossed[to.0 / 2] = true;
             }
             self.note_way(&mut flit, node, to);
             flit.hops += 1;

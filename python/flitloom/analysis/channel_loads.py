@@ -123,6 +123,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
         raise SpecError.at("ties", *unknown_parts(ties, ("wrap", "split")))
     topology = demands.topology
     topology.require_untwisted("loads of links", "flitloom route --torus 4x4x8 --twist says those of tables")
+    topology.require_no_circulants("loads of links are")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at(
             "topology", "channel loads are those of a healthy network", "take the failed parts out"

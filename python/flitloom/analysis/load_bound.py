@@ -126,5 +126,6 @@ def uniform_rule(topology: Topology) -> Fraction:
     Fraction(1, 1)
     """
     topology.require_untwisted("rules of thumb")
+    topology.require_no_circulants("rules of thumb are")
     lines = zip(topology.sizes, topology.wraps, topology.full, strict=True)
     return min(Fraction(size if full else Fraction(8 if wraps else 4, size)) for size, wraps, full in lines)

@@ -85,6 +85,7 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
     topology.require_untwisted(
         "bounds over all minimal routes", "flitloom route --torus 4x4x8 --twist has a bound"
     )
+    topology.require_no_circulants("bounds over all minimal routes are")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     volume = RouteBound(_volume(demands), None, "volume")
@@ -122,6 +123,7 @@ def any_routes_bound(demands: Demands) -> RouteBound:
     """
     topology = demands.topology
     topology.require_untwisted("bounds over all routes")
+    topology.require_no_circulants("bounds over all routes are")
     if topology.failed_nodes or topology.failed_links:
         raise SpecError.at("topology", "routes of a healthy network are bounded", "take the failed parts out")
     return RouteBound(_volume(demands), None, "volume")

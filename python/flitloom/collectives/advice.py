@@ -16,7 +16,7 @@ from flitloom.errors import SpecError, show
 from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import AnyNetwork
+from flitloom.spec.product import AnyNetwork, Product
 
 #: Most nodes of a healthy torus.
 MOST_NODES = 4096
@@ -193,6 +193,8 @@ def weigh(
     """
     if operation not in COMPARED:
         raise SpecError.at("operation", f"{operation!r}", f"write one of {', '.join(COMPARED)}")
+    if isinstance(topology, Product):
+        topology.require_no_circulants("comparisons of collective operations are")
     plain = isinstance(topology, Topology) and Ground(topology, twist).whole and not (twist or topology.twist)
     most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ROUTED
     if topology.nodes > most:

@@ -17,7 +17,7 @@ from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.numerals import counted
 from flitloom.spec import Graph, Topology
-from flitloom.spec.product import AnyNetwork
+from flitloom.spec.product import AnyNetwork, Product
 
 #: Further searches for an all-to-all that is above its bound.
 RETRIES = 3
@@ -148,6 +148,8 @@ def _check_numbers(topology: AnyNetwork, operation: str, chunks: int, latency: i
         raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
     known = "fl.Torus(...), fl.Mesh(...), fl.Product(...) or fl.Graph(...)"
     require_kind("topology", topology, AnyNetwork, "network", known)
+    if isinstance(topology, Product):
+        topology.require_no_circulants("plans of collective operations are")
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
         if not least <= value < 2**32:
             raise SpecError(f"{name}: {value} is out of range; it starts at {least}")

@@ -177,7 +177,7 @@ def ground_of(
 
 
 def ground_of_product(product: Product) -> Ground:
-    """The ground that a product is: a torus or mesh if it has no full meshes.
+    """The ground that a product is: a torus or mesh if it has rings and lines only.
 
     Examples
     --------
@@ -186,7 +186,8 @@ def ground_of_product(product: Product) -> Ground:
     >>> len(ground.cables), ground.names[5], str(ground_of_product(fl.Product("ring4 x ring3")).topology)
     (29, '5 (1,1)', '4x3 torus')
     """
-    if not any(product.full):
+    circulant = any(product.steps)
+    if not any(product.full) and not circulant:
         kind = "torus" if any(product.wraps) else "mesh"
         fields: dict[str, Any] = {"kind": kind, "sizes": product.sizes}
         fields["wrap"] = product.wraps if kind == "torus" else None
@@ -196,7 +197,7 @@ def ground_of_product(product: Product) -> Ground:
     cables = sorted({(min(ends), max(ends)) for ends in wired.links})
     names = [f"{node} ({','.join(map(str, wired.point(node)))})" for node in range(wired.nodes)]
     failed = product.failed_nodes or product.failed_links
-    healthy = not failed and all(width == 1 for width in product.width)
+    healthy = not failed and not circulant and all(width == 1 for width in product.width)
     return Ground(tuple(names), wired.working, tuple(cables), product=product if healthy else None)
 
 

@@ -46,7 +46,11 @@ def topology_of(fields: dict[str, Any]) -> Topology:
     """
     if "graph" in fields or ("network" in fields and not is_product(fields)):
         return Switched(**fields)
-    return factored(Product(**fields)) if "network" in fields else Topology(**fields)
+    if "network" not in fields:
+        return Topology(**fields)
+    network = factored(Product(**fields))
+    network.require_no_circulants("placements are")
+    return network
 
 
 def written_topology(topology: Topology) -> dict[str, Any]:

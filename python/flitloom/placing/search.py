@@ -147,6 +147,7 @@ def network_of(topology: Topology | Product | str | Path) -> Topology:
     (None, None)
     """
     if isinstance(topology, Product):
+        topology.require_no_circulants("placements are")
         return factored(topology)
     if isinstance(topology, Topology):
         return topology

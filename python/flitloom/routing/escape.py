@@ -136,6 +136,7 @@ def escape_order(experiment: Experiment) -> EscapeOrder:
         The routing has no escape channels, or the network or the traffic is of a kind that is not certified.
     """
     topology, router = experiment.topology, experiment.router
+    topology.require_no_circulants("certificates of escape channels are")
     if router.routing not in ADAPTIVE or router.model != "one-cycle":
         raise SpecError.at(
             "router.routing",

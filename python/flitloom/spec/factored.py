@@ -1,4 +1,4 @@
-"""Products of rings, lines and full meshes as networks of one-cycle routers."""
+"""Products of rings, lines, full meshes and circulants as networks of one-cycle routers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.base import problem
-from flitloom.spec.factors import Factor, factors_of
+from flitloom.spec.factors import Factor, factors_of, refuse_circulants
 from flitloom.spec.product import Product, checked_network
 from flitloom.spec.topology import Topology
 
@@ -57,7 +57,7 @@ class Factored(Topology):
             if factor.width > 1:
                 raise problem(
                     f"{factor}: parallel links are not known with routers of one cycle",
-                    f"write {factor.kind}{factor.size}, or give router.model = pipelined",
+                    f"write {factor._replace(width=1)}, or give router.model = pipelined",
                 )
         links = sum(_links(factor) for factor in factors)
         if links > LIMITS["directions"]:
@@ -82,19 +82,34 @@ class Factored(Topology):
         """Whether each dimension is a full mesh (of size 2 it is a line)."""
         return tuple(factor.kind == "full" and factor.size > 2 for factor in self.factors)
 
-    def require_rings(self, what: str) -> None:
-        """Refuse full meshes where only rings and lines are known.
+    @property
+    def steps(self) -> tuple[tuple[int, ...], ...]:
+        """The steps of each dimension that is a circulant."""
+        return tuple(factor.steps for factor in self.factors)
+
+    def require_no_circulants(self, what: str) -> None:
+        """Refuse circulants where only rings, lines and full meshes are known.
 
         Raises
         ------
         SpecError
-            A dimension is a full mesh.
+            A dimension is a circulant.
         """
-        if any(self.full):
+        refuse_circulants(self.factors, what)
+
+    def require_rings(self, what: str) -> None:
+        """Refuse full meshes and circulants where only rings and lines are known.
+
+        Raises
+        ------
+        SpecError
+            A dimension is a full mesh or a circulant.
+        """
+        if any(self.full) or any(self.steps):
             raise SpecError.at("network", f"{self.network} is a product, and {what} for tori and meshes")
 
     def _parts(self) -> tuple[object, ...]:
-        return *super()._parts(), self.full
+        return *super()._parts(), self.full, self.steps
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
@@ -102,8 +117,8 @@ class Factored(Topology):
 
 
 def _links(factor: Factor) -> int:
-    """Directions of links of a dimension: in a full mesh two for every distance up to half its size."""
-    return 2 * (factor.size // 2) if factor.kind == "full" else 2
+    """Directions of links of a dimension: two for every step of a circulant, or up to half a full mesh."""
+    return 2 * (factor.size // 2) if factor.kind == "full" else 2 * len(factor.steps or (1,))
 
 
 def factored(product: Product) -> Factored:

@@ -1,42 +1,71 @@
-"""The dimensions of a network as factors: rings, lines and full meshes."""
+"""The dimensions of a network as factors: rings, lines, full meshes and circulants."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
-#: What a dimension can be.
+from flitloom.errors import SpecError
+
+#: What a dimension can be, beside a circulant.
 KINDS = ("ring", "line", "full")
+#: Most steps of a circulant that is a factor.
+MOST_STEPS = 8
 #: Most parallel links of a factor.
 WIDEST = 64
 _FACTOR = re.compile(rf"({'|'.join(KINDS)})([0-9]{{1,7}})(?:\*([0-9]{{1,2}}))?")
-_BETWEEN = re.compile(r"\s+x\s+|(?<=[0-9])x(?=[a-z])")
+_STEP = r"\s*[0-9]{1,7}\s*"
+_CIRCULANT = re.compile(rf"circulant\(({_STEP});((?:{_STEP},)*{_STEP})\)(?:\*([0-9]{{1,2}}))?")
+_BETWEEN = re.compile(r"\s+x\s+|(?<=[0-9)])x(?=[a-z])")
 
 
 class Factor(NamedTuple):
-    """A dimension: a ring, a line or a full mesh.
+    """A dimension: a ring, a line, a full mesh or a circulant, which has steps.
 
-    >>> print(Factor("ring", 4, 6))
-    ring4*6
+    >>> print(Factor("ring", 4, 6), Factor("circulant", 16, 1, (1, 4)))
+    ring4*6 circulant(16;1,4)
     """
 
     kind: str
     size: int
     width: int = 1
+    steps: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.kind}{self.size}" + (f"*{self.width}" if self.width > 1 else "")
+        steps = f"({self.size};{','.join(map(str, self.steps))})"
+        return f"{self.kind}{steps if self.steps else self.size}" + (
+            f"*{self.width}" if self.width > 1 else ""
+        )
 
 
 def parse_factors(text: str) -> list[Factor | str]:
     """The factors that a text names; a part that is none as it is written.
 
     >>> parse_factors("full8 x ring4*6 x tree3")
-    [Factor(kind='full', size=8, width=1), Factor(kind='ring', size=4, width=6), 'tree3']
+    [Factor(kind='full', size=8, width=1, steps=()), Factor(kind='ring', size=4, width=6, steps=()), 'tree3']
+    >>> [str(factor) for factor in parse_factors("circulant(16; 4, 1)xring4")]
+    ['circulant(16;1,4)', 'ring4']
     """
-    parts = [part.strip() for part in _BETWEEN.split(text.strip())]
-    found = [(part, _FACTOR.fullmatch(part)) for part in parts]
-    return [Factor(one[1], int(one[2]), int(one[3] or 1)) if one else part for part, one in found]
+    return [_factor(part.strip()) for part in _BETWEEN.split(text.strip())]
+
+
+def _factor(part: str) -> Factor | str:
+    if one := _FACTOR.fullmatch(part):
+        return Factor(one[1], int(one[2]), int(one[3] or 1))
+    if one := _CIRCULANT.fullmatch(part):
+        steps = tuple(sorted(int(step) for step in one[2].split(",")))
+        return Factor("circulant", int(one[1]), int(one[3] or 1), steps)
+    return part
+
+
+def are_factors(text: str) -> bool:
+    """Whether a text with brackets is written like factors: there are several, or it has parallel links.
+
+    >>> [are_factors(text) for text in ("circulant(8;1,3) x ring4", "circulant(8;1,3)*1", "circulant(8;1,3)")]
+    [True, True, False]
+    """
+    return bool(_BETWEEN.search(text.strip())) or bool(re.search(r"\)\*", text))
 
 
 def factors_of(network: str) -> tuple[Factor, ...]:
@@ -46,3 +75,21 @@ def factors_of(network: str) -> tuple[Factor, ...]:
     [8, 4]
     """
     return tuple(factor for factor in parse_factors(network) if isinstance(factor, Factor))
+
+
+def refuse_circulants(factors: Iterable[Factor], what: str) -> None:
+    """Refuse circulants where only rings, lines and full meshes are known.
+
+    Raises
+    ------
+    SpecError
+        A factor is a circulant.
+    """
+    for factor in factors:
+        if factor.steps:
+            advice = f"a lone {factor._replace(width=1)} is a family of graphs, of which more is known"
+            raise SpecError.at(
+                "network",
+                f"{factor} is a circulant, and {what} of products of rings, lines and full meshes",
+                advice,
+            )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from flitloom.errors import SpecError, show, unknown_parts
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
+from flitloom.spec.factors import are_factors
 
 #: Names of two routers with a cable between them.
 Pair = tuple[str, str]
@@ -190,12 +191,12 @@ class Built(NamedTuple):
 
 
 def is_family(text: object) -> bool:
-    """Whether a text is written like a family, whatever its name.
+    """Whether a text is written like a family, whatever its name. Circulants may be factors of products.
 
-    >>> is_family("dragonfly(6,3)"), is_family("full8 x ring4")
-    (True, False)
+    >>> is_family("dragonfly(6,3)"), is_family("full8 x ring4"), is_family("circulant(16;1,4) x ring4")
+    (True, False, False)
     """
-    return isinstance(text, str) and "(" in text
+    return isinstance(text, str) and "(" in text and not are_factors(text)
 
 
 def numbers_of(text: str, place: str = "network") -> tuple[str, tuple[int, ...]]:

@@ -13,7 +13,7 @@ from itertools import product
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.graph import Graph
-from flitloom.spec.product import AnyNetwork
+from flitloom.spec.product import AnyNetwork, Product
 from flitloom.spec.topology import Topology, has_twist
 
 Vector = tuple[int, ...]
@@ -49,6 +49,8 @@ class Ground:
         own = (1,) * len(self.sizes) if isinstance(topology, Topology) else topology.width
         self.width = tuple(width) or own
         self.full = (False,) * len(self.sizes) if isinstance(topology, Topology) else topology.full
+        #: Per dimension, the steps that it has if it is a circulant.
+        self.steps = topology.steps if isinstance(topology, Product) else ((),) * len(self.sizes)
         if len(self.width) != len(self.sizes):
             raise SpecError.at(
                 "width", f"{len(self.width)} numbers for {counted(len(self.sizes), 'dimension')}"
@@ -77,7 +79,8 @@ class Ground:
     def whole(self) -> bool:
         """Whether every node sees the same: rings and full meshes only, and no failures."""
         round_about = all(
-            wraps or size == 2 for wraps, size in zip(self.topology.wraps, self.sizes, strict=True)
+            wraps or size == 2 or steps
+            for wraps, size, steps in zip(self.topology.wraps, self.sizes, self.steps, strict=True)
         )
         return round_about and not self.topology.failed_nodes and not self.topology.failed_links
 
@@ -126,12 +129,14 @@ class Ground:
         wraps = self.topology.wraps
         for place, size in enumerate(self.sizes):
             ends = []
-            for step in range(1, size) if self.full[place] else (1, -1):
+            ahead = self.steps[place] or (range(1, size) if self.full[place] else (1,))
+            for step in ahead if self.full[place] else (sign * step for step in ahead for sign in (1, -1)):
                 moved = [*point[:place], point[place] + step, *point[place + 1 :]]
                 if not (
                     0 <= moved[place] < size
                     or wraps[place]
                     or self.full[place]
+                    or self.steps[place]
                     or (self.twist and size == self.short)
                 ):
                     continue

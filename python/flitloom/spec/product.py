@@ -1,10 +1,10 @@
-"""Networks beyond rings: products of rings, lines and full meshes."""
+"""Networks beyond rings: products of rings, lines, full meshes and circulants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import ValidationInfo
@@ -13,7 +13,15 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
 from flitloom.numerals import counted
 from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem
-from flitloom.spec.factors import KINDS, WIDEST, Factor, factors_of, parse_factors
+from flitloom.spec.factors import (
+    KINDS,
+    MOST_STEPS,
+    WIDEST,
+    Factor,
+    factors_of,
+    parse_factors,
+    refuse_circulants,
+)
 from flitloom.spec.families import is_family
 from flitloom.spec.graph import Graph
 from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, failed_parts, read_cable, read_node
@@ -21,7 +29,10 @@ from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, failed_parts,
 
 def checked_network(value: Any, _: ValidationInfo) -> str:
     """The canonical text of a product."""
-    hint = 'write factors like "full8 x ring4*6 x line4": ring, line or full, the size, and *6 for six links'
+    hint = (
+        'write factors like "full8 x ring4*6 x circulant(16;1,4)": ring, line or full and the size, '
+        "or a circulant with its steps, and *6 for six links"
+    )
     if not isinstance(value, str):
         raise problem(f"{show(value)} is no network", hint)
     factors = []
@@ -32,6 +43,7 @@ def checked_network(value: Any, _: ValidationInfo) -> str:
     for factor in factors:
         if factor.size < 2:
             raise problem(f"{factor}: a factor has at least 2 nodes")
+        _check_steps(factor)
         if not 1 <= factor.width <= WIDEST:
             raise problem(f"{factor}: 1 to {WIDEST} parallel links are possible")
     if len(factors) > LIMITS["dimensions"]:
@@ -39,23 +51,40 @@ def checked_network(value: Any, _: ValidationInfo) -> str:
     nodes = prod(factor.size for factor in factors)
     if nodes > LIMITS["nodes"]:
         raise problem(f"{counted(nodes, 'node')}; at most {LIMITS['nodes']} are possible")
-    return " x ".join(map(str, factors))
+    text = " x ".join(map(str, factors))
+    # By its name alone a circulant is a family of graphs.
+    return f"{text}*1" if len(factors) == 1 and factors[0].steps and factors[0].width == 1 else text
 
 
-_ONE = rf"({'|'.join(KINDS)})[0-9]+(\*[0-9]+)?"
+def _check_steps(factor: Factor) -> None:
+    """Refuse steps that a circulant does not have, or that do not join its nodes."""
+    size, steps = factor.size, factor.steps
+    if not steps:
+        return
+    if len(steps) > MOST_STEPS:
+        raise problem(f"{factor}: {len(steps)} steps; as a factor a circulant has at most {MOST_STEPS}")
+    if not 0 < steps[0] <= steps[-1] <= size // 2 or len(set(steps)) < len(steps):
+        raise problem(f"{factor}: its steps have to be different, from 1 to {size // 2}, half its size")
+    if (parts := gcd(size, *steps)) > 1:
+        raise problem(f"{factor}: is in {parts} parts, since its size and steps are multiples of {parts}")
+
+
+_ONE = rf"(({'|'.join(KINDS)})[0-9]+|circulant\([0-9]+;[0-9]+(,[0-9]+)*\))(\*[0-9]+)?"
 _TEXT = {"type": "string", "pattern": f"^{_ONE}( *x *{_ONE})*$"}
 
 
 class Product(SpecModel):
-    """A product of rings, lines and full meshes, with its failed parts.
+    """A product of rings, lines, full meshes and circulants, with its failed parts.
 
-    Along a ring or line a node is linked to the next ones, along a full mesh to all others of its line.
-    Collective operations are planned on products, and packets are simulated on them.
+    Along a ring or line a node is linked to the next ones, along a full mesh to all others of its line, along
+    a circulant to those some steps ahead and behind. Collective operations are planned on products without
+    circulants, and packets are simulated on all.
 
     Parameters
     ----------
     network : str
-        The factors, x first: ``full8``, ``ring16`` or ``line4``, each with ``*2`` for two parallel links.
+        The factors, x first: ``full8``, ``ring16``, ``line4`` or ``circulant(16;1,4)``, each with ``*2`` for
+        two parallel links.
     failed_nodes, failed_links
         As in `Topology`.
 
@@ -67,6 +96,8 @@ class Product(SpecModel):
     (256, 26)
     >>> print(network)
     full8 x full8 x ring4*6
+    >>> fl.Product("circulant(16;1,4) x ring4").ports
+    6
     """
 
     place: ClassVar[str] = "network"
@@ -102,12 +133,35 @@ class Product(SpecModel):
     @property
     def wraps(self) -> tuple[bool, ...]:
         """Whether the ends of each dimension are linked."""
-        return tuple(factor.kind != "line" and factor.size > 2 for factor in self.factors)
+        return tuple(factor.kind in ("ring", "full") and factor.size > 2 for factor in self.factors)
 
     @property
     def full(self) -> tuple[bool, ...]:
         """Whether each dimension is a full mesh."""
         return tuple(factor.kind == "full" for factor in self.factors)
+
+    @property
+    def steps(self) -> tuple[tuple[int, ...], ...]:
+        """The steps of each dimension that is a circulant."""
+        return tuple(factor.steps for factor in self.factors)
+
+    def require_no_circulants(self, what: str) -> None:
+        """Refuse circulants where only rings, lines and full meshes are known.
+
+        Raises
+        ------
+        SpecError
+            A factor is a circulant.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> fl.Product("circulant(8;1,3) x ring4").require_no_circulants("plans are")
+        Traceback (most recent call last):
+        ...
+        flitloom.errors.SpecError: network: circulant(8;1,3) is a circulant, and plans are of products of ...
+        """
+        refuse_circulants(self.factors, what)
 
     @property
     def width(self) -> tuple[int, ...]:
@@ -122,10 +176,7 @@ class Product(SpecModel):
     @property
     def ports(self) -> int:
         """Links that leave a node in the middle of its lines."""
-        ways = (
-            size - 1 if full else min(size - 1, 2) for size, full in zip(self.sizes, self.full, strict=True)
-        )
-        return sum(count * width for count, width in zip(ways, self.width, strict=True))
+        return sum(_ways(factor) * factor.width for factor in self.factors)
 
     def is_as(self, other: object) -> bool:
         """Whether the same nodes are linked in the same way.
@@ -142,6 +193,13 @@ class Product(SpecModel):
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
         return self.network + (f" with {counted(failed, 'failed part')}" if failed else "")
+
+
+def _ways(factor: Factor) -> int:
+    """Other nodes that one in the middle of a line of a dimension is linked to."""
+    if factor.steps:
+        return sum(1 if 2 * step == factor.size else 2 for step in factor.steps)
+    return factor.size - 1 if factor.kind == "full" else min(factor.size - 1, 2)
 
 
 #: Every kind of network.

@@ -274,6 +274,11 @@ class Topology(SpecModel):
         return (False,) * len(self.sizes)
 
     @property
+    def steps(self) -> tuple[tuple[int, ...], ...]:
+        """The steps of each dimension that is a circulant: none is, but in products."""
+        return ((),) * len(self.sizes)
+
+    @property
     def nodes(self) -> int:
         """Number of routers."""
         product = 1
@@ -309,18 +314,21 @@ class Topology(SpecModel):
             raise SpecError.at("topology.twist", f"is set, and {what} are for plain tori", advice)
 
     def require_plain(self, what: str, advice: str = "") -> None:
-        """Refuse twisted tori and full meshes where only plain tori and meshes are known.
+        """Refuse twisted tori, full meshes and circulants where only plain tori and meshes are known.
 
         Raises
         ------
         SpecError
-            The torus is twisted, or a dimension is a full mesh.
+            The torus is twisted, or a dimension is a full mesh or a circulant.
         """
         self.require_untwisted(what, advice)
         self.require_rings(f"{what} are")
 
     def require_rings(self, what: str) -> None:
-        """Refuse full meshes where only rings and lines are known: a torus or mesh has none."""
+        """Refuse full meshes and circulants where only rings and lines are known: this has none."""
+
+    def require_no_circulants(self, what: str) -> None:
+        """Refuse circulants where only rings, lines and full meshes are known: this has none."""
 
     def _parts(self) -> tuple[object, ...]:
         return self.sizes, self.wraps, self.twist, *failed_parts(self.failed_nodes, self.failed_links)

@@ -3,7 +3,7 @@
 //! Nodes of other parts to which links lead lie in planes before and behind a part's own nodes. Where rings of
 //! the last dimension are cut, these are the rows before and behind a part. In a twisted torus a step over the
 //! edge of a short dimension may lead half way round the last one: there, every row sees an opposite row, too. Where
-//! the last dimension is a full mesh, every row sees all others.
+//! the last dimension is a full mesh, every row sees all others; in a circulant it sees those that its steps lead to.
 
 use crate::fabric::{Direction, NodeId, Shape, Sign};
 use std::{
@@ -65,8 +65,8 @@ impl Band {
         let last = shape.dimensions() - 1;
         let [before, behind] = [Sign::Minus, Sign::Plus].map(|sign| shape.direction(last, sign).index());
         match self.out[..] {
-            // Along a full mesh, every row is linked to all others.
-            _ if shape.is_full(last) => 2,
+            // Along a full mesh or circulant, a row is linked to several others in one direction.
+            _ if shape.is_stepped(last) => 2,
             [out] if out == before => 0,
             [out] if out == behind => 1,
             _ => 2,
@@ -215,7 +215,7 @@ pub(super) fn place_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::Factor;
+    use crate::fabric::{Factor, Steps};
 
     fn parts(shape: &Shape, count: usize) -> Vec<Range<usize>> {
         let rows = shape.size(shape.dimensions() - 1) as usize;
@@ -240,6 +240,9 @@ mod tests {
             Shape::product(&[Factor::Ring(3), Factor::Full(6)]),
             Shape::product(&[Factor::Line(2), Factor::Full(5), Factor::Full(3)]),
             Shape::product(&[Factor::Full(7)]),
+            Shape::product(&[Factor::Circulant(10, Steps::ascending([1, 5])), Factor::Ring(3)]),
+            Shape::product(&[Factor::Ring(3), Factor::Circulant(12, Steps::ascending([1, 4, 6]))]),
+            Shape::product(&[Factor::Circulant(9, Steps::ascending([2, 3]))]),
         ];
         for shape in shapes.map(Result::unwrap) {
             let rows = shape.size(shape.dimensions() - 1) as usize;

@@ -60,6 +60,8 @@ impl Place {
 pub(super) type RouteWord = u32;
 /// First sign of a [`RouteWord`]: 2^20 nodes in six dimensions take at most 25 bits of coordinates.
 const SIGNS: u32 = 25;
+/// The number of a direction in which packets never go up, in a set of 16.
+const NEVER: u8 = 16;
 
 /// The immutable side of the engine, of the whole network or of a part of it: some of its rows, the
 /// nodes of equal coordinate in the last dimension. The nodes of a part are numbered from 0; those
@@ -121,11 +123,11 @@ pub(super) struct Layout {
     fields: Vec<u32>,
     /// Per bit of coordinates: its dimension; the number of dimensions behind the last bit.
     dimension_of_bit: [u8; 33],
-    /// Ports of the first hops in every dimension, where any is a full mesh.
+    /// Ports of the first hops in every dimension, where any is a full mesh or circulant.
     hops: Option<Hops>,
     pub rule: ChannelRule,
-    /// Per node: directions of rings and lines on whose link packets go one channel up, as a set of twice the
-    /// dimension, one more in the minus sense.
+    /// Per node: directions on whose link packets go one channel up, as a set; where any dimension is a full mesh
+    /// or circulant, those that close rings have the places.
     rises: Arc<[u16]>,
     /// The same for packets that come from the processor.
     rises_first: Arc<[u16]>,
@@ -138,40 +140,75 @@ pub(super) struct Layout {
 /// Which port leads from one coordinate to another one of the same dimension.
 #[derive(Clone, Debug)]
 struct Hops {
-    /// Per dimension: where its ports for all differences of coordinates are, at the difference 0.
-    middle: Vec<u32>,
+    dimensions: Vec<Differences>,
     port: Vec<u8>,
-    /// Per port: its number in a set of `rises`.
+    /// Per port: its number in a set of `rises`, beyond it if packets never go up there.
     rising: Vec<u8>,
+}
+
+/// Where the ports of a dimension are.
+#[derive(Clone, Copy, Debug)]
+struct Differences {
+    /// That of the difference 0.
+    middle: u32,
+    /// Coordinates from here on are in the upper half.
+    half: u32,
+    /// Ports from one kind of pairs to the next: ways along a circulant depend on the halves, too.
+    kinds: u32,
 }
 
 impl Hops {
     fn new(shape: &Shape) -> Self {
-        let mut hops = Self { middle: Vec::new(), port: Vec::new(), rising: Vec::new() };
+        let mut hops = Self { dimensions: Vec::new(), port: Vec::new(), rising: rising(shape) };
         for dimension in 0..shape.dimensions() {
-            let size = shape.size(dimension);
-            hops.middle.push(hops.port.len() as u32 + size - 1);
-            // Ties at half a ring depend on the half a packet comes from, and so on the sign of the difference.
-            for place in 0..2 * size - 1 {
-                let (from, to) = (size.saturating_sub(place + 1), place.saturating_sub(size - 1));
-                let along = dimension_order::along(shape, dimension, from, to);
-                hops.port.push(along.map_or(0, |(direction, _)| direction.index() as u8));
+            let (size, half) = (shape.size(dimension), shape.size(dimension) / 2);
+            let halves = shape.steps(dimension).is_some();
+            hops.dimensions.push(Differences {
+                middle: hops.port.len() as u32 + size - 1,
+                half,
+                kinds: if halves { 2 * size - 1 } else { 0 },
+            });
+            let bounds = [0..half, half..size];
+            let kinds = [0, 1].into_iter().flat_map(|from| [0, 1].map(|to| [&bounds[from], &bounds[to]]));
+            let whole = 0..size;
+            let kinds: Vec<_> = if halves { kinds.collect() } else { vec![[&whole; 2]] };
+            for [froms, tos] in kinds {
+                // Ties at half a ring depend on the half a packet comes from, and so on the sign of the difference.
+                for place in 0..2 * size - 1 {
+                    // Any pair of them with this difference.
+                    let from = (tos.start + size - 1).saturating_sub(place).max(froms.start);
+                    let to = from + place - (size - 1).min(from + place);
+                    let fits = froms.contains(&from) && tos.contains(&to);
+                    let along = fits.then(|| dimension_order::along(shape, dimension, from, to)).flatten();
+                    hops.port.push(along.map_or(0, |(direction, _)| direction.index() as u8));
+                }
             }
         }
-        let directions = (0..shape.directions()).map(Direction::from_index);
-        hops.rising = directions.map(|direction| rise(shape, direction) as u8).collect();
         hops
     }
 
     /// The port that leads from one coordinate of a dimension to another.
     fn port(&self, dimension: usize, from: u32, to: u32) -> u8 {
-        self.port[(self.middle[dimension] + to - from) as usize]
+        let Differences { middle, half, kinds } = self.dimensions[dimension];
+        let kind = 2 * u32::from(from >= half) + u32::from(to >= half);
+        self.port[(middle + kinds * kind + to - from) as usize]
     }
 }
 
-/// The number of a direction in a set of `rises`.
-fn rise(shape: &Shape, direction: Direction) -> usize {
-    2 * shape.dimension_of(direction) + (direction.index() & 1)
+/// Per direction, its number in a set of `rises`.
+fn rising(shape: &Shape) -> Vec<u8> {
+    if !shape.has_steps() {
+        return (0..shape.directions() as u8).collect();
+    }
+    let mut closing = 0;
+    let mut places = vec![NEVER; shape.directions()];
+    for axis in (0..shape.directions()).step_by(2) {
+        if shape.closes(Direction::from_index(axis)) {
+            places[axis..axis + 2].copy_from_slice(&[closing, closing + 1]);
+            closing += 2;
+        }
+    }
+    places
 }
 
 /// A port list for every output channel.
@@ -208,9 +245,10 @@ impl Layout {
         let cut_through = router.flow_control != FlowControl::Wormhole;
         let all = || (0..directions).map(Direction::from_index);
         let rule = router.channel_rule();
+        let places = rising(&shape);
         let rising = |node, came| {
             let up = all().filter(|&direction| rule.rises(&shape, node, direction).on(came));
-            up.fold(0, |set, direction| set | 1 << rise(&shape, direction))
+            up.fold(0, |set, direction| set | 1 << places[direction.index()])
         };
         let fields: Vec<u32> = (0..shape.dimensions())
             .scan(0, |next, dimension| {
@@ -258,7 +296,7 @@ impl Layout {
             queue_behind: Vec::new(),
             first_queue,
             coordinates: (0..nodes as NodeId).map(packed).collect(),
-            hops: shape.has_full().then(|| Hops::new(&shape)),
+            hops: shape.has_steps().then(|| Hops::new(&shape)),
             rule,
             rises: (0..nodes as NodeId).map(|node| rising(node, Came::Underway)).collect(),
             rises_first: (0..nodes as NodeId).map(|node| rising(node, Came::Injected)).collect(),
@@ -476,7 +514,7 @@ impl Layout {
         port as usize * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
-    /// The same among full meshes, in a dimension.
+    /// The same among full meshes and circulants, in a dimension.
     #[inline(never)]
     fn next_by(
         &self,
@@ -491,7 +529,7 @@ impl Layout {
         }
         let (from, to) = (self.coordinate(node, dimension), self.unpacked(way, dimension));
         let port = hops.port(dimension, from, to);
-        let rises = rises >> (2 * dimension) >> (port & 1) & 1 == 1;
+        let rises = u32::from(rises) >> hops.rising[usize::from(port)] & 1 == 1;
         usize::from(port) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
@@ -516,7 +554,7 @@ impl Layout {
             return self.link_outputs + usize::from(channel);
         }
         let rises = if queue >= self.link_queues { &self.rises_first } else { &self.rises };
-        let rises = rises[self.first + node] >> self.rise_of(step.into()) & 1 == 1;
+        let rises = u32::from(rises[self.first + node]) >> self.rise_of(step.into()) & 1 == 1;
         usize::from(step) * self.channels + usize::from(self.rule.next(channel, rises))
     }
 
@@ -562,7 +600,7 @@ impl Layout {
         (hops, turn)
     }
 
-    /// The same among full meshes.
+    /// The same among full meshes and circulants.
     #[inline(never)]
     fn straight_by(
         &self,
@@ -580,8 +618,15 @@ impl Layout {
         match along(own) {
             Some((port, from, to)) if port == direction => {
                 let hops = dimension_order::along(&self.shape, own, from, to).map_or(1, |(_, hops)| hops);
+                let (size, by) = (self.shape.size(own), hops * self.shape.step_of(direction));
+                let there = match direction.sign() {
+                    Sign::Plus => (from + by) % size,
+                    Sign::Minus => (from + size - by % size) % size,
+                };
+                // A circulant may have other steps to make.
+                let more = dimension_order::along(&self.shape, own, there, to).map(|(turn, _)| turn);
                 let others = (0..self.fields.len()).filter(|&dimension| dimension != own);
-                (hops, others.filter_map(along).next().map(|(port, ..)| port))
+                (hops, more.or_else(|| others.filter_map(along).next().map(|(port, ..)| port)))
             }
             _ => (1, None),
         }
@@ -589,7 +634,8 @@ impl Layout {
 
     /// The channel of the first hop of packets that leave a node in a direction.
     pub(super) fn first_channel(&self, node: usize, direction: usize) -> u8 {
-        self.rule.next(0, self.rises_first[self.first + node] >> self.rise_of(direction) & 1 == 1)
+        let rises = u32::from(self.rises_first[self.first + node]);
+        self.rule.next(0, rises >> self.rise_of(direction) & 1 == 1)
     }
 
     /// The number of a port in a set of `rises`.
@@ -623,8 +669,8 @@ impl Layout {
     pub(super) fn enters_ring(&self, queue: usize, output: usize) -> bool {
         let (from, to) = (usize::from(self.port_of_queue[queue]), self.port_of_output(output));
         // Straight on, a packet leaves through the port opposite to the one it came in by.
-        let wraps = |port| self.shape.wraps(self.shape.dimension_of(Direction::from_index(port)));
-        to < self.directions && wraps(to) && (from == self.directions || from ^ 1 != to)
+        let closes = |port| self.shape.closes(Direction::from_index(port));
+        to < self.directions && closes(to) && (from == self.directions || from ^ 1 != to)
     }
 }
 
@@ -641,7 +687,7 @@ impl Lists {
 mod tests {
     use super::*;
     use crate::{
-        fabric::{Fabric, Factor},
+        fabric::{Fabric, Factor, Steps},
         router::RouterConfig,
     };
 
@@ -673,9 +719,16 @@ mod tests {
         }
     }
 
-    fn products() -> [Shape; 3] {
-        use Factor::{Full, Line, Ring};
-        let all = [vec![Full(8), Full(5)], vec![Ring(6), Full(4), Line(3)], vec![Full(3), Ring(5)]];
+    fn products() -> [Shape; 6] {
+        use Factor::{Circulant, Full, Line, Ring};
+        let all = [
+            vec![Full(8), Full(5)],
+            vec![Ring(6), Full(4), Line(3)],
+            vec![Full(3), Ring(5)],
+            vec![Circulant(12, Steps::ascending([1, 4, 6])), Full(3)],
+            vec![Ring(4), Circulant(13, Steps::ascending([2, 3]))],
+            vec![Circulant(8, Steps::ascending([1, 3])), Circulant(7, Steps::ascending([1, 2, 3]))],
+        ];
         all.map(|factors| Shape::product(&factors).unwrap())
     }
 

@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::{
         bits::{Planes, Words},
-        fabric::Factor,
+        fabric::{Factor, Steps},
     };
 
     #[test]
@@ -214,6 +214,8 @@ mod tests {
             Shape::product(&[Factor::Full(8), Factor::Full(9)]),
             Shape::product(&[Factor::Ring(5), Factor::Full(6), Factor::Line(3)]),
             Shape::product(&[Factor::Line(70), Factor::Full(5)]),
+            Shape::product(&[Factor::Circulant(70, Steps::ascending([1, 9])), Factor::Ring(4)]),
+            Shape::product(&[Factor::Line(3), Factor::Circulant(40, Steps::ascending([3, 8, 20]))]),
         ];
         for shape in shapes.map(Result::unwrap) {
             let words = shape.nodes().div_ceil(64).next_multiple_of(8);

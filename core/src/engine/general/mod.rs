@@ -214,7 +214,7 @@ impl General {
         let guided = explicit_routes::by_dimension_order(&self.network, workload);
         let workload = guided.as_ref().unwrap_or(workload);
         let shape = self.network.fabric().shape();
-        if shape.has_full() && options.throttle.claims().signals {
+        if shape.has_steps() && options.throttle.claims().signals {
             return Err(SimulationError::FullLines(options.throttle));
         }
         if shape.is_twisted() && options.throttle.claims().signals {

@@ -62,8 +62,8 @@ pub enum Unsupported {
     /// More than two dimensions.
     #[error("planes cover one and two dimensions, not {0}")]
     Dimensions(usize),
-    /// Dimensions that are full meshes.
-    #[error("planes cover tori and meshes, not full meshes")]
+    /// Dimensions that are full meshes or circulants.
+    #[error("planes cover tori and meshes, not full meshes or circulants")]
     Full,
     /// A twisted torus.
     #[error("planes cover no twisted tori")]
@@ -155,7 +155,7 @@ pub fn supports(network: &Network, workload: &Workload) -> Result<(), Unsupporte
     if shape.is_twisted() {
         return Err(Unsupported::Twist);
     }
-    if shape.has_full() {
+    if shape.has_steps() {
         return Err(Unsupported::Full);
     }
     if !network.fabric().is_healthy() {

@@ -51,6 +51,8 @@ fn hop(product: &Product, here: &[u32], there: &[u32]) -> Vec<u32> {
             Factor::Full(_) => to,
             Factor::Line(_) if to > from => from + 1,
             Factor::Line(_) => from - 1,
+            // No fabric is recognised as one; its routes stay shortest ones.
+            Factor::Circulant(..) => from,
             Factor::Ring(size) => {
                 let ahead = (to + size - from) % size;
                 // Half the switches go either way to the one opposite.

@@ -371,13 +371,16 @@ impl Simulator<'_> {
         }
         let direction = way[0].0;
         let crosses = self.wraps_around(node, direction);
-        let channel = usize::from(flit.crossed[self.sides[direction].0] || crosses);
+        let channel = usize::from(flit.crossed[direction / 2] || crosses);
         outputs[direction][channel].owner.is_none().then_some((direction, channel))
     }
 
     /// Directions that lead nearer, x first, with the hops left in them.
     fn productive(&self, node: NodeId, destination: NodeId) -> Vec<(Port, usize)> {
-        // In dimension order a packet takes exactly the productive directions.
-        self.hops_left(node, destination)
+        // In dimension order a packet takes exactly the productive directions; of a circulant's steps one after the
+        // other.
+        let mut way = self.hops_left(node, destination);
+        way.dedup_by_key(|&mut (port, _)| self.sides[port].0);
+        way
     }
 }

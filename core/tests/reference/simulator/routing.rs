@@ -7,7 +7,7 @@ use flitloom_core::fabric::NodeId;
 impl Simulator<'_> {
     /// Channels that one kind of ways may need.
     fn half(&self) -> usize {
-        1 + (0..self.shape.dimensions()).filter(|&dimension| rules::wraps(self.shape, dimension)).count()
+        1 + self.closing.iter().step_by(2).filter(|&&closes| closes).count()
     }
 
     /// The output of a flit in a queue that goes on by a port, having crossed so many lines, in the

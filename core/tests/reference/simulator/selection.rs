@@ -166,7 +166,7 @@ impl Simulator<'_> {
             return false;
         }
         let header = self.routers[node as usize].queues[queue.0][queue.1].flits.front().unwrap();
-        let enters_ring = rules::wraps(self.shape, self.sides[out].0) && queue.0 != rules::facing(out);
+        let enters_ring = self.closing[out] && queue.0 != rules::facing(out);
         let needed = header.length as usize + self.longest_packet;
         enters_ring && self.occupied(node, out, channel) + needed > self.config.buffer as usize
     }

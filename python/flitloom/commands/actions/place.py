@@ -131,7 +131,9 @@ def _network(where: Where, routing: str | None) -> tuple[Topology, list[str] | N
         of_switches = is_family(network) or any(one.width > 1 for one in factors_of(network))
         if of_switches or (tables is not None and tables.suffix != ".json"):
             return _of_switches(where, tables), None
-        return factored(Product(**fields, **read_failed(where.fail or []))), None
+        product = Product(**fields, **read_failed(where.fail or []))
+        product.require_no_circulants("placements are")
+        return factored(product), None
     options.refuse_grid(where.torus, where.mesh, where.wrap, where.network, where.graph)
     subnet = failing(where.graph, where.fail or [])
     if set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):

@@ -32,7 +32,8 @@ Fail = Annotated[list[str] | None, shown("fail")]
 Network = Annotated[
     str | None,
     typer.Option(
-        help="Product of rings, lines and full meshes, e.g. 'full8 x full8 x ring4*6' (*6: parallel links), "
+        help="Product of rings, lines, full meshes and circulants, e.g. 'full8 x full8 x ring4*6' (*6: "
+        "parallel links) or 'circulant(16;1,4) x ring4', "
         "or a family: 'dragonfly(6,3)', 'slimfly(5)', 'fattree(8)', 'circulant(32;1,7)', 'random(64,5)'.",
         metavar="NETWORK",
     ),
