@@ -169,6 +169,13 @@ def test_pipelined_routers_are_refused_where_they_would_be_ignored(capsys):
         "simulate plan.json --model pipelined",
     ):
         assert refused(command, capsys).startswith("router.model: is pipelined, and "), command
+    switches = ("simulate", "--network", "dragonfly(3,1,2)", "--pattern", "rand", "--rate", "0.1")
+    charts = (("--html", "page.html", "pages that move"), ("--space-time", "a.png", "space-time charts"))
+    for option, file, what in charts:
+        assert run([*switches, "--cycles", "50", option, file]) == 2
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert f"has switches, and {what} are for tori and meshes" in printed.err
     network = fl.Network(fl.Torus(4, 4), fl.Router(model="pipelined"))
     with pytest.raises(fl.SpecError, match=r"router\.model: is pipelined"):
         fl.stack(network, fl.Collective("shfl"))

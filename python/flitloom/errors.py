@@ -125,7 +125,8 @@ class DeadlockError(FlitloomError):
     channels : list of dict
         The cycle of waiting channels, each waiting for the next and the last for the first: ``node``,
         ``arrived_along`` (direction, ``None`` at the processor), ``channel``, ``wants`` and
-        ``wants_channel``.
+        ``wants_channel``. Of pipelined routers: the name of the ``queue`` and, where it lies behind a link,
+        the number of that ``link``.
     stuck_flits : int
         Flits that can never move again.
     """

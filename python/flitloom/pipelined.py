@@ -22,9 +22,6 @@ _WITHOUT = {
     "tables": "routes that packets carry",
 }
 
-#: What is recorded of tori and meshes alone.
-_OF_GRIDS = {"link_time": "link-time records", "film": "pages that move"}
-
 
 def is_pipelined(network: Network) -> bool:
     """Whether a network has pipelined routers."""
@@ -68,9 +65,8 @@ def begin(
     topology, router = network.topology, network.router
     given = None
     if isinstance(topology, Switched):
-        for name, what in _OF_GRIDS.items():
-            if records.get(name):
-                raise SpecError.at(name, f"{what} are of tori and meshes", "leave it out")
+        if records.get("link_time"):
+            raise SpecError.at("link_time", "link-time records are of tori and meshes", "leave it out")
         given = table_fields(topology.forwarding())
     else:
         check_grid(network)

@@ -11,12 +11,12 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.base import problem
-from flitloom.spec.factors import Factor, factors_of, refuse_circulants
+from flitloom.spec.factors import Factor, OfFactors, factors_of
 from flitloom.spec.product import Product, checked_network
 from flitloom.spec.topology import Topology
 
 
-class Factored(Topology):
+class Factored(OfFactors, Topology):
     """A product whose routers are simulated; what `Product` becomes in a `Network` of one-cycle routers.
 
     Parameters
@@ -81,21 +81,6 @@ class Factored(Topology):
     def full(self) -> tuple[bool, ...]:
         """Whether each dimension is a full mesh (of size 2 it is a line)."""
         return tuple(factor.kind == "full" and factor.size > 2 for factor in self.factors)
-
-    @property
-    def steps(self) -> tuple[tuple[int, ...], ...]:
-        """The steps of each dimension that is a circulant."""
-        return tuple(factor.steps for factor in self.factors)
-
-    def require_no_circulants(self, what: str) -> None:
-        """Refuse circulants where only rings, lines and full meshes are known.
-
-        Raises
-        ------
-        SpecError
-            A dimension is a circulant.
-        """
-        refuse_circulants(self.factors, what)
 
     def require_rings(self, what: str) -> None:
         """Refuse full meshes and circulants where only rings and lines are known.

@@ -18,9 +18,9 @@ from flitloom.spec.factors import (
     MOST_STEPS,
     WIDEST,
     Factor,
+    OfFactors,
     factors_of,
     parse_factors,
-    refuse_circulants,
 )
 from flitloom.spec.families import is_family
 from flitloom.spec.graph import Graph
@@ -73,7 +73,7 @@ _ONE = rf"(({'|'.join(KINDS)})[0-9]+|circulant\([0-9]+;[0-9]+(,[0-9]+)*\))(\*[0-
 _TEXT = {"type": "string", "pattern": f"^{_ONE}( *x *{_ONE})*$"}
 
 
-class Product(SpecModel):
+class Product(OfFactors, SpecModel):
     """A product of rings, lines, full meshes and circulants, with its failed parts.
 
     Along a ring or line a node is linked to the next ones, along a full mesh to all others of its line, along
@@ -139,29 +139,6 @@ class Product(SpecModel):
     def full(self) -> tuple[bool, ...]:
         """Whether each dimension is a full mesh."""
         return tuple(factor.kind == "full" for factor in self.factors)
-
-    @property
-    def steps(self) -> tuple[tuple[int, ...], ...]:
-        """The steps of each dimension that is a circulant."""
-        return tuple(factor.steps for factor in self.factors)
-
-    def require_no_circulants(self, what: str) -> None:
-        """Refuse circulants where only rings, lines and full meshes are known.
-
-        Raises
-        ------
-        SpecError
-            A factor is a circulant.
-
-        Examples
-        --------
-        >>> import flitloom as fl
-        >>> fl.Product("circulant(8;1,3) x ring4").require_no_circulants("plans are")
-        Traceback (most recent call last):
-        ...
-        flitloom.errors.SpecError: network: circulant(8;1,3) is a circulant, and plans are of products of ...
-        """
-        refuse_circulants(self.factors, what)
 
     @property
     def width(self) -> tuple[int, ...]:

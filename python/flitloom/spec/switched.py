@@ -100,6 +100,16 @@ class Switched(Topology):
         """Lanes that its tables use."""
         return self.forwarding().used_lanes
 
+    def require_rings(self, what: str) -> None:
+        """Refuse switches with hosts where only rings and lines are known.
+
+        Raises
+        ------
+        SpecError
+            Always.
+        """
+        raise SpecError.at("topology", f"{self} has switches, and {what} for tori and meshes")
+
     def _parts(self) -> tuple[object, ...]:
         subnet = self.subnet
         cables = sorted((min(ends), max(ends)) for ends in subnet.cable_ends().tolist())

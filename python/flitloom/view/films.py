@@ -225,6 +225,7 @@ def film(
         plan, network = traffic, traffic.arbitrated(network)
         title = title or plan.traffic
         traffic = plan.as_packets(network)
+    network.topology.require_rings("pages that move are")
     spec = Experiment(
         topology=network.topology,
         router=network.router,
