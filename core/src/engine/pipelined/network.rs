@@ -294,7 +294,8 @@ impl Subnet {
         let Self { routers, wheel, credits_under_way, links, link_time, watch, .. } = self;
         let router = &mut routers[number];
         let first_output = router.first_output as usize;
-        if link_time.is_some() || watch.is_some() {
+        // Records of packets need no blocked links.
+        if link_time.is_some() || watch.as_ref().is_some_and(|watch| watch.1.is_some()) {
             for port in router.stopped_outputs(rules) {
                 let link = (first_output + usize::from(port)) as LinkId;
                 link_time.iter_mut().for_each(|record| record.link_blocked(now.into(), link));
