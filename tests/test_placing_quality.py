@@ -198,6 +198,24 @@ def test_the_benchmark_prints_bounds_and_proofs(
     assert [row["optimal"] for row in rows] == [True, True, True, 3]
 
 
+def test_the_benchmark_of_hops_has_gaps_by_kind_of_axes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flitloom.benchmarks import place_hops as benchmark
+
+    every = {case.name: case for case in cases()}
+    chosen = [every[name] for name in ("r12.4 r12.4", "r8.16 r4.4 l4.1", "8x8 5 open")]
+    monkeypatch.setattr(benchmark, "cases", lambda: chosen)
+    assert run(["bench", "place_hops", "--all", "--json"]) == 0
+    *rows, rings, line, grid = json.loads(capsys.readouterr().out)
+    # All neighbours are one hop apart: 288 pairs both ways, 128, 128 and 96, and 112.
+    assert [row["hop_bytes"] for row in rows] == [2 * 288 * 4, 2 * (128 * 16 + 128 * 4 + 96), 2 * 112]
+    names = ["axes without lines", "axes with lines", "grids and kernels"]
+    assert [(row["torus"], row["optimal"], row["gap"]) for row in (rings, line, grid)] == [
+        (name, 1, 0) for name in names
+    ]
+
+
 def test_messages_that_share_a_channel_bound_the_fullest(tmp_path: Path) -> None:
     traffic = axes_traffic(parse_axes("a=4:a2a:4,b=4:a2a:2,c=4:a2a:1"))
     found = place(fl.Torus(4, 4, 4), traffic, effort=20)

@@ -31,6 +31,7 @@ BENCHMARKS = (
     "parallel",
     "throttles",
     "place",
+    "place_hops",
     "place_order",
     "place_jax",
     "booksim",
