@@ -186,7 +186,7 @@ SHARD ?= 0/400
 mutants: $(VENV)/requirements.stamp
 	@cargo mutants --version >/dev/null 2>&1 || { echo "error: cargo-mutants is missing; cargo install cargo-mutants --locked"; exit 2; }
 	cargo mutants --package flitloom-core --no-default-features --no-shuffle --shard $(SHARD) --output target \
-		--file 'core/src/engine/**' --file 'core/src/schedule/**' --file 'core/src/genetic/**' --file 'core/src/tables/**' --file 'core/src/routing/**' \
+		--file 'core/src/engine/**' --file 'core/src/schedule/**' --file 'core/src/genetic/**' --file 'core/src/routes/**' --file 'core/src/routing/**' \
 		-- --lib --tests
 
 clean:

@@ -8,10 +8,10 @@ use flitloom_core::{
     names::UnknownName,
     placement::DemandError,
     router::{ArbitrationError, RouterError},
+    routes::by_source::TableError,
     routing::RulesError,
     save::SaveError,
     schedule::{PlanError, ScheduleError},
-    tables::TableError,
     throttle::ThrottleError,
     traffic::{AmongError, GoalError, GraphError, OperationError, PatternError, WorkloadError},
 };

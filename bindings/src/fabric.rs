@@ -3,9 +3,16 @@
 use crate::errors::spec_error;
 use flitloom_core::{
     fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, walk::Ways},
-    forwarding::{
-        self, Before, Demand, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
-        LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads, methods::METHODS,
+    flow::{
+        cuts,
+        demands::{self, Demand},
+    },
+    routes::{
+        by_destination::{
+            self, Before, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
+            LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads,
+        },
+        methods::METHODS,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -138,7 +145,7 @@ pub fn fabric_bound(
     let graph = graph(py, hosts, &cables)?;
     Ok(py.detach(|| {
         let order = dimension_order(&graph, grid);
-        (forwarding::bound(&graph, order.as_ref()).value, graph.pairs_apart())
+        (cuts::bound(&graph, order.as_ref().map(DimensionOrder::placed)).value, graph.pairs_apart())
     }))
 }
 
@@ -212,7 +219,7 @@ pub fn forward<'py>(
     let demand = demand.map(counted);
     let (made, shifts) = py.detach(|| {
         let order = dimension_order(&graph, grid);
-        let made = forwarding::forward(
+        let made = by_destination::forward(
             &graph,
             order.as_ref(),
             roots,
@@ -225,7 +232,7 @@ pub fn forward<'py>(
         if extra.is_empty() {
             return (made, shifts);
         }
-        (forwarding::extend(&graph, order.as_ref(), made, &extra, lanes, tries), shifts)
+        (by_destination::extend(&graph, order.as_ref(), made, &extra, lanes, tries), shifts)
     });
     let switches = graph.switches();
     let facts = PyDict::new(py);
@@ -283,11 +290,18 @@ pub fn repair_forwarding<'py>(
         let before =
             Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
         let request = ForwardingRequest { lanes, tries, slack, ..ForwardingRequest::default() };
-        let made = forwarding::repair(&graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
+        let made = by_destination::repair(&graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
         let load = made.table.loads(&graph).into_iter().max().unwrap_or(0);
         let roots = &made.table.roots;
-        let bound =
-            (tries > 0).then(|| forwarding::bound_for(&graph, order.as_ref(), roots, demand.as_ref(), load));
+        let bound = (tries > 0).then(|| {
+            demands::bound_for(
+                &graph,
+                order.as_ref().map(DimensionOrder::placed),
+                roots,
+                demand.as_ref(),
+                load,
+            )
+        });
         Some((made, bound))
     });
     let Some((made, bound)) = made else { return Ok(None) };
@@ -301,7 +315,7 @@ pub fn repair_forwarding<'py>(
     Ok(Some(facts))
 }
 
-fn bound_facts<'py>(py: Python<'py>, bound: &forwarding::CutBound) -> PyResult<Bound<'py, PyDict>> {
+fn bound_facts<'py>(py: Python<'py>, bound: &cuts::CutBound) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     facts.set_item("value", bound.value)?;
     facts.set_item("pairs", bound.pairs)?;
@@ -342,9 +356,15 @@ pub fn check_forwarding<'py>(
             table = table.with_demand(demand.pairs.clone());
         }
         let order = dimension_order(&graph, grid);
-        let verdict = forwarding::check(&graph, &table, levels.as_deref(), &rule);
+        let verdict = by_destination::check(&graph, &table, levels.as_deref(), &rule);
         let load = verdict.max_load();
-        let bound = forwarding::bound_for(&graph, order.as_ref(), &table.roots, demand.as_ref(), load);
+        let bound = demands::bound_for(
+            &graph,
+            order.as_ref().map(DimensionOrder::placed),
+            &table.roots,
+            demand.as_ref(),
+            load,
+        );
         // Nobody asks where nothing can deadlock.
         let shortest = !verdict.cycle.is_empty() && table.is_shortest(&graph);
         (verdict, bound, shortest)

@@ -77,7 +77,7 @@ mod _core {
         limits.set_item("dimensions", fabric::MAX_DIMENSIONS)?;
         limits.set_item("directions", fabric::MAX_DIRECTIONS)?;
         limits.set_item("nodes", fabric::MAX_NODES)?;
-        limits.set_item("table_nodes", flitloom_core::tables::MAX_TABLE_NODES)?;
+        limits.set_item("table_nodes", flitloom_core::routes::by_source::MAX_TABLE_NODES)?;
         limits.set_item("channels", router::MAX_CHANNELS)?;
         limits.set_item("buffer", router::MAX_BUFFER)?;
         limits.set_item("latency", router::MAX_LATENCY)?;

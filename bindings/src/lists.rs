@@ -5,13 +5,13 @@ use crate::errors::spec_error;
 use flitloom_core::{
     bits::InstructionSet,
     collective::CollectiveKind,
-    forwarding::methods::METHODS,
     genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
     router::{ChannelScheme, FlowControl, North, ProcessorQueues, Variant},
+    routes::by_source::{Method, Regime},
+    routes::methods::METHODS,
     routing::{Datelines, RoutingFunction, Rules, TurnPolicy},
     schedule::{MethodName, RouteChoice},
-    tables::{Method, Regime},
     throttle::Throttle,
     traffic::{CollectiveOperation, Pattern, Process},
 };

@@ -8,8 +8,11 @@ use crate::{
 use flitloom_core::{
     fabric::{Direction, Fabric, NodeId, Shape},
     names::{self, UnknownName},
+    routes::by_source::{
+        self as tables, CheckReport, GeneticSettings, Method, Regime, Repair, Request, TableError,
+        WalkChecker,
+    },
     routing::{Flow, Hops, Rules, TurnPolicy, TurnSet, Verdict},
-    tables::{self, CheckReport, GeneticSettings, Method, Regime, Repair, Request, TableError, WalkChecker},
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};

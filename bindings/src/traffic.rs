@@ -1,7 +1,7 @@
 use crate::{errors::spec_error, network::Network, route::RoutingTable};
 use flitloom_core::{
     names::UnknownName,
-    tables::ListedRoutes,
+    routes::by_source::ListedRoutes,
     traffic::{
         self, Collective, OpenLoad, Packet, PacketList, Pattern, Process, Profile, RouteBook, WorkloadError,
     },

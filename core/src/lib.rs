@@ -2,8 +2,8 @@
 //!
 //! The rooms of the house, ground floor first; a room only knows those before it:
 //! [`save`] (how state is written down), [`names`] (what users call things), [`fault`] (what is wrong with a description), [`bits`] (one bit per router), [`fabric`] (what exists), [`traffic`] (who sends what to whom, when), [`routing`] (which way),
-//! [`flow`] (prices as proofs), [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
-//! network in motion), [`schedule`] and [`genetic`] (when to send), [`collective`] (who forwards what to whom) and [`placement`] (where each rank sits).
+//! [`flow`] (demands, cuts, prices as proofs), [`router`] (the rules of one router in one cycle), [`probe`] (what was seen), [`engine`] (the
+//! network in motion), [`schedule`] and [`genetic`] (when to send), [`collective`] (who forwards what to whom), [`routes`] (tables of routes) and [`placement`] (where each rank sits).
 
 #![warn(clippy::unwrap_used, unreachable_pub)]
 
@@ -13,17 +13,16 @@ pub mod engine;
 pub mod fabric;
 pub mod fault;
 pub mod flow;
-pub mod forwarding;
 pub mod genetic;
 pub mod names;
 pub mod placement;
 mod power;
 pub mod probe;
 pub mod router;
+pub mod routes;
 pub mod routing;
 pub mod save;
 pub mod schedule;
-pub mod tables;
 pub mod throttle;
 pub mod traffic;
 mod visit;

@@ -41,7 +41,7 @@ const UNSPECIFIED: [&str; 29] = [
 
 /// Uses that are allowed: file, function, why.
 const ALLOWED: [(&str, &str, &str); 2] = [
-    ("forwarding/search.rs", "log2", "a test of its approximation, with a tolerance"),
+    ("routes/by_destination/search.rs", "log2", "a test of its approximation, with a tolerance"),
     ("schedule/methods/joint/assign.rs", "exp", "a test of the distribution, with a tolerance"),
 ];
 

@@ -7,8 +7,8 @@ use flitloom_core::{
     fabric::{Fabric, NodeId, Shape},
     probe::NoProbe,
     router::{FlowControl, RouterConfig},
+    routes::by_source::{Method, Request, System, Table, route},
     routing::{Rules, TurnPolicy},
-    tables::{Method, Request, System, Table, route},
     throttle::Throttle,
     traffic::{
         Collective, OpenLoad, Packet, PacketError, PacketList, PacketSource, Pattern, RouteBook, Workload,

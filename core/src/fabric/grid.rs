@@ -114,3 +114,12 @@ impl Grid {
     /// No position.
     pub const NONE: u32 = u32::MAX;
 }
+
+/// Where the switches of a graph stand on a grid.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The grid.
+    pub grid: Grid,
+    /// Coordinates of every switch.
+    pub places: Vec<Vec<u32>>,
+}

@@ -25,7 +25,7 @@ pub use factor::{Factor, MAX_DIRECTIONS, MAX_RINGS};
 pub use failures::Fabric;
 pub use fat_tree::FatTree;
 pub use graph::{Graph, MAX_PORTS, UNREACHABLE};
-pub use grid::Grid;
+pub use grid::{Grid, Placed};
 pub use groups::Groups;
 pub use lattice::Lattice;
 pub use product::Product;

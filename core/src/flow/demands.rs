@@ -1,0 +1,79 @@
+//! Which pairs of hosts count, and the bound for them.
+
+use super::cuts::{CutBound, bound};
+use super::prices::{priced, tightened};
+use crate::fabric::{Graph, Placed};
+
+/// Pairs of hosts that count in loads and bounds, where not all do.
+#[derive(Clone, Debug)]
+pub struct Demand {
+    /// How many from a switch to a destination, by `destination * switches + switch`.
+    pub pairs: Vec<u32>,
+    /// Hosts of every switch, if the pairs among these count, each once; `None` for any other numbers.
+    pub hosts: Option<Vec<u32>>,
+}
+
+impl Demand {
+    /// Pairs by root and switch of the source.
+    fn by_root(&self, graph: &Graph, roots: &[u32]) -> Vec<u64> {
+        let switches = graph.switches();
+        let mut sums = vec![0_u64; switches * switches];
+        for (row, &root) in self.pairs.chunks(switches).zip(roots) {
+            let sums = &mut sums[root as usize * switches..(root as usize + 1) * switches];
+            sums.iter_mut().zip(row).for_each(|(sum, &pairs)| *sum += u64::from(pairs));
+        }
+        sums
+    }
+
+    fn counted(&self, graph: &Graph) -> Option<Graph> {
+        self.hosts.as_ref().map(|hosts| graph.with_hosts(hosts.clone()))
+    }
+}
+
+/// A bound that takes little time for all pairs and for those of some hosts.
+pub(crate) fn first_bound(
+    graph: &Graph,
+    placed: Option<&Placed>,
+    roots: &[u32],
+    demand: Option<&Demand>,
+) -> CutBound {
+    let Some(demand) = demand else { return bound(graph, placed) };
+    match demand.counted(graph) {
+        Some(counted) => bound(&counted, placed),
+        None => priced(graph, Some(&demand.by_root(graph, roots)), u64::MAX),
+    }
+}
+
+/// The same bound, tightened where the load of a table is far above it.
+pub(crate) fn tight_bound(graph: &Graph, bound: CutBound, demand: Option<&Demand>, load: u64) -> CutBound {
+    let Some(demand) = demand else { return tightened(graph, bound, load) };
+    match demand.counted(graph) {
+        Some(counted) => tightened(&counted, bound, load),
+        None => bound,
+    }
+}
+
+/// What no table can go below for the pairs that count, `load` being the largest load of some table: the
+/// bound that [`forward`](crate::routes::by_destination::forward) holds its tables against.
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, flow::demands::{Demand, bound_for}};
+/// let ring = Graph::new(vec![1; 4], &[(0, 1), (1, 2), (2, 3), (3, 0)])?;
+/// let roots = [0, 1, 2, 3];
+/// assert_eq!(bound_for(&ring, None, &roots, None, 2).value, 2);
+/// // Five pairs from switch 0 to its neighbour: they have two ways, of one hop and of three.
+/// let mut pairs = vec![0; 16];
+/// pairs[4] = 5;
+/// let demand = Demand { pairs, hosts: None };
+/// assert_eq!(bound_for(&ring, None, &roots, Some(&demand), 5).value, 3);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn bound_for(
+    graph: &Graph,
+    placed: Option<&Placed>,
+    roots: &[u32],
+    demand: Option<&Demand>,
+    load: u64,
+) -> CutBound {
+    tight_bound(graph, first_bound(graph, placed, roots, demand), demand, load)
+}

@@ -1,0 +1,305 @@
+//! Dependencies of channels and lanes that are added one by one and never close a cycle.
+
+use crate::fabric::Graph;
+
+/// Virtual lanes for data that a table may use.
+pub const MAX_LANES: usize = 8;
+
+/// A graph of (channel, lane) in which every dependency goes up in an order that is kept as it grows
+/// (Pearce and Kelly 2006, A dynamic topological sort algorithm for directed acyclic graphs).
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, flow::order::Dependencies};
+/// let ring = Graph::new(vec![1; 3], &[(0, 1), (1, 2), (2, 0)])?;
+/// let mut dependencies = Dependencies::new(&ring);
+/// assert!(dependencies.add((0, 0), (2, 0)));
+/// assert!(dependencies.add((2, 0), (4, 0)));
+/// assert!(!dependencies.add((4, 0), (0, 0)));
+/// assert!(dependencies.add((4, 0), (0, 1)));
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub struct Dependencies {
+    ports: usize,
+    places: Vec<u8>,
+    /// The channels that may follow one and those that may come before it, by channel and place.
+    following: Vec<u32>,
+    preceding: Vec<u32>,
+    /// Words of lanes per vertex, a byte per place.
+    words: usize,
+    /// By channel and lane: next lanes at each place.
+    present: Vec<u64>,
+    /// The same backwards: lanes before at each place.
+    arriving: Vec<u64>,
+    /// By channel and place: lanes that are the next one, too.
+    constant: Vec<u8>,
+    /// By channel and place: bit `8 * lane + next lane`.
+    refused: Vec<u64>,
+    vertices: Vec<Vertex>,
+    round: u32,
+    /// Dependencies added since the last [`keep`](Self::keep).
+    fresh: Vec<(Lane, Lane)>,
+    work: u64,
+    forward: Found,
+    backward: Found,
+    ranks: Vec<u32>,
+}
+
+/// Where a channel and lane stands in the order, and when it was last met.
+#[derive(Clone, Copy)]
+struct Vertex {
+    rank: u32,
+    mark: u32,
+}
+
+/// What lies before or behind a new dependency; kept so that nothing is allocated.
+#[derive(Default)]
+struct Found {
+    vertices: Vec<u32>,
+    /// Rank and vertex.
+    sorted: Vec<u64>,
+}
+
+type Lane = (u32, u8);
+
+/// Places in a word with a byte for the lanes at each.
+const PLACES: usize = 8;
+
+impl Dependencies {
+    /// No dependencies yet.
+    pub fn new(graph: &Graph) -> Self {
+        let ports =
+            (0..graph.switches() as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
+        let slots = graph.channels() * ports;
+        let (mut following, mut preceding) = (vec![u32::MAX; slots], vec![u32::MAX; slots]);
+        for channel in 0..graph.channels() {
+            let (from, to) = graph.ends(channel as u32);
+            let row = channel * ports..(channel + 1) * ports;
+            following[row.clone()].iter_mut().zip(graph.outgoing(to)).for_each(|(slot, &next)| *slot = next);
+            let arrive = graph.outgoing(from).iter().map(|back| back ^ 1);
+            preceding[row].iter_mut().zip(arrive).for_each(|(slot, before)| *slot = before);
+        }
+        let vertices = 0..(graph.channels() * MAX_LANES) as u32;
+        let words = ports.div_ceil(PLACES);
+        Self {
+            ports,
+            places: (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect(),
+            following,
+            preceding,
+            words,
+            present: vec![0; vertices.len() * words],
+            arriving: vec![0; vertices.len() * words],
+            constant: vec![0; slots],
+            refused: vec![0; slots],
+            vertices: vertices.map(|rank| Vertex { rank, mark: 0 }).collect(),
+            round: 0,
+            fresh: Vec::new(),
+            work: 0,
+            forward: Found::default(),
+            backward: Found::default(),
+            ranks: Vec::new(),
+        }
+    }
+
+    /// Adds a dependency unless it closes a cycle; whether it is there now.
+    pub fn add(&mut self, from: Lane, to: Lane) -> bool {
+        let (word, bit) = self.onwards(from, to);
+        if self.present[word] & bit != 0 {
+            return true;
+        }
+        if self.refuses(from, to) {
+            return false;
+        }
+        if !self.make_room(vertex(from), vertex(to)) {
+            // With nothing fresh to take back, it will close a cycle for ever.
+            if self.fresh.is_empty() {
+                self.refuse(from, to);
+            }
+            return false;
+        }
+        self.flip(from, to);
+        self.fresh.push((from, to));
+        true
+    }
+
+    /// Sets of lanes, a bit each, on which one channel is known to follow another, and on which that is known
+    /// to close a cycle.
+    pub fn constant(&self, from: u32, to: u32) -> (u8, u8) {
+        let slot = self.slot(from, to);
+        let diagonal = |lanes: u64| {
+            (0..MAX_LANES).fold(0, |set, lane| set | ((lanes >> (MAX_LANES * lane + lane) & 1) as u8) << lane)
+        };
+        (self.constant[slot], diagonal(self.refused[slot]))
+    }
+
+    /// Whether a dependency is known to close a cycle.
+    pub fn refuses(&self, from: Lane, to: Lane) -> bool {
+        self.refused[self.slot(from.0, to.0)] >> (MAX_LANES as u8 * from.1 + to.1) & 1 != 0
+    }
+
+    /// Channels and lanes that were looked at so far.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Keeps what was added.
+    pub fn keep(&mut self) {
+        self.fresh.clear();
+    }
+
+    /// Takes back what was added since the last [`keep`](Self::keep).
+    pub fn take_back(&mut self) {
+        while let Some((from, to)) = self.fresh.pop() {
+            self.flip(from, to);
+        }
+    }
+
+    /// Takes back what was added, and remembers whether a dependency closes a cycle even so.
+    pub fn take_back_for(&mut self, from: Lane, to: Lane) {
+        self.take_back();
+        if !self.make_room(vertex(from), vertex(to)) {
+            self.refuse(from, to);
+        }
+    }
+
+    fn slot(&self, from: u32, to: u32) -> usize {
+        from as usize * self.ports + usize::from(self.places[to as usize])
+    }
+
+    /// Word and bit of a dependency at its first channel.
+    fn onwards(&self, from: Lane, to: Lane) -> (usize, u64) {
+        let place = usize::from(self.places[to.0 as usize]);
+        let word = vertex(from) as usize * self.words + place / PLACES;
+        (word, 1 << (place % PLACES * MAX_LANES + usize::from(to.1)))
+    }
+
+    /// Puts a dependency in, or takes it out.
+    fn flip(&mut self, from: Lane, to: Lane) {
+        let (word, bit) = self.onwards(from, to);
+        self.present[word] ^= bit;
+        let place = usize::from(self.places[from.0 as usize ^ 1]);
+        let word = vertex(to) as usize * self.words + place / PLACES;
+        self.arriving[word] ^= 1 << (place % PLACES * MAX_LANES + usize::from(from.1));
+        if from.1 == to.1 {
+            let slot = self.slot(from.0, to.0);
+            self.constant[slot] ^= 1 << from.1;
+        }
+    }
+
+    fn refuse(&mut self, from: Lane, to: Lane) {
+        let slot = self.slot(from.0, to.0);
+        self.refused[slot] |= 1 << (MAX_LANES as u8 * from.1 + to.1);
+    }
+
+    /// Reorders so that `from` stands before `to`; false if `to` leads to `from`.
+    fn make_room(&mut self, from: u32, to: u32) -> bool {
+        let (high, low) = (self.vertices[from as usize].rank, self.vertices[to as usize].rank);
+        if from == to {
+            return false;
+        }
+        if high < low {
+            return true;
+        }
+        self.round += 1;
+        self.work += 1;
+        let mut found = std::mem::take(&mut self.forward);
+        let behind = found.collect(to, self.ports, &self.following, (&self.present, self.words), |there| {
+            if there == from {
+                return None;
+            }
+            let vertex = &mut self.vertices[there as usize];
+            let new = vertex.rank < high && vertex.mark != self.round;
+            if new {
+                vertex.mark = self.round;
+                self.work += 1;
+            }
+            Some(new)
+        });
+        self.forward = found;
+        if !behind {
+            return false;
+        }
+        let mut found = std::mem::take(&mut self.backward);
+        found.collect(from, self.ports, &self.preceding, (&self.arriving, self.words), |there| {
+            let vertex = &mut self.vertices[there as usize];
+            let new = vertex.rank > low && vertex.mark != self.round;
+            if new {
+                vertex.mark = self.round;
+            }
+            Some(new)
+        });
+        self.backward = found;
+        self.work += self.backward.vertices.len() as u64;
+        self.backward.sort(&self.vertices);
+        self.forward.sort(&self.vertices);
+        merge(&self.backward.sorted, &self.forward.sorted, &mut self.ranks);
+        let moved = self.backward.sorted.iter().chain(&self.forward.sorted);
+        for (&entry, &rank) in moved.zip(&self.ranks) {
+            self.vertices[entry as u32 as usize].rank = rank;
+        }
+        true
+    }
+}
+
+impl Found {
+    /// Collects what is reached from a vertex over the neighbours of channels, as far as `meet` says that
+    /// something is new; false if `meet` knows enough.
+    fn collect(
+        &mut self,
+        start: u32,
+        ports: usize,
+        neighbours: &[u32],
+        (present, words): (&[u64], usize),
+        mut meet: impl FnMut(u32) -> Option<bool>,
+    ) -> bool {
+        self.vertices.clear();
+        self.vertices.push(start);
+        let mut head = 0;
+        while let Some(&here) = self.vertices.get(head) {
+            head += 1;
+            let words = here as usize * words..(here as usize + 1) * words;
+            let mut start = here as usize / MAX_LANES * ports;
+            for &lanes in &present[words] {
+                let mut lanes = lanes;
+                while lanes != 0 {
+                    let bit = lanes.trailing_zeros() as usize;
+                    lanes &= lanes - 1;
+                    let there =
+                        neighbours[start + bit / MAX_LANES] * MAX_LANES as u32 + (bit % MAX_LANES) as u32;
+                    match meet(there) {
+                        None => return false,
+                        Some(true) => self.vertices.push(there),
+                        Some(false) => {}
+                    }
+                }
+                start += PLACES;
+            }
+        }
+        true
+    }
+
+    fn sort(&mut self, vertices: &[Vertex]) {
+        self.sorted.clear();
+        let ranked = |&vertex: &u32| u64::from(vertices[vertex as usize].rank) << 32 | u64::from(vertex);
+        self.sorted.extend(self.vertices.iter().map(ranked));
+        self.sorted.sort_unstable();
+    }
+}
+
+/// The ranks of two ascending lists in ascending order.
+fn merge(mut one: &[u64], mut other: &[u64], ranks: &mut Vec<u32>) {
+    ranks.clear();
+    while let ([first, one_rest @ ..], [second, other_rest @ ..]) = (one, other) {
+        if first < second {
+            ranks.push((first >> 32) as u32);
+            one = one_rest;
+        } else {
+            ranks.push((second >> 32) as u32);
+            other = other_rest;
+        }
+    }
+    ranks.extend(one.iter().chain(other).map(|entry| (entry >> 32) as u32));
+}
+
+fn vertex((channel, lane): Lane) -> u32 {
+    channel * MAX_LANES as u32 + u32::from(lane)
+}

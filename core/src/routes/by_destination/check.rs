@@ -1,0 +1,407 @@
+//! The check of anybody's tables: who is reached, what loads the channels, and whether they can deadlock.
+
+use super::Forwarding;
+use crate::fabric::Graph;
+use crate::routing::components;
+use rayon::prelude::*;
+use std::collections::VecDeque;
+
+/// Service levels an InfiniBand packet can carry.
+pub const SERVICE_LEVELS: usize = 16;
+/// Virtual lanes a channel can have.
+pub(crate) const LANES: usize = 16;
+
+/// Which virtual lane a packet takes on a channel.
+#[derive(Clone, Debug)]
+pub enum LaneRule {
+    /// The service level is the lane, of so many lanes: `vl = sl mod lanes`.
+    Identity(u8),
+    /// Tables of the switches. The table of a switch has a row for every channel that arrives (in the order
+    /// of [`Graph::outgoing`]), then one for every host, each with an entry per channel that leaves.
+    Tables {
+        /// Where the table of every switch begins.
+        start: Vec<usize>,
+        /// Lanes by service level.
+        entries: Vec<[u8; SERVICE_LEVELS]>,
+    },
+}
+
+impl LaneRule {
+    /// The lane on the `out`-th channel of a switch for a packet of a service level that came in `arrived`.
+    pub(crate) fn lane(&self, graph: &Graph, switch: u32, arrived: usize, out: usize, level: usize) -> u8 {
+        match self {
+            Self::Identity(lanes) => (level % usize::from(*lanes)) as u8,
+            Self::Tables { start, entries } => {
+                entries[start[switch as usize] + arrived * graph.outgoing(switch).len() + out][level]
+            }
+        }
+    }
+}
+
+/// A channel and the lane on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The channel.
+    pub channel: u32,
+    /// The virtual lane.
+    pub lane: u8,
+}
+
+/// What the check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// A shortest cycle of channels and lanes that can wait for each other, empty if there is none.
+    pub cycle: Vec<Hop>,
+    /// Ordered pairs of hosts without a way to one of the second host's destinations at least, those on one switch
+    /// left out.
+    pub unreachable: u64,
+    /// The first hundred of them: switch of the source, number of the destination.
+    pub examples: Vec<(u32, u32)>,
+    /// Pairs of hosts on every channel.
+    pub loads: Vec<u64>,
+    /// Lanes that some pair uses.
+    pub lanes: u32,
+    /// Service levels that some pair uses.
+    pub levels: u32,
+}
+
+/// Sources of a table: hosts that send alike.
+///
+/// `levels` holds the service level by `destination * hosts + host`; hosts are numbered by switch. Without
+/// it every packet has level 0. The work is proportional to destinations times switches: on every channel
+/// of a destination's tree travels the set of (level, lane) its packets have.
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, routes::by_destination::{Forwarding, LaneRule, check}};
+/// let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])?;
+/// let table = Forwarding::shortest(&ring, vec![0, 1, 2, 3, 4]);
+/// let verdict = check(&ring, &table, None, &LaneRule::Identity(1));
+/// assert_eq!((verdict.cycle.len(), verdict.unreachable, verdict.lanes), (5, 0, 1));
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn check(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &LaneRule) -> Verdict {
+    let switches = graph.switches();
+    let mut first_host = vec![0_usize; switches + 1];
+    for switch in 0..switches {
+        first_host[switch + 1] = first_host[switch] + graph.hosts(switch as u32) as usize;
+    }
+    let ports = (0..switches as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
+    let places: Vec<u8> = (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect();
+    let context = Context { graph, table, levels, rule, first_host, ports, places };
+    match rule {
+        LaneRule::Identity(_) => context.check::<Levels>(),
+        LaneRule::Tables { .. } => context.check::<LevelsAndLanes>(),
+    }
+}
+
+struct Context<'a> {
+    graph: &'a Graph,
+    table: &'a Forwarding,
+    levels: Option<&'a [u8]>,
+    rule: &'a LaneRule,
+    first_host: Vec<usize>,
+    ports: usize,
+    places: Vec<u8>,
+}
+
+/// A set of (level, lane) of packets.
+trait Packets: Copy + Default + Send + Sync {
+    fn insert(&mut self, level: u8, lane: impl FnOnce() -> u8);
+    fn join(&mut self, other: Self);
+    /// The same packets on another channel, where a level has its lane.
+    fn onwards(self, lane: impl Fn(usize) -> u8) -> Self;
+    /// Lanes of a level where a level has its lane.
+    fn lanes(self, level: usize, lane: impl FnOnce() -> u8) -> u16;
+}
+
+/// Levels alone: each has the same lane everywhere.
+type Levels = u16;
+
+impl Packets for Levels {
+    fn insert(&mut self, level: u8, _lane: impl FnOnce() -> u8) {
+        *self |= 1 << level;
+    }
+
+    fn join(&mut self, other: Self) {
+        *self |= other;
+    }
+
+    fn onwards(self, _lane: impl Fn(usize) -> u8) -> Self {
+        self
+    }
+
+    fn lanes(self, level: usize, lane: impl FnOnce() -> u8) -> u16 {
+        if self >> level & 1 != 0 { 1 << lane() } else { 0 }
+    }
+}
+
+/// A set of lanes per level.
+type LevelsAndLanes = [u16; SERVICE_LEVELS];
+
+impl Packets for LevelsAndLanes {
+    fn insert(&mut self, level: u8, lane: impl FnOnce() -> u8) {
+        self[usize::from(level)] |= 1 << lane();
+    }
+
+    fn join(&mut self, other: Self) {
+        self.iter_mut().zip(other).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    fn onwards(self, lane: impl Fn(usize) -> u8) -> Self {
+        std::array::from_fn(|level| if self[level] == 0 { 0 } else { 1 << lane(level) })
+    }
+
+    fn lanes(self, level: usize, _lane: impl FnOnce() -> u8) -> u16 {
+        self[level]
+    }
+}
+
+/// What was seen on the trees of some destinations.
+struct Seen<P> {
+    /// Packets that went from a channel to the `out`-th channel of the next switch.
+    next: Vec<P>,
+    /// Packets on every channel.
+    on: Vec<P>,
+    loads: Vec<u64>,
+    unreachable: u64,
+    examples: Vec<(u32, u32)>,
+    /// Per switch, packets of the destination at hand that have arrived, and from how many hosts.
+    packets: Vec<P>,
+    below: Vec<u64>,
+    /// Twice the number of the destination from 1 on where it is reached, one more where it is not.
+    mark: Vec<u32>,
+    /// The first destination of the last host, from 1 on, that a switch does not reach.
+    lost: Vec<u32>,
+    /// Switches of the destination's tree, each behind the one it forwards to.
+    order: Vec<u32>,
+    way: Vec<u32>,
+}
+
+impl<P: Packets> Seen<P> {
+    fn new(context: &Context<'_>) -> Self {
+        let (channels, switches) = (context.graph.channels(), context.graph.switches());
+        Self {
+            next: vec![P::default(); channels * context.ports],
+            on: vec![P::default(); channels],
+            loads: vec![0; channels],
+            unreachable: 0,
+            examples: Vec::new(),
+            packets: vec![P::default(); switches],
+            below: vec![0; switches],
+            mark: vec![0; switches],
+            lost: vec![0; switches],
+            order: Vec::new(),
+            way: Vec::new(),
+        }
+    }
+
+    fn merged(mut self, other: Self) -> Self {
+        self.next.iter_mut().zip(&other.next).for_each(|(mine, theirs)| mine.join(*theirs));
+        self.on.iter_mut().zip(&other.on).for_each(|(mine, theirs)| mine.join(*theirs));
+        self.loads.iter_mut().zip(&other.loads).for_each(|(mine, theirs)| *mine += theirs);
+        self.unreachable += other.unreachable;
+        self.examples.extend(other.examples);
+        self
+    }
+
+    /// Follows packets to a destination, one of a host whose first is `first_of_host`.
+    fn follow(&mut self, context: &Context<'_>, first_of_host: usize, destination: usize) {
+        let Context { graph, table, rule, .. } = *context;
+        let (row, root) = (table.row(destination), table.roots[destination]);
+        let reached = self.put_in_order(graph, row, root, destination);
+        if self.order.len() + 1 < graph.switches() {
+            for switch in (0..graph.switches() as u32).filter(|&switch| self.mark[switch as usize] != reached)
+            {
+                let host = first_of_host as u32 + 1;
+                if std::mem::replace(&mut self.lost[switch as usize], host) == host {
+                    continue;
+                }
+                self.unreachable += u64::from(graph.hosts(switch));
+                if graph.hosts(switch) > 0 && self.examples.len() < 100 {
+                    self.examples.push((switch, destination as u32));
+                }
+            }
+        }
+        let hosts = context.first_host[graph.switches()];
+        for &switch in self.order.iter().rev() {
+            let channel = row[switch as usize];
+            let mut packets = std::mem::take(&mut self.packets[switch as usize]);
+            let first = context.first_host[switch as usize];
+            for host in first..context.first_host[switch as usize + 1] {
+                let level = context.levels.map_or(0, |levels| levels[destination * hosts + host]);
+                packets.insert(level, || {
+                    let arrived = graph.outgoing(switch).len() + host - first;
+                    rule.lane(graph, switch, arrived, context.place(channel), level.into())
+                });
+            }
+            let own = u64::from(table.demand(graph, destination, switch));
+            let count = std::mem::take(&mut self.below[switch as usize]) + own;
+            self.loads[channel as usize] += count;
+            self.on[channel as usize].join(packets);
+            let there = graph.ends(channel).1;
+            if there != root {
+                let out = context.place(row[there as usize]);
+                self.next[channel as usize * context.ports + out].join(packets);
+                let arrived = context.place(channel ^ 1);
+                let onwards = packets.onwards(|level| rule.lane(graph, there, arrived, out, level));
+                self.packets[there as usize].join(onwards);
+                self.below[there as usize] += count;
+            }
+        }
+    }
+
+    /// Puts the switches that reach a destination in order; returns their mark.
+    fn put_in_order(&mut self, graph: &Graph, row: &[u32], root: u32, destination: usize) -> u32 {
+        let reached = 2 * (destination as u32 + 1);
+        let lost = reached + 1;
+        self.order.clear();
+        self.mark[root as usize] = reached;
+        for switch in 0..graph.switches() as u32 {
+            let mut at = switch;
+            while self.mark[at as usize] < reached {
+                // Whoever comes here again went round in a circle.
+                self.mark[at as usize] = lost;
+                self.way.push(at);
+                let channel = row[at as usize];
+                if channel as usize >= graph.channels() || graph.ends(channel).0 != at {
+                    break;
+                }
+                at = graph.ends(channel).1;
+            }
+            if self.mark[at as usize] == reached {
+                self.way.iter().for_each(|&switch| self.mark[switch as usize] = reached);
+                self.order.extend(self.way.iter().rev());
+            }
+            self.way.clear();
+        }
+        reached
+    }
+}
+
+impl Context<'_> {
+    fn place(&self, channel: u32) -> usize {
+        self.places[channel as usize].into()
+    }
+
+    fn check<P: Packets>(&self) -> Verdict {
+        let destinations = self.table.by_host();
+        let chunk = destinations.len().div_ceil(4 * rayon::current_num_threads()).max(1);
+        let seen = destinations
+            .into_par_iter()
+            .with_min_len(chunk)
+            .fold(
+                || Seen::<P>::new(self),
+                |mut seen, of_host| {
+                    of_host.clone().for_each(|destination| seen.follow(self, of_host.start, destination));
+                    seen
+                },
+            )
+            .reduce(|| Seen::new(self), Seen::merged);
+        let mut examples = seen.examples;
+        examples.sort_unstable_by_key(|&(source, destination)| (destination, source));
+        examples.truncate(100);
+        let (mut levels, mut lanes) = (0_u16, 0_u16);
+        for packets in &seen.on {
+            for level in 0..SERVICE_LEVELS {
+                // Without tables a level has one lane, wherever it is asked for.
+                let of_level = packets.lanes(level, || self.rule.lane(self.graph, 0, 0, 0, level));
+                levels |= u16::from(of_level != 0) << level;
+                lanes |= of_level;
+            }
+        }
+        Verdict {
+            cycle: self.cycle(&seen.next),
+            unreachable: seen.unreachable,
+            examples,
+            loads: seen.loads,
+            lanes: lanes.count_ones(),
+            levels: levels.count_ones(),
+        }
+    }
+
+    /// A shortest cycle of dependencies.
+    fn cycle<P: Packets>(&self, next: &[P]) -> Vec<Hop> {
+        let vertices = self.graph.channels() * LANES;
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        for channel in 0..self.graph.channels() as u32 {
+            let switch = self.graph.ends(channel).1;
+            let arrived = self.place(channel ^ 1);
+            for (out, &following) in self.graph.outgoing(switch).iter().enumerate() {
+                let packets = next[channel as usize * self.ports + out];
+                for level in 0..SERVICE_LEVELS {
+                    let to = self.rule.lane(self.graph, switch, arrived, out, level);
+                    let lanes = packets.lanes(level, || to);
+                    let from = (0..LANES as u32).filter(|lane| lanes & 1 << lane != 0);
+                    edges.extend(from.map(|lane| {
+                        (channel * LANES as u32 + lane, following * LANES as u32 + u32::from(to))
+                    }));
+                }
+            }
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        let mut first = vec![0_usize; vertices + 1];
+        edges.iter().for_each(|&(from, _)| first[from as usize + 1] += 1);
+        for vertex in 0..vertices {
+            first[vertex + 1] += first[vertex];
+        }
+        let targets =
+            |vertex: u32| edges[first[vertex as usize]..first[vertex as usize + 1]].iter().map(|edge| edge.1);
+        let component = components(vertices, targets);
+        let mut size = vec![0_u32; vertices];
+        component.iter().for_each(|&number| size[number as usize] += 1);
+        let inside = |vertex: u32| size[component[vertex as usize] as usize] > 1;
+        let cycle =
+            shortest_cycle(vertices, |vertex| targets(vertex).filter(|&target| inside(target)), inside);
+        cycle
+            .into_iter()
+            .map(|vertex| Hop { channel: vertex / LANES as u32, lane: (vertex % LANES as u32) as u8 })
+            .collect()
+    }
+}
+
+/// A shortest cycle through the vertices that lie on some cycle.
+fn shortest_cycle<I: Iterator<Item = u32>>(
+    vertices: usize,
+    targets: impl Fn(u32) -> I,
+    on_a_cycle: impl Fn(u32) -> bool,
+) -> Vec<u32> {
+    let mut best: Vec<u32> = Vec::new();
+    let mut parent = vec![(u32::MAX, u32::MAX); vertices];
+    for start in (0..vertices as u32).filter(|&vertex| on_a_cycle(vertex)) {
+        let mut queue = VecDeque::from([(start, 1)]);
+        let mut closed = None;
+        'search: while let Some((here, length)) = queue.pop_front() {
+            if !best.is_empty() && length >= best.len() {
+                break;
+            }
+            for there in targets(here) {
+                if there == start {
+                    closed = Some(here);
+                    break 'search;
+                }
+                // Cycles through lower vertices were found before.
+                if there > start && parent[there as usize].0 != start {
+                    parent[there as usize] = (start, here);
+                    queue.push_back((there, length + 1));
+                }
+            }
+        }
+        if let Some(mut here) = closed {
+            best = vec![here];
+            while here != start {
+                here = parent[here as usize].1;
+                best.push(here);
+            }
+            best.reverse();
+        }
+    }
+    best
+}
+
+impl Verdict {
+    /// Largest number of pairs on a channel.
+    pub fn max_load(&self) -> u64 {
+        self.loads.iter().copied().max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,32 @@
+//! Tables by destination on any fabric of switches and cables: balanced, with lanes that keep them free of deadlock,
+//! repaired, extended, and anybody's checked.
+
+mod check;
+mod dimension_order;
+mod dump;
+mod extend;
+mod fallback;
+mod levels;
+mod lines;
+mod repair;
+mod request;
+mod route;
+mod search;
+mod shifts;
+mod table;
+
+pub use super::lanes::{PairLanes, lane};
+pub use crate::flow::order::MAX_LANES;
+pub use check::{Hop, LaneRule, SERVICE_LEVELS, Verdict, check};
+pub use dimension_order::DimensionOrder;
+pub use dump::{DumpReader, LidTable};
+pub use extend::extend;
+pub use levels::{LevelReader, LevelTable};
+pub use lines::DumpError;
+pub use repair::{Before, Repaired, repair};
+pub use request::{ForwardingRequest, Mode};
+pub use route::{LanedForwarding, forward};
+pub use search::{Effort, balance};
+pub(crate) use search::{Guard, balance_guarded};
+pub use shifts::ShiftLoads;
+pub use table::{Forwarding, NO_CHANNEL};

@@ -1,0 +1,467 @@
+//! Repair after a failure: few entries change, and old and new ones may stand side by side meanwhile.
+
+use super::{
+    DimensionOrder, Effort, Forwarding, ForwardingRequest, Guard, MAX_LANES, NO_CHANNEL, balance_guarded,
+};
+use crate::fabric::{Graph, UNREACHABLE};
+use crate::flow::demands::{Demand, first_bound};
+use crate::flow::order::Dependencies;
+
+/// Tables of before a failure, in the numbers of what is left; the lane of a packet is its service level
+/// modulo [`MAX_LANES`].
+#[derive(Clone, Copy, Debug)]
+pub struct Before<'a> {
+    /// Channel by `destination * switches + switch`, [`NO_CHANNEL`] where it is gone.
+    pub next: &'a [u32],
+    /// Service level by `destination * switches + switch of the source`.
+    pub levels: &'a [u8],
+    /// The same for destinations that are gone, to which packets may still be on their way.
+    pub lost_next: &'a [u32],
+    /// The same for destinations that are gone.
+    pub lost_levels: &'a [u8],
+}
+
+/// Repaired tables.
+#[derive(Clone, Debug)]
+pub struct Repaired {
+    /// The tables.
+    pub table: Forwarding,
+    /// Service levels as before, but for pairs that need another one.
+    pub levels: Vec<u8>,
+    /// Entries, by `destination * switches + switch`, that must be changed before all others, round by round.
+    pub rounds: Vec<Vec<u32>>,
+    /// Entries through which no host sends any more, to be changed when all else is and old packets are gone.
+    pub last: Vec<u32>,
+}
+
+/// The round of an entry that follows all [`Repaired::rounds`].
+const LATE: u8 = u8::MAX;
+
+/// Repairs tables with constant lanes such that no mixture of old and new entries can deadlock or loop;
+/// `None` if the old tables could deadlock themselves, or if no such repair was found.
+///
+/// Packets of all pairs may meet old and new entries in any mixture, but sources must have their new
+/// levels, and packets with old ones be gone, before the first entry is changed; and the entries of
+/// [`Repaired::rounds`] are changed before all others, a round after the other: those through which a switch that
+/// has lost its only way gets a new one, and which led to that switch themselves. Where no level moves and there
+/// are no such entries, any order will do. Switches through which no host sends any more come last.
+///
+/// Of the request its lanes, tries and slack count: how far above the bound is good enough, as a fraction of it.
+/// Pairs change their levels only where a cable is gone, or where the load stays above that otherwise.
+///
+/// ```
+/// use flitloom_core::{fabric::Graph, routes::by_destination::*};
+/// let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])?;
+/// let old = forward(&ring, None, vec![0, 1, 2, 3, 4], None, None, ForwardingRequest::default());
+/// // The last cable fails.
+/// let path = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4)])?;
+/// let next: Vec<u32> = old.table.next.iter().map(|&hop| if hop < 8 { hop } else { NO_CHANNEL }).collect();
+/// let before = Before { next: &next, levels: &old.lanes.levels, lost_next: &[], lost_levels: &[] };
+/// let new = repair(&path, None, vec![0, 1, 2, 3, 4], before, None, ForwardingRequest::default()).unwrap();
+/// assert_eq!(new.table.loads(&path), [4, 4, 6, 6, 6, 6, 4, 4]);
+/// # Ok::<(), flitloom_core::fabric::FabricError>(())
+/// ```
+pub fn repair(
+    graph: &Graph,
+    order: Option<&DimensionOrder>,
+    roots: Vec<u32>,
+    before: Before<'_>,
+    demand: Option<&Demand>,
+    request: ForwardingRequest,
+) -> Option<Repaired> {
+    let lanes = request.lanes.clamp(1, MAX_LANES);
+    let switches = graph.switches();
+    let mut mixture = Mixture::new(graph);
+    let none = vec![LATE; switches];
+    let rows = before.next.chunks(switches).zip(before.levels.chunks(switches));
+    let lost = before.lost_next.chunks(switches).zip(before.lost_levels.chunks(switches));
+    for (next, levels) in rows.chain(lost) {
+        mixture.turn();
+        let row = Row { old: next, new: next, rounds: &none };
+        for source in (0..switches).filter(|&source| graph.hosts(source as u32) > 0) {
+            if !mixture.add(row, source as u32, levels[source] % MAX_LANES as u8) {
+                return None;
+            }
+        }
+    }
+    let mut levels = before.levels.to_vec();
+    let mut rounds = vec![LATE; before.next.len()];
+    let mut table = Forwarding::new(switches, roots, before.next.to_vec());
+    for destination in 0..table.roots.len() {
+        let row = destination * switches..(destination + 1) * switches;
+        let (old, rounds) = (&before.next[row.clone()], &mut rounds[row.clone()]);
+        mend(&mut mixture, &mut table, destination, old, rounds, &mut levels[row], lanes)?;
+    }
+    let value = first_bound(graph, order.map(DimensionOrder::placed), &table.roots, demand).value;
+    let enough = (value as f64 * (1.0 + request.slack)).floor() as u64;
+    if let Some(demand) = demand {
+        table = table.with_demand(demand.pairs.clone());
+    }
+    let effort = Effort { exception: 0.0, tries: request.tries, enough, longer: false, gently: false };
+    let best = levels.clone();
+    let mut keeper = Keeper { mixture, old: before.next, levels, rounds: &rounds, lanes, moves: false, best };
+    // Service levels change only where entries alone do not do.
+    for moves in [false, true] {
+        keeper.moves = moves;
+        balance_guarded(graph, &mut table, value, order, effort, Some(&mut keeper));
+        if table.loads(graph).into_iter().max().unwrap_or(0) <= enough {
+            break;
+        }
+    }
+    let levels = keeper.best;
+    let last = serve_the_rest(graph, &mut table);
+    let ahead =
+        rounds.iter().filter(|&&round| round != LATE).max().map_or(0, |&round| usize::from(round) + 1);
+    let mut ordered: Vec<Vec<u32>> = vec![Vec::new(); ahead];
+    for (place, &round) in rounds.iter().enumerate().filter(|&(_, &round)| round != LATE) {
+        ordered[usize::from(round)].push(place as u32);
+    }
+    Some(Repaired { table, levels, rounds: ordered, last })
+}
+
+/// Points entries whose cable is gone elsewhere until all hosts reach the destination, with other levels for pairs
+/// that need them; `None` if that cannot be done entry by entry.
+fn mend(
+    mixture: &mut Mixture<'_>,
+    table: &mut Forwarding,
+    destination: usize,
+    old: &[u32],
+    rounds: &mut [u8],
+    levels: &mut [u8],
+    lanes: usize,
+) -> Option<()> {
+    let graph = mixture.graph;
+    let root = table.roots[destination];
+    let start = destination * old.len();
+    if old.iter().enumerate().all(|(switch, &hop)| hop != NO_CHANNEL || switch == root as usize) {
+        return Some(());
+    }
+    let distances = graph.distances_to(root);
+    loop {
+        let standing = standing(graph, table, destination);
+        let row = &table.next[start..start + old.len()];
+        let cut_off = cut_off(graph, row, &standing, &distances);
+        if !cut_off.contains(&true) {
+            return Some(());
+        }
+        // The nearest broken entry beside a way that stands; those behind it stand then, too.
+        let hop_of = |switch: usize| {
+            let leads = |&&hop: &&u32| standing[graph.ends(hop).1 as usize];
+            let outgoing = graph.outgoing(switch as u32).iter().filter(leads);
+            outgoing.copied().min_by_key(|&hop| (distances[graph.ends(hop).1 as usize], hop))
+        };
+        let beside = |broken: bool| {
+            (0..old.len())
+                .filter(|&switch| (row[switch] == NO_CHANNEL) == broken && cut_off[switch])
+                .filter(|&switch| hop_of(switch).is_some())
+                .min_by_key(|&switch| (distances[switch], switch))
+        };
+        // Where all neighbours forwarded to the broken switches, one of those behind them goes ahead.
+        let (switch, ahead) = match beside(true) {
+            Some(switch) => (switch, false),
+            None => (beside(false)?, true),
+        };
+        let mut hops: Vec<u32> = graph.outgoing(switch as u32).to_vec();
+        hops.retain(|&hop| standing[graph.ends(hop).1 as usize]);
+        hops.sort_by_key(|&hop| (distances[graph.ends(hop).1 as usize], hop));
+        let row = start..start + old.len();
+        let mut try_hop = |hop: u32| {
+            table.next[start + switch] = hop;
+            let new = &table.next[row.clone()];
+            rounds[switch] =
+                if ahead { round_of(graph, Row { old, new, rounds }, switch as u32)? } else { LATE };
+            Some(Row { old, new: &table.next[row.clone()], rounds })
+                .filter(|&row| mixture.stands(row, switch as u32, levels))
+                .map(|_| ())
+        };
+        if hops.iter().any(|&hop| try_hop(hop).is_some()) {
+            continue;
+        }
+        let hop = *hops.first()?;
+        table.next[start + switch] = hop;
+        let new = &table.next[row];
+        if ahead {
+            rounds[switch] = round_of(graph, Row { old, new, rounds }, switch as u32)?;
+        }
+        let row = Row { old, new, rounds };
+        mixture.turn();
+        for source in mixture.behind(row, switch as u32) {
+            let level = &mut levels[source as usize];
+            if graph.hosts(source) == 0 || mixture.add(row, source, *level % MAX_LANES as u8) {
+                continue;
+            }
+            *level = (0..lanes.min(MAX_LANES) as u8).find(|&lane| mixture.add(row, source, lane))?;
+        }
+    }
+}
+
+/// The switches from which a row leads to its destination.
+fn standing(graph: &Graph, table: &Forwarding, destination: usize) -> Vec<bool> {
+    let mut standing = vec![false; graph.switches()];
+    table.towards(graph, destination).iter().for_each(|&switch| standing[switch as usize] = true);
+    standing
+}
+
+/// Switches from which a row leads nowhere though there is a way, as far as hosts send through them.
+fn cut_off(graph: &Graph, row: &[u32], standing: &[bool], distances: &[u16]) -> Vec<bool> {
+    let mut cut_off = vec![false; row.len()];
+    for source in (0..row.len()).filter(|&switch| graph.hosts(switch as u32) > 0) {
+        let mut at = source;
+        while !standing[at] && !cut_off[at] && distances[at] != UNREACHABLE {
+            cut_off[at] = true;
+            match row[at] {
+                NO_CHANNEL => break,
+                hop => at = graph.ends(hop).1 as usize,
+            }
+        }
+    }
+    cut_off
+}
+
+/// The first round in which a switch can turn to its new hop: after those on its new way whose old ways led through it.
+fn round_of(graph: &Graph, row: Row<'_>, switch: u32) -> Option<u8> {
+    let mut round = 0;
+    let mut at = graph.ends(row.new[switch as usize]).1;
+    for _ in 0..row.old.len() {
+        let here = at as usize;
+        if row.new[here] != row.old[here] && leads_through(graph, row.old, at, switch) {
+            round = round.max(row.rounds[here].checked_add(1).filter(|&round| round != LATE)?);
+        }
+        match row.new[here] {
+            NO_CHANNEL => break,
+            hop => at = graph.ends(hop).1,
+        }
+    }
+    Some(round)
+}
+
+/// Whether entries lead from a switch through another.
+fn leads_through(graph: &Graph, row: &[u32], from: u32, through: u32) -> bool {
+    let mut at = from;
+    for _ in 0..row.len() {
+        if at == through {
+            return true;
+        }
+        match row[at as usize] {
+            NO_CHANNEL => return false,
+            hop => at = graph.ends(hop).1,
+        }
+    }
+    false
+}
+
+/// Gives switches from which no host sends shortest ways to what stands; these entries.
+fn serve_the_rest(graph: &Graph, table: &mut Forwarding) -> Vec<u32> {
+    let mut served = Vec::new();
+    let switches = graph.switches();
+    for destination in 0..table.roots.len() {
+        let start = destination * switches;
+        if !table
+            .row(destination)
+            .iter()
+            .enumerate()
+            .any(|(switch, &hop)| hop == NO_CHANNEL && switch != table.roots[destination] as usize)
+        {
+            continue;
+        }
+        let mut standing = standing(graph, table, destination);
+        let mut queue: Vec<u32> = (0..switches as u32).filter(|&switch| standing[switch as usize]).collect();
+        let mut head = 0;
+        while let Some(&here) = queue.get(head) {
+            head += 1;
+            for &back in graph.outgoing(here) {
+                let there = graph.ends(back).1;
+                if !std::mem::replace(&mut standing[there as usize], true) {
+                    table.next[start + there as usize] = back ^ 1;
+                    served.push((start + there as usize) as u32);
+                    queue.push(there);
+                }
+            }
+        }
+    }
+    served
+}
+
+/// Refuses changes by which a mixture could deadlock or loop.
+struct Keeper<'a, 'b> {
+    mixture: Mixture<'a>,
+    old: &'b [u32],
+    levels: Vec<u8>,
+    rounds: &'b [u8],
+    lanes: usize,
+    /// Whether pairs may get other levels, not only keep those they have.
+    moves: bool,
+    /// The levels that belong to the best table so far.
+    best: Vec<u8>,
+}
+
+impl Guard for Keeper<'_, '_> {
+    fn allows(&mut self, destination: usize, row: &[u32], switch: u32, hop: u32) -> bool {
+        let all = destination * row.len()..(destination + 1) * row.len();
+        let mut new = row.to_vec();
+        new[switch as usize] = hop;
+        let row = Row { old: &self.old[all.clone()], new: &new, rounds: &self.rounds[all.clone()] };
+        let levels = &mut self.levels[all];
+        self.mixture.stands(row, switch, levels)
+            || self.moves && self.mixture.stands_on_others(row, switch, levels, self.lanes)
+    }
+
+    fn best_so_far(&mut self) {
+        self.best.clone_from(&self.levels);
+    }
+}
+
+/// What may wait for what while entries are old or new.
+struct Mixture<'a> {
+    graph: &'a Graph,
+    dependencies: Dependencies,
+    /// Channels and lanes whose ways to the destination at hand are in already, for packets that know that this
+    /// many rounds are over, or more.
+    seen: Vec<(u32, u8)>,
+    turn: u32,
+}
+
+impl<'a> Mixture<'a> {
+    fn new(graph: &'a Graph) -> Self {
+        let seen = vec![(0, 0); graph.channels() * MAX_LANES];
+        Self { graph, dependencies: Dependencies::new(graph), seen, turn: 0 }
+    }
+
+    /// Goes on to another destination.
+    fn turn(&mut self) {
+        self.turn += 1;
+    }
+
+    /// Adds all that packets of a source can wait for on a lane, unless that closes a cycle.
+    fn add(&mut self, row: Row<'_>, source: u32, lane: u8) -> bool {
+        let place = |channel: u32| channel as usize * MAX_LANES + usize::from(lane);
+        let mut stack: Vec<(u32, u8)> = row.hops(source, 0).collect();
+        let mut entered: Vec<usize> = Vec::new();
+        while let Some((channel, over)) = stack.pop() {
+            if !meet(&mut self.seen[place(channel)], self.turn, over) {
+                continue;
+            }
+            entered.push(place(channel));
+            for (following, over) in row.hops(self.graph.ends(channel).1, over) {
+                if !self.dependencies.add((channel, lane), (following, lane)) {
+                    self.dependencies.take_back();
+                    entered.into_iter().for_each(|place| self.seen[place] = (0, 0));
+                    return false;
+                }
+                stack.push((following, over));
+            }
+        }
+        self.dependencies.keep();
+        true
+    }
+
+    /// Whether all sources behind a switch can keep their levels with its new entry; keeps what that adds.
+    fn stands(&mut self, row: Row<'_>, switch: u32, levels: &[u8]) -> bool {
+        self.turn();
+        let mut lanes = 0_u8;
+        for source in self.behind(row, switch).into_iter().filter(|&source| self.graph.hosts(source) > 0) {
+            lanes |= 1 << (levels[source as usize] % MAX_LANES as u8);
+        }
+        let place = |channel: u32, lane: u8| channel as usize * MAX_LANES + usize::from(lane);
+        // From every channel that enters the switch on, old or new.
+        for lane in (0..MAX_LANES as u8).filter(|lane| lanes >> lane & 1 != 0) {
+            for &back in self.graph.outgoing(switch) {
+                let (before, arriving) = (self.graph.ends(back).1, back ^ 1);
+                if !row.hops(before, 0).any(|(channel, _)| channel == arriving) {
+                    continue;
+                }
+                let leaving = row.new[switch as usize];
+                if !self.dependencies.add((arriving, lane), (leaving, lane)) {
+                    self.dependencies.take_back();
+                    return false;
+                }
+            }
+            let mut stack = vec![(row.new[switch as usize], row.rounds[switch as usize])];
+            while let Some((channel, over)) = stack.pop() {
+                if !meet(&mut self.seen[place(channel, lane)], self.turn, over) {
+                    continue;
+                }
+                for (following, over) in row.hops(self.graph.ends(channel).1, over) {
+                    if !self.dependencies.add((channel, lane), (following, lane)) {
+                        self.dependencies.take_back();
+                        return false;
+                    }
+                    stack.push((following, over));
+                }
+            }
+        }
+        self.dependencies.keep();
+        true
+    }
+
+    /// Whether all sources behind a switch have a level with its new entry, those that need it another one;
+    /// what a refusal has added stays, and only makes later answers more careful.
+    fn stands_on_others(&mut self, row: Row<'_>, switch: u32, levels: &mut [u8], lanes: usize) -> bool {
+        self.turn();
+        let mut moved: Vec<(usize, u8)> = Vec::new();
+        for source in self.behind(row, switch).into_iter().filter(|&source| self.graph.hosts(source) > 0) {
+            let level = levels[source as usize];
+            if self.add(row, source, level % MAX_LANES as u8) {
+                continue;
+            }
+            match (0..lanes as u8).find(|&lane| self.add(row, source, lane)) {
+                Some(lane) => moved.push((source as usize, lane)),
+                None => return false,
+            }
+        }
+        moved.into_iter().for_each(|(source, level)| levels[source] = level);
+        true
+    }
+
+    /// Switches from which a packet may come to one, and that one.
+    fn behind(&self, row: Row<'_>, switch: u32) -> Vec<u32> {
+        let mut found = vec![switch];
+        let mut known = vec![false; row.old.len()];
+        known[switch as usize] = true;
+        let mut head = 0;
+        while let Some(&here) = found.get(head) {
+            head += 1;
+            for &back in self.graph.outgoing(here) {
+                let there = self.graph.ends(back).1;
+                if !known[there as usize] && row.hops(there, 0).any(|(channel, _)| channel == back ^ 1) {
+                    known[there as usize] = true;
+                    found.push(there);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether a channel was not yet met in this turn by packets that know of no more rounds.
+fn meet(seen: &mut (u32, u8), turn: u32, over: u8) -> bool {
+    let new = seen.0 != turn || over < seen.1;
+    if new {
+        *seen = (turn, over);
+    }
+    new
+}
+
+/// The entries of a destination by switch, before and after, and the round in which each is changed.
+#[derive(Clone, Copy)]
+struct Row<'r> {
+    old: &'r [u32],
+    new: &'r [u32],
+    rounds: &'r [u8],
+}
+
+impl<'r> Row<'r> {
+    /// Where a switch may forward a packet that has met an entry of round `over` when it was changed already, so
+    /// that all rounds before are over; each hop with what the packet knows then.
+    fn hops(self, switch: u32, over: u8) -> impl Iterator<Item = (u32, u8)> {
+        let switch = switch as usize;
+        let (old, new, round) = (self.old[switch], self.new[switch], self.rounds[switch]);
+        let changed = new != old;
+        let stays = (old, if changed && round < over { None } else { Some(over) });
+        let turns = (new, if changed { Some(over.max(round)) } else { None });
+        [stays, turns]
+            .into_iter()
+            .filter(|&(channel, _)| channel != NO_CHANNEL)
+            .filter_map(|(channel, over)| Some((channel, over?)))
+    }
+}

@@ -1,0 +1,264 @@
+//! Lanes that exist already: tables are balanced within them.
+
+use super::{
+    Assignment, DimensionOrder, Forwarding, MAX_LANES, Mode, NO_CHANNEL, PairLanes, SERVICE_LEVELS, guides,
+};
+use crate::fabric::Graph;
+
+impl PairLanes {
+    /// Constant lanes: every pair keeps the lane that is its service level.
+    pub(crate) fn constant(graph: &Graph, mode: Mode, levels: Vec<u8>, lanes: usize) -> Self {
+        let mut start = vec![0];
+        for switch in 0..graph.switches() as u32 {
+            let degree = graph.outgoing(switch).len();
+            start.push(start[switch as usize] + (degree + 1) * degree);
+        }
+        let entry: [u8; SERVICE_LEVELS] = std::array::from_fn(|level| (level % MAX_LANES) as u8);
+        let entries = vec![entry; start[graph.switches()]];
+        Self { mode, levels, lanes, entries, start }
+    }
+
+    /// Whether every level has one lane, whatever the port in.
+    fn is_constant(&self) -> bool {
+        let identity = std::array::from_fn(|level| (level % MAX_LANES) as u8);
+        self.entries.iter().all(|entry| *entry == identity)
+    }
+
+    /// The same lanes for other pairs.
+    pub(crate) fn with_levels(self, levels: Vec<u8>) -> Self {
+        Self { levels, ..self }
+    }
+}
+
+/// The order whose levels the tables of switches begin with, as [`lane`](super::lane) decides it.
+fn guide<'a>(
+    order: Option<&'a DimensionOrder>,
+    lanes: &PairLanes,
+    limit: usize,
+) -> Option<&'a DimensionOrder> {
+    order.filter(|order| guides(order, lanes.mode, limit))
+}
+
+/// Balances tables whose lanes are chosen, as far as all pairs can keep their service levels; shorter ways
+/// are taken where there are some.
+pub(crate) fn balance_within(
+    graph: &Graph,
+    table: Forwarding,
+    order: Option<&DimensionOrder>,
+    lanes: PairLanes,
+    (target, enough): (u64, u64),
+    tries: u64,
+    limit: usize,
+) -> (Forwarding, PairLanes) {
+    if lanes.mode == Mode::Tables && guide(order, &lanes, limit).is_none() && !lanes.is_constant() {
+        // Lanes that depend on the port in are not changed once they are chosen.
+        return (table, lanes);
+    }
+    let mut assignment = Assignment::resumed(graph, table, order, lanes, limit);
+    assignment.balance(target, enough, tries);
+    assignment.finish()
+}
+
+/// Adds rows to tables, each for the switch of another; those whose pairs find no lanes become copies of
+/// the rows they were added for.
+pub(crate) fn fit_rows(
+    graph: &Graph,
+    table: Forwarding,
+    order: Option<&DimensionOrder>,
+    lanes: PairLanes,
+    extra: &[u32],
+    rows: &[u32],
+    limit: usize,
+) -> (Forwarding, PairLanes) {
+    let switches = graph.switches();
+    let mut assignment = Assignment::resumed(graph, table, order, lanes, limit);
+    let known = assignment.table.roots.len();
+    let roots: Vec<u32> = extra.iter().map(|&row| assignment.table.roots[row as usize]).collect();
+    let table = std::mem::replace(&mut assignment.table, Forwarding::new(switches, Vec::new(), Vec::new()));
+    assignment.table = table.with_rows(graph, &roots, rows);
+    assignment.levels.resize(assignment.table.next.len(), 0);
+    assignment.settled.resize(assignment.table.next.len(), false);
+    let mut path = Vec::new();
+    for (place, &model) in extra.iter().enumerate() {
+        let destination = known + place;
+        let fits = assignment.table.towards(graph, destination).into_iter().all(|source| {
+            graph.hosts(source) == 0
+                || !assignment.walk(source, destination as u32, &mut path)
+                || assignment.settle(&mut path, destination as u32, source)
+        });
+        if !fits {
+            let (from, to) = (model as usize * switches, destination * switches);
+            assignment.table.next.copy_within(from..from + switches, to);
+            assignment.levels.copy_within(from..from + switches, to);
+        }
+    }
+    assignment.finish()
+}
+
+impl<'a> Assignment<'a> {
+    /// What is known where all pairs have their lanes, of which `limit` may be used from now on.
+    fn resumed(
+        graph: &'a Graph,
+        table: Forwarding,
+        order: Option<&'a DimensionOrder>,
+        lanes: PairLanes,
+        limit: usize,
+    ) -> Self {
+        let order = guide(order, &lanes, limit);
+        let mut assignment = Self::new(graph, table, order, lanes.mode, limit);
+        assignment.entries = lanes.entries;
+        assignment.levels = lanes.levels;
+        assignment.settled.fill(true);
+        assignment.highest = lanes.lanes.saturating_sub(1) as u8;
+        assignment.add_all();
+        assignment
+    }
+
+    /// Adds what the ways of all pairs wait for.
+    fn add_all(&mut self) {
+        let switches = self.graph.switches();
+        let mut path = Vec::new();
+        for destination in 0..self.table.roots.len() {
+            let row = destination * switches..(destination + 1) * switches;
+            // Destinations on one switch often share their ways.
+            if destination > 0
+                && self.table.roots[destination] == self.table.roots[destination - 1]
+                && self.table.next[row.clone()] == self.table.next[row.start - switches..row.start]
+                && self.levels[row.clone()] == self.levels[row.start - switches..row.start]
+            {
+                continue;
+            }
+            for source in (0..switches as u32).filter(|&source| self.graph.hosts(source) > 0) {
+                if !self.walk(source, destination as u32, &mut path) {
+                    continue;
+                }
+                let level = usize::from(self.levels[row.start + source as usize]);
+                let mut before: Option<(u32, u8)> = None;
+                for &channel in &path {
+                    let slot = self.slot(before.map(|hop| hop.0), channel);
+                    let hop = (channel, self.entries[slot][level]);
+                    let joined = before.is_none_or(|before| self.dependencies.add(before, hop));
+                    debug_assert!(joined, "lanes that exist are free of cycles");
+                    before = Some(hop);
+                }
+            }
+        }
+        self.dependencies.keep();
+    }
+}
+
+/// Up*/down* tables (Schroeder et al. 1991), which no graph refuses: a destination's ways climb towards the
+/// root of its lane and then descend; every lane has a root of its own.
+pub(crate) fn up_down(graph: &Graph, roots: Vec<u32>, lanes: usize) -> (Forwarding, Vec<u8>) {
+    let switches = graph.switches();
+    let trees = spread_roots(graph, lanes.max(1));
+    let ranks: Vec<Vec<u32>> = trees.iter().map(|&root| ranks(graph, root)).collect();
+    let mut places = roots.clone();
+    places.sort_unstable();
+    places.dedup();
+    let mut next = vec![NO_CHANNEL; roots.len() * switches];
+    let mut levels = vec![0; next.len()];
+    let mut loads = vec![0_u64; graph.channels()];
+    for (destination, &root) in roots.iter().enumerate() {
+        let tree = places.partition_point(|&place| place < root) % ranks.len();
+        let row = destination * switches..(destination + 1) * switches;
+        levels[row.clone()].fill(tree as u8);
+        climb_and_descend(graph, root, &ranks[tree], &mut next[row], &mut loads);
+    }
+    (Forwarding::new(switches, roots, next), levels)
+}
+
+/// Switches far from each other.
+fn spread_roots(graph: &Graph, count: usize) -> Vec<u32> {
+    let mut nearest = vec![u16::MAX; graph.switches()];
+    let mut roots = Vec::new();
+    // The first has most cables; what cannot be reached is served from elsewhere anyway.
+    let mut root = (0..graph.switches() as u32)
+        .max_by_key(|&switch| (graph.outgoing(switch).len(), std::cmp::Reverse(switch)));
+    while let Some(here) = root.filter(|_| roots.len() < count) {
+        roots.push(here);
+        let distances = graph.distances_to(here);
+        nearest
+            .iter_mut()
+            .zip(&distances)
+            .for_each(|(nearest, &distance)| *nearest = (*nearest).min(distance));
+        root = (0..graph.switches() as u32)
+            .filter(|&switch| !matches!(nearest[switch as usize], 0 | u16::MAX))
+            .max_by_key(|&switch| (nearest[switch as usize], std::cmp::Reverse(switch)));
+    }
+    roots
+}
+
+/// Breadth-first numbers from a root, then from the first switch of every other part.
+fn ranks(graph: &Graph, root: u32) -> Vec<u32> {
+    let mut ranks = vec![u32::MAX; graph.switches()];
+    let mut order: Vec<u32> = Vec::with_capacity(graph.switches());
+    for start in std::iter::once(root).chain(0..graph.switches() as u32) {
+        if ranks[start as usize] != u32::MAX {
+            continue;
+        }
+        let mut head = order.len();
+        ranks[start as usize] = head as u32;
+        order.push(start);
+        while let Some(&here) = order.get(head) {
+            head += 1;
+            for &channel in graph.outgoing(here) {
+                let there = graph.ends(channel).1;
+                if ranks[there as usize] == u32::MAX {
+                    ranks[there as usize] = order.len() as u32;
+                    order.push(there);
+                }
+            }
+        }
+    }
+    ranks
+}
+
+/// The entries of one destination: down where only steps down lead there, else up.
+fn climb_and_descend(graph: &Graph, root: u32, ranks: &[u32], next: &mut [u32], loads: &mut [u64]) {
+    let far = u32::MAX;
+    let mut cost = vec![far; ranks.len()];
+    cost[root as usize] = 0;
+    let mut queue = vec![root];
+    let mut head = 0;
+    while let Some(&here) = queue.get(head) {
+        head += 1;
+        for &back in graph.outgoing(here) {
+            let there = graph.ends(back).1;
+            if ranks[there as usize] < ranks[here as usize] && cost[there as usize] == far {
+                cost[there as usize] = cost[here as usize] + 1;
+                queue.push(there);
+            }
+        }
+    }
+    let descends: Vec<bool> = cost.iter().map(|&cost| cost != far).collect();
+    let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
+    order.sort_unstable_by_key(|&switch| ranks[switch as usize]);
+    for &switch in &order {
+        if !descends[switch as usize] {
+            let above = graph.outgoing(switch).iter().map(|&channel| graph.ends(channel).1);
+            let above = above.filter(|&there| ranks[there as usize] < ranks[switch as usize]);
+            let least = above.map(|there| cost[there as usize]).min().unwrap_or(far);
+            cost[switch as usize] = least.saturating_add(1);
+        }
+    }
+    order.retain(|&switch| switch != root && cost[switch as usize] != far);
+    order.sort_by_key(|&switch| std::cmp::Reverse(cost[switch as usize]));
+    let mut below: Vec<u64> = (0..ranks.len() as u32).map(|switch| graph.hosts(switch).into()).collect();
+    for switch in order {
+        let here = switch as usize;
+        let leads = |&&channel: &&u32| {
+            let there = graph.ends(channel).1 as usize;
+            let down = ranks[there] > ranks[here];
+            cost[there] != far
+                && cost[there] + 1 == cost[here]
+                && if descends[here] { down && descends[there] } else { !down }
+        };
+        let hop = graph.outgoing(switch).iter().filter(leads).min_by_key(|&&hop| loads[hop as usize]);
+        if let Some(&hop) = hop {
+            next[here] = hop;
+            loads[hop as usize] += below[here];
+            below[graph.ends(hop).1 as usize] += below[here];
+        }
+    }
+}
