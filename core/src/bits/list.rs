@@ -30,6 +30,24 @@ impl<T: Copy + Default> List<T> {
         self.len += 1;
     }
 
+    /// Adds what belongs to the set bits of a word, from the lowest on; `item` is also asked for places beyond them.
+    #[inline(always)]
+    pub(crate) fn put_ones(&mut self, word: u64, item: impl Fn(usize) -> T) {
+        /// Entries written at once: how many bits are set is hard to predict, but rarely more.
+        const AT_ONCE: usize = 3;
+        self.reserve(word.count_ones() as usize + AT_ONCE);
+        let (mut place, mut rest) = (self.len, word);
+        self.len += word.count_ones() as usize;
+        while {
+            for entry in &mut self.items[place..place + AT_ONCE] {
+                *entry = item(rest.trailing_zeros() as usize);
+                rest &= rest.wrapping_sub(1);
+            }
+            place += AT_ONCE;
+            rest != 0
+        } {}
+    }
+
     #[inline(always)]
     pub(crate) fn items(&self) -> &[T] {
         &self.items[..self.len]
@@ -54,5 +72,35 @@ impl<T: Copy + Default> List<T> {
     /// Keeps the first so many.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = len;
+    }
+}
+
+impl List<usize> {
+    /// Lists the set bits of words, of which the first is the one of this number in a plane.
+    #[inline(always)]
+    pub(crate) fn list_ones(&mut self, first: usize, words: &[u64]) {
+        self.clear();
+        for (word, &bits) in (first..).zip(words) {
+            self.put_ones(bits, |bit| word * 64 + bit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ones_are_put_in_order_behind_what_is_there() {
+        let mut list = List::default();
+        let mut expected = Vec::new();
+        for word in [0, 1, u64::MAX, 1 << 63, 0x8001_0203_0405_0607, 0xf, 0x1f] {
+            list.put_ones(word, |bit| (word, bit));
+            expected.extend(crate::bits::ones(word).map(|bit| (word, bit)));
+            assert_eq!(list.items(), expected);
+        }
+        let mut places = List::default();
+        places.list_ones(1, &[0b101, 0, 1 << 63]);
+        assert_eq!(places.items(), [64, 66, 255]);
     }
 }

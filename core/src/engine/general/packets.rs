@@ -2,6 +2,7 @@
 
 use super::layout::RouteWord;
 use crate::probe::Flit;
+use std::hint::select_unpredictable;
 
 /// What a header needs to go on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -213,7 +214,7 @@ impl Fifo {
     #[inline(always)]
     pub(super) fn pop(&mut self, packets: &Packets) -> bool {
         let more = self.last != self.front;
-        self.front = if more { packets.next(self.front) } else { 0 };
+        self.front = select_unpredictable(more, packets.next(self.front), 0);
         self.last &= !AGAIN;
         more
     }

@@ -1,7 +1,10 @@
 //! What an output channel knows of the queues of its router, in one integer.
 
 use crate::{router::MAX_QUEUES, save::Plain};
-use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
+use std::{
+    hint::select_unpredictable,
+    ops::{BitAnd, BitOr, BitOrAssign, Not},
+};
 
 /// An output channel: the queues that request it (one bit each, in the order of its port list, the
 /// channels of a port ascending), its owner (0 for none, else one more than the queue), and the
@@ -138,7 +141,7 @@ macro_rules! record {
             fn first_request(self, from: u32) -> u32 {
                 let all = self & ((1 << $requests) - 1);
                 let later = all >> from << from;
-                (if later == 0 { all } else { later }).trailing_zeros()
+                select_unpredictable(later == 0, all, later).trailing_zeros()
             }
 
             #[inline(always)]

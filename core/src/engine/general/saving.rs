@@ -166,6 +166,7 @@ impl<V: Vector, R: Record> visit::State for State<V, R> {
             crossings: _,
             leaving: _,
             freed: _,
+            passed: _,
             delivered: _,
             before: _,
             news: _,

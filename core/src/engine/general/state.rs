@@ -129,6 +129,8 @@ pub(super) struct State<V: Vector, R: Record> {
     pub granted: Vec<Place>,
     /// Headers that cross a link in this cycle.
     pub crossings: List<Crossing>,
+    /// Scratch: nodes in which a header or tail passes the same output channel.
+    pub passed: List<usize>,
     /// Scratch: packets whose tails cross a halo of this part.
     pub leaving: Vec<u32>,
     /// Scratch: output channels a tail leaves.
@@ -221,6 +223,7 @@ impl<V: Vector, R: Record> State<V, R> {
             wanted: List::default(),
             granted: Vec::new(),
             crossings: List::default(),
+            passed: List::default(),
             leaving: Vec::new(),
             freed: List::default(),
             delivered: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::{Crosses, taken::take_flits};
 use crate::{
-    bits::{Vector, count_ones, full_add, ones, words},
+    bits::{Vector, count_ones, full_add, words},
     engine::general::{
         crossing::Crossing,
         layout::{Layout, Place},
@@ -178,46 +178,25 @@ impl<V: Vector, R: Record> State<V, R> {
         let link_queues = layout.link_queues as u32;
         let windows = self.windows.is_some();
         let mut injected = 0;
-        let first = self.crossings.items().len();
-        // First where they come from (in the place of the slot) and where they go, ...
         let mut outputs = self.any[block].heads;
         while !outputs.is_empty() {
             let output = outputs.pop();
             let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
-            if output >= layout.link_outputs {
-                // Only those of a node to itself are of interest.
-                for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                    for bit in ones(bits) {
-                        let node = word * 64 + bit;
-                        let owner = self.outputs[node * layout.outputs + output].owner();
-                        injected += u64::from(owner > link_queues);
-                        if windows && owner > link_queues {
-                            let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
-                            self.packets.packet_mut(slot).injected = cycle;
-                        }
-                    }
+            self.passed.list_ones(block * V::WORDS, heads);
+            self.crossings.reserve(self.passed.items().len());
+            // None where headers are ejected.
+            let links = layout.links.get(layout.port_of_output(output));
+            let behind = layout.queue_behind.get(output).map_or(0, |&queue| queue.into());
+            for &node in self.passed.items() {
+                let owner = self.outputs[node * layout.outputs + output].owner();
+                let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
+                injected += u64::from(owner > link_queues);
+                if windows && owner > link_queues {
+                    self.packets.packet_mut(slot).injected = cycle;
                 }
-                continue;
-            }
-            let (links, behind) =
-                (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
-            for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                self.crossings.reserve(bits.count_ones() as usize);
-                for bit in ones(bits) {
-                    let node = word * 64 + bit;
-                    let to = Place::new(links.neighbour(node), behind);
-                    self.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
+                if let Some(links) = links {
+                    self.crossings.push(Crossing { to: Place::new(links.neighbour(node), behind), slot });
                 }
-            }
-        }
-        // ... then who they are.
-        for crossing in &mut self.crossings.items_mut()[first..] {
-            let from = Place::unpack(crossing.slot);
-            let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
-            injected += u64::from(owner > link_queues);
-            crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
-            if windows && owner > link_queues {
-                self.packets.packet_mut(crossing.slot).injected = cycle;
             }
         }
         self.outcome.packets_injected += injected;
@@ -231,10 +210,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let output = outputs.pop();
             let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
             for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                self.freed.reserve(bits.count_ones() as usize);
-                for bit in ones(bits) {
-                    self.freed.put(Place::new(word * 64 + bit, output), true);
-                }
+                self.freed.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
             }
         }
         let count = self.freed.items().len();

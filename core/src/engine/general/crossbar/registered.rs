@@ -8,7 +8,7 @@
 
 use super::{Crosses, registers::Registers, taken::take_flits};
 use crate::{
-    bits::{Vector, count_ones, ones, words},
+    bits::{Vector, count_ones, words},
     engine::general::{
         crossing::Crossing,
         layout::{Layout, Place},
@@ -136,22 +136,20 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Headers that entered registers: whose packets pass from now on.
     fn take_headers(&mut self, layout: &Layout, registers: &mut Registers<V>, block: usize, cycle: u64) {
+        let windows = self.windows.is_some();
         let mut outputs = self.any[block].heads;
         while !outputs.is_empty() {
             let output = outputs.pop();
             let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
-            for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                for bit in ones(bits) {
-                    let node = word * 64 + bit;
-                    let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
-                    let slot = self.fifos[node * layout.queues + queue].front;
-                    registers.slots[node * layout.outputs + output] = slot;
-                    if layout.is_processor(queue) {
-                        self.outcome.packets_injected += 1;
-                        if self.windows.is_some() {
-                            self.packets.packet_mut(slot).injected = cycle;
-                        }
-                    }
+            self.passed.list_ones(block * V::WORDS, heads);
+            for &node in self.passed.items() {
+                let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
+                let slot = self.fifos[node * layout.queues + queue].front;
+                registers.slots[node * layout.outputs + output] = slot;
+                let injected = layout.is_processor(queue);
+                self.outcome.packets_injected += u64::from(injected);
+                if windows && injected {
+                    self.packets.packet_mut(slot).injected = cycle;
                 }
             }
         }
@@ -164,17 +162,15 @@ impl<V: Vector, R: Record> State<V, R> {
         while !outputs.is_empty() {
             let output = outputs.pop();
             let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
-            for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                self.asking.reserve(bits.count_ones() as usize);
-                self.feeds.reserve(bits.count_ones() as usize);
-                for bit in ones(bits) {
-                    let node = word * 64 + bit;
-                    let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
-                    let more = self.fifos[node * layout.queues + queue].pop(&self.packets);
-                    let place = Place::new(node, queue);
-                    self.asking.put(place, more);
-                    self.feeds.freed(place, lazy && layout.is_processor(queue));
-                }
+            self.passed.list_ones(block * V::WORDS, tails);
+            self.asking.reserve(self.passed.items().len());
+            self.feeds.reserve(self.passed.items().len());
+            for &node in self.passed.items() {
+                let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
+                let more = self.fifos[node * layout.queues + queue].pop(&self.packets);
+                let place = Place::new(node, queue);
+                self.asking.put(place, more);
+                self.feeds.freed(place, lazy && layout.is_processor(queue));
             }
         }
     }
@@ -249,31 +245,27 @@ impl<V: Vector, R: Record> State<V, R> {
                 let links = &layout.links[layout.port_of_output(output)];
                 let behind = usize::from(layout.queue_behind[output]);
                 let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
-                for (word, &bits) in (block * V::WORDS..).zip(heads) {
-                    self.crossings.reserve(bits.count_ones() as usize);
-                    for bit in ones(bits) {
-                        let node = word * 64 + bit;
-                        let to = Place::new(links.neighbour(node), behind);
-                        let slot = registers.slots[node * layout.outputs + output];
-                        self.crossings.push(Crossing { to, slot });
-                    }
+                self.passed.list_ones(block * V::WORDS, heads);
+                self.crossings.reserve(self.passed.items().len());
+                for &node in self.passed.items() {
+                    let to = Place::new(links.neighbour(node), behind);
+                    let slot = registers.slots[node * layout.outputs + output];
+                    self.crossings.push(Crossing { to, slot });
                 }
             }
             let mut outputs = tails;
             while !outputs.is_empty() {
                 let output = outputs.pop();
                 let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
-                for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                    self.wanted.reserve(bits.count_ones() as usize);
-                    for bit in ones(bits) {
-                        let node = word * 64 + bit;
-                        let record = &mut self.outputs[node * layout.outputs + output];
-                        *record = record.free();
-                        self.wanted.put(Place::new(node, output), record.is_requested());
-                        if output >= layout.link_outputs {
-                            let slot = registers.slots[node * layout.outputs + output];
-                            self.delivered.push((node as u32, slot));
-                        }
+                self.passed.list_ones(block * V::WORDS, tails);
+                self.wanted.reserve(self.passed.items().len());
+                for &node in self.passed.items() {
+                    let record = &mut self.outputs[node * layout.outputs + output];
+                    *record = record.free();
+                    self.wanted.put(Place::new(node, output), record.is_requested());
+                    if output >= layout.link_outputs {
+                        let slot = registers.slots[node * layout.outputs + output];
+                        self.delivered.push((node as u32, slot));
                     }
                 }
             }

@@ -5,7 +5,7 @@ use super::super::{
     record::{Record, Set},
     state::State,
 };
-use crate::bits::{Vector, ones, words};
+use crate::bits::{Vector, words};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// Every requested output channel without owner gets one; true if any did. Space downstream is
@@ -110,11 +110,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
                 if go.any() {
                     for (word, &bits) in (block * V::WORDS..).zip(words(std::slice::from_ref(&go))) {
-                        self.wanted.reserve(bits.count_ones() as usize);
-                        for bit in ones(bits) {
-                            let node = word * 64 + bit;
-                            self.wanted.put(Place::new(node, output), true);
-                        }
+                        self.wanted.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
                     }
                 }
             }
