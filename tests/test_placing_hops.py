@@ -105,3 +105,21 @@ def test_what_a_search_spent_is_told(capsys: pytest.CaptureFixture[str]) -> None
     assert run(words) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["spent"] <= facts["effort"] * 10**6
+
+
+def test_bounds_by_cosines_are_looked_for_only_where_they_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def bound(_topology: fl.Topology, _traffic: Traffic, _hops: bool, known: int) -> None:
+        asked.append(known)
+
+    monkeypatch.setattr("flitloom.placing.search.cosine_bound", bound)
+    # A ring lies on cables, which the sorted distances prove optimal.
+    ring = place(fl.Torus(8, 8), axes_traffic(parse_axes("a=64:ring:1")), minimise="hops", effort=16)
+    assert (ring.hop_bytes, ring.optimal, asked) == (128, True, [])
+    # Squares whose neighbours are two hops apart are above them.
+    squares = axes_traffic(parse_axes("a=4:a2a:1,b=16:ring:4"))
+    found = place(fl.Torus(8, 8), squares, minimise="hops", effort=16)
+    assert asked == [found.bound]
+    assert found.hop_bytes > found.bound
+    assert found.spent <= 16_000_000

@@ -24,7 +24,7 @@ from flitloom.placing import (
 )
 from flitloom.placing import check as check_placement
 from flitloom.placing.checking import _program
-from flitloom.placing.cosine import cosine_bound
+from flitloom.placing.cosine import cosine_bound, displacements
 from flitloom.placing.placement import LATE
 from flitloom.placing.search import problem_of
 from flitloom.placing.sharing import at_once, sharing_bound
@@ -214,6 +214,21 @@ def test_the_benchmark_of_hops_has_gaps_by_kind_of_axes(
     assert [(row["torus"], row["optimal"], row["gap"]) for row in (rings, line, grid)] == [
         (name, 1, 0) for name in names
     ]
+
+
+def test_displacements_alike_up_to_the_order_of_dimensions_are_one_number() -> None:
+    # All-to-all in planes of 16 and of 32: the linear program of this bound has the optimum 23.95.
+    traffic = axes_traffic(parse_axes("a=16:a2a:1,b=32:a2a:1"))
+    bound, certificate = cosine_bound(fl.Torus(8, 8, 8), traffic, hops=False)
+    assert bound == 24
+    assert len(set(certificate["lengths"])) == 1
+    places = displacements((8, 8, 8))
+    (numbers,) = certificate["v"]
+    values: dict[tuple[int, ...], set[int]] = {}
+    for each, value in zip(places, numbers, strict=True):
+        values.setdefault(tuple(sorted(each)), set()).add(value)
+    assert len(values) == 35
+    assert all(len(known) == 1 for known in values.values())
 
 
 def test_messages_that_share_a_channel_bound_the_fullest(tmp_path: Path) -> None:

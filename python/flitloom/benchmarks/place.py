@@ -23,7 +23,7 @@ def run(context: Context) -> list[Row]:
 
 
 def searched(context: Context, chosen: list[Case], minimise: str, named: tuple[str, str]) -> list[Row]:
-    """A row for every case; `named` says what is minimised, as a placement calls it and as the column does."""
+    """A row for every case; `named` is what is minimised as a placement calls it, and as the column does."""
     rows: list[Row] = []
     for case in chosen:
         found = fl.placing.place(fl.Torus(*case.sizes), case.make(), minimise=minimise)

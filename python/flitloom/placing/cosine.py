@@ -35,14 +35,16 @@ LONGEST_LINE = 32
 #: Steps of the ascent, and numbers times steps at most.
 STEPS, MOST_WORK = 8000, 200_000_000
 #: Above so many steps, numbers times steps at most, where a step costs as much as so many numbers more.
-MANY_STEPS, WORK_OF_MANY, STEP_WORK = 5000, 111_000_000, 6700
+MANY_STEPS, WORK_OF_MANY, STEP_WORK = 4000, 90_000_000, 6700
 #: Part of a bound that is known: an ascent that is below it after a quarter of its steps ends.
 HOPELESS = 0.6
 #: Parts of a mean message by which costs are softened, first and last; the first step, and the last one's
 #: part of it.
 WARM, COLD, STEP, LAST = 0.3, 0.00001, 0.005, 0.002
-#: Numbers above which the first step is shorter, since the errors of many steps add up.
+#: Numbers above which the first step is shorter, since the errors of many steps add up, and up to which it is
+#: longer.
 MANY_NUMBERS, SHORT_STEP = 20_000, 0.0007
+FEW_NUMBERS, LONG_STEP = 600, 0.015
 #: Numbers of a certificate are multiples of one over this.
 SCALE = 10**9
 
@@ -145,6 +147,56 @@ def displacements(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
     return list(product(*(range(size // 2 + 1) for size in sizes)))
 
 
+@dataclass(frozen=True)
+class Alike:
+    """Displacements that differ in the order of dimensions of the same size only; frequencies likewise.
+
+    Attributes
+    ----------
+    of : array of int
+        The class of every displacement.
+    count : array of float
+        Displacements per class.
+    waves : list of array of float
+        Per size, the sum over a class of frequencies (a row) of their cosines at a displacement of a class.
+    mean : list of array of float
+        The same, as means.
+    """
+
+    of: NDArray[np.int64]
+    count: Numbers
+    waves: list[Numbers]
+    mean: list[Numbers]
+
+
+def alike(sizes: tuple[int, ...]) -> Alike:
+    """Classes of displacements, in the order of sizes.
+
+    Examples
+    --------
+    >>> found = alike((2, 3, 2))
+    >>> found.of.tolist(), found.count.tolist()
+    ([0, 2, 1, 3, 2, 4, 3, 5], [1.0, 1.0, 2.0, 2.0, 1.0, 1.0])
+    """
+    places = np.array(displacements(sizes))
+    of = np.zeros(len(places), dtype=np.int64)
+    waves, mean = [], []
+    for size in sorted(set(sizes)):
+        half = np.arange(size // 2 + 1)
+        dimensions = [d for d, other in enumerate(sizes) if other == size]
+        every = list(product(half.tolist(), repeat=len(dimensions)))
+        classes = sorted({tuple(sorted(each)) for each in every})
+        number = {each: at for at, each in enumerate(classes)}
+        belongs = np.array([[tuple(sorted(each)) == one for each in every] for one in classes])
+        one = np.cos(2 * np.pi * np.outer(half, half) / size)
+        whole = reduce(np.kron, [one] * len(dimensions))
+        waves.append(belongs @ whole[:, [every.index(each) for each in classes]])
+        mean.append(waves[-1] / belongs.sum(axis=1)[:, None])
+        own = np.sort(places[:, dimensions], axis=1).tolist()
+        of = of * len(classes) + np.array([number[tuple(each)] for each in own])
+    return Alike(of, np.bincount(of).astype(float), waves, mean)
+
+
 def applies(topology: Topology, traffic: Traffic, per_node: int) -> bool:
     """Whether there may be such a bound: plain tori with a rank on every node."""
     whole = all(wraps or size == 2 for wraps, size in zip(topology.wraps, topology.sizes, strict=True))
@@ -209,7 +261,8 @@ def _along(numbers: Numbers, matrices: Sequence[Numbers]) -> Numbers:
 def _steps_for(numbers: int) -> tuple[int, float]:
     """How many steps there are for so many numbers, and how long the first one is."""
     steps = min(STEPS, max(MANY_STEPS, WORK_OF_MANY // (numbers + STEP_WORK)))
-    return max(200, min(steps, MOST_WORK // numbers)), STEP if numbers <= MANY_NUMBERS else SHORT_STEP
+    first = LONG_STEP if numbers <= FEW_NUMBERS else STEP if numbers <= MANY_NUMBERS else SHORT_STEP
+    return max(200, min(steps, MOST_WORK // numbers)), first
 
 
 def _ascend(
@@ -222,31 +275,34 @@ def _ascend(
 ) -> dict[str, Any]:
     """Multipliers that prove much."""
     nodes, dimensions = math.prod(sizes), len(sizes)
-    places = np.array(displacements(sizes))
-    many = np.array([[1 if at in (0, k / 2) else 2 for at, k in zip(p, sizes, strict=True)] for p in places])
-    waves = [np.cos(2 * np.pi * np.outer(np.arange(k // 2 + 1), np.arange(k // 2 + 1)) / k) for k in sizes]
+    every = np.array(displacements(sizes))
+    many = np.array([[1 if at in (0, k / 2) else 2 for at, k in zip(p, sizes, strict=True)] for p in every])
+    same_way = alike(sizes)
     blocks = [scheme.blocks for scheme in schemes]
-    up, down = [*blocks, *waves], [*(block.T for block in blocks), *waves]
+    up, down = [*blocks, *same_way.waves], [each.T for each in (*blocks, *same_way.mean)]
     shape = tuple(len(matrix) for matrix in up)
+    # Dimensions of the same size have channels of the same length, so displacements of a class cost the same.
+    places = np.array([np.bincount(same_way.of, column) for column in every.T]).T / same_way.count[:, None]
     pairs = reduce(np.multiply.outer, [scheme.pairs for scheme in schemes]).ravel() / nodes
     same = reduce(np.logical_and.outer, [scheme.same for scheme in schemes]).ravel()
     group = np.zeros(1, dtype=np.int64)
     for scheme in schemes:
         group = np.add.outer(group * (scheme.sources.max() + 1), scheme.sources).ravel()
     ranks = np.bincount(group[same], pairs[same])
-    wanted = np.outer(ranks, many.prod(axis=1))
+    wanted = np.outer(ranks, np.bincount(same_way.of, many.prod(axis=1)))
     members = [np.flatnonzero(group == one) for one in range(len(ranks))]
     # Only a rank itself is at no distance of itself.
     apart = np.where(same[:, None] == (places.sum(axis=1) == 0), 0, np.inf)
     unit = amounts[amounts > 0].mean()
     cost = amounts / unit
     channels = np.array([1 if k == 2 else 2 for k in sizes], dtype=float)
+    size_of = np.unique(sizes, return_inverse=True)[1]
     y = np.zeros(shape)
     v = np.zeros(wanted.shape)
     slope, square = np.zeros(shape), np.zeros(shape)
     tilt, tilt_slope, tilt_square = np.zeros((3, dimensions))
     best, kept = -np.inf, (y, v, np.ones(dimensions))
-    steps, first = _steps_for(len(amounts) * len(places))
+    steps, first = _steps_for(len(amounts) * len(every))
     # What a value is worth as a bound.
     worth = unit * nodes if hops else unit / channels.sum()
     for step in range(steps):
@@ -263,30 +319,43 @@ def _ascend(
         value = float(pairs @ least[:, 0] + (wanted * v).sum())
         if value > best:
             best, kept = value, (y.copy(), v.copy(), lengths)
-        flow = np.exp((least - price) / soft)
+        flow = np.exp((least - price) / soft) * same_way.count
         flow *= (pairs / flow.sum(axis=1))[:, None]
         seen = np.array([flow[rows].sum(axis=0) for rows in members])
         v += 0.7 * soft * np.clip(np.log((wanted + 1e-12) / (seen + 1e-12)), -3, 3)
         # Steps as long as slopes are steady (Kingma and Ba 2015).
         fade = 1 - 0.9 ** (step + 1), 1 - 0.99 ** (step + 1)
-        gain = -_along(flow.reshape([*(len(one.pairs) for one in schemes), *map(len, waves)]), down)
+        gain = -_along(flow.reshape([*(len(one.pairs) for one in schemes), *map(len, same_way.waves)]), down)
         slope = 0.9 * slope + 0.1 * gain
         square = 0.99 * square + 0.01 * gain**2
         y = np.maximum(0, y + stride * slope / fade[0] / (np.sqrt(square / fade[1]) + 1e-9))
         if not hops:
             loads = (cost @ flow) @ places
             gain = lengths * (loads - channels * (loads @ lengths) / channels.sum())
+            # Dimensions of the same size keep the same length, to the bit.
+            gain = (np.bincount(size_of, gain) / np.bincount(size_of))[size_of]
             tilt_slope = 0.9 * tilt_slope + 0.1 * gain
             tilt_square = 0.99 * tilt_square + 0.01 * gain**2
             tilt += stride * tilt_slope / fade[0] / (np.sqrt(tilt_square / fade[1]) + 1e-9)
+    return _certificate(mesh, kept, unit, same_way, hops)
+
+
+def _certificate(
+    mesh: Sequence[tuple[int, str]],
+    kept: tuple[Numbers, Numbers, Numbers],
+    unit: float,
+    same_way: Alike,
+    hops: bool,
+) -> dict[str, Any]:
+    """Multipliers as files have them: of every displacement, in whole numbers."""
     y, v, lengths = kept
-    rows: Any = v.tolist()
-    y = np.where(y > 1e-7 * y.max(initial=0), y, 0).reshape(math.prod(map(len, blocks)), -1)
+    rows: Any = v[:, same_way.of].tolist()
+    y = np.where(y > 1e-7 * y.max(initial=0), y, 0).reshape(-1, len(same_way.count))[:, same_way.of]
     return {
         "kind": "cosine",
         "mesh": [list(axis) for axis in mesh],
         "scale": SCALE,
-        "lengths": [SCALE] * dimensions if hops else np.round(lengths * SCALE).astype(int).tolist(),
+        "lengths": [SCALE] * len(lengths) if hops else np.round(lengths * SCALE).astype(int).tolist(),
         "v": [[round(number * unit * SCALE) for number in row] for row in rows],
         "weights": [[int(e), int(f), round(y[e, f] * unit * SCALE)] for e, f in np.argwhere(y > 0)],
     }

@@ -44,6 +44,8 @@ MORE_WITHOUT = 2
 #: The same for few hop-bytes of traffic without structure: up to so many ranks, and the effort of 100 ranks,
 #: which grows with their cube, and is the most.
 DENSE_RANKS, DENSE_EFFORT = 256, 1600
+#: Part of the effort for few hop-bytes after which a bound by cosines is looked for.
+FIRST = 16
 #: Objectives.
 OBJECTIVES = ("channel", "hops", "time")
 #: Placements that are simulated for the least time.
@@ -373,13 +375,14 @@ def _searched(task: _Task, progress: Callable[[int, int], None] | None) -> Searc
     """What the search found where all traffic is sent at the same time."""
     asked = task.asked
     channel, hops = task.bounds()
-    if asked.minimise == "hops":
-        hops = task.with_cosines(hops, hops=True)
-    bounded = hops if asked.minimise == "hops" else channel
     screw = task.screw()
     # If a screw is optimal, little else is looked for.
-    effort = 1 if screw is not None and screw[1][0] <= bounded[0] else asked.effort
-    found = task.search(bounded[0], effort * 1_000_000, _telling(progress, 0.0, 1.0))
+    effort = 1_000_000 * (1 if screw is not None and screw[1][0] <= channel[0] else asked.effort)
+    if asked.minimise == "hops":
+        found, hops = _searched_by_hops(task, hops, effort, progress)
+    else:
+        found = task.search(channel[0], effort, _telling(progress, 0.0, 1.0))
+    bounded = hops if asked.minimise == "hops" else channel
     runs: list[dict[str, int]] = []
     if screw is not None and screw[1] < found["score"]:
         found["nodes"], found["score"] = screw
@@ -390,6 +393,24 @@ def _searched(task: _Task, progress: Callable[[int, int], None] | None) -> Searc
         found["nodes"], runs = _fastest(task, found["finalists"])
         bounded = _port_bound(task)
     return found, hops, bounded, runs
+
+
+def _searched_by_hops(
+    task: _Task, known: Bounded, effort: int, progress: Callable[[int, int], None] | None
+) -> tuple[dict[str, Any], Bounded]:
+    """What the search found for few hop-bytes, with the bound; that by cosines only where it is needed."""
+    parts = FIRST if task.has_cosines else 1
+    first = task.search(known[0], effort // parts, _telling(progress, 0.0, 1 / parts))
+    if first["score"][2] <= known[0] or first["interrupted"] or not task.has_cosines:
+        return first, known
+    known = task.with_cosines(known, hops=True)
+    if first["score"][2] <= known[0]:
+        return first, known
+    found = task.search(known[0], effort - first["spent"], _telling(progress, 1 / parts, 1.0))
+    found["spent"] += first["spent"]
+    if first["score"][2] < found["score"][2]:
+        found["nodes"], found["score"] = first["nodes"], first["score"]
+    return found, known
 
 
 def _searched_in_phases(task: _Task, progress: Callable[[int, int], None] | None) -> Searched:
