@@ -12,18 +12,35 @@ import pytest
 
 import flitloom as fl
 from flitloom import checkpoint
+from flitloom.spec.switched import Switched
 
+ONE_CYCLE = fl.Router()
+PIPELINED = fl.Router(model="pipelined")
+ANSWERED = fl.Router(
+    model="pipelined",
+    channels=8,
+    reply_length=4,
+    reply_places=2,
+    message_classes=2,
+    priority="age",
+    buffer_policy="shared",
+)
 CASES = [
-    (fl.Torus(8, 8), fl.Load("rand", rate=0.3, cycles=400), {}),
-    (fl.Torus(4, 4, 4), fl.Load("rand", rate=0.2, cycles=300), {}),
-    (fl.Mesh(6, 5), fl.Collective("rpar", payload=40, slices=5, interval=3), {"packets": True}),
-    (fl.Torus(8, 8), fl.Collective("brot", payload=20), {"packets": True, "link_time": True}),
+    (fl.Torus(8, 8), ONE_CYCLE, fl.Load("rand", rate=0.3, cycles=400), {}),
+    (fl.Torus(4, 4, 4), ONE_CYCLE, fl.Load("rand", rate=0.2, cycles=300), {}),
+    (fl.Mesh(6, 5), ONE_CYCLE, fl.Collective("rpar", payload=40, slices=5, interval=3), {"packets": True}),
+    (fl.Torus(8, 8), ONE_CYCLE, fl.Collective("brot", payload=20), {"packets": True, "link_time": True}),
+    (fl.Torus(8, 8), PIPELINED, fl.Load("rand", rate=0.3, cycles=400), {}),
+    (fl.Torus(4, 4, 2), PIPELINED, fl.Collective("brot", payload=20), {"packets": True, "link_time": True}),
+    (fl.Mesh(4, 4), ANSWERED, fl.Load("rand", rate=0.3, length=3, cycles=300), {}),
+    (Switched(network="dragonfly(3,1,2)"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), {}),
+    (Switched(network="full4 x ring3"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), {"packets": True}),
 ]
 
 
-@pytest.mark.parametrize(("topology", "traffic", "records"), CASES)
-def test_a_saved_simulation_goes_on_to_the_bit(topology, traffic, records, tmp_path):
-    net = fl.Network(topology)
+@pytest.mark.parametrize(("topology", "router", "traffic", "records"), CASES)
+def test_a_saved_simulation_goes_on_to_the_bit(topology, router, traffic, records, tmp_path):
+    net = fl.Network(topology, router)
     whole = fl.simulate(net, traffic, **records)
     sim = fl.Simulation(net, traffic, **records)
     random.seed(1)
@@ -93,12 +110,35 @@ def test_state_of_another_simulation_is_refused(saved, tmp_path):
         fl.Simulation.load(tmp_path / "other.flit")
 
 
+def test_state_of_other_tables_is_refused(tmp_path):
+    graph = tmp_path / "net.csv"
+    graph.write_text("a,b\nb,c\nc,d\nd,a\n")
+    topology = Switched(graph=str(graph))
+    sim = fl.Simulation(fl.Network(topology, PIPELINED), fl.Load("rand", rate=0.3, cycles=200))
+    sim.step(50)
+    sim.save(tmp_path / "run.flit")
+    graph.write_text("a,b\nb,c\nc,d\nd,b\n")
+    script = "import sys, flitloom as fl; fl.Simulation.load(sys.argv[1])"
+    words = [sys.executable, "-c", script, tmp_path / "run.flit"]
+    run = subprocess.run(words, capture_output=True, text=True)
+    assert "run.flit: tables: it was begun over tables; continue with exactly those" in run.stderr
+
+
 def command(*words):
     return [sys.executable, "-m", "flitloom", "simulate", *words]
 
 
-def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
-    case = ["--torus", "32x32", "--pattern", "rand", "--rate", "0.1", "--cycles", "150000", "--json"]
+@pytest.mark.parametrize(
+    ("network", "cycles"),
+    [
+        (["--torus", "32x32"], "150000"),
+        (["--torus", "16x16", "--model", "pipelined"], "30000"),
+        (["--network", "dragonfly(4,2,2)"], "60000"),
+    ],
+    ids=["one-cycle", "pipelined", "switches"],
+)
+def test_a_killed_run_goes_on_from_its_checkpoint(network, cycles, tmp_path):
+    case = [*network, "--pattern", "rand", "--rate", "0.1", "--cycles", cycles, "--json"]
     file = tmp_path / "long.flit"
     first = subprocess.Popen(
         command(*case, "--checkpoint", file, "--every", "0.1s"), stdout=subprocess.DEVNULL

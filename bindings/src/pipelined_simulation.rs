@@ -20,7 +20,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
 use pyo3::{
     exceptions::{PyStopIteration, PyValueError},
     prelude::*,
-    types::PyDict,
+    types::{PyBytes, PyDict},
 };
 use std::{collections::HashMap, time::Instant};
 
@@ -153,6 +153,19 @@ impl PipelinedSimulation {
             }
             (Stop::Deadlock(circle), _) => Err(self.deadlock(py, &circle)?),
         }
+    }
+
+    /// The state in bytes.
+    fn save<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let simulation = &mut self.simulation;
+        let bytes = py.detach(|| simulation.save());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// Takes a saved state up.
+    fn restore(&mut self, py: Python<'_>, state: Vec<u8>) -> PyResult<()> {
+        let simulation = &mut self.simulation;
+        py.detach(|| simulation.restore(state)).map_err(|error| spec_error(py, "state", error))
     }
 
     /// Packets in all, if they are known in advance.

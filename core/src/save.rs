@@ -69,8 +69,8 @@ impl SaveError {
     }
 }
 
-/// A number with a fixed form in bytes.
-pub trait Plain: Copy + Default {
+/// A number, or a record of numbers, with a fixed form in bytes.
+pub trait Plain: Copy {
     /// Bytes it takes.
     const BYTES: usize;
     /// Appends its bytes, the lowest first.
@@ -96,7 +96,109 @@ macro_rules! plain {
         })+
     };
 }
-plain!(u8, u16, u32, u64, u128);
+plain!(u8, u16, u32, u64, u128, i16, i32, i64, f64);
+
+/// Saved as 64 bits.
+impl Plain for usize {
+    const BYTES: usize = 8;
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        (self as u64).put(bytes);
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        u64::get(bytes) as Self
+    }
+}
+
+impl Plain for bool {
+    const BYTES: usize = 1;
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        u8::from(self).put(bytes);
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        bytes[0] != 0
+    }
+}
+
+impl<T: Plain> Plain for Option<T> {
+    const BYTES: usize = 1 + T::BYTES;
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        self.is_some().put(bytes);
+        match self {
+            Some(value) => value.put(bytes),
+            None => bytes.resize(bytes.len() + T::BYTES, 0),
+        }
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        bool::get(&bytes[..1]).then(|| T::get(&bytes[1..]))
+    }
+}
+
+impl<T: Plain, const N: usize> Plain for [T; N] {
+    const BYTES: usize = N * T::BYTES;
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        self.into_iter().for_each(|value| value.put(bytes));
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        std::array::from_fn(|at| T::get(&bytes[at * T::BYTES..][..T::BYTES]))
+    }
+}
+
+macro_rules! plain_tuple {
+    ($($name:ident: $type:ident),+) => {
+        impl<$($type: Plain),+> Plain for ($($type,)+) {
+            const BYTES: usize = 0 $(+ $type::BYTES)+;
+
+            fn put(self, bytes: &mut Vec<u8>) {
+                let ($($name,)+) = self;
+                $($name.put(bytes);)+
+            }
+
+            fn get(bytes: &[u8]) -> Self {
+                let mut left = bytes;
+                $(let $name = take_plain(&mut left);)+
+                ($($name,)+)
+            }
+        }
+    };
+}
+plain_tuple!(a: A, b: B);
+plain_tuple!(a: A, b: B, c: C);
+
+/// What the first bytes stand for, which are left out then.
+pub(crate) fn take_plain<T: Plain>(bytes: &mut &[u8]) -> T {
+    let (own, rest) = bytes.split_at(T::BYTES);
+    *bytes = rest;
+    T::get(own)
+}
+
+/// Makes a record of numbers one that is saved as such; all of its fields are named, so that a new one is not forgotten.
+macro_rules! plain_record {
+    ($record:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        impl $crate::save::Plain for $record {
+            const BYTES: usize = 0 $(+ <$type as $crate::save::Plain>::BYTES)+;
+
+            fn put(self, bytes: &mut Vec<u8>) {
+                let Self { $($field),+ } = self;
+                $($crate::save::Plain::put($field, bytes);)+
+            }
+
+            fn get(bytes: &[u8]) -> Self {
+                let mut left = bytes;
+                $(let $field: $type = $crate::save::take_plain(&mut left);)+
+                Self { $($field),+ }
+            }
+        }
+    };
+}
+pub(crate) use plain_record;
 
 /// A saved state being written or read.
 ///
@@ -246,6 +348,43 @@ impl Archive {
         Ok(())
     }
 
+    /// As many lists as there are places, each of any length.
+    ///
+    /// # Errors
+    /// What is read is something else.
+    pub fn lists<'a, T: Plain, L>(
+        &mut self,
+        field: &'static str,
+        lists: impl IntoIterator<Item = &'a mut L>,
+    ) -> Result<(), SaveError>
+    where
+        L: Default + IntoIterator<Item = T> + FromIterator<T> + 'a,
+    {
+        let lists: Vec<&mut L> = lists.into_iter().collect();
+        let mut all: Vec<T> = Vec::new();
+        let mut lengths = Vec::with_capacity(lists.len());
+        let (mut places, reads) = (lists, self.is_reading());
+        for list in &mut places {
+            let before = all.len();
+            if !reads {
+                all.extend(std::mem::take(*list));
+            }
+            lengths.push((all.len() - before) as u64);
+        }
+        self.slice(field, &mut lengths)?;
+        self.list(field, &mut all)?;
+        let (given, needed) =
+            (all.len() as u64, lengths.iter().fold(0u64, |sum, &one| sum.saturating_add(one)));
+        if given != needed {
+            return Err(SaveError::Length { field, given, needed });
+        }
+        let mut all = all.into_iter();
+        for (list, length) in places.into_iter().zip(lengths) {
+            *list = all.by_ref().take(length as usize).collect();
+        }
+        Ok(())
+    }
+
     /// As many records as there are places, as columns, one call per field.
     ///
     /// # Errors
@@ -307,6 +446,33 @@ mod tests {
             let read = read.and_then(|()| archive.option("nothing", &mut something));
             assert!(matches!(read, Err(SaveError::Short { .. })), "{length}");
         }
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Record {
+        signed: i32,
+        maybe: Option<(u16, bool)>,
+        some: [u8; 2],
+        fraction: f64,
+        size: usize,
+    }
+    plain_record!(Record { signed: i32, maybe: Option<(u16, bool)>, some: [u8; 2], fraction: f64, size: usize });
+
+    #[test]
+    fn records_and_lists_of_lists_are_read_as_they_were_written() {
+        let one = Record { signed: -3, maybe: Some((7, true)), some: [1, 2], fraction: 0.25, size: 1 << 40 };
+        let mut lists = [vec![one, Record { maybe: None, ..one }], vec![], vec![one]];
+        let before = lists.clone();
+        let mut archive = Archive::writing();
+        archive.lists("records", &mut lists).unwrap();
+        assert_eq!(lists, before);
+        let bytes = archive.into_bytes();
+        let mut read: [Vec<Record>; 3] = Default::default();
+        Archive::reading(bytes.clone()).lists("records", &mut read).unwrap();
+        assert_eq!(read, before);
+        let mut fewer: [Vec<Record>; 2] = Default::default();
+        let wrong = Archive::reading(bytes).lists("records", &mut fewer);
+        assert_eq!(wrong, Err(SaveError::Length { field: "records", given: 3, needed: 2 }));
     }
 
     #[test]

@@ -211,11 +211,11 @@ class Simulation:
 
             beside = {"ranks": ranks, "tables": tables}
             self._core = pipelined.begin(network, workload, spec, records, beside)
-            return
-        if has_hosts:
+        elif has_hosts:
             raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
-        settings = {**records, "threads": threads, "state": state, "ranks": ranks}
-        self._core = _core.Simulation(network._core, workload, spec, settings)
+        else:
+            settings = {**records, "threads": threads, "state": state, "ranks": ranks}
+            self._core = _core.Simulation(network._core, workload, spec, settings)
         if state is not None:
             self._core.restore(state)
 
@@ -356,8 +356,7 @@ class Simulation:
         >>> again.totals.fingerprint == sim.totals.fingerprint
         True
         """
-        routes = None if self._tables is None else self._tables.checksum()
-        state = self._state()
+        routes, state = _routes_checksum(self._spec, self._tables), self._core.save()
         if self._ranks is None or self._ranks.rank == 0:
             checkpoint.write(path, self._spec, self.now, self._records, state, routes)
 
@@ -378,7 +377,7 @@ class Simulation:
             The file is no saved simulation, of another version, cut off or damaged.
         """
         spec, header, state = checkpoint.read(path)
-        if header.tables != (None if tables is None else tables.checksum()):
+        if header.tables != _routes_checksum(spec, tables):
             begun = "without tables" if header.tables is None else "over tables"
             raise SpecError(f"{show_file(path)}: tables: it was begun {begun}; continue with exactly those")
         made = (spec, header.records, state, tables, threads, _on_ranks)
@@ -387,13 +386,7 @@ class Simulation:
     def __reduce__(
         self,
     ) -> tuple[Callable[..., Simulation], tuple[Experiment, dict[str, Any], bytes, Tables | None, int]]:
-        return _restored, (self._spec, self._records, self._state(), self._tables, self._threads)
-
-    def _state(self) -> bytes:
-        """The core's state in bytes."""
-        if isinstance(self._core, _core.PipelinedSimulation):
-            raise SpecError.at("checkpoint", "is not known with pipelined routers", "run it in one go")
-        return self._core.save()
+        return _restored, (self._spec, self._records, self._core.save(), self._tables, self._threads)
 
     @property
     def totals(self) -> Result:
@@ -517,6 +510,14 @@ def _restored(
     on_ranks: bool = False,
 ) -> Simulation:
     return Simulation._of(spec, records, tables=tables, threads=threads, state=state, on_ranks=on_ranks)
+
+
+def _routes_checksum(spec: Experiment, tables: Tables | None) -> int | None:
+    """Checksum of the routes that packets follow: those given, or the tables of switches with hosts."""
+    if tables is not None:
+        return tables.checksum()
+    topology = spec.topology
+    return topology.forwarding().checksum() if isinstance(topology, Switched) else None
 
 
 def _check_link_time(

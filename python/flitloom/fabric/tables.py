@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,24 @@ class ForwardingTables:
             return int(lanes[lanes < 15].max(initial=0)) + 1
         highest = 0 if self.levels is None else int(self.levels.max(initial=0))
         return min(self.lanes, highest + 1)
+
+    def checksum(self) -> int:
+        """CRC-32 of the cables, the hosts and all entries: what packets do is the same where it is.
+
+        >>> from flitloom.fabric import parse_fabric, route_subnet
+        >>> made = [route_subnet(parse_fabric(text)) for text in ("a,b\\nb,c\\n", "a,b\\na,c\\n")]
+        >>> one, other = (routes.forwarding().checksum() for routes in made)
+        >>> one == other
+        False
+        """
+        subnet = self.subnet
+        hosts = np.array([host.switch for host in subnet.hosts])
+        parts = [subnet.cable_ends(), hosts, self.owners, self.following, np.array([self.lanes])]
+        parts += [part for part in (self.levels, *(self.rows or ())) if part is not None]
+        checksum = 0
+        for part in parts:
+            checksum = zlib.crc32(np.asarray(part, dtype=np.uint64).tobytes(), checksum)
+        return checksum
 
 
 def read_tables(

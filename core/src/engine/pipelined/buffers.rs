@@ -1,5 +1,9 @@
 //! What a router or a source knows of the queues behind its links, and when they are full.
 
+use crate::{
+    save::{Archive, plain_record},
+    visit::Visited,
+};
 use std::collections::VecDeque;
 
 /// How the places of a port are shared by its channels.
@@ -66,6 +70,8 @@ pub(super) struct Channel {
     tail_sent: bool,
 }
 
+plain_record!(Channel { used: u32, reserved: u32, is_owned: bool, tail_sent: bool });
+
 /// All queues behind one link.
 #[derive(Clone, Copy, Debug)]
 struct Port {
@@ -74,6 +80,8 @@ struct Port {
     /// Common places in use.
     common: u32,
 }
+
+plain_record!(Port { owned_channels: u32, limit: u32, common: u32 });
 
 /// The queues behind several links as they are known in front of them.
 #[derive(Clone, Debug)]
@@ -143,6 +151,17 @@ impl Behind {
             },
             now: 0,
         }
+    }
+
+    /// What is known.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { count: _, waits_for_tail: _, channels, free, ports, groups, trips, now } = self;
+        archive.slice("channels behind", channels)?;
+        archive.slice("channels without owner", free)?;
+        archive.slice("links", ports)?;
+        archive.slice("places of groups", groups)?;
+        trips.iter_mut().try_for_each(|trips| trips.fields(archive))?;
+        archive.number("cycle of what is behind", now)
     }
 
     /// A cycle begins.
@@ -337,6 +356,14 @@ impl Behind {
 }
 
 impl Trips {
+    fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { least: _, mean, timed, sent, received } = self;
+        archive.number("mean round trip", mean)?;
+        archive.lists("flits timed", [timed])?;
+        archive.number("flits sent", sent)?;
+        archive.number("flits received", received)
+    }
+
     /// A flit is sent.
     fn send(&mut self, rule: RoundTrips, now: u32) {
         let is_timed = !rule.one_by_one || self.timed.is_empty();

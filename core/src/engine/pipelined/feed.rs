@@ -7,7 +7,9 @@ use super::{
 use crate::{
     engine::{Outcome, fingerprint, lateness},
     probe::{Counted, Delivery, Windows},
-    traffic::{PacketSource, Workload},
+    save::Archive,
+    traffic::{Sources, Workload},
+    visit::{Saved, Visited},
 };
 
 /// Every packet of a workload is answered.
@@ -26,10 +28,8 @@ const FIRST_REPLY: u32 = 1 << 31;
 /// What a workload still has, and what came of it.
 #[derive(Clone, Debug)]
 pub(super) struct Feed {
-    workload: Workload,
-    /// By node: the start of its next packet, `u64::MAX` for none, and that packet's number.
-    next: Vec<u64>,
-    number: Vec<u64>,
+    sources: Sources,
+    nodes: usize,
     pub replies: Option<Replies>,
     /// By node: requests that it holds, and whether it is sending a reply.
     pub owed: Vec<u32>,
@@ -49,10 +49,9 @@ impl Feed {
         windows: Option<u64>,
         replies: Option<Replies>,
     ) -> Self {
-        let first = |node| workload.next_start(node as u32, 0, 0).unwrap_or(u64::MAX);
         Self {
-            next: (0..nodes).map(first).collect(),
-            number: vec![0; nodes],
+            sources: Sources::new(workload, nodes),
+            nodes,
             replies,
             owed: vec![0; nodes],
             is_replying: vec![false; nodes],
@@ -60,26 +59,35 @@ impl Feed {
             injected: 0,
             totals: Outcome::default(),
             windows: windows.map(|cycles| Windows::new(workload, nodes, cycles)),
-            workload: workload.clone(),
         }
+    }
+
+    /// What of the workload has been sent, and what came of it.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { sources, nodes, replies: _, owed, is_replying, replied, injected, totals, windows } = self;
+        // Packets carry no routes.
+        sources.visit(&mut None, &mut Saved::new(archive, *nodes))?;
+        archive.slice("requests held", owed)?;
+        archive.slice("nodes that reply", is_replying)?;
+        archive.slice("replies begun", replied)?;
+        archive.number("packets begun", injected)?;
+        totals.fields(archive)?;
+        windows.as_mut().map_or(Ok(()), |windows| windows.fields(archive))
     }
 
     /// The start of the next packet of any node; `None` if there is none.
     pub(super) fn next_start(&self) -> Option<u64> {
-        self.next.iter().copied().min().filter(|&start| start < u64::MAX)
+        let starts = (0..self.nodes as u32).map(|node| self.sources.next_start(node));
+        starts.min().filter(|&start| start < u64::MAX)
     }
 
     /// The next packet of a node, if it has started by now.
     pub(super) fn take(&mut self, node: usize, now: u32) -> Option<Packet> {
-        let start = self.next[node];
+        let start = self.sources.next_start(node as u32);
         if start > u64::from(now) {
             return None;
         }
-        let number = self.number[node];
-        let given = self.workload.packet_at(node as u32, number, start)?;
-        self.number[node] = number + 1;
-        let next = self.workload.next_start(node as u32, number + 1, start + 1);
-        self.next[node] = next.unwrap_or(u64::MAX);
+        let (number, given) = self.sources.take(node as u32, now.into())?;
         let kind = if self.replies.is_some() { Kind::ReadRequest } else { Kind::Any };
         let slice = given.slice.min(u8::MAX.into()) as u8;
         let ends = (number as u32, node as u32, given.destination);

@@ -1,6 +1,10 @@
 //! Packets and their flits.
 
-use crate::probe;
+use crate::{
+    probe,
+    save::{Archive, Plain, SaveError, plain_record},
+    visit::{Visited, below},
+};
 
 /// What kind of message a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +20,19 @@ impl Kind {
     /// Whether it answers a request.
     pub(super) fn is_reply(self) -> bool {
         matches!(self, Self::ReadReply | Self::WriteReply)
+    }
+}
+
+impl Plain for Kind {
+    const BYTES: usize = 1;
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        bytes.push(self as u8);
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        let all = [Self::ReadRequest, Self::ReadReply, Self::WriteRequest, Self::WriteReply];
+        all.get(usize::from(bytes[0])).copied().unwrap_or(Self::Any)
     }
 }
 
@@ -48,6 +65,27 @@ pub(super) struct Packet {
     pub ahead: Ways,
 }
 
+plain_record!(Packet {
+    number: u32,
+    first_flit: u32,
+    source: u32,
+    destination: u32,
+    class: u16,
+    slice: u8,
+    priority: i32,
+    kind: Kind,
+    size: u32,
+    created: u32,
+    injected: u32,
+    head_arrival: u32,
+    delivered: u32,
+    is_measured: bool,
+    middle: u32,
+    phase: u8,
+    hops: u16,
+    ahead: Ways,
+});
+
 /// One flit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flit {
@@ -60,6 +98,8 @@ pub(super) struct Flit {
     pub hops: u16,
     pub channel: u16,
 }
+
+plain_record!(Flit { packet: u32, place: u32, injected: u32, priority: i32, hops: u16, channel: u16 });
 
 impl Flit {
     const TAIL: u32 = 1 << 31;
@@ -95,6 +135,8 @@ pub(super) struct Way {
     pub rank: i16,
 }
 
+plain_record!(Way { port: u16, first: u16, last: u16, rank: i16 });
+
 /// One of so many equal parts of channels; what does not divide is left out.
 pub(super) fn part((a, b): (u32, u32), parts: u32, number: u32) -> (u32, u32) {
     let width = (b - a + 1) / parts;
@@ -106,6 +148,21 @@ pub(super) fn part((a, b): (u32, u32), parts: u32, number: u32) -> (u32, u32) {
 pub(super) struct Ways {
     ways: [Way; 2],
     count: u8,
+}
+
+impl Plain for Ways {
+    const BYTES: usize = 2 * Way::BYTES + 1;
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        let Self { ways, count } = self;
+        ways.put(bytes);
+        count.put(bytes);
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        // No more than there is room for, also where bytes are damaged.
+        Self { ways: Plain::get(&bytes[..2 * Way::BYTES]), count: bytes[2 * Way::BYTES].min(2) }
+    }
 }
 
 impl Ways {
@@ -162,6 +219,46 @@ impl Packets {
     /// No packets yet; the largest will have so many flits.
     pub(super) fn new(largest: u32) -> Self {
         Self { largest, ..Self::default() }
+    }
+
+    /// All packets, and when their flits were sent, of a network of so many nodes and classes.
+    pub(super) fn fields(&mut self, nodes: usize, classes: usize, archive: &mut Archive) -> Visited {
+        let Self { all, free, sent, largest } = self;
+        archive.list("packets", all)?;
+        archive.list("free places of packets", free)?;
+        archive.list("cycles of sending", sent)?;
+        below("free places of packets", all.len(), free.iter().copied())?;
+        below("packets", nodes, all.iter().flat_map(|packet| [packet.source, packet.destination]))?;
+        below("packets", classes, all.iter().map(|packet| packet.class.into()))?;
+        below("packets", *largest as usize + 1, all.iter().flat_map(|one| [one.size, one.delivered]))?;
+        match sent.len() as u64 {
+            given if given > all.len() as u64 * u64::from(*largest) => {
+                Err(SaveError::Value { field: "cycles of sending", value: given })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// No flit may be of a packet that there is not, or in another channel than these.
+    pub(super) fn check<'a>(
+        &self,
+        field: &'static str,
+        channels: usize,
+        mut flits: impl Iterator<Item = &'a Flit>,
+    ) -> Visited {
+        let is_known = |flit: &Flit| {
+            let packet = self.all.get(flit.packet as usize);
+            packet.is_some_and(|packet| flit.index() < packet.size) && usize::from(flit.channel) < channels
+        };
+        match flits.find(|flit| !is_known(flit)) {
+            None => Ok(()),
+            Some(flit) => Err(SaveError::Value { field, value: flit.packet.into() }),
+        }
+    }
+
+    /// Places of packets.
+    pub(super) fn places(&self) -> usize {
+        self.all.len()
     }
 
     /// Notes that a flit was sent.

@@ -1,5 +1,10 @@
 //! What is counted and measured.
 
+use crate::{
+    save::{Archive, plain_record},
+    visit::Visited,
+};
+
 /// Delays of packets or flits in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
@@ -12,6 +17,8 @@ pub struct Delays {
     /// The largest.
     pub most: u64,
 }
+
+plain_record!(Delays { count: u64, sum: u64, least: u64, most: u64 });
 
 impl Delays {
     /// Adds one; true if none was larger.
@@ -102,6 +109,35 @@ impl ClassFacts {
             delivered_flits: none,
             ..Self::default()
         }
+    }
+
+    /// What was counted.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self {
+            packet,
+            network,
+            flit,
+            fragmentation,
+            hops,
+            slowest_packet,
+            slowest_flit,
+            sent_packets,
+            sent_flits,
+            delivered_packets,
+            delivered_flits,
+            in_flight,
+            measured_in_flight,
+        } = self;
+        for delays in [packet, network, flit, fragmentation, hops] {
+            archive.number("delays", delays)?;
+        }
+        archive.number("slowest packet", slowest_packet)?;
+        archive.number("slowest flit", slowest_flit)?;
+        for Rates { counts } in [sent_packets, sent_flits, delivered_packets, delivered_flits] {
+            archive.slice("counts by node", counts)?;
+        }
+        archive.number("flits in flight", in_flight)?;
+        archive.number("measured flits in flight", measured_in_flight)
     }
 
     /// Forgets everything but what is in flight.

@@ -13,7 +13,9 @@ use super::{
 };
 use crate::{
     fabric::LinkId,
-    probe::{Film, LinkOccupation, LinkTime, PacketRecords, Probe},
+    probe::{Film, LinkOccupation, LinkTime, PacketRecords, Probe, SavedProbe},
+    save::{Archive, SaveError},
+    visit::{Visited, below},
 };
 
 /// Records of packets, and all that moves.
@@ -28,6 +30,34 @@ struct Slot {
     /// Flits for sinks, credits for sources.
     sinks: Vec<(u32, Flit)>,
     sources: Vec<(u32, u16)>,
+}
+
+impl Slot {
+    fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { flits, credits, sinks, sources } = self;
+        archive.list("flits on links", flits)?;
+        archive.list("credits on links", credits)?;
+        archive.list("flits for nodes", sinks)?;
+        archive.list("credits for nodes", sources)
+    }
+
+    /// Nothing restored may lead outside the network.
+    fn check(&self, rules: &Rules, packets: &Packets) -> Visited {
+        let Self { flits, credits, sinks, sources } = self;
+        let all = flits.iter().map(|(.., flit)| flit).chain(sinks.iter().map(|(_, flit)| flit));
+        packets.check("flits on links", rules.channels, all)?;
+        let (routers, nodes) = (rules.wiring.routers(), rules.wiring.nodes());
+        let flits_at = || flits.iter().map(|&(router, port, _)| (router, port));
+        let credits_at = || credits.iter().map(|&(router, port, _)| (router, port));
+        below("flits on links", routers, flits_at().chain(credits_at()).map(|at| at.0))?;
+        below("flits for nodes", nodes, sinks.iter().map(|at| at.0).chain(sources.iter().map(|at| at.0)))?;
+        let channels = credits.iter().map(|at| at.2).chain(sources.iter().map(|at| at.1));
+        below("credits on links", rules.channels, channels.map(u32::from))?;
+        let wiring = &rules.wiring;
+        let strays = flits_at().any(|(router, port)| usize::from(port) >= wiring.inputs(router).len())
+            || credits_at().any(|(router, port)| usize::from(port) >= wiring.outputs(router).len());
+        if strays { Err(SaveError::Value { field: "ports", value: 0 }) } else { Ok(()) }
+    }
 }
 
 /// Routers and links.
@@ -125,6 +155,41 @@ impl Subnet {
             Some(plain) => plain.queued(router, port, channel),
             None => self.routers[router].inputs[port * rules.channels + channel].queue.len(),
         }
+    }
+
+    /// All that outlives a cycle.
+    pub(super) fn fields(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
+        let Self {
+            // Files of BookSim2 run on planes, and films are made in one go.
+            words: _,
+            plain,
+            routers,
+            at_work,
+            load,
+            sources,
+            wheel,
+            credits_under_way,
+            steps,
+            links,
+            link_time,
+            watch,
+        } = self;
+        plain.as_mut().map_or(Ok(()), |plain| plain.fields(rules.wiring.nodes(), packets, archive))?;
+        routers.iter_mut().try_for_each(|router| router.fields(rules, packets, archive))?;
+        archive.slice("routers at work", at_work)?;
+        archive.slice("flits behind ports", load)?;
+        sources.fields(archive)?;
+        for slot in wheel {
+            slot.fields(archive)?;
+            if archive.is_reading() {
+                slot.check(rules, packets)?;
+            }
+        }
+        archive.number("credits under way", credits_under_way)?;
+        archive.number("steps to be done", steps)?;
+        links.as_mut().map_or(Ok(()), |links| links.fields(archive))?;
+        link_time.as_mut().map_or(Ok(()), |record| record.fields(archive))?;
+        watch.as_mut().map_or(Ok(()), |watch| watch.0.fields(archive))
     }
 
     fn slot(&mut self, time: u32) -> &mut Slot {

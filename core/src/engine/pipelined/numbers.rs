@@ -3,7 +3,9 @@
 
 use crate::{
     bits::{Vector, VectorWork, with_longest},
+    save::Archive,
     traffic::{Purpose, draw},
+    visit::Visited,
 };
 
 /// The long lag.
@@ -182,6 +184,12 @@ impl Numbers {
     /// Numbers from a counter, as everywhere else in flitloom.
     pub(super) fn counted(seed: u64) -> Self {
         Self { counter: Some((seed, 0)), ..Self::new() }
+    }
+
+    /// How many were drawn from the counter. The generators are those of files of BookSim2, which are run in one go.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { whole: _, fractions: _, all: _, asked: _, counter } = self;
+        counter.as_mut().map_or(Ok(()), |(_, drawn)| archive.number("numbers drawn", drawn))
     }
 
     /// Seeds both.

@@ -11,7 +11,11 @@ use super::{
     rules::Rules,
     waiting::{Reply, Waiting},
 };
-use crate::probe::Probe;
+use crate::{
+    probe::Probe,
+    save::{Archive, SaveError},
+    visit::{Visited, below},
+};
 use std::collections::VecDeque;
 
 /// What is known of a packet once its tail has arrived.
@@ -111,6 +115,93 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// All that outlives a cycle of a run of a workload.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self {
+            rules,
+            nodes,
+            numbers,
+            now,
+            subnets,
+            packets,
+            waiting,
+            at_work,
+            replies,
+            sequence,
+            last_class,
+            last_channel,
+            facts,
+            created_in_flight,
+            quiet,
+            standstill,
+            feed,
+            exits,
+            // What it was made of.
+            subnet_of: _,
+            counts_queuing: _,
+            patience: _,
+            // What does not outlive a cycle.
+            arrived: _,
+            ends: _,
+            breach: _,
+            // What files of BookSim2 change, which are run in one go.
+            classes: _,
+            next_packet: _,
+            next_flit: _,
+            warms_up: _,
+            measures: _,
+            drains_after: _,
+            sources_work: _,
+            log: _,
+            warnings: _,
+            batch: _,
+            last_retired: _,
+        } = self;
+        archive.number("cycle", now)?;
+        numbers.fields(archive)?;
+        packets.fields(*nodes, rules.classes, archive)?;
+        subnets.iter_mut().try_for_each(|subnet| subnet.fields(rules, packets, archive))?;
+        archive.slice("packets at sources", waiting)?;
+        archive.slice("sources at work", at_work)?;
+        archive.lists("replies", &mut *replies)?;
+        archive.slice("packets made", sequence)?;
+        archive.slice("classes used last", last_class)?;
+        archive.slice("channels of sources used last", last_channel)?;
+        facts.iter_mut().try_for_each(|facts| facts.fields(archive))?;
+        archive.slice("cycles of flits in flight", created_in_flight)?;
+        archive.number("cycles without an arrival", quiet)?;
+        archive.number("cycles of standstill", standstill)?;
+        feed.as_mut().map_or(Ok(()), |feed| feed.fields(archive))?;
+        archive.lists("flits not taken yet", &mut *exits)?;
+        if archive.is_reading() { self.check_restored() } else { Ok(()) }
+    }
+
+    /// Nothing restored may lead outside the network.
+    fn check_restored(&self) -> Visited {
+        let Self { rules, packets, waiting, exits, .. } = self;
+        packets.check("flits not taken yet", rules.channels, exits.iter().flatten())?;
+        let sending = || waiting.iter().filter(|waiting| waiting.size > 0);
+        let channels = sending().flat_map(|waiting| waiting.chosen.into_iter().chain([waiting.channel]));
+        below("packets at sources", rules.channels, channels.map(u32::from))?;
+        below("packets at sources", packets.places(), sending().map(|waiting| waiting.packet))?;
+        below("packets at sources", 1, sending().map(|waiting| waiting.subnet.into()))?;
+        below("replies", self.nodes, self.replies.iter().flatten().map(|reply| reply.to))?;
+        below("classes used last", rules.classes, self.last_class.iter().map(|&class| class as u32))?;
+        below("channels used last", rules.channels, self.last_channel.iter().flatten().copied())?;
+        let is_right = |waiting: &&Waiting| {
+            let size = packets[waiting.packet].size;
+            waiting.next < waiting.size && waiting.size == size
+        };
+        let at_rest = self.at_work.iter().enumerate().all(|(word, &bits)| {
+            bits.checked_shr((self.nodes - 64 * word) as u32).is_none_or(|beyond| beyond == 0)
+        });
+        if at_rest && sending().all(|waiting| is_right(&waiting)) {
+            Ok(())
+        } else {
+            Err(SaveError::Value { field: "packets at sources", value: waiting.len() as u64 })
+        }
+    }
+
     /// Whether rates are counted.
     pub(super) fn counts(&self) -> bool {
         self.warms_up || self.measures

@@ -18,6 +18,7 @@ use crate::{
     fabric::{Graph, Shape},
     probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Windows},
     routing::{ChannelRule, RoutingFunction},
+    save::{Archive, SaveError},
     traffic::{PacketSource, Workload},
 };
 use std::{
@@ -190,6 +191,58 @@ impl Simulation {
             feed.close(stop.min(most));
         }
         Stop::Done
+    }
+
+    /// The state in bytes, from which [`restore`](Self::restore) takes it up again. What the run was made of is not in
+    /// it, nor a film.
+    #[must_use]
+    pub fn save(&mut self) -> Vec<u8> {
+        let mut archive = Archive::writing();
+        // Nothing can go wrong while writing.
+        let written = self.fields(&mut archive);
+        debug_assert_eq!(written, Ok(()));
+        archive.into_bytes()
+    }
+
+    /// Takes a saved state up in a run at its beginning that was made of the same things; on an error it must not be
+    /// used any more.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::pipelined::{Options, Place, Setup, Simulation},
+    ///     fabric::Shape,
+    ///     routing::{ChannelRule, Datelines, RoutingFunction},
+    ///     traffic::{OpenLoad, Pattern, Workload},
+    /// };
+    /// let shape = Shape::mesh(&[4, 4])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?;
+    /// let load = Workload::Load(OpenLoad::new(random, 0.3, 5, 500, 1)?);
+    /// let rule = ChannelRule::new(1, Datelines::BOTH);
+    /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+    /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
+    /// let begin = || Simulation::new(&Options::default(), &place, &load, &setup);
+    /// let (mut first, mut second) = (begin()?, begin()?);
+    /// first.run(Some(200), None, &false.into());
+    /// second.restore(first.save())?;
+    /// first.run(None, None, &false.into());
+    /// second.run(None, None, &false.into());
+    /// assert_eq!((first.totals(), first.links()), (second.totals(), second.links()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The bytes are not those of such a run.
+    pub fn restore(&mut self, bytes: Vec<u8>) -> Result<(), SaveError> {
+        let mut archive = Archive::reading(bytes);
+        self.fields(&mut archive)?;
+        archive.end()
+    }
+
+    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+        let Self { run, is_finished, next_look } = self;
+        run.fields(archive)?;
+        archive.flag("finished", is_finished)?;
+        archive.number("next look", next_look)
     }
 
     /// Leaves out cycles in which nothing is under way; false if something is.

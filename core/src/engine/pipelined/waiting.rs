@@ -1,9 +1,10 @@
 //! What waits at a node: a packet of each class, and replies that it owes.
 
 use super::flit::Kind;
+use crate::save::plain_record;
 
 /// A source of one class at a node.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waiting {
     /// The packet that waits: its place, the next flit and how many it has (0: none waits), the subnet and the
     /// priority of its flits, the channel of those behind the first.
@@ -21,6 +22,18 @@ pub(super) struct Waiting {
     pub is_done: bool,
 }
 
+plain_record!(Waiting {
+    packet: u32,
+    next: u32,
+    size: u32,
+    subnet: u16,
+    priority: i32,
+    channel: u16,
+    chosen: Option<u16>,
+    asked: u32,
+    is_done: bool,
+});
+
 /// A reply that a node owes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
@@ -29,3 +42,5 @@ pub(super) struct Reply {
     pub is_measured: bool,
     pub kind: Kind,
 }
+
+plain_record!(Reply { to: u32, time: u32, is_measured: bool, kind: Kind });

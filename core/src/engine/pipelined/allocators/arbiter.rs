@@ -1,5 +1,6 @@
 //! Arbiters: one of several, by priority, then in an order that they remember.
 
+use crate::{save::Archive, visit::Visited};
 use std::cmp::Reverse;
 
 /// In which order an arbiter chooses among equals.
@@ -41,6 +42,13 @@ impl Arbiters {
             }
         };
         Self { kind, places, memory, clock: 1 }
+    }
+
+    /// What is remembered.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { kind: _, places: _, memory, clock } = self;
+        archive.slice("memory of arbiters", memory)?;
+        archive.number("clock of arbiters", clock)
     }
 
     /// What decides: the largest wins.

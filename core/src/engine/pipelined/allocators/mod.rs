@@ -11,6 +11,10 @@ mod separable;
 mod wavefront;
 
 use super::numbers::Numbers;
+use crate::{
+    save::Archive,
+    visit::{Visited, below},
+};
 use arbiter::{ArbiterKind, Arbiters};
 pub(super) use {
     arbiter::{after, behind},
@@ -148,6 +152,40 @@ impl Allocator {
             offers: vec![0; requesters.max(resources)],
             sets: Vec::new(),
         }
+    }
+
+    /// What is remembered from one call to the next.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self {
+            kind: _,
+            requesters,
+            resources,
+            accepts,
+            grants,
+            turn,
+            arbiters,
+            // What is made anew in every call.
+            given: _,
+            taken: _,
+            best_in: _,
+            best_out: _,
+            asked: _,
+            touched: _,
+            asking: _,
+            asked_for: _,
+            by_requester: _,
+            by_resource: _,
+            offers: _,
+            sets: _,
+        } = self;
+        archive.slice("turns of requesters", accepts)?;
+        archive.slice("turns of resources", grants)?;
+        archive.number("turn of the allocator", turn)?;
+        let all = (*requesters).max(*resources);
+        below("turns", all, accepts.iter().chain(&*grants).copied().chain([*turn]))?;
+        let Some(arbiters) = arbiters else { return Ok(()) };
+        arbiters.0.fields(archive)?;
+        arbiters.1.fields(archive)
     }
 
     /// Matches requests; no pair occurs twice. What it found stands in `given` and `taken` until the next call.

@@ -7,6 +7,7 @@ mod common;
 mod links;
 mod matrix;
 mod priorities;
+mod saving;
 mod seen;
 mod sharing;
 mod state;

@@ -1,5 +1,10 @@
 //! What is on its way, by the cycle in which it arrives.
 
+use crate::{
+    save::{Archive, SaveError},
+    visit::{Visited, below},
+};
+
 /// Lists of what arrives in each of the next cycles, for routers and for nodes, in fixed places.
 #[derive(Clone, Debug)]
 pub(super) struct Wheel {
@@ -16,6 +21,40 @@ impl Wheel {
         let lists = 2 * cycles as usize;
         let list_bits = most.next_power_of_two().trailing_zeros();
         Self { mask: cycles - 1, list_bits, counts: vec![0; lists], items: vec![0; lists << list_bits] }
+    }
+
+    /// What is on its way.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { mask: _, list_bits, counts, items } = self;
+        archive.slice("numbers on their way", counts)?;
+        let most = 1 << *list_bits;
+        below("numbers on their way", most + 1, counts.iter().copied())?;
+        let lists = || {
+            counts
+                .iter()
+                .zip(0..)
+                .map(|(&count, list)| list << *list_bits..(list << *list_bits) + count as usize)
+        };
+        let mut all: Vec<u64> = lists().flat_map(|list| items[list].iter().copied()).collect();
+        let needed = all.len() as u64;
+        archive.list("on their way", &mut all)?;
+        if all.len() as u64 != needed {
+            return Err(SaveError::Length { field: "on their way", given: all.len() as u64, needed });
+        }
+        let mut left = &all[..];
+        for list in lists() {
+            let (these, rest) = left.split_at(list.len());
+            items[list].copy_from_slice(these);
+            left = rest;
+        }
+        Ok(())
+    }
+
+    /// Places that something is on its way to, routers or nodes, and what that is.
+    pub(super) fn all(&self, is_node: bool) -> impl Iterator<Item = (u32, u32)> {
+        let lists = self.counts.iter().enumerate().skip(usize::from(is_node)).step_by(2);
+        let items = lists.flat_map(|(list, &count)| &self.items[list << self.list_bits..][..count as usize]);
+        items.map(|&item| ((item >> 32) as u32, item as u32))
     }
 
     /// The lists as slices.

@@ -1,0 +1,216 @@
+//! The state of plain routers as fields.
+
+use super::{
+    super::flit::Packets,
+    state::{InputPort, Known, Lane, Leaving, NOBODY, OutputPort, PACKET, Plain, Router},
+};
+use crate::{
+    save::{Archive, SaveError, plain_record},
+    visit::{Visited, below},
+};
+
+plain_record!(Lane {
+    head: u8,
+    count: u8,
+    is_idle: bool,
+    may_send: bool,
+    has_won: bool,
+    port: u8,
+    first: u8,
+    last: u8,
+    channel: u8,
+});
+plain_record!(Known { owner: u32, used: u8, reserved: u8, tail_sent: bool });
+
+impl Router {
+    fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self {
+            first_input: _,
+            first_output: _,
+            inputs: _,
+            outputs: _,
+            to_be_routed,
+            routing,
+            routed_at,
+            waiting,
+            old,
+        } = self;
+        archive.lists("input channels that wait", [to_be_routed, routing, waiting])?;
+        archive.number("end of routing", routed_at)?;
+        archive.number("lengths of lists", old)
+    }
+}
+
+impl OutputPort {
+    fn fields(ports: &mut [Self], archive: &mut Archive) -> Visited {
+        let parts = |Self { free, full, common, far: _ }: &Self| (*free, *full, *common);
+        let mut all: Vec<_> = ports.iter().map(parts).collect();
+        archive.slice("channels of outputs", &mut all)?;
+        ports.iter_mut().zip(all).for_each(|(port, all)| (port.free, port.full, port.common) = all);
+        Ok(())
+    }
+}
+
+impl Leaving {
+    fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { flits, credits, cycle, step } = self;
+        archive.slice("flits behind the crossbar", flits)?;
+        archive.slice("credits behind the crossbar", credits)?;
+        archive.number("cycles of routers", cycle)?;
+        archive.number("steps of routers", step)
+    }
+}
+
+impl Plain {
+    /// All that outlives a cycle.
+    pub(in super::super) fn fields(
+        &mut self,
+        nodes: usize,
+        packets: &Packets,
+        archive: &mut Archive,
+    ) -> Visited {
+        let Self {
+            // What they were made of.
+            channel_bits: _,
+            place_bits: _,
+            channels: _,
+            places: _,
+            output_bits: _,
+            is_small: _,
+            input_speedup: _,
+            output_speedup: _,
+            subs: _,
+            sub_of: _,
+            input_of: _,
+            output_of: _,
+            input_first: _,
+            iterations: _,
+            keeps_order: _,
+            draws: _,
+            goes_by_load: _,
+            has_priorities: _,
+            is_by_packet: _,
+            is_straight: _,
+            is_lean: _,
+            inputs: _,
+            common: _,
+            queues_up: _,
+            // What does not outlive a cycle.
+            scratch: _,
+            routers,
+            at_work,
+            asks,
+            grant_bytes,
+            accept_bytes,
+            ready,
+            outputs,
+            asked_by,
+            lanes,
+            queues,
+            known,
+            shared,
+            stamps,
+            priorities,
+            latest,
+            accepts,
+            grants,
+            switch_accepts,
+            switch_grants,
+            turns,
+            channel_allocators,
+            switch_allocators,
+            order,
+            leaving,
+            flits,
+            credits,
+            credits_under_way,
+            leaves_next,
+        } = self;
+        routers.iter_mut().try_for_each(|router| router.fields(archive))?;
+        archive.slice("routers that wait", at_work)?;
+        archive.slice("requests of the switch", asks)?;
+        archive.slice("turns of outputs", grant_bytes)?;
+        archive.slice("turns of inputs", accept_bytes)?;
+        archive.slice("channels that ask", ready)?;
+        OutputPort::fields(outputs, archive)?;
+        archive.slice("sub-ports that ask", asked_by)?;
+        archive.slice("input channels", lanes)?;
+        archive.slice("flits in queues", queues)?;
+        archive.slice("output channels", known)?;
+        shared.as_mut().map_or(Ok(()), |behind| behind.fields(archive))?;
+        archive.slice("priorities of flits", stamps)?;
+        archive.slice("priorities of channels", priorities)?;
+        archive.slice("flits that came last", latest)?;
+        archive.slice("turns among output channels", accepts)?;
+        archive.slice("turns among input channels", grants)?;
+        archive.slice("turns of input sub-ports", switch_accepts)?;
+        archive.slice("turns of output sub-ports", switch_grants)?;
+        archive.slice("turns of channels", turns)?;
+        let allocators = channel_allocators.iter_mut().chain(switch_allocators);
+        allocators.map(|allocator| allocator.fields(archive)).collect::<Visited>()?;
+        archive.slice("order of channels", order)?;
+        leaving.fields(archive)?;
+        flits.fields(archive)?;
+        credits.fields(archive)?;
+        archive.number("credits under way", credits_under_way)?;
+        leaves_next.as_mut().map_or(Ok(()), |outputs| archive.list("outputs with flits", outputs))?;
+        if archive.is_reading() { self.check(nodes, packets) } else { Ok(()) }
+    }
+
+    /// Nothing restored may lead outside the network.
+    fn check(&self, nodes: usize, packets: &Packets) -> Visited {
+        let wrong = |field: &'static str, at: usize| Err(SaveError::Value { field, value: at as u64 });
+        let every = u64::MAX >> (64 - self.channels);
+        for (at, lane) in self.lanes.iter().enumerate() {
+            let channels = [lane.first, lane.last, lane.channel].map(u32::from);
+            let InputPort { router, .. } = self.inputs[at >> self.channel_bits];
+            let is_known = lane.port == 255 || u32::from(lane.port) < self.routers[router as usize].outputs;
+            let fits = u32::from(lane.head) >> self.place_bits == 0 && u32::from(lane.count) <= self.places;
+            if !is_known
+                || !fits
+                || lane.first > lane.last
+                || channels.iter().any(|&one| one >= self.channels)
+            {
+                return wrong("input channels", at);
+            }
+            let mask = (1 << self.place_bits) - 1;
+            let flits = (0..u32::from(lane.count)).map(|flit| (u32::from(lane.head) + flit) & mask);
+            let flits = flits.map(|place| self.queues[(at << self.place_bits) + place as usize] & PACKET);
+            below("flits in queues", packets.places(), flits)?;
+        }
+        let owners = self.known.iter().map(|known| known.owner).filter(|&owner| owner != NOBODY);
+        below("output channels", self.lanes.len(), owners)?;
+        let first = |port: u32| (port << self.channel_bits) as usize;
+        for router in &self.routers {
+            let own = first(router.first_input)..first(router.first_input + router.inputs);
+            let mut waiting = router.to_be_routed.iter().chain(&router.routing).chain(&router.waiting);
+            let stray = waiting
+                .find(|&&lane| !own.contains(&(lane as usize)) || self.lanes[lane as usize].count == 0);
+            if let Some(&lane) = stray {
+                return wrong("input channels that wait", lane as usize);
+            }
+            if router.old.0 > router.to_be_routed.len() || router.old.1 > router.waiting.len() {
+                return wrong("lengths of lists", router.old.0.max(router.old.1));
+            }
+        }
+        // Who asks for the switch has a flit and an output channel.
+        for (at, &ready) in self.ready.iter().enumerate() {
+            let (port, output) = (at >> self.output_bits, at & ((1 << self.output_bits) - 1));
+            let may = |channel: u32| {
+                let lane = &self.lanes[(port << self.channel_bits) + channel as usize];
+                lane.count > 0 && !lane.is_idle && usize::from(lane.port) == output
+            };
+            if ready & !every != 0 || crate::bits::ones(ready).any(|channel| !may(channel as u32)) {
+                return wrong("channels that ask", at);
+            }
+        }
+        let (lanes, known) = (self.lanes.len(), self.known.len());
+        below("flits on their way", lanes, self.flits.all(false).map(|(lane, _)| lane))?;
+        below("credits on their way", known, self.credits.all(false).map(|(channel, _)| channel))?;
+        let under_way = self.flits.all(false).chain(self.flits.all(true)).map(|(_, flit)| flit & PACKET);
+        below("flits on their way", packets.places(), under_way)?;
+        let at_nodes = self.flits.all(true).chain(self.credits.all(true)).map(|(channel, _)| channel);
+        below("on their way to nodes", nodes << self.channel_bits, at_nodes)?;
+        below("outputs with flits", self.outputs.len(), self.leaves_next.iter().flatten().copied())
+    }
+}

@@ -1,0 +1,294 @@
+//! Runs of the pipelined router on flitloom's own networks that are saved, taken up again and continued.
+
+use crate::common::cases;
+use flitloom_core::{
+    engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
+    fabric::{Graph, Shape},
+    forwarding::{ForwardingRequest, forward},
+    routing::{ChannelRule, Datelines, RoutingFunction},
+    traffic::{OpenLoad, Packet, PacketList, Pattern, Workload},
+};
+use proptest::{prelude::*, sample::select};
+
+const ALLOCATORS: &[&str] = &[
+    "islip",
+    "islip",
+    "islip(2)",
+    "separable_input_first",
+    "wavefront",
+    "select",
+    "pim",
+    "loa",
+    "max_size",
+    "rr_wavefront",
+    "separable_output_first(matrix)",
+];
+const POLICIES: &[&str] = &[
+    "private",
+    "private",
+    "private",
+    "private",
+    "shared",
+    "shared",
+    "limited",
+    "dynamic",
+    "shifting",
+    "feedback",
+    "simplefeedback",
+];
+const PRIORITIES: &[&str] =
+    &["none", "none", "age", "network_age", "local_age", "queue_length", "hop_count", "sequence", "class"];
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("vc_allocator", ALLOCATORS),
+    ("sw_allocator", ALLOCATORS),
+    ("vc_buf_size", &["1", "2", "4", "8"]),
+    ("buffer_policy", POLICIES),
+    ("private_bufs", &["-1", "-1", "2"]),
+    ("routing_delay", &["0", "1", "2"]),
+    ("st_final_delay", &["1", "1", "1", "2"]),
+    ("credit_delay", &["0", "1", "3"]),
+    ("wait_for_tail_credit", &["0", "1"]),
+    ("vc_busy_when_full", &["0", "1"]),
+    ("vc_shuffle_requests", &["0", "0", "0", "1"]),
+    ("priority", PRIORITIES),
+    ("vc_priority_donation", &["0", "1"]),
+];
+/// Of which no two exclude each other.
+const FORMS: &[&str] = &[
+    "input_speedup=1",
+    "input_speedup=1",
+    "input_speedup=2",
+    "output_speedup=2",
+    "internal_speedup=1.5",
+    "output_buffer_size=2",
+    "hold_switch_for_packet=1",
+    "speculative=1",
+    "speculative=1 spec_sw_allocator=wavefront",
+    "speculative=1 vc_allocator=piggyback",
+];
+
+/// Requests in one half of the channels, replies in the other.
+const ANSWERED: &str = "classes=2 use_read_write=1 read_request_end_vc=-1 read_reply_begin_vc=-1 \
+    read_reply_end_vc=-1 write_request_begin_vc=-1 write_request_end_vc=-1 write_reply_begin_vc=-1 \
+    write_reply_end_vc=-1";
+
+/// What lets routers be sets of channels, with most other options.
+const PLAIN: &str = "st_final_delay=1 vc_shuffle_requests=0 hold_switch_for_packet=0 output_speedup=1 \
+    internal_speedup=1.0";
+
+#[derive(Clone, Debug)]
+enum Ground {
+    Grid(Shape, RoutingFunction, u8),
+    /// Switches with hosts, cables, and whether the lane of a packet changes on its way.
+    Graph(Graph, bool),
+}
+
+fn grounds() -> impl Strategy<Value = (Ground, &'static str)> {
+    let shapes = [
+        Shape::torus(&[4, 4]),
+        Shape::torus(&[5]),
+        Shape::torus(&[3, 2, 4]),
+        Shape::mesh(&[4, 3]),
+        Shape::mesh(&[2, 3, 2]),
+    ];
+    let shapes = select(shapes.into_iter().flatten().collect::<Vec<_>>());
+    // One class on a ring lets packets wait for each other.
+    let functions = select(vec![
+        (RoutingFunction::DimensionOrder, 1, "2"),
+        (RoutingFunction::DimensionOrder, 4, "8"),
+        (RoutingFunction::O1Turn, 8, "16"),
+        (RoutingFunction::Valiant, 8, "17"),
+    ]);
+    let ring: Vec<_> = (0..5).map(|switch| (switch, (switch + 1) % 5)).collect();
+    let graphs = [
+        Graph::new(vec![2, 1, 0, 3, 1], &ring),
+        Graph::new(vec![2; 4], &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3), (0, 1)]),
+    ];
+    prop_oneof![
+        (shapes, functions).prop_map(|(shape, (function, classes, channels))| {
+            (Ground::Grid(shape, function, classes), channels)
+        }),
+        (select(graphs.into_iter().flatten().collect::<Vec<_>>()), any::<bool>())
+            .prop_map(|(graph, changes)| (Ground::Graph(graph, changes), "8")),
+    ]
+}
+
+/// The tables of a graph; lanes by levels, or by a table of every switch that spreads them.
+fn tables(graph: &Graph, changes: bool) -> Switched {
+    let roots = (0..graph.switches() as u32).collect();
+    let made = forward(graph, None, roots, None, None, ForwardingRequest::default());
+    let switches = graph.switches() as u32;
+    let following: Vec<u32> = (0..switches as usize).flat_map(|row| made.table.row(row).to_vec()).collect();
+    // A row for every switch, which leads to all of its hosts.
+    let rows = (0..switches).flat_map(|switch| std::iter::repeat_n(switch, graph.hosts(switch) as usize));
+    let levels = made.lanes.host_levels(graph);
+    let lanes = if changes {
+        let (mut start, mut entries) = (Vec::new(), Vec::new());
+        for switch in 0..switches {
+            start.push(entries.len());
+            let degree = graph.outgoing(switch).len();
+            let pairs = (degree + graph.hosts(switch) as usize) * degree;
+            entries.extend((0..pairs).map(|pair| [(pair % 2) as u8; 16]));
+        }
+        Lanes::Tables(start, entries)
+    } else {
+        Lanes::Levels(made.lanes.lanes as u8)
+    };
+    Switched::new(graph, &following, rows.collect(), Some(levels), lanes)
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    ground: Ground,
+    words: String,
+    seed: u64,
+    length: u32,
+    /// All at once, or a load.
+    kind: u8,
+    latency: u32,
+    windows: Option<u64>,
+    replies: Option<(u32, Option<u32>)>,
+    /// Link times and packets, which lists record.
+    records: bool,
+}
+
+fn drawn() -> impl Strategy<Value = Case> {
+    let options: Vec<_> = OPTIONS
+        .iter()
+        .map(|&(name, values)| select(values).prop_map(move |value| format!("{name}={value}")))
+        .collect();
+    let rest = (1u64..1000, 1u32..12, 0u8..4, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
+    let replies = select(vec![None, None, Some((2, None)), Some((5, Some(1)))]);
+    let (records, is_plain) = (select(vec![false, false, true]), any::<bool>());
+    (grounds(), options, select(FORMS), rest, replies, records, is_plain).prop_map(
+        |((ground, channels), options, form, rest, replies, records, is_plain)| {
+            let (seed, length, kind, latency, windows) = rest;
+            let classes = if replies.is_some() { ANSWERED } else { "classes=1" };
+            let last = if is_plain { PLAIN } else { "" };
+            let words = format!("{} {form} num_vcs={channels} {classes} {last}", options.join(" "));
+            let records = records && !is_plain;
+            Case { ground, words, seed, length, kind, latency, windows, replies, records }
+        },
+    )
+}
+
+impl Case {
+    fn nodes(&self) -> usize {
+        match &self.ground {
+            Ground::Grid(shape, ..) => shape.nodes(),
+            Ground::Graph(graph, _) => graph.all_hosts() as usize,
+        }
+    }
+
+    fn workload(&self) -> Workload {
+        let nodes = self.nodes();
+        if self.kind > 0 {
+            let random =
+                Pattern::Random.destinations(&Shape::mesh(&[nodes as u32]).unwrap(), self.seed).unwrap();
+            let rate = f64::from(self.kind) * 0.15;
+            return Workload::Load(OpenLoad::new(random, rate, self.length, 120, self.seed).unwrap());
+        }
+        // All at once to a node half the network away, which is what fills rings.
+        let packet = |node: usize, start| Packet {
+            destination: ((node + nodes / 2) % nodes) as u32,
+            length: self.length,
+            start,
+            slice: start as u32,
+        };
+        let all = (0..nodes).map(|node| vec![packet(node, 0), packet(node, 1)]);
+        Workload::Packets(PacketList::from_nodes(all).unwrap())
+    }
+
+    fn begin(&self) -> Option<Simulation> {
+        let mut options = Options::default();
+        for word in self.words.split_whitespace() {
+            let (name, value) = word.split_once('=')?;
+            assert!(options.set(name, value), "{name}");
+        }
+        let switched;
+        let place = match &self.ground {
+            Ground::Grid(shape, function, classes) => {
+                Place::Grid(shape, *function, ChannelRule::new(*classes, Datelines::BOTH))
+            }
+            Ground::Graph(graph, changes) => {
+                switched = tables(graph, *changes);
+                Place::Graph(graph, &switched)
+            }
+        };
+        let setup = Setup {
+            latency: self.latency,
+            seed: self.seed,
+            windows: self.windows,
+            replies: self.replies.map(|(length, places)| Replies { length, places }),
+            link_time: self.records,
+            packets: self.records,
+            film: false,
+        };
+        Simulation::new(&options, &place, &self.workload(), &setup).ok()
+    }
+}
+
+/// All that can be asked of a run.
+fn told(run: &mut Simulation) -> String {
+    let windows = run.windows().map(|windows| format!("{:?} {:?}", windows.closed(), windows.of_stretch()));
+    let (now, is_finished, totals) = (run.now(), run.is_finished(), run.totals());
+    let records = (run.link_time().cloned(), run.packets());
+    format!("{now} {is_finished} {totals:?} {:?} {:?} {records:?} {windows:?}", run.facts(), run.links())
+}
+
+/// The cycle to which runs go, if they do not end before.
+const LAST: Option<u64> = Some(4000);
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn what_is_saved_is_taken_up(case in drawn(), steps in proptest::collection::vec(1_u64..60, 1..6)) {
+        let Some(mut whole) = case.begin() else { return Ok(()) };
+        let expected = (whole.run(LAST, None, &false.into()), told(&mut whole));
+        let mut held = case.begin().unwrap();
+        let (mut cycle, mut ended) = (0, Stop::Done);
+        for step in steps {
+            cycle += step;
+            ended = held.run(Some(cycle), None, &false.into());
+            if ended != Stop::Done || held.is_finished() {
+                break;
+            }
+            let bytes = held.save();
+            let mut restored = case.begin().unwrap();
+            restored.restore(bytes.clone()).unwrap();
+            prop_assert_eq!(told(&mut restored), told(&mut held));
+            prop_assert!(restored.save() == bytes);
+            held = restored;
+        }
+        if ended == Stop::Done {
+            ended = held.run(LAST, None, &false.into());
+        }
+        prop_assert_eq!((ended, told(&mut held)), expected);
+    }
+
+    #[test]
+    fn damage_is_refused_or_stays_in_the_network(
+        case in drawn(),
+        cycle in 1_u64..60,
+        bits in proptest::collection::vec(any::<prop::sample::Index>(), 8),
+    ) {
+        let Some(mut run) = case.begin() else { return Ok(()) };
+        run.run(Some(cycle), None, &false.into());
+        let bytes = run.save();
+        prop_assert!(case.begin().unwrap().restore(bytes[1..].to_vec()).is_err());
+        prop_assert!(case.begin().unwrap().restore(bytes[..bytes.len() - 1].to_vec()).is_err());
+        let other = Case { latency: case.latency + 9, ..case.clone() };
+        if let Some(mut other) = other.begin() {
+            prop_assert!(other.restore(bytes.clone()).is_err());
+        }
+        for bit in bits {
+            let mut damaged = bytes.clone();
+            let bit = bit.index(8 * bytes.len());
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let mut again = case.begin().unwrap();
+            // What is taken up names nothing that is not there.
+            _ = again.restore(damaged).map(|()| told(&mut again));
+        }
+    }
+}
