@@ -401,16 +401,18 @@ def test_responses_of_several_cases_are_told_and_drawn(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)[0]["delivered_share"] > 0.5
 
 
-def test_a_ramp_goes_on_from_its_checkpoint(tmp_path, capsys):
+@pytest.mark.parametrize(("model", "to", "cycles"), [("one-cycle", 0.7, 20_000), ("pipelined", 0.6, 8000)])
+def test_a_ramp_goes_on_from_its_checkpoint(model, to, cycles, tmp_path, capsys):
     file = tmp_path / "ramp.flit"
-    [case] = make_cases({}, {"torus": ["8x8"], "pattern": ["rand"]})
-    profile, cycles = ramp_profile(0.2, 0.7, 20_000)
+    [case] = make_cases({"router": {"model": model}}, {"torus": ["8x8"], "pattern": ["rand"]})
+    words = ["--rates", f"0.2:{to}", "--cycles", str(cycles), "--model", model]
+    profile, cycles = ramp_profile(0.2, to, cycles)
     spec = case.experiment(kind="load", profile=profile, cycles=cycles)
 
     sim = begin_experiment(spec, links=False, windows=100)
-    sim.run(until=7000)
+    sim.run(until=5000)
     sim.save(file)
-    ramp = ["load", "ramp", "--torus", "8x8", "--pattern", "rand", "--rates", "0.2:0.7", "--cycles", "20000"]
+    ramp = ["load", "ramp", "--torus", "8x8", "--pattern", "rand", *words]
     assert run([*ramp, "--checkpoint", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0] == {**case.labels, **run_ramp(spec).row}
     assert run([*ramp, "--checkpoint", str(file), "--seed", "2"]) == 2

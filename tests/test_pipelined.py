@@ -57,6 +57,17 @@ def test_a_packet_alone_takes_what_the_page_says(fields, length):
         assert (result.mean_latency, result.flit_hops) == (latency, hops * length)
 
 
+@pytest.mark.parametrize("topology", [fl.Torus(4, 4), Switched(network="dragonfly(3,1,2)")], ids=str)
+def test_closed_sources_have_few_packets_under_way(topology):
+    load = fl.Load("rand", rate=0.9, length=4, cycles=800, outstanding=2)
+    packets = fl.simulate(fl.Network(topology, pipelined()), load, packets=True).packets
+    for node in range(topology.nodes):
+        own = packets.source.values == node
+        starts, arrivals = packets.generated.values[own], np.sort(packets.tail_arrival.values[own] + 2)
+        assert len(starts) > 20
+        assert (starts[2:] > arrivals[:-2]).all()
+
+
 @pytest.mark.parametrize("routing", ["do", "o1turn", "valiant"])
 @pytest.mark.parametrize(
     "network", [fl.Torus(4, 6), fl.Mesh(5, 3), fl.Torus(3, 3, 4, wrap=[True, False, True])]

@@ -5,6 +5,7 @@ use flitloom_core::{
     engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
     fabric::{Graph, Shape},
     forwarding::{ForwardingRequest, forward},
+    probe::PacketRecord,
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Workload},
 };
@@ -143,7 +144,7 @@ struct Case {
     words: String,
     seed: u64,
     length: u32,
-    /// All at once, or a load.
+    /// All at once, or a load, of closed sources above 3.
     kind: u8,
     latency: u32,
     windows: Option<u64>,
@@ -157,7 +158,7 @@ fn drawn() -> impl Strategy<Value = Case> {
         .iter()
         .map(|&(name, values)| select(values).prop_map(move |value| format!("{name}={value}")))
         .collect();
-    let rest = (1u64..1000, 1u32..12, 0u8..4, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
+    let rest = (1u64..1000, 1u32..12, 0u8..6, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
     let replies = select(vec![None, None, Some((2, None)), Some((5, Some(1)))]);
     let (records, is_plain) = (select(vec![false, false, true]), any::<bool>());
     (grounds(), options, select(FORMS), rest, replies, records, is_plain).prop_map(
@@ -185,8 +186,9 @@ impl Case {
         if self.kind > 0 {
             let random =
                 Pattern::Random.destinations(&Shape::mesh(&[nodes as u32]).unwrap(), self.seed).unwrap();
-            let rate = f64::from(self.kind) * 0.15;
-            return Workload::Load(OpenLoad::new(random, rate, self.length, 120, self.seed).unwrap());
+            let load = OpenLoad::new(random, f64::from(self.kind) * 0.15, self.length, 120, self.seed);
+            let load = load.unwrap();
+            return Workload::Load(if self.kind > 3 { load.closed(self.kind.into()).unwrap() } else { load });
         }
         // All at once to a node half the network away, which is what fills rings.
         let packet = |node: usize, start| Packet {
@@ -289,6 +291,40 @@ proptest! {
             let mut again = case.begin().unwrap();
             // What is taken up names nothing that is not there.
             _ = again.restore(damaged).map(|()| told(&mut again));
+        }
+    }
+}
+
+#[test]
+fn closed_sources_wait_for_the_replies_to_their_packets() {
+    let shape = Shape::mesh(&[4, 3]).unwrap();
+    let rule = ChannelRule::new(1, Datelines::BOTH);
+    let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+    let mut options = Options::default();
+    for word in ANSWERED.split_whitespace() {
+        let (name, value) = word.split_once('=').unwrap();
+        assert!(options.set(name, value), "{name}");
+    }
+    let random = Pattern::Random.destinations(&shape, 5).unwrap();
+    for limit in [1_u32, 3] {
+        let load = OpenLoad::new(random.clone(), 0.9, 2, 600, 5).unwrap().closed(limit).unwrap();
+        let replies = Some(Replies { length: 4, places: None });
+        let setup = Setup { latency: 1, seed: 5, packets: true, replies, ..Setup::default() };
+        let mut run = Simulation::new(&options, &place, &Workload::Load(load), &setup).unwrap();
+        assert_eq!(run.run(None, None, &false.into()), Stop::Done);
+        let all = run.packets().unwrap();
+        let (replies, requests): (Vec<PacketRecord>, Vec<PacketRecord>) =
+            all.into_iter().partition(|one| one.number >= 1 << 31);
+        assert!(replies.len() == requests.len() && requests.len() > 100);
+        for node in 0..12 {
+            let starts = requests.iter().filter(|one| one.source == node).map(|one| one.generated);
+            // Two cycles after their last router replies are at the node.
+            let arrivals = replies.iter().filter(|one| one.destination == node);
+            let mut arrivals: Vec<u64> = arrivals.map(|one| one.tail_arrival + 2).collect();
+            arrivals.sort_unstable();
+            for (start, arrival) in starts.skip(limit as usize).zip(arrivals) {
+                assert!(start > arrival);
+            }
         }
     }
 }

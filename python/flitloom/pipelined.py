@@ -12,7 +12,7 @@ from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
 from flitloom.fabric.tables import ForwardingTables
 from flitloom.network import Network
-from flitloom.spec import Experiment, Load, Router
+from flitloom.spec import Experiment, Router
 from flitloom.spec.pipeline import FIELDS, OBLIVIOUS, options
 from flitloom.spec.switched import Switched
 
@@ -60,8 +60,6 @@ def begin(
             raise SpecError.at(name, f"{what} are not known with pipelined routers", "leave it out")
     if spec.throttle != "none":
         raise SpecError.at("throttle", "is for routers of one cycle", "leave it out")
-    if isinstance(spec.traffic, Load) and spec.traffic.outstanding is not None:
-        raise SpecError.at("traffic.outstanding", "is for routers of one cycle", "leave it out")
     topology, router = network.topology, network.router
     given = None
     if isinstance(topology, Switched):

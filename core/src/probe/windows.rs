@@ -124,8 +124,9 @@ pub struct Windows {
     /// Per node: packets generated before the present window, and the start of the next one.
     generated: Vec<u64>,
     next_start: Vec<u64>,
-    /// Where sources are closed.
+    /// Where sources are closed; and whether a delivery makes room at its source at once.
     outstanding: Option<Outstanding>,
+    makes_room: bool,
     /// The stretch that is measured.
     from: u64,
     to: u64,
@@ -154,6 +155,7 @@ impl Windows {
             before: Counted::default(),
             first: part.start as NodeId,
             outstanding: Outstanding::new(workload, part.len()),
+            makes_room: true,
             generated: vec![0; part.len()],
             next_start: part.map(|node| first(node as NodeId)).collect(),
             from: 0,
@@ -165,6 +167,11 @@ impl Windows {
             delivered_of_stretch: 0,
             workload: workload.clone(),
         }
+    }
+
+    /// The same where deliveries make no room at closed sources: [`make_room`](Self::make_room) is called instead.
+    pub(crate) fn with_room_told(self) -> Self {
+        Self { makes_room: false, ..self }
     }
 
     /// Measures a stretch of cycles, in place of what was measured before. It begins with the present
@@ -203,7 +210,7 @@ impl Windows {
             self.ages.add(age);
         }
         let nodes = self.first..self.first + self.generated.len() as NodeId;
-        if self.outstanding.is_some() && nodes.contains(&source) {
+        if self.outstanding.is_some() && self.makes_room && nodes.contains(&source) {
             self.make_room(source, cycle);
         }
     }
@@ -211,6 +218,9 @@ impl Windows {
     /// A closed source may generate its next packet, for a delivery in the present window.
     #[inline(never)]
     pub(crate) fn make_room(&mut self, source: NodeId, cycle: u64) {
+        if self.outstanding.is_none() {
+            return;
+        }
         let node = (source - self.first) as usize;
         // Only the last deliveries are remembered: what they made room for is generated before.
         self.present.generated_flits += self.generate_at(node, cycle + 1);
@@ -362,6 +372,7 @@ impl Windows {
             before,
             first,
             outstanding,
+            makes_room: self.makes_room,
             generated,
             next_start,
             from,
@@ -383,6 +394,7 @@ impl Windows {
             workload: _,
             length: _,
             first: _,
+            makes_room: _,
             cycles,
             end,
             closed,

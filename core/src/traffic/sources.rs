@@ -204,18 +204,26 @@ impl Sources {
         let elsewhere = self.are_elsewhere(source);
         if let Some(closed) = self.closed.as_mut().filter(|_| !elsewhere) {
             let node = source - self.first;
-            closed.delivered(node as usize, number, cycle);
-            if self.next_start[node as usize] == u64::MAX {
-                let start = self.start_after(node, self.taken[node as usize], 0);
-                self.next_start[node as usize] = start;
-                if start != u64::MAX {
-                    wake(node, start);
-                }
+            closed.forget(node as usize, number);
+            if let Some(start) = self.make_room(node, cycle) {
+                wake(node, start);
             }
         }
         let Some(graph) = &mut self.graph else { return };
         graph.delivered(slice, cycle);
         self.refresh(&mut wake);
+    }
+
+    /// A closed source may start one packet more, in the cycle behind this one at the earliest; when it does, if it
+    /// has waited for that.
+    pub(crate) fn make_room(&mut self, node: NodeId, cycle: u64) -> Option<u64> {
+        let index = node as usize;
+        self.closed.as_mut()?.outstanding.delivered(index, cycle);
+        if self.next_start[index] < u64::MAX {
+            return None;
+        }
+        self.next_start[index] = self.start_after(node, self.taken[index], 0);
+        Some(self.next_start[index]).filter(|&start| start < u64::MAX)
     }
 
     /// Nodes that got something new to send since the last look.
@@ -282,8 +290,7 @@ impl Closed {
         }
     }
 
-    fn delivered(&mut self, node: usize, number: u64, cycle: u64) {
-        self.outstanding.delivered(node, cycle);
+    fn forget(&mut self, node: usize, number: u64) {
         if let Some(place) = self.place(node, number) {
             *place = Self::NONE;
         }

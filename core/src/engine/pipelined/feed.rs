@@ -58,7 +58,7 @@ impl Feed {
             replied: vec![0; nodes],
             injected: 0,
             totals: Outcome::default(),
-            windows: windows.map(|cycles| Windows::new(workload, nodes, cycles)),
+            windows: windows.map(|cycles| Windows::new(workload, nodes, cycles).with_room_told()),
         }
     }
 
@@ -119,6 +119,9 @@ impl Feed {
     /// A flit arrives; what is known of its packet if it is a tail.
     pub(super) fn arrived(&mut self, now: u32, node: u32, packet: &Packet, is_tail: bool) {
         if packet.kind.is_reply() {
+            if is_tail {
+                self.make_room(now, node);
+            }
             return;
         }
         let cycle = u64::from(now).saturating_sub(2);
@@ -135,6 +138,17 @@ impl Feed {
         if let Some(windows) = &mut self.windows {
             let (source, start) = (packet.source, packet.created.into());
             windows.deliver(Delivery { cycle, source, start, injected: packet.injected.into() });
+        }
+        if self.replies.is_none() {
+            self.make_room(now, packet.source);
+        }
+    }
+
+    /// A node, if it is a closed source, knows that one of its packets has arrived, or the reply to it.
+    fn make_room(&mut self, now: u32, node: u32) {
+        self.sources.make_room(node, now.into());
+        if let Some(windows) = &mut self.windows {
+            windows.make_room(node, now.into());
         }
     }
 

@@ -15,12 +15,15 @@
 
 mod allocators;
 mod behind;
+mod closed;
 mod numbers;
 mod router;
 mod routing;
 mod settings;
 
 use behind::Behind;
+use closed::Closed;
+pub use closed::Starts;
 use numbers::Numbers;
 use router::Router;
 use routing::Way;
@@ -74,8 +77,10 @@ struct Node {
 /// hops.
 pub type Record = [usize; 8];
 
-pub struct Network {
+pub struct Network<'a> {
     settings: Settings,
+    /// Where packets come from that no process makes.
+    closed: Option<Closed<'a>>,
     numbers: Numbers,
     now: usize,
     packets: Vec<Packet>,
@@ -89,36 +94,25 @@ pub struct Network {
 /// The packets of a run, in the order of their arrival: sources make packets for so many cycles, then the network
 /// empties. `None` if it does not within 20,000 further cycles.
 pub fn run(words: &str, cycles: usize) -> Option<Vec<Record>> {
-    let settings = Settings::read(words);
-    let node = || Node {
-        packet: None,
-        asked: 0,
-        last_channel: None,
-        behind: vec![Behind::default(); settings.channels],
-        arriving: VecDeque::new(),
-        credits: VecDeque::new(),
-    };
-    let mut network = Network {
-        numbers: Numbers::new(settings.seed),
-        now: 0,
-        packets: Vec::new(),
-        nodes: (0..settings.nodes()).map(|_| node()).collect(),
-        routers: (0..settings.nodes()).map(|_| Router::new(&settings)).collect(),
-        in_flight: 0,
-        steps: 0.0,
-        log: Vec::new(),
-        settings,
-    };
+    let mut network = Network::new(words);
     while network.now < cycles {
         network.cycle(true);
     }
-    while network.in_flight > 0 {
-        if network.now > cycles + 20_000 {
+    network.empty()
+}
+
+/// The packets of closed sources, of which a node makes none while so many of its own are under way.
+pub fn run_closed(words: &str, limit: usize, starts: Starts<'_>) -> Option<Vec<Record>> {
+    let mut network = Network::new(words);
+    let nodes = network.nodes.len();
+    network.closed = Some(Closed::new(nodes, limit, starts));
+    while network.in_flight > 0 || network.closed.as_ref().is_some_and(Closed::has_more) {
+        if network.now > 20_000 {
             return None;
         }
-        network.cycle(false);
+        network.cycle(true);
     }
-    Some(network.log)
+    network.empty()
 }
 
 /// What arrives now of what is on its way.
@@ -127,7 +121,43 @@ fn due<T>(under_way: &mut VecDeque<(usize, T)>, now: usize) -> Option<T> {
     if is_due { under_way.pop_front().map(|(_, what)| what) } else { None }
 }
 
-impl Network {
+impl Network<'_> {
+    fn new(words: &str) -> Self {
+        let settings = Settings::read(words);
+        let node = || Node {
+            packet: None,
+            asked: 0,
+            last_channel: None,
+            behind: vec![Behind::default(); settings.channels],
+            arriving: VecDeque::new(),
+            credits: VecDeque::new(),
+        };
+        Self {
+            closed: None,
+            numbers: Numbers::new(settings.seed),
+            now: 0,
+            packets: Vec::new(),
+            nodes: (0..settings.nodes()).map(|_| node()).collect(),
+            routers: (0..settings.nodes()).map(|_| Router::new(&settings)).collect(),
+            in_flight: 0,
+            steps: 0.0,
+            log: Vec::new(),
+            settings,
+        }
+    }
+
+    /// The packets, once all have arrived.
+    fn empty(mut self) -> Option<Vec<Record>> {
+        let begin = self.now;
+        while self.in_flight > 0 {
+            if self.now > begin + 20_000 {
+                return None;
+            }
+            self.cycle(false);
+        }
+        Some(self.log)
+    }
+
     fn cycle(&mut self, sources_work: bool) {
         let now = self.now;
         let mut retiring = Vec::new();
@@ -160,6 +190,14 @@ impl Network {
     }
 
     fn generate(&mut self, node: usize) {
+        if let Some(closed) = &mut self.closed {
+            let next = closed.next(node).filter(|next| next.0 <= self.now);
+            if let Some((start, destination)) = next.filter(|_| self.nodes[node].packet.is_none()) {
+                closed.make(node, start);
+                self.make(node, destination, start);
+            }
+            return;
+        }
         while self.nodes[node].packet.is_none() && self.nodes[node].asked <= self.now {
             let created = self.nodes[node].asked;
             self.nodes[node].asked += 1;
@@ -169,20 +207,24 @@ impl Network {
             let destination = self.destination(node);
             // The subnet is drawn, though there is only one.
             self.numbers.upto(0);
-            self.nodes[node].packet = Some((self.packets.len(), 0, 0));
-            self.in_flight += 1;
-            self.packets.push(Packet {
-                source: node,
-                destination,
-                created,
-                injected: 0,
-                head: 0,
-                hops: 0,
-                middle: 0,
-                upper_half: false,
-                ahead: Vec::new(),
-            });
+            self.make(node, destination, created);
         }
+    }
+
+    fn make(&mut self, source: usize, destination: usize, created: usize) {
+        self.nodes[source].packet = Some((self.packets.len(), 0, 0));
+        self.in_flight += 1;
+        self.packets.push(Packet {
+            source,
+            destination,
+            created,
+            injected: 0,
+            head: 0,
+            hops: 0,
+            middle: 0,
+            upper_half: false,
+            ahead: Vec::new(),
+        });
     }
 
     fn destination(&mut self, node: usize) -> usize {
@@ -254,6 +296,9 @@ impl Network {
         if flit.is_tail {
             self.in_flight -= 1;
             let Packet { source, destination, created, injected, head, hops, .. } = *packet;
+            if let Some(closed) = &mut self.closed {
+                closed.arrived(source, self.now);
+            }
             self.log.push([flit.packet, source, destination, created, injected, head, self.now, hops]);
         }
     }

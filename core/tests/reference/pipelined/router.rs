@@ -149,7 +149,7 @@ impl Router {
     }
 }
 
-impl Network {
+impl Network<'_> {
     /// Takes flits and credits that arrive in this cycle.
     pub fn arrive(&mut self, number: usize) {
         let now = self.now;

@@ -61,7 +61,7 @@ fn torus_port(
     2 * d + usize::from(!goes_up)
 }
 
-impl Network {
+impl Network<'_> {
     /// The ways of a packet in a router which it enters by a port and in a channel.
     pub fn ways(&mut self, router: usize, (entry, channel): (usize, usize), number: usize) -> Vec<Way> {
         let settings = &self.settings;
