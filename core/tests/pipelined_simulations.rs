@@ -4,8 +4,8 @@ use crate::common::cases;
 use flitloom_core::{
     engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
     fabric::{Graph, Shape},
-    forwarding::{ForwardingRequest, forward},
     probe::PacketRecord,
+    routes::by_destination::{ForwardingRequest, forward},
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{OpenLoad, Packet, PacketList, Pattern, Workload},
 };

@@ -146,8 +146,8 @@ impl Plain {
         archive.slice("turns of input sub-ports", switch_accepts)?;
         archive.slice("turns of output sub-ports", switch_grants)?;
         archive.slice("turns of channels", turns)?;
-        let allocators = channel_allocators.iter_mut().chain(switch_allocators);
-        allocators.map(|allocator| allocator.fields(archive)).collect::<Visited>()?;
+        let mut allocators = channel_allocators.iter_mut().chain(switch_allocators);
+        allocators.try_for_each(|allocator| allocator.fields(archive))?;
         archive.slice("order of channels", order)?;
         leaving.fields(archive)?;
         flits.fields(archive)?;
