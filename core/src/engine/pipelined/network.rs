@@ -320,7 +320,7 @@ impl Subnet {
             if let Some(links) = &mut self.links {
                 plain.leaving().for_each(|output| links.add(output as usize, now.into()));
             }
-            plain.work(&mut Around { now, rules, packets, numbers, load: &mut self.load, steps });
+            plain.work(&mut Around::new((now, steps), rules, packets, numbers, &mut self.load));
             return false;
         }
         let mut overflowed = false;

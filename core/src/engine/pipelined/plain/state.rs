@@ -63,6 +63,9 @@ pub(super) struct InputPort {
     pub local: u32,
     pub first_inner: u32,
     pub outer: u32,
+    /// Where requests of the switch fit in words: its word, and its first input there.
+    pub block: u32,
+    pub first_row: u32,
     /// Where its credits go.
     pub far: Far,
 }
@@ -119,6 +122,17 @@ pub(super) struct Router {
     pub old: (usize, usize),
 }
 
+impl Router {
+    /// Input sub-ports that ask for the output sub-ports of a number.
+    #[inline(always)]
+    pub(super) fn rows(&self, class: u32, input_speedup: u32, output_speedup: u32) -> u32 {
+        if output_speedup == 1 {
+            return self.inputs * input_speedup;
+        }
+        (self.inputs + output_speedup - 1 - class) / output_speedup * input_speedup
+    }
+}
+
 /// What is used within a step only.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
@@ -170,7 +184,7 @@ pub(in super::super) struct Plain {
     pub(super) places: u32,
     /// Input and output ports of a router are this far apart among all requests, as a power of two.
     pub(super) output_bits: u32,
-    /// Whether requests of the switch fit in a word.
+    /// Whether requests of the switch fit in words, one for the inputs of every output sub-port.
     pub(super) is_small: bool,
     pub(super) input_speedup: u32,
     pub(super) output_speedup: u32,
@@ -197,7 +211,7 @@ pub(in super::super) struct Plain {
     pub(super) routers: Vec<Router>,
     /// A bit per router where input channels wait for a way or an output channel.
     pub(super) at_work: Vec<u64>,
-    /// By router who asks for which output: a word of requests, or a bit per output.
+    /// By router who asks for which output: words of requests, or a bit per output.
     pub(super) asks: Vec<u64>,
     /// Turns of the switch allocator for words of requests.
     pub(super) grant_bytes: Vec<[u8; 8]>,
@@ -359,6 +373,8 @@ impl Plain {
                     local: local as u32,
                     first_inner: (local * rules.input_speedup) as u32,
                     outer: (local % rules.output_speedup) as u32,
+                    block: (router as usize * rules.output_speedup + local % rules.output_speedup) as u32,
+                    first_row: (local / rules.output_speedup * rules.input_speedup) as u32,
                     far,
                 });
             }
@@ -390,7 +406,11 @@ impl Plain {
         };
         let common = Common::new(&rules.policy, rules.channels);
         let output_bits = most.next_power_of_two().trailing_zeros();
-        let is_small = most * rules.input_speedup <= 8 && rules.output_speedup == 1;
+        let is_listed = !is_word(rules.switch_allocator, u32::MAX, rules.is_speculative);
+        let is_small = most <= 8
+            && most.div_ceil(rules.output_speedup) * rules.input_speedup <= 8
+            && (rules.output_speedup == 1 || !is_listed);
+        let blocks = routers.len() * rules.output_speedup;
         let queued = if queues_up { behind } else { 0 };
         let slots = (wiring.longest() + 3 + rules.credit_delay + queued).next_power_of_two();
         Some(Self {
@@ -427,9 +447,9 @@ impl Plain {
                 && !rules.shape.wraps
                 && rules.routing == Routing::DimensionOrder,
             at_work: vec![0; routers.len().div_ceil(64)],
-            asks: vec![0; routers.len()],
-            grant_bytes: vec![[matrix::turn(0); 8]; routers.len()],
-            accept_bytes: vec![[matrix::turn(0); 8]; routers.len()],
+            asks: vec![0; if is_small { blocks } else { routers.len() }],
+            grant_bytes: vec![[matrix::turn(0); 8]; blocks],
+            accept_bytes: vec![[matrix::turn(0); 8]; blocks],
             ready: vec![0; inputs.len() << output_bits],
             flits: Wheel::new(slots, inputs.len().max(outputs.len())),
             credits: Wheel::new(slots, inputs.len().max(outputs.len()) * rules.input_speedup),
@@ -460,11 +480,7 @@ impl Plain {
                 is_word(rules.channel_allocator, 1, false),
                 rules.channels,
             ),
-            switch_allocators: allocators(
-                rules.switch_allocator,
-                is_word(rules.switch_allocator, u32::MAX, rules.is_speculative),
-                0,
-            ),
+            switch_allocators: allocators(rules.switch_allocator, !is_listed, 0),
             order: vec![0; if keeps_order { lanes } else { 0 }],
             inputs,
             outputs,
@@ -579,18 +595,32 @@ impl View<'_> {
         let input = &self.inputs[port as usize];
         let router = input.router as usize;
         if self.is_small && self.input_speedup == 1 {
-            self.asks[router] |= u64::from(may) << (8 * u32::from(output) + input.local);
+            self.asks[input.block as usize] |= u64::from(may) << (8 * u32::from(output) + input.first_row);
         } else if may {
-            let inner = input.first_inner + u32::from(self.sub_of[channel as usize]);
+            let sub = u32::from(self.sub_of[channel as usize]);
             if self.is_small {
-                self.asks[router] |= 1 << (8 * u32::from(output) + inner);
+                self.asks[input.block as usize] |= 1 << (8 * u32::from(output) + input.first_row + sub);
             } else {
+                let inner = input.first_inner + sub;
                 let outer = u32::from(output) * self.output_speedup + input.outer;
                 self.asks[router] |= 1 << outer;
                 let first = self.routers[router].first_output * self.output_speedup;
                 self.asked_by[(first + outer) as usize] |= 1 << inner;
             }
         }
+    }
+
+    /// The same where requests fit in words, if it `stops`.
+    #[inline(always)]
+    pub(super) fn stop_asking_in_words(&mut self, lane: u32, output: u32, stops: bool) {
+        let port = lane >> self.channel_bits;
+        let channel = lane & ((1 << self.channel_bits) - 1);
+        let ready = &mut self.ready[((port << self.output_bits) + output) as usize];
+        *ready &= !(u64::from(stops) << channel);
+        let input = &self.inputs[port as usize];
+        let sub = u32::from(self.sub_of[channel as usize]);
+        let is_last = *ready & self.subs[sub as usize] == 0;
+        self.asks[input.block as usize] &= !(u64::from(is_last) << (8 * output + input.first_row + sub));
     }
 
     /// An input channel that asked for an output of its router does not ask any more.
@@ -602,18 +632,18 @@ impl View<'_> {
         *ready &= !(1 << channel);
         let input = &self.inputs[port as usize];
         if self.input_speedup == 1 && self.is_small {
-            self.asks[router] &= !(u64::from(*ready == 0) << (8 * output + input.local));
+            self.asks[input.block as usize] &= !(u64::from(*ready == 0) << (8 * output + input.first_row));
             return;
         }
         let sub = self.sub_of[channel as usize];
         if *ready & self.subs[usize::from(sub)] != 0 {
             return;
         }
-        let inner = input.first_inner + u32::from(sub);
         if self.is_small {
-            self.asks[router] &= !(1 << (8 * output + inner));
+            self.asks[input.block as usize] &= !(1 << (8 * output + input.first_row + u32::from(sub)));
             return;
         }
+        let inner = input.first_inner + u32::from(sub);
         let outer = output * self.output_speedup + input.outer;
         let first = self.routers[router].first_output * self.output_speedup;
         let asked_by = &mut self.asked_by[(first + outer) as usize];

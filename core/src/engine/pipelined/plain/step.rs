@@ -22,6 +22,8 @@ pub(in super::super) struct Around<'a> {
     pub load: &'a mut [u32],
     /// Steps of this cycle.
     pub steps: u32,
+    /// The mark of flits whose ways are computed one router ahead, if any are.
+    looks_ahead: u32,
 }
 
 /// Of 64 routers those in a range.
@@ -38,6 +40,19 @@ impl Lane {
         if let Some(way) = ways.iter().next() {
             (self.port, self.first, self.last) = (way.port as u8, way.first as u8, way.last as u8);
         }
+    }
+}
+
+impl<'a> Around<'a> {
+    pub(in super::super) fn new(
+        (now, steps): (u32, u32),
+        rules: &'a Rules,
+        packets: &'a mut Packets,
+        numbers: &'a mut Numbers,
+        load: &'a mut [u32],
+    ) -> Self {
+        let looks_ahead = if rules.routing_delay == 0 { HEAD } else { 0 };
+        Self { now, rules, packets, numbers, load, steps, looks_ahead }
     }
 }
 
@@ -74,10 +89,15 @@ impl Plain {
         }
         let mut winners = std::mem::take(&mut self.scratch.winners);
         if self.keeps_order {
-            // In the order of the list that other routers keep.
-            for of_one in winners.chunk_by_mut(|one, other| one.0 == other.0) {
-                if of_one.len() > 1 {
-                    of_one.sort_unstable_by_key(|&(_, lane, _)| self.order[lane as usize]);
+            // Those of a router in the order of the list that other routers keep.
+            let comes_first = |one: (u32, u32, u32), other: (u32, u32, u32)| {
+                (one.0 == other.0) & (self.order[one.1 as usize] < self.order[other.1 as usize])
+            };
+            for next in 1..winners.len() {
+                let mut at = next;
+                while at > 0 && comes_first(winners[at], winners[at - 1]) {
+                    winners.swap(at - 1, at);
+                    at -= 1;
                 }
             }
         }
@@ -258,17 +278,19 @@ impl View<'_> {
             self.outputs[out].full |= 1 << channel;
         }
         let is_tail = flit & TAIL != 0;
-        if is_tail {
-            (known.owner, known.tail_sent) = (NOBODY, true);
-            if !rules.waits_for_tail && !is_shared {
-                self.outputs[out].free |= 1 << channel;
-            }
-        }
+        // Tails are hard to foresee.
+        known.owner |= NOBODY * u32::from(is_tail);
+        known.tail_sent |= is_tail;
+        self.outputs[out].free |= u64::from(is_tail && !rules.waits_for_tail && !is_shared) << channel;
         if !LEAN && self.has_priorities && !self.is_by_packet {
             self.set_priority(lane, rules);
         }
-        if is_full || is_empty || is_tail {
-            self.stop_asking(lane, number, output);
+        if is_shared || !self.is_small {
+            if is_full || is_empty || is_tail {
+                self.stop_asking(lane, number, output);
+            }
+        } else {
+            self.stop_asking_in_words(lane, output, is_full || is_empty || is_tail);
         }
         if let Some(common) = self.common.filter(|_| !LEAN) {
             self.fill(common, out, channel as usize, is_tail);
@@ -282,7 +304,7 @@ impl View<'_> {
         }
         self.send_credit(lane, now);
         self.send_flit(out, channel, flit, now, later);
-        if rules.routing_delay == 0 && flit & HEAD != 0 {
+        if flit & around.looks_ahead != 0 {
             look_ahead(number, output, channel, flit, around);
         }
         if is_tail {

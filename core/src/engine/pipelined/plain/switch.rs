@@ -30,17 +30,28 @@ impl Plain {
     /// Decides in some routers which input crosses to which output.
     pub(super) fn decide_crossings(&mut self, which: Range<usize>, rules: &Rules, numbers: &mut Numbers) {
         self.scratch.winners.clear();
-        if self.is_small
-            && self.input_speedup == 1
-            && self.iterations == 1
-            && self.switch_allocators.is_empty()
-            && !rules.is_speculative
-            && which == (0..self.routers.len())
-        {
-            self.match_all_words();
+        let (is_small, is_single) = (
+            self.is_small && self.switch_allocators.is_empty(),
+            self.input_speedup * self.output_speedup == 1,
+        );
+        if is_small && self.iterations == 1 && !rules.is_speculative && which == (0..self.routers.len()) {
+            if is_single {
+                self.match_all_words::<true>();
+            } else {
+                self.match_all_words::<false>();
+            }
             return;
         }
         for number in which {
+            if is_small && self.output_speedup > 1 {
+                for class in 0..self.output_speedup {
+                    let asks = self.asks[number * self.output_speedup as usize + class as usize];
+                    if asks != 0 {
+                        self.match_words(number, class, asks);
+                    }
+                }
+                continue;
+            }
             let mut asks = self.asks[number];
             if rules.is_speculative && !self.routers[number].waiting.is_empty() {
                 asks |= self.hope(number, rules);
@@ -51,7 +62,7 @@ impl Plain {
             if !self.switch_allocators.is_empty() {
                 self.match_listed(number, asks, numbers);
             } else if self.is_small {
-                self.match_words(number, asks);
+                self.match_words(number, 0, asks);
             } else if asks & (asks - 1) == 0 {
                 self.grant_only(number, asks.trailing_zeros());
             } else if self.input_first {
@@ -65,45 +76,65 @@ impl Plain {
         }
     }
 
-    /// Matches in all routers whose requests fit in a word, where every input port is one for the switch.
-    fn match_all_words(&mut self) {
+    /// Matches in all routers whose requests fit in words, in one iteration; whether every port is a single one for the
+    /// switch.
+    fn match_all_words<const SINGLE: bool>(&mut self) {
         let mut winners = std::mem::take(&mut self.scratch.winners);
         let (output_bits, channel_bits, channels) = (self.output_bits, self.channel_bits, self.channels);
+        let (input_speedup, output_speedup) =
+            if SINGLE { (1, 1) } else { (self.input_speedup, self.output_speedup) };
         let has_priorities = self.has_priorities;
-        let Self { routers, asks, grant_bytes, accept_bytes, ready, turns, priorities, .. } = self;
-        let bytes = grant_bytes.iter_mut().zip(accept_bytes.iter_mut());
-        for (number, ((&asks, (grants, accepts)), router)) in
-            asks.iter().zip(bytes).zip(routers.iter()).enumerate()
-        {
-            if asks == 0 {
-                continue;
-            }
-            let (grant, accept) = (u64::from_le_bytes(*grants), u64::from_le_bytes(*accepts));
-            let mut matched = if self.input_first {
-                matrix::from_inputs(asks, grant, accept)
-            } else {
-                matrix::from_outputs(asks, grant, accept)
-            };
-            let (inputs, outputs, first_input) = (router.inputs, router.outputs, router.first_input);
-            while matched > 0 {
-                let at = matched.trailing_zeros();
-                matched &= matched - 1;
-                let (input, output) = (at / 8, at % 8);
-                let (accepted, granted) = (output + 1, input + 1);
-                accepts[input as usize] = matrix::turn(if accepted == outputs { 0 } else { accepted });
-                grants[output as usize] = matrix::turn(if granted == inputs { 0 } else { granted });
-                let port = first_input + input;
-                let turn = &mut turns[port as usize];
-                let set = ready[((port << output_bits) + output) as usize];
-                let first = port << channel_bits;
-                let channel = if has_priorities && set & (set - 1) != 0 {
-                    foremost(&priorities[first as usize..], set, (*turn).into())
+        let Self {
+            routers, asks, grant_bytes, accept_bytes, ready, turns, priorities, subs, input_of, ..
+        } = self;
+        for (word, asks) in asks.chunks(64).enumerate() {
+            // Who asks at all is hard to foresee.
+            let asking = asks.iter().rev().fold(0, |set, &asks| set << 1 | u64::from(asks != 0));
+            for bit in ones(asking) {
+                let (block, asks) = (word * 64 + bit, asks[bit]);
+                let (number, class) = if SINGLE {
+                    (block, 0)
                 } else {
-                    let later = set >> *turn << *turn;
-                    (if later == 0 { set } else { later }).trailing_zeros()
+                    (block / output_speedup as usize, block as u32 % output_speedup)
                 };
-                *turn = if channel + 1 == channels { 0 } else { channel + 1 } as u8;
-                winners.push((number as u32, first + channel, output));
+                let router = &routers[number];
+                let (grants, accepts) = (&mut grant_bytes[block], &mut accept_bytes[block]);
+                let (grant, accept) = (u64::from_le_bytes(*grants), u64::from_le_bytes(*accepts));
+                let mut matched = if self.input_first {
+                    matrix::from_inputs(asks, grant, accept)
+                } else {
+                    matrix::from_outputs(asks, grant, accept)
+                };
+                let (rows, outputs) = (router.rows(class, input_speedup, output_speedup), router.outputs);
+                while matched > 0 {
+                    let at = matched.trailing_zeros();
+                    matched &= matched - 1;
+                    let (row, output) = (at / 8, at % 8);
+                    let (accepted, granted) = (output + 1, row + 1);
+                    accepts[row as usize] = matrix::turn(if accepted == outputs { 0 } else { accepted });
+                    grants[output as usize] = matrix::turn(if granted == rows { 0 } else { granted });
+                    let (port, sub) = if SINGLE {
+                        (router.first_input + row, 0)
+                    } else {
+                        let among = u32::from(input_of[row as usize]);
+                        (router.first_input + among * output_speedup + class, row - among * input_speedup)
+                    };
+                    let turn = &mut turns[(port * input_speedup + sub) as usize];
+                    let mut set = ready[((port << output_bits) + output) as usize];
+                    if !SINGLE {
+                        set &= subs[sub as usize];
+                    }
+                    let first = port << channel_bits;
+                    let channel = if has_priorities && set & (set - 1) != 0 {
+                        foremost(&priorities[first as usize..], set, (*turn).into())
+                    } else {
+                        let later = set >> *turn << *turn;
+                        (if later == 0 { set } else { later }).trailing_zeros()
+                    };
+                    let next = channel + input_speedup;
+                    *turn = if next >= channels { next - channels } else { next } as u8;
+                    winners.push((number as u32, first + channel, output));
+                }
             }
         }
         self.scratch.winners = winners;
@@ -171,40 +202,43 @@ impl Plain {
         self.scratch.requests = requests;
     }
 
-    fn match_words(&mut self, number: usize, mut asks: u64) {
-        let grants = u64::from_le_bytes(self.grant_bytes[number]);
-        let accepts = u64::from_le_bytes(self.accept_bytes[number]);
+    /// Matches the input sub-ports that ask for output sub-ports of a number, with words.
+    fn match_words(&mut self, number: usize, class: u32, mut asks: u64) {
+        let (input_speedup, output_speedup) = (self.input_speedup, self.output_speedup);
+        let block = number * output_speedup as usize + class as usize;
+        let grants = u64::from_le_bytes(self.grant_bytes[block]);
+        let accepts = u64::from_le_bytes(self.accept_bytes[block]);
         let mut matched = if self.input_first {
             matrix::from_inputs(asks, grants, accepts)
         } else {
             matrix::from_outputs(asks, grants, accepts)
         };
         let router = &self.routers[number];
-        let (inputs, outputs) = (router.inputs * self.input_speedup, router.outputs);
-        let mut found = matched;
-        while found > 0 {
-            let at = found.trailing_zeros();
-            found &= found - 1;
-            let (inner, output) = (at / 8, at % 8);
-            self.win(number, inner, output);
-            let (accepted, granted) = (output + 1, inner + 1);
-            self.accept_bytes[number][inner as usize] =
-                matrix::turn(if accepted == outputs { 0 } else { accepted });
-            self.grant_bytes[number][output as usize] =
-                matrix::turn(if granted == inputs { 0 } else { granted });
-        }
-        for _ in 1..self.iterations {
-            asks = matrix::without(asks, matched);
-            if asks == 0 {
-                break;
+        let (rows, outputs) = (router.rows(class, input_speedup, output_speedup), router.outputs);
+        for time in 0..self.iterations {
+            if time > 0 {
+                asks = matrix::without(asks, matched);
+                if asks == 0 {
+                    break;
+                }
+                // Turns are those of the beginning; what they were at matched ports does not matter any more.
+                matched = matrix::from_outputs(asks, grants, accepts);
             }
-            // Turns are those of the beginning; what they were at matched ports does not matter any more.
-            matched = matrix::from_outputs(asks, grants, accepts);
             let mut found = matched;
             while found > 0 {
                 let at = found.trailing_zeros();
                 found &= found - 1;
-                self.win(number, at / 8, at % 8);
+                let (row, output) = (at / 8, at % 8);
+                let among = u32::from(self.input_of[row as usize]);
+                let inner = row + (among * (output_speedup - 1) + class) * input_speedup;
+                self.win(number, inner, output * output_speedup + class);
+                if time == 0 {
+                    let (accepted, granted) = (output + 1, row + 1);
+                    self.accept_bytes[block][row as usize] =
+                        matrix::turn(if accepted == outputs { 0 } else { accepted });
+                    self.grant_bytes[block][output as usize] =
+                        matrix::turn(if granted == rows { 0 } else { granted });
+                }
             }
         }
     }

@@ -222,15 +222,16 @@ impl<V: Vector> Words<V> {
             words_mut(&mut self.known[vector])[TAIL_SENT * V::WORDS + word] &= !(1 << shift);
         }
         // All of these are clear while it has none.
-        let left_bits = self.left_bits;
+        let channel_bits = self.channel_bits;
         let lane = self.planes_of(number, router);
         lane[READY * V::WORDS] |= may_send << shift;
         lane[(OUTPUT + output) * V::WORDS] |= 1 << shift;
-        for digit in 0..CHANNEL {
+        for digit in 0..channel_bits {
             lane[(DIGITS + digit) * V::WORDS] |= (channel as u64 >> digit & 1) << shift;
         }
-        for digit in 0..left_bits {
-            lane[(BEHIND + digit) * V::WORDS] |= (u64::from(left) >> digit & 1) << shift;
+        // Most packets have the same digits.
+        for digit in ones(left.into()) {
+            lane[(BEHIND + digit) * V::WORDS] |= 1 << shift;
         }
         self.enter(behind as usize + channel, packet);
     }
