@@ -12,7 +12,7 @@ use flitloom_core::{
             self, Before, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
             LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads,
         },
-        methods::METHODS,
+        methods::Method,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -205,8 +205,9 @@ pub fn forward<'py>(
     method: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
-    let method =
-        method.and_then(|name| METHODS.iter().map(|method| method.name).find(|&known| known == name));
+    let method = method.and_then(|name| {
+        Method::by_destination().into_iter().map(|method| method.0).find(|&known| known == name)
+    });
     let mode = match mode {
         None => None,
         Some("portable") => Some(Mode::Portable),

@@ -9,9 +9,9 @@ use flitloom_core::{
     fabric::{Direction, Fabric, NodeId, Shape},
     names::{self, UnknownName},
     routes::by_source::{
-        self as tables, CheckReport, GeneticSettings, Method, Regime, Repair, Request, TableError,
-        WalkChecker,
+        self as tables, CheckReport, GeneticSettings, Regime, Repair, Request, TableError, WalkChecker,
     },
+    routes::methods::Method,
     routing::{Flow, Hops, Rules, TurnPolicy, TurnSet, Verdict},
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -277,7 +277,7 @@ impl RoutingSystem {
         py: Python<'py>,
         traffic: Option<PyReadonlyArray2<'py, u64>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        let traffic = weights(traffic);
         let (program, row_of) = told(py, None, |keep_going| {
             let choices = tables::Choices::found(&self.inner, keep_going)?;
             let row_of = tables::Program::row_of(&self.inner, &choices, traffic.is_some());
@@ -310,8 +310,8 @@ impl RoutingSystem {
         traffic: Option<PyReadonlyArray2<'_, u64>>,
     ) -> PyResult<Vec<(NodeId, NodeId)>> {
         let method = method_of(py, method)?;
-        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
-        told(py, None, |keep_going| tables::left_out(&self.inner, method, traffic.as_deref(), keep_going))?
+        let request = Request { traffic: weights(traffic), ..Request::default() };
+        told(py, None, |keep_going| tables::left_out(&self.inner, method, &request, keep_going))?
             .map_err(|error| table_error(py, error))
     }
 
@@ -327,13 +327,13 @@ impl RoutingSystem {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Option<RoutingRules>> {
         let method = method_of(py, method)?;
-        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        let request = Request { traffic: weights(traffic), ..Request::default() };
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
         let found = told(py, progress.as_ref(), |keep_going| {
             let keep_going = RefCell::new(keep_going);
             let left_out = |changed: &Rules| {
                 let mut keep_going = keep_going.borrow_mut();
-                Self::left_out_of(fabric, changed, (turns, method, traffic.as_deref()), &mut **keep_going)
+                Self::left_out_of(fabric, changed, (turns, method, &request), &mut **keep_going)
             };
             let unserved = left_out(rules)?;
             tables::mirrored(fabric, rules, &unserved, &left_out)
@@ -350,12 +350,12 @@ impl RoutingSystem {
         traffic: Option<PyReadonlyArray2<'py, u64>>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let method = method_of(py, method)?;
-        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        let request = Request { traffic: weights(traffic), ..Request::default() };
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
         let advice = attended(py, |interrupt| {
             let left_out = |changed: &Fabric| {
                 let keep_going = &mut |_| !interrupt.load(Ordering::Relaxed);
-                Self::left_out_of(changed, rules, (turns, method, traffic.as_deref()), keep_going)
+                Self::left_out_of(changed, rules, (turns, method, &request), keep_going)
             };
             tables::advise(fabric, rules, &left_out)
         })?
@@ -389,7 +389,7 @@ impl RoutingSystem {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Option<ProvenBound<'py>>> {
         let loads = loads.as_slice()?.to_vec();
-        let traffic: Option<Vec<u64>> = traffic.map(|matrix| matrix.as_array().iter().copied().collect());
+        let traffic = weights(traffic);
         let found = told(py, progress.as_ref(), |keep_going| {
             tables::prove_bound(&self.inner, traffic.as_deref(), loads, keep_going)
         })?;
@@ -457,18 +457,23 @@ impl RoutingSystem {
     fn left_out_of(
         fabric: &Fabric,
         rules: &Rules,
-        (turns, method, traffic): (&str, Method, Option<&[u64]>),
+        (turns, method, request): (&str, &Method, &Request),
         keep_going: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Vec<(NodeId, NodeId)>, TableError> {
         match Self::made(fabric, rules, turns, keep_going)? {
-            Some(system) => tables::left_out(&system.inner, method, traffic, keep_going),
+            Some(system) => tables::left_out(&system.inner, method, request, keep_going),
             None => Ok(Vec::new()),
         }
     }
 }
 
-fn method_of(py: Python<'_>, name: &str) -> PyResult<Method> {
-    named(py, "method", &Method::NAMES, name)
+/// Weights of pairs, source-major.
+fn weights(traffic: Option<PyReadonlyArray2<'_, u64>>) -> Option<Vec<u64>> {
+    traffic.map(|matrix| matrix.as_array().iter().copied().collect())
+}
+
+fn method_of(py: Python<'_>, name: &str) -> PyResult<&'static Method> {
+    named(py, "method", &Method::by_source(), name)
 }
 
 fn report_dict(py: Python<'_>, report: CheckReport) -> PyResult<Bound<'_, PyDict>> {
@@ -611,22 +616,23 @@ pub fn route<'py>(
     let method = method_of(py, method)?;
     let (population, mutation, patience, threshold) = genetic;
     let request = Request {
-        traffic: traffic.map(|matrix| matrix.as_array().iter().copied().collect()),
+        traffic: weights(traffic),
         seed,
         effort,
         unique_first,
         genetic: GeneticSettings { population, mutation, patience, threshold },
-        ..Request::new(method)
+        ..Request::default()
     };
-    let answer =
-        told(py, progress.as_ref(), |keep_going| tables::route(system.inner.clone(), &request, keep_going))?
-            .map_err(|error| table_error(py, error))?;
+    let answer = told(py, progress.as_ref(), |keep_going| {
+        tables::route(system.inner.clone(), method, &request, keep_going)
+    })?
+    .map_err(|error| table_error(py, error))?;
     let facts = PyDict::new(py);
     quality_into(py, &facts, answer.quality)?;
     facts.set_item("bound_numerator", answer.bound.numerator)?;
     facts.set_item("bound_denominator", answer.bound.denominator)?;
     facts.set_item("proof", answer.bound.proof)?;
-    facts.set_item("calls", answer.calls.map(|calls| calls.calls))?;
+    facts.set_item("calls", answer.calls)?;
     Ok((RoutingTable { inner: Arc::new(answer.table) }, facts))
 }
 

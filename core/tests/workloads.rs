@@ -5,9 +5,13 @@ use crate::reference;
 use flitloom_core::{
     engine::{FailedEnds, Network, Options, SimulationError, general},
     fabric::{Fabric, NodeId, Shape},
+    names,
     probe::NoProbe,
     router::{FlowControl, RouterConfig},
-    routes::by_source::{Method, Request, System, Table, route},
+    routes::{
+        by_source::{Request, System, Table, route},
+        methods::Method,
+    },
     routing::{Rules, TurnPolicy},
     throttle::Throttle,
     traffic::{
@@ -17,6 +21,10 @@ use flitloom_core::{
 };
 use proptest::prelude::*;
 use std::sync::Arc;
+
+fn balanced() -> &'static Method {
+    names::find(&Method::by_source(), "balanced").unwrap()
+}
 
 #[test]
 fn packets_that_cannot_be_are_refused() {
@@ -53,7 +61,7 @@ fn failed() -> (Network, Arc<Table>) {
     let mut fabric = Fabric::new(Shape::torus(&[5, 4]).unwrap());
     fabric.fail_node(7).unwrap();
     let system = System::new(fabric.clone(), Rules::angara(2), TurnPolicy::ClosedForm).unwrap();
-    let table = route(system, &Request::new(Method::Balanced), &mut |_| true).unwrap().table;
+    let table = route(system, balanced(), &Request::default(), &mut |_| true).unwrap().table;
     let router = RouterConfig {
         channels: 1,
         buffer: 10,
@@ -117,7 +125,7 @@ fn loads_and_collectives_over_tables_run_as_in_the_reference() {
 fn healthy() -> (Network, Arc<Table>) {
     let fabric = Fabric::new(Shape::torus(&[4, 4]).unwrap());
     let system = System::new(fabric.clone(), Rules::angara(2), TurnPolicy::ClosedForm).unwrap();
-    let table = route(system, &Request::new(Method::Balanced), &mut |_| true).unwrap().table;
+    let table = route(system, balanced(), &Request::default(), &mut |_| true).unwrap().table;
     let router = RouterConfig {
         channels: 1,
         buffer: 12,

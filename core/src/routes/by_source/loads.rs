@@ -118,7 +118,9 @@ impl<'a> Runs<'a> {
 mod tests {
     use super::*;
     use crate::fabric::Fabric;
-    use crate::routes::by_source::{Method, Request, route};
+    use crate::names;
+    use crate::routes::by_source::{Request, route};
+    use crate::routes::methods::Method;
     use crate::routing::{Rules, TurnPolicy};
     use proptest::prelude::*;
 
@@ -138,8 +140,9 @@ mod tests {
             let system = System::new(fabric, Rules::angara(sizes.len()), TurnPolicy::ClosedForm).unwrap();
             let traffic: Vec<u64> = (0..(system.nodes() * system.nodes()) as u64).map(|pair| pair % 5).collect();
             let traffic = weighted.then_some(traffic);
-            let request = Request { traffic: traffic.clone(), ..Request::new(Method::Bfs) };
-            let Ok(answer) = route(system, &request, &mut |_| true) else { return Ok(()) };
+            let request = Request { traffic: traffic.clone(), ..Request::default() };
+            let bfs = names::find(&Method::by_source(), "bfs").unwrap();
+            let Ok(answer) = route(system, bfs, &request, &mut |_| true) else { return Ok(()) };
             let table = answer.table;
             let nodes = table.system().nodes();
             let mut loads = vec![0; answer.quality.loads.len()];

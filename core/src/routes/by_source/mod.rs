@@ -1,23 +1,18 @@
 //! Searching which way: generators of routing tables, their balance and its lower bounds.
 
-mod balanced;
-mod bfs;
 mod bound;
 mod check;
 mod choices;
-mod coherent;
-mod dimension_order;
 mod failures;
 mod fold;
-mod genetic;
 mod listed;
 mod loads;
 mod mirrored;
 mod program;
-mod rings;
+mod request;
+pub(crate) mod rings;
 mod route;
 mod search;
-mod sssp;
 mod system;
 mod table;
 mod tie_break;
@@ -26,15 +21,17 @@ pub use bound::Bound;
 pub use check::{CheckReport, Problem, Rejection, WalkChecker, check_table};
 pub use choices::Choices;
 pub use failures::{Advice, LeftOut, Regime, Repair, advise, on_demand, on_demand_while, serves};
-pub use genetic::GeneticSettings;
+pub(crate) use fold::Fold;
 pub use listed::ListedRoutes;
 pub use loads::Quality;
 pub use mirrored::{LeftOutUnder, mirrored};
 pub use program::Program;
-pub use route::{Answer, Method, Request, left_out, prove_bound, route};
-pub use sssp::SsspCalls;
+pub use request::{GeneticSettings, Made, Request};
+pub use route::{Answer, left_out, prove_bound, route};
+pub(crate) use search::{Prover, Search};
 pub use system::System;
 pub use table::{NO_ROUTE, Table};
+pub(crate) use tie_break::TieBreak;
 
 use crate::{fabric::NodeId, fault::Fault};
 
@@ -66,6 +63,8 @@ pub enum TableError {
         /// The pairs, at most 1000 of them.
         pairs: Vec<(NodeId, NodeId)>,
     },
+    /// A method that makes no tables by source.
+    Method(&'static str),
     /// Interrupted from outside.
     Interrupted,
 }
@@ -98,6 +97,7 @@ impl TableError {
                 ),
                 "",
             ),
+            Self::Method(name) => Fault::at("method", format!("{name} makes no tables by source"), ""),
             Self::Interrupted => Fault::somewhere("interrupted", ""),
         }
     }

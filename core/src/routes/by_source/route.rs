@@ -1,72 +1,6 @@
-use super::{
-    Bound, Choices, GeneticSettings, Program, Quality, SsspCalls, System, Table, TableError, balanced, bfs,
-    coherent, dimension_order, genetic, share, sssp,
-};
-
+use super::{Bound, Choices, Made, Program, Quality, Request, System, Table, TableError, share};
 use crate::fabric::NodeId;
-
-/// How a table is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// Rip-up and re-route against convex costs, until the bound is met or nothing improves.
-    Balanced,
-    /// Single-source shortest paths (angara-routing-2021, Algorithms 3 and 4).
-    Sssp,
-    /// Breadth-first search (angara-routing-2021, Algorithms 1 and 2).
-    Bfs,
-    /// Genetic search (angara-routing-2021, Section 4.2).
-    Genetic,
-    /// Ordered routes without first and last steps, ties fixed.
-    DimensionOrder,
-    /// Balanced under the condition that routes can be followed by destination alone.
-    Coherent,
-}
-
-impl Method {
-    /// All methods with their names.
-    pub const NAMES: [(&'static str, Self); 6] = [
-        ("balanced", Self::Balanced),
-        ("sssp", Self::Sssp),
-        ("bfs", Self::Bfs),
-        ("genetic", Self::Genetic),
-        ("dor", Self::DimensionOrder),
-        ("coherent", Self::Coherent),
-    ];
-}
-
-/// What table is wanted.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// How it is made.
-    pub method: Method,
-    /// Weight of every ordered pair, source-major; `None` counts each pair once.
-    pub traffic: Option<Vec<u64>>,
-    /// Seed of searches that draw.
-    pub seed: u64,
-    /// Factor on the work the balanced method may spend, at least 1.
-    pub effort: u32,
-    /// Parameters of the genetic method.
-    pub genetic: GeneticSettings,
-    /// Whether the shortest-path method routes pairs without a choice first.
-    pub unique_first: bool,
-    /// Rounds spent on the dual bound of methods that do not need it themselves.
-    pub bound_rounds: u32,
-}
-
-impl Request {
-    /// A request with all defaults.
-    pub fn new(method: Method) -> Self {
-        Self {
-            method,
-            traffic: None,
-            seed: 1,
-            effort: 1,
-            genetic: GeneticSettings::default(),
-            unique_first: true,
-            bound_rounds: 400,
-        }
-    }
-}
+use crate::routes::methods::{BySource, Method};
 
 /// A table with what is known about it.
 #[derive(Clone, Debug)]
@@ -78,7 +12,7 @@ pub struct Answer {
     /// A lower bound on the largest load of any table of legal shortest routes.
     pub bound: Bound,
     /// Calls of the single-source search, if the method makes them.
-    pub calls: Option<SsspCalls>,
+    pub calls: Option<u64>,
 }
 
 /// Makes a table.
@@ -89,31 +23,13 @@ pub struct Answer {
 /// The traffic is not valid, a pair cannot be served, or the search was interrupted.
 pub fn route(
     system: System,
+    method: &Method,
     request: &Request,
     keep_going: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Answer, TableError> {
     let traffic = request.traffic.as_deref();
     check_traffic(&system, traffic)?;
-    let mut calls = None;
-    let mut bound = None;
-    let headers = match request.method {
-        Method::Balanced => {
-            let (headers, found) =
-                balanced::headers(&system, traffic, request.seed, request.effort, keep_going)?;
-            bound = Some(found);
-            headers
-        }
-        Method::Sssp => {
-            let (headers, count) =
-                sssp::headers(&system, traffic, request.unique_first, None, keep_going)?.unwrap_or_default();
-            calls = Some(count);
-            headers
-        }
-        Method::Bfs => bfs::headers(&system, traffic, keep_going)?,
-        Method::Genetic => genetic::headers(&system, traffic, request.seed, &request.genetic, keep_going)?,
-        Method::DimensionOrder => dimension_order::headers(&system, &mut share(keep_going, 0.0, 0.2))?,
-        Method::Coherent => coherent::headers(&system, traffic, keep_going)?,
-    };
+    let Made { headers, bound, calls } = (by_source(method)?.headers)(&system, request, keep_going)?;
     let quality = Quality::of(&system, &headers, traffic);
     let bound = match bound {
         Some(bound) => bound,
@@ -134,34 +50,38 @@ pub fn route(
 /// ```
 /// use flitloom_core::fabric::{Fabric, Shape};
 /// use flitloom_core::routing::{Rules, TurnPolicy};
-/// use flitloom_core::routes::by_source::{Method, System, left_out};
+/// use flitloom_core::routes::{by_source::{Request, System, left_out}, methods::Method};
 /// let mut fabric = Fabric::new(Shape::torus(&[4])?);
 /// fabric.fail_cable(0, 1)?;
 /// let system = System::new(fabric, Rules::angara(1), TurnPolicy::None)?;
-/// assert!(left_out(&system, Method::Balanced, None, &mut |_| true)?.is_empty(), "around the other way");
-/// assert!(!left_out(&system, Method::DimensionOrder, None, &mut |_| true)?.is_empty());
+/// let left = Method::by_source().into_iter().map(|(name, method)| {
+///     Ok((name, left_out(&system, method, &Request::default(), &mut |_| true)?.len()))
+/// });
+/// let left: Vec<(&str, usize)> = left.collect::<Result<_, Box<dyn std::error::Error>>>()?;
+/// // The others go around the other way.
+/// assert_eq!(left[..2], [("dor", 8), ("balanced", 0)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn left_out(
     system: &System,
-    method: Method,
-    traffic: Option<&[u64]>,
+    method: &Method,
+    request: &Request,
     keep_going: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Vec<(NodeId, NodeId)>, TableError> {
-    check_traffic(system, traffic)?;
-    let made = match method {
-        Method::Bfs => bfs::headers(system, traffic, keep_going),
-        Method::DimensionOrder => dimension_order::headers(system, keep_going),
-        Method::Coherent => coherent::headers(system, traffic, keep_going),
-        Method::Balanced | Method::Sssp | Method::Genetic => {
-            return Ok(Choices::found(system, keep_going)?.unserved().to_vec());
-        }
-    };
-    match made {
+    check_traffic(system, request.traffic.as_deref())?;
+    let by_source = by_source(method)?;
+    if by_source.searches {
+        return Ok(Choices::found(system, keep_going)?.unserved().to_vec());
+    }
+    match (by_source.headers)(system, request, keep_going) {
         Ok(_) => Ok(Vec::new()),
         Err(TableError::Unserved { pairs, .. }) => Ok(pairs),
         Err(error) => Err(error),
     }
+}
+
+fn by_source(method: &Method) -> Result<&BySource, TableError> {
+    method.by_source.as_ref().ok_or(TableError::Method(method.name))
 }
 
 /// A bound proven anew for tables that came from elsewhere, and the prices of all links that prove it: every pair on
@@ -188,7 +108,7 @@ pub fn prove_bound(
 ) -> Result<(Bound, Vec<u64>), TableError> {
     check_traffic(system, traffic)?;
     let choices = Choices::found(system, &mut share(keep_going, 0.0, 0.5))?.all_served()?;
-    let rounds = Request::new(Method::Balanced).bound_rounds;
+    let rounds = Request::default().bound_rounds;
     let quality = Quality::new(system, loads, 0);
     lower_bound(system, &choices, traffic, &quality, rounds, &mut share(keep_going, 0.5, 1.0))
 }

@@ -11,10 +11,11 @@ pub const NO_ROUTE: u32 = u32::MAX;
 /// ```
 /// use flitloom_core::fabric::{Fabric, Shape};
 /// use flitloom_core::routing::{Rules, TurnPolicy};
-/// use flitloom_core::routes::by_source::{Method, Request, System, route};
+/// use flitloom_core::routes::{by_source::{Request, System, route}, methods::Method};
 /// let fabric = Fabric::new(Shape::torus(&[4, 2])?);
 /// let system = System::new(fabric, Rules::angara(2), TurnPolicy::ClosedForm)?;
-/// let answer = route(system, &Request::new(Method::Balanced), &mut |_| true)?;
+/// let balanced = flitloom_core::names::find(&Method::by_source(), "balanced")?;
+/// let answer = route(system, balanced, &Request::default(), &mut |_| true)?;
 /// assert_eq!(answer.quality.max_load, 4);
 /// assert_eq!(answer.table.nodes(0, 5).unwrap().len(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

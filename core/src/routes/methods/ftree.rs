@@ -8,16 +8,15 @@ use crate::routes::by_destination::NO_CHANNEL;
 use rayon::prelude::*;
 
 pub(super) const METHOD: Method = Method {
-    name: "ftree",
     kind: "fat tree",
-    about: "shift permutations and all pairs on fat trees: the number of the destination chooses the way up (d-mod-k)",
-    start,
+    by_destination: Some(start),
+    ..Method::any(
+        "ftree",
+        "shift permutations and all pairs on fat trees: the number of the destination chooses the way up (d-mod-k)",
+    )
 };
 
-fn start(graph: &Graph, order: Option<&DimensionOrder>, roots: &[u32]) -> Option<Start> {
-    if order.is_some() {
-        return None;
-    }
+fn start(graph: &Graph, _order: Option<&DimensionOrder>, roots: &[u32]) -> Option<Start> {
     let tree = FatTree::of(graph)?;
     // Destinations are numbered by the switch they hang off, with the same room for each.
     let room = roots.iter().map(|&root| graph.hosts(root)).max().unwrap_or(1).max(1);

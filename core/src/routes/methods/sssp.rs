@@ -1,18 +1,23 @@
-use super::tie_break::TieBreak;
-use super::{Choices, NO_ROUTE, System, TableError, share};
+use super::{BySource, Method};
 use crate::fabric::NodeId;
+use crate::routes::by_source::{Choices, Made, NO_ROUTE, System, TableError, TieBreak, share};
 use std::collections::BTreeMap;
 
-/// How often the single-source search ran (angara-routing-2021, Figure 4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SsspCalls {
-    /// Calls of `BUILD_SSSP`.
-    pub calls: u64,
-}
+pub(super) const METHOD: Method = Method {
+    by_source: Some(BySource {
+        headers: |system, request, keep_going| {
+            let traffic = request.traffic.as_deref();
+            Ok(headers(system, traffic, request.unique_first, None, keep_going)?
+                .unwrap_or_else(|| Vec::new().into()))
+        },
+        searches: true,
+    }),
+    ..Method::any("sssp", "single-source shortest paths (angara-routing-2021, Algorithms 3 and 4)")
+};
 
 /// When the generator may give up: its table is then certainly worse than one that is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Limit {
+pub(super) struct Limit {
     /// Largest load of the known table.
     pub max_load: u64,
     /// Prices of the links.
@@ -39,16 +44,15 @@ impl Limit {
 /// in the order in which that search prefers them, and compared.
 ///
 /// `None` if some link is bound to get more than the limit.
-pub(crate) fn headers(
+pub(super) fn headers(
     system: &System,
     traffic: Option<&[u64]>,
     unique: bool,
     limit: Option<&Limit>,
     keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Option<(Vec<u32>, SsspCalls)>, TableError> {
+) -> Result<Option<Made>, TableError> {
     let mut builder = Builder::new(system, traffic, limit, &mut share(keep_going, 0.0, 0.0))?;
     let groups = builder.groups(unique, keep_going)?;
-    let mut calls = SsspCalls::default();
     let total = groups.len() as f64;
     for (done, mut waiting) in groups.into_values().enumerate() {
         waiting.sort_by_key(|demand| builder.place[demand.destination as usize]);
@@ -56,14 +60,13 @@ pub(crate) fn headers(
             if !keep_going(done as f64 / total) {
                 return Err(TableError::Interrupted);
             }
-            calls.calls += 1;
             builder.build(&mut waiting);
         }
         if builder.hopeless() {
             return Ok(None);
         }
     }
-    Ok(Some((builder.headers, calls)))
+    Ok(Some(Made { headers: builder.headers, bound: None, calls: Some(builder.calls) }))
 }
 
 /// A pair that waits for its route.
@@ -368,7 +371,7 @@ mod tests {
         ) {
             let system = damaged(&sizes, &failed);
             let Ok(choices) = Choices::new(&system).all_served() else { return Ok(()) };
-            let (headers, _) = headers(&system, None, true, None, &mut |_| true).unwrap().unwrap();
+            let Made { headers, .. } = headers(&system, None, true, None, &mut |_| true).unwrap().unwrap();
             let best = Quality::of(&system, &headers, None).max_load;
             let links = system.nodes() * system.fabric().shape().directions();
             let prices: Vec<u64> = (0..links).map(|link| prices[link % prices.len()]).collect();
@@ -389,7 +392,7 @@ mod tests {
             let again = super::headers(&system, None, true, Some(&limit), &mut |_| true).unwrap();
             match again {
                 None => prop_assert!(best > max_load),
-                Some((same, _)) => prop_assert_eq!(same, headers),
+                Some(same) => prop_assert_eq!(same.headers, headers),
             }
         }
     }

@@ -1,37 +1,22 @@
-use super::loads::Quality;
-use super::{Choices, System, TableError, share};
+use super::{BySource, Method};
+use crate::routes::by_source::{Choices, Made, Quality, Request, System, TableError, share};
 use crate::traffic::{Purpose, draw, draw_below};
 
-/// Parameters of the genetic generator; the defaults are those of angara-routing-2021, Section 4.2.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GeneticSettings {
-    /// Chromosomes kept from one generation to the next, at least 2.
-    pub population: usize,
-    /// Probability that a gene of a child is drawn anew.
-    pub mutation: f64,
-    /// Generations without progress after which the search ends.
-    pub patience: u32,
-    /// Progress smaller than this fraction of the best fitness counts as none.
-    pub threshold: f64,
-}
-
-impl Default for GeneticSettings {
-    fn default() -> Self {
-        Self { population: 100, mutation: 0.02, patience: 30, threshold: 0.05 }
-    }
-}
+pub(super) const METHOD: Method = Method {
+    by_source: Some(BySource { headers, searches: true }),
+    ..Method::any("genetic", "genetic search (angara-routing-2021, Section 4.2)")
+};
 
 /// The genetic generator: a gene is the number of a pair's route, the fitness is sigma(4).
 ///
 /// Parents are drawn from the whole population (panmixia), crossed between two points; each
 /// generation has as many children as parents, and the best of both survive.
-pub(crate) fn headers(
+fn headers(
     system: &System,
-    traffic: Option<&[u64]>,
-    seed: u64,
-    settings: &GeneticSettings,
+    request: &Request,
     keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Vec<u32>, TableError> {
+) -> Result<Made, TableError> {
+    let (traffic, seed, settings) = (request.traffic.as_deref(), request.seed, &request.genetic);
     let mut choices = Choices::found(system, &mut share(keep_going, 0.0, 0.0))?.all_served()?;
     let fixed = Quality::of(system, &choices.headers, traffic).loads;
     let fitness = |genes: &[u16]| -> f64 {
@@ -97,5 +82,5 @@ pub(crate) fn headers(
     for (pair, gene) in choices.pairs.iter_mut().zip(best) {
         pair.chosen = gene;
     }
-    Ok(choices.chosen_headers())
+    Ok(choices.chosen_headers().into())
 }

@@ -1,17 +1,24 @@
-use super::{NO_ROUTE, System, TableError};
+use super::{BySource, Method};
 use crate::fabric::{Direction, LinkId, NodeId};
+use crate::routes::by_source::{Made, NO_ROUTE, Request, System, TableError};
 use crate::routing::{Route, RoutingEdge, RoutingGraph, legal_routes};
+
+pub(super) const METHOD: Method = Method {
+    by_source: Some(BySource { headers, searches: false }),
+    ..Method::any("bfs", "breadth-first search (angara-routing-2021, Algorithms 1 and 2)")
+};
 
 /// The breadth-first generator (angara-routing-2021, Algorithms 1 and 2).
 ///
 /// Reading of what the paper leaves open: a vertex is ordered within its level by the sum of the
 /// weights of its outgoing edges, ties by the order in which it was reached; equally remote next
 /// sources by their coordinates.
-pub(crate) fn headers(
+fn headers(
     system: &System,
-    traffic: Option<&[u64]>,
+    request: &Request,
     keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Vec<u32>, TableError> {
+) -> Result<Made, TableError> {
+    let traffic = request.traffic.as_deref();
     let graph = RoutingGraph::new(system.fabric(), system.rules(), system.turns());
     let nodes = system.nodes();
     let mut table = Table::new(system, traffic);
@@ -33,11 +40,11 @@ pub(crate) fn headers(
         source =
             waiting.iter().copied().rev().max_by_key(|&node| system.fabric().shape().distance(from, node));
     }
-    table.finish()
+    Made::of(table.headers, &table.unserved)
 }
 
 /// Marks vertices that were not reached.
-pub(crate) const NONE: (u32, LinkId) = (u32::MAX, LinkId::MAX);
+const NONE: (u32, LinkId) = (u32::MAX, LinkId::MAX);
 
 fn tree(graph: &RoutingGraph, source: NodeId, loads: &[u64], parent: &mut [(u32, LinkId)]) {
     parent.fill(NONE);
@@ -64,12 +71,7 @@ fn tree(graph: &RoutingGraph, source: NodeId, loads: &[u64], parent: &mut [(u32,
 }
 
 /// The links from the root of a tree to the end vertex of a node; empty if it was not reached.
-pub(crate) fn walk_back(
-    graph: &RoutingGraph,
-    parent: &[(u32, LinkId)],
-    from: NodeId,
-    to: NodeId,
-) -> Vec<LinkId> {
+fn walk_back(graph: &RoutingGraph, parent: &[(u32, LinkId)], from: NodeId, to: NodeId) -> Vec<LinkId> {
     let mut links = Vec::new();
     let mut vertex = graph.end(to);
     while vertex != graph.begin(from) && parent[vertex as usize] != NONE {
@@ -84,23 +86,23 @@ pub(crate) fn walk_back(
 }
 
 /// A table that is being filled, with the loads so far.
-pub(crate) struct Table<'a> {
+struct Table<'a> {
     system: &'a System,
     traffic: Option<&'a [u64]>,
     headers: Vec<u32>,
     unserved: Vec<(NodeId, NodeId)>,
-    pub(crate) loads: Vec<u64>,
+    loads: Vec<u64>,
 }
 
 impl<'a> Table<'a> {
-    pub(crate) fn new(system: &'a System, traffic: Option<&'a [u64]>) -> Self {
+    fn new(system: &'a System, traffic: Option<&'a [u64]>) -> Self {
         let nodes = system.nodes();
         let loads = vec![0; nodes * system.fabric().shape().directions()];
         Self { system, traffic, headers: vec![NO_ROUTE; nodes * nodes], unserved: Vec::new(), loads }
     }
 
     /// Writes a route down and adds it to the loads.
-    pub(crate) fn apply(&mut self, from: NodeId, to: NodeId, links: Vec<LinkId>) {
+    fn apply(&mut self, from: NodeId, to: NodeId, links: Vec<LinkId>) {
         if links.is_empty() {
             self.unserved.push((from, to));
             return;
@@ -112,14 +114,10 @@ impl<'a> Table<'a> {
         let hops: Vec<Direction> = links.iter().map(|&link| self.system.fabric().link_ends(link).1).collect();
         self.headers[pair] = header_of(self.system, from, to, &hops);
     }
-
-    pub(crate) fn finish(self) -> Result<Vec<u32>, TableError> {
-        if self.unserved.is_empty() { Ok(self.headers) } else { Err(TableError::unserved(&self.unserved)) }
-    }
 }
 
 /// The header of a legal walk.
-pub(crate) fn header_of(system: &System, from: NodeId, to: NodeId, hops: &[Direction]) -> u32 {
+fn header_of(system: &System, from: NodeId, to: NodeId, hops: &[Direction]) -> u32 {
     let ordered = |middle: &[Direction]| system.rules().clone().without_steps().violation(middle).is_none();
     let first = [None, hops.first().copied().filter(|step| system.rules().first_steps().contains(step))];
     let last = [None, hops.last().copied().filter(|step| system.rules().last_steps().contains(step))];

@@ -1,7 +1,13 @@
-use super::{NO_ROUTE, System, TableError};
+use super::{BySource, Method};
 use crate::fabric::{Direction, NodeId};
 use crate::power::power_of;
+use crate::routes::by_source::{Made, NO_ROUTE, Request, System, TableError};
 use crate::routing::{Route, TurnSet, legal_routes};
+
+pub(super) const METHOD: Method = Method {
+    by_source: Some(BySource { headers, searches: false }),
+    ..Method::any("coherent", "balanced under the condition that routes can be followed by destination alone")
+};
 
 /// Pairs between two looks at whether to go on.
 const LOOK: usize = 256;
@@ -11,11 +17,12 @@ const LOOK: usize = 256;
 ///
 /// Pairs are placed by ascending length, each on its cheapest route whose rest is already in the table,
 /// against the eighth power of the loads.
-pub(crate) fn headers(
+fn headers(
     system: &System,
-    traffic: Option<&[u64]>,
+    request: &Request,
     keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Vec<u32>, TableError> {
+) -> Result<Made, TableError> {
+    let traffic = request.traffic.as_deref();
     let nodes = system.nodes();
     let works = |node: &NodeId| system.fabric().node_works(*node);
     // Steps against the order cannot be judged by destination alone; plain routes can.
@@ -68,7 +75,7 @@ pub(crate) fn headers(
             }
         }
     }
-    if unserved.is_empty() { Ok(headers) } else { Err(TableError::unserved(&unserved)) }
+    Made::of(headers, &unserved)
 }
 
 /// Whether the rest of a route after its first hop is the route of the node it gets to.
