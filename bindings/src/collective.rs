@@ -1,8 +1,10 @@
 //! Collective operations in which every link works.
 
 use crate::{errors::spec_error, running::interruptible};
-use flitloom_core::collective::{
-    Bound, CollectiveError, CollectiveKind, Demand, Graph, OrbitKind, Place, Plan, Proof, Request, Schedule,
+use flitloom_core::{
+    collective::{Bound, CollectiveError, CollectiveKind, OrbitKind, Place, Plan, Proof, Request, Schedule},
+    fabric::Digraph,
+    flow::demands::Demand,
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
@@ -72,7 +74,7 @@ fn described<'py>(
     py: Python<'py>,
     place: &Place,
     plan: Plan,
-    graph: Option<Graph>,
+    graph: Option<Digraph>,
 ) -> Result<Facts<'py>, Failure> {
     let facts = PyDict::new(py);
     facts.set_item("steps", plan.steps)?;

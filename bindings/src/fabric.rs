@@ -5,7 +5,7 @@ use flitloom_core::{
     fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, walk::Ways},
     flow::{
         cuts,
-        demands::{self, Demand},
+        demands::{self, Pairs},
     },
     routes::{
         by_destination::{
@@ -181,8 +181,8 @@ pub fn fabric_distances<'py>(
 /// Pairs that count by destination and switch, and the hosts by switch among which each counts once.
 type Counted<'py> = (PyReadonlyArray2<'py, u32>, Option<Vec<u32>>);
 
-fn counted((pairs, hosts): Counted<'_>) -> Demand {
-    Demand { pairs: entries(&pairs), hosts }
+fn counted((pairs, hosts): Counted<'_>) -> Pairs {
+    Pairs { pairs: entries(&pairs), hosts }
 }
 
 /// Balanced tables by destination; further ones for the destinations of `extra` stand behind those of `roots`.

@@ -3,10 +3,11 @@
 use crate::common::sampled;
 use flitloom_core::{
     collective::{
-        CollectiveKind, Demand, Graph, Move, Orbit, OrbitKind, Place, Plan, Request, Schedule, Torus,
-        exchange, gather, plan_torus,
+        CollectiveKind, Move, Orbit, OrbitKind, Place, Plan, Request, Schedule, Torus, exchange, gather,
+        plan_torus,
     },
-    fabric::{Fabric, Shape},
+    fabric::{Digraph, Fabric, Shape},
+    flow::demands::Demand,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -224,7 +225,7 @@ fn sums_latency_chunks_and_parallel_links() {
 }
 
 /// Follows moves over a graph, with contributions as sets; panics unless everybody ends with what it needs.
-fn follow(graph: &Graph, kind: CollectiveKind, plan: &Plan, members: &[u32], request: &Request) {
+fn follow(graph: &Digraph, kind: CollectiveKind, plan: &Plan, members: &[u32], request: &Request) {
     let Schedule::Moves(moves) = &plan.schedule else { panic!("no moves") };
     let full: u128 = (1 << members.len()) - 1;
     let chunks = request.chunks;
@@ -310,7 +311,7 @@ fn every_operation_works_on_graphs_without_symmetry() {
     let mut torus = Fabric::new(Shape::torus(&[4, 4]).unwrap());
     torus.fail_node(5).unwrap();
     for fabric in [mesh, torus] {
-        let graph = Graph::of_fabric(&fabric, &[]);
+        let graph = Digraph::of_fabric(&fabric, &[]);
         let all = graph.working();
         for members in [all.clone(), all[..6].to_vec(), vec![all[0], all[7], all[9]]] {
             for kind in CollectiveKind::ALL {
@@ -327,7 +328,7 @@ fn every_operation_works_on_graphs_without_symmetry() {
 
 #[test]
 fn sums_come_together_where_links_are_to_spare() {
-    let gathered = |graph: &Graph, kind| {
+    let gathered = |graph: &Digraph, kind| {
         let request = Request { kind, chunks: 1, root: 0, latency: 0, seed: 1 };
         let all = graph.working();
         let plan = flitloom_core::collective::plan_graph(graph, &all, &request).unwrap();
@@ -347,7 +348,7 @@ fn sums_come_together_where_links_are_to_spare() {
         let wraps = vec![wraps; sizes.len()];
         let mut fabric = Fabric::new(Shape::new(&sizes, &wraps).unwrap());
         failed.iter().for_each(|&(a, b)| fabric.fail_cable(a, b).unwrap());
-        let graph = Graph::of_fabric(&fabric, &[]);
+        let graph = Digraph::of_fabric(&fabric, &[]);
         let twice = 2 * gathered(&graph, CollectiveKind::AllGather).steps;
         let plan = gathered(&graph, CollectiveKind::AllReduce);
         assert!(plan.steps <= steps && steps < twice, "{sizes:?}: {} of {twice}", plan.steps);
@@ -360,7 +361,7 @@ fn a_node_with_few_links_has_a_way_before_and_behind_them() {
     // By hand: something of each of the sums leaves the end of a line by its one link, and has all other hops left;
     // with a latency every hop takes longer, but the link is free after a step.
     for (nodes, chunks, latency, steps) in [(4, 1, 0, 4 + 2), (5, 3, 0, 15 + 3), (4, 1, 2, 4 - 1 + 3 * 3)] {
-        let graph = Graph::of_fabric(&Fabric::new(Shape::mesh(&[nodes]).unwrap()), &[]);
+        let graph = Digraph::of_fabric(&Fabric::new(Shape::mesh(&[nodes]).unwrap()), &[]);
         let request = Request { kind: CollectiveKind::AllReduce, chunks, root: 0, latency, seed: 1 };
         let plan = flitloom_core::collective::plan_graph(&graph, &graph.working(), &request).unwrap();
         assert!(plan.bound.steps >= steps, "{nodes}: {:?}", plan.bound);
@@ -385,7 +386,7 @@ fn damaged_tori_and_meshes_meet_their_cuts() {
                     fabric.fail_cable(node, other).unwrap();
                 }
             }
-            let graph = Graph::of_fabric(&fabric, &[]);
+            let graph = Digraph::of_fabric(&fabric, &[]);
             let members = graph.working();
             for kind in [CollectiveKind::AllGather, CollectiveKind::AllToAll] {
                 let request = Request { kind, chunks: 1, root: 0, latency: 0, seed: 1 };

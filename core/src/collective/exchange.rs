@@ -2,6 +2,7 @@ use super::{
     Orbit, OrbitKind, Row, Torus,
     balance::{Hops, PASSES, balanced, shortest_ways},
 };
+
 use crate::fabric::{NodeId, Sign};
 
 /// No item.

@@ -1,13 +1,14 @@
 //! Plans on any graph in which chunks spread from where they are, grown step by step.
 
 use super::{
-    Bound, Graph, Move, Plan, Proof, Request, Schedule,
+    Bound, Move, Plan, Proof, Request, Schedule,
     bounds::{cut_steps, flags, gather_bound},
-    cut::hardest_cut,
     moves::{reversed, steps_of},
     spread::{Spreading, spread},
 };
+use crate::fabric::Digraph;
 use crate::fabric::NodeId;
+use crate::flow::cuts::hardest_cut;
 use std::collections::HashSet;
 
 /// Growths tried before the hardest cut is looked for.
@@ -16,7 +17,7 @@ const FIRST_ATTEMPTS: u64 = 4;
 const ATTEMPTS: u64 = 60;
 
 /// An all-gather, or backwards in time a reduce-scatter, by growth.
-pub(super) fn gathered(graph: &Graph, members: &[NodeId], request: &Request, adds: bool) -> Plan {
+pub(super) fn gathered(graph: &Digraph, members: &[NodeId], request: &Request, adds: bool) -> Plan {
     let bound = gather_bound(graph, members, request.chunks, request.latency);
     let origins: Vec<NodeId> =
         members.iter().flat_map(|&node| (0..request.chunks).map(move |_| node)).collect();
@@ -32,7 +33,7 @@ pub(super) fn gathered(graph: &Graph, members: &[NodeId], request: &Request, add
 
 /// The best of several growths.
 pub(super) fn grown(
-    graph: &Graph,
+    graph: &Digraph,
     members: &[NodeId],
     origins: &[NodeId],
     request: &Request,
@@ -71,7 +72,7 @@ pub(super) fn grown(
 }
 
 /// The moves without those that bring a chunk to nobody who needs it or passes it on to such.
-fn useful(graph: &Graph, members: &[NodeId], moves: &[Move]) -> Vec<Move> {
+fn useful(graph: &Digraph, members: &[NodeId], moves: &[Move]) -> Vec<Move> {
     let is_member = flags(graph.nodes(), members);
     let mut wanted: HashSet<(NodeId, u32)> = HashSet::new();
     let needed = |moved: &&Move| {

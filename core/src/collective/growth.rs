@@ -1,4 +1,5 @@
 use super::{Orbit, OrbitKind, Row, Torus};
+
 use crate::{
     fabric::NodeId,
     traffic::{Purpose, draw_below},

@@ -1,4 +1,5 @@
-use super::{Graph, Move, moves::steps_of};
+use super::{Move, moves::steps_of};
+use crate::fabric::Digraph;
 use std::cmp::Reverse;
 
 /// Steps for the hops of all paths: item `i` takes path `i`, and no link ever waits while a chunk waits for it.
@@ -6,7 +7,7 @@ use std::cmp::Reverse;
 /// Of the chunks that wait for a link, the one with the longest rest of its way goes first. Where that takes
 /// more steps than the fullest link has chunks, those go first that feed a link with much to carry and few
 /// chunks at hand, if that is shorter.
-pub(super) fn list_schedule(graph: &Graph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
+pub(super) fn list_schedule(graph: &Digraph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
     let mut load = vec![0_u32; graph.links().len()];
     paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
@@ -57,7 +58,7 @@ impl<'a> Course<'a> {
     }
 }
 
-fn longest_first(graph: &Graph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
+fn longest_first(graph: &Digraph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
     let mut course = Course::new(paths, latency);
     // By link and hops that are left.
@@ -92,7 +93,7 @@ fn longest_first(graph: &Graph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
 }
 
 /// As [`longest_first`]; `load` are the chunks of every link.
-fn feeding_first(graph: &Graph, paths: &[Vec<u32>], latency: u32, mut load: Vec<u32>) -> Vec<Move> {
+fn feeding_first(graph: &Digraph, paths: &[Vec<u32>], latency: u32, mut load: Vec<u32>) -> Vec<Move> {
     let mut course = Course::new(paths, latency);
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); graph.links().len()];
     let enter = |waiting: &mut Vec<Vec<u32>>, rest: &[u32], item: u32| {

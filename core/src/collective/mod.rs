@@ -6,18 +6,14 @@
 
 mod balance;
 mod bounds;
-mod cut;
 mod exchange;
-mod graph;
 mod grown;
 mod growth;
-mod lengths;
 mod list;
 mod moves;
 mod operation;
 mod orbit;
 mod overlap;
-mod paths;
 mod place;
 mod plan;
 mod reduce;
@@ -28,12 +24,9 @@ mod together;
 mod torus;
 
 pub use bounds::{Bound, Proof};
-pub use cut::hardest_cut;
 pub use exchange::exchange;
-pub use graph::Graph;
 pub use growth::gather;
-pub use lengths::{prove_load, proven_load};
-pub use moves::{Demand, Move};
+pub use moves::Move;
 pub use operation::CollectiveKind;
 pub use orbit::{Orbit, OrbitKind, Row};
 pub use place::Place;
@@ -160,6 +153,10 @@ impl CollectiveError {
 
 impl From<FabricError> for CollectiveError {
     fn from(error: FabricError) -> Self {
-        Self::Fabric(error)
+        match error {
+            FabricError::Node { node, last } => Self::Node { node: node as NodeId, nodes: last + 1 },
+            FabricError::NotNeighbours(a, b) => Self::NotNeighbours(a, b),
+            other => Self::Fabric(other),
+        }
     }
 }

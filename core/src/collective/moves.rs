@@ -1,5 +1,3 @@
-use crate::fabric::NodeId;
-
 /// One chunk over one link in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Move {
@@ -25,13 +23,4 @@ pub(super) fn reversed(moves: &[Move], latency: u32, adds: bool) -> Vec<Move> {
     let mut moves: Vec<Move> = moves.iter().map(back).collect();
     moves.sort_unstable();
     moves
-}
-
-/// Who has a chunk at first, and who needs it at last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
-    /// Node that has it.
-    pub source: NodeId,
-    /// Node that needs it.
-    pub destination: NodeId,
 }

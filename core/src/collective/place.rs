@@ -1,8 +1,10 @@
 use super::{
-    CollectiveError, CollectiveKind, Demand, Graph, Plan, Request, Torus, plan_demands, plan_graph,
-    plan_repaired, plan_torus,
+    CollectiveError, CollectiveKind, Plan, Request, Torus, plan_demands, plan_graph, plan_repaired,
+    plan_torus,
 };
+use crate::fabric::Digraph;
 use crate::fabric::{Fabric, NodeId, Shape};
+use crate::flow::demands::Demand;
 
 /// Where an operation takes place: a torus, plain or twisted, a mesh, a product with full meshes, or any graph, with
 /// failed parts and parallel links.
@@ -67,15 +69,15 @@ impl Place {
     ///
     /// # Errors
     /// The sizes, widths or failures are impossible.
-    pub fn graph(&self) -> Result<Graph, CollectiveError> {
+    pub fn graph(&self) -> Result<Digraph, CollectiveError> {
         if !self.cables.is_empty() {
             let nodes = self.sizes.iter().product();
-            return Graph::of_cables(nodes, &self.cables, &self.failed_nodes, &self.failed_cables);
+            return Ok(Digraph::of_cables(nodes, &self.cables, &self.failed_nodes, &self.failed_cables)?);
         }
         if self.twisted
             && let Some(torus) = self.torus()?
         {
-            return Graph::of_torus(&torus, &self.failed_nodes, &self.failed_cables);
+            return torus.without(&self.failed_nodes, &self.failed_cables);
         }
         // Checks sizes and widths as for a torus.
         let closed = self.closed()?;
@@ -84,12 +86,12 @@ impl Place {
                 .filter(|&dimension| self.sizes[dimension] > 2 && !self.wraps[dimension]);
             let closing = open.flat_map(|dimension| closed.closing(dimension));
             let cables: Vec<_> = closing.chain(self.failed_cables.iter().copied()).collect();
-            return Graph::of_torus(&closed, &self.failed_nodes, &cables);
+            return closed.without(&self.failed_nodes, &cables);
         }
         let mut fabric = Fabric::new(Shape::new(&self.sizes, &self.wraps)?);
         self.failed_nodes.iter().try_for_each(|&node| fabric.fail_node(node))?;
         self.failed_cables.iter().try_for_each(|&(a, b)| fabric.fail_cable(a, b))?;
-        Ok(Graph::of_fabric(&fabric, &self.widths))
+        Ok(Digraph::of_fabric(&fabric, &self.widths))
     }
 
     /// The best plan found: as orbits where all nodes of a whole torus take part alike, move by move
@@ -101,7 +103,7 @@ impl Place {
         &self,
         members: Option<&[NodeId]>,
         request: &Request,
-    ) -> Result<(Plan, Option<Graph>), CollectiveError> {
+    ) -> Result<(Plan, Option<Digraph>), CollectiveError> {
         let whole = members.is_none() && self.failed_nodes.is_empty() && self.failed_cables.is_empty();
         if whole
             && !request.kind.has_root()
@@ -130,7 +132,7 @@ impl Place {
         demands: &[Demand],
         latency: u32,
         seed: u64,
-    ) -> Result<(Plan, Graph), CollectiveError> {
+    ) -> Result<(Plan, Digraph), CollectiveError> {
         let graph = self.graph()?;
         let plan = plan_demands(&graph, demands, latency, seed)?;
         Ok((plan, graph))

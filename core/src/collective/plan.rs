@@ -1,6 +1,7 @@
 //! What is planned, and the plan.
 
 use super::{Bound, CollectiveKind, Move, Orbit, moves::reversed};
+
 use crate::fabric::NodeId;
 
 /// What is to be planned.

@@ -1,11 +1,12 @@
 use super::{
-    Graph, Move, Plan, Request, Schedule,
+    Move, Plan, Request, Schedule,
     bounds::reduce_bound,
     grown::gathered,
     moves::steps_of,
     overlap::{Manner, Overlap, opposites},
     spread::Spreading,
 };
+use crate::fabric::Digraph;
 use crate::{
     fabric::NodeId,
     traffic::{Purpose, draw_below},
@@ -19,7 +20,7 @@ const ATTEMPTS: (u64, u64) = (16, 256);
 ///
 /// One half after the other is a plan, but nodes with few links then set the pace twice. So halves that overlap
 /// are tried, in ever fewer steps.
-pub(super) fn reduced(graph: &Graph, backwards: &Graph, members: &[NodeId], request: &Request) -> Plan {
+pub(super) fn reduced(graph: &Digraph, backwards: &Digraph, members: &[NodeId], request: &Request) -> Plan {
     let Request { chunks, latency, .. } = *request;
     let bound = reduce_bound(graph, members, chunks, latency);
     let sums = gathered(backwards, members, request, true);
@@ -42,7 +43,7 @@ fn moves_of(schedule: Schedule) -> Vec<Move> {
 
 /// Both halves at once in fewer than `most` steps, as few as are found, at best `least`.
 fn overlapped(
-    graph: &Graph,
+    graph: &Digraph,
     members: &[NodeId],
     request: &Request,
     least: u32,
@@ -117,7 +118,7 @@ impl Arrangement {
     /// Pairs of sums, an early one and a late one, come together beside the nodes that half of the steps are
     /// too few for; others at those nodes, which then need not receive them; the rest everywhere else.
     fn new(
-        graph: &Graph,
+        graph: &Digraph,
         members: &[NodeId],
         chunks: u32,
         (total, latency): (u32, u32),

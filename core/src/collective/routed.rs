@@ -1,12 +1,12 @@
 use super::{
-    Bound, CollectiveError, Demand, Graph, Plan, Proof, Schedule, Torus, exchange,
-    lengths::{prove_load, steep_lengths},
-    list::list_schedule,
-    moves::steps_of,
-    paths::balance_paths,
+    Bound, CollectiveError, Plan, Proof, Schedule, Torus, exchange, list::list_schedule, moves::steps_of,
     together::reroute_together,
 };
+use crate::fabric::Digraph;
 use crate::fabric::NodeId;
+use crate::flow::balance::balance_paths;
+use crate::flow::demands::Demand;
+use crate::flow::prices::{prove_load, steep_lengths};
 use std::collections::HashMap;
 
 /// Shortest-path sweeps for a proof, times links times nodes.
@@ -21,7 +21,7 @@ const FULLER: usize = 8;
 ///
 /// Paths given are kept where nothing speaks against them; with `from_root` the bound stays as it is.
 pub(super) fn routed(
-    graph: &Graph,
+    graph: &Digraph,
     demands: &[Demand],
     latency: u32,
     seed: u64,
@@ -65,7 +65,7 @@ pub(super) fn routed(
 /// it leads over a failed link. Demands are `chunks` per ordered pair of nodes, one after the other.
 pub(super) fn paths_on_whole_torus(
     torus: &Torus,
-    graph: &Graph,
+    graph: &Digraph,
     demands: &[Demand],
     chunks: u32,
     seed: u64,

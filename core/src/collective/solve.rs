@@ -1,12 +1,14 @@
 use super::{
-    Bound, CollectiveError, CollectiveKind, Demand, Graph, Plan, Proof, Request, Schedule, Torus,
+    Bound, CollectiveError, CollectiveKind, Plan, Proof, Request, Schedule, Torus,
     bounds::{broadcast_bound, exchange_bound, scatter_bound},
     exchange, gather,
     grown::{gathered, grown},
     reduce::reduced,
     routed::{paths_on_whole_torus, routed},
 };
+use crate::fabric::Digraph;
 use crate::fabric::NodeId;
+use crate::flow::demands::Demand;
 
 /// Most chunks times links of a plan.
 pub const MAX_MOVES: u64 = 1 << 25;
@@ -104,10 +106,10 @@ fn check(request: &Request, size: u64) -> Result<(), CollectiveError> {
 ///
 /// ```
 /// use flitloom_core::{
-///     collective::{CollectiveKind, Graph, Request, plan_graph},
-///     fabric::{Fabric, Shape},
+///     collective::{CollectiveKind, Request, plan_graph},
+///     fabric::{Digraph, Fabric, Shape},
 /// };
-/// let graph = Graph::of_fabric(&Fabric::new(Shape::mesh(&[6, 6])?), &[]);
+/// let graph = Digraph::of_fabric(&Fabric::new(Shape::mesh(&[6, 6])?), &[]);
 /// let request = Request { kind: CollectiveKind::AllGather, chunks: 1, root: 0, latency: 0, seed: 1 };
 /// let plan = plan_graph(&graph, &graph.working(), &request)?;
 /// assert_eq!((plan.steps, plan.bound.steps), (18, 18)); // 35 chunks over the two links of a corner
@@ -116,7 +118,7 @@ fn check(request: &Request, size: u64) -> Result<(), CollectiveError> {
 ///
 /// # Errors
 /// The number of chunks is out of range, a member or the root does not work or cannot be reached.
-pub fn plan_graph(graph: &Graph, members: &[NodeId], request: &Request) -> Result<Plan, CollectiveError> {
+pub fn plan_graph(graph: &Digraph, members: &[NodeId], request: &Request) -> Result<Plan, CollectiveError> {
     let count = members.len() as u64;
     let items = match request.kind {
         CollectiveKind::Broadcast | CollectiveKind::Reduce => count,
@@ -168,7 +170,7 @@ fn exchange_demands(members: &[NodeId], chunks: u32) -> Vec<Demand> {
 /// As for [`plan_graph`].
 pub fn plan_repaired(
     torus: &Torus,
-    graph: &Graph,
+    graph: &Digraph,
     members: &[NodeId],
     request: &Request,
 ) -> Result<Plan, CollectiveError> {
@@ -187,7 +189,7 @@ pub fn plan_repaired(
 /// # Errors
 /// A demand cannot be served.
 pub fn plan_demands(
-    graph: &Graph,
+    graph: &Digraph,
     demands: &[Demand],
     latency: u32,
     seed: u64,
@@ -202,7 +204,7 @@ pub fn plan_demands(
     routed(graph, demands, latency, seed, bound, Vec::new(), false)
 }
 
-fn check_members(graph: &Graph, members: &[NodeId], request: &Request) -> Result<(), CollectiveError> {
+fn check_members(graph: &Digraph, members: &[NodeId], request: &Request) -> Result<(), CollectiveError> {
     let nodes = graph.nodes() as NodeId;
     let working = graph.working();
     let of_root = request.kind.has_root().then_some(&request.root);

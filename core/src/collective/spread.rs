@@ -1,4 +1,5 @@
-use super::{Graph, Move};
+use super::Move;
+use crate::fabric::Digraph;
 use crate::{
     fabric::NodeId,
     traffic::{Purpose, draw},
@@ -8,7 +9,7 @@ use fixedbitset::FixedBitSet;
 /// Chunks that every member must get, by the node that has each at first.
 pub(super) struct Spreading<'a> {
     /// The network.
-    pub graph: &'a Graph,
+    pub graph: &'a Digraph,
     /// Nodes that must get all chunks and pass them on.
     pub members: &'a [NodeId],
     /// Per chunk the member that has it at first.
@@ -120,7 +121,7 @@ impl State {
     /// A different chunk for as many of the incoming `links` as possible, cheap ones first; marked as coming.
     pub(super) fn choose(
         &mut self,
-        graph: &Graph,
+        graph: &Digraph,
         node: NodeId,
         links: &[u32],
         poor: &[bool],

@@ -1,5 +1,5 @@
 use super::CollectiveError;
-use crate::fabric::{NodeId, Shape, Sign, walk};
+use crate::fabric::{Digraph, NodeId, Shape, Sign, walk};
 
 /// Largest number of nodes of a torus whose plans are kept as orbits.
 pub const MAX_ORBIT_NODES: u64 = 1 << 16;
@@ -107,6 +107,23 @@ impl Torus {
             }
         }
         torus
+    }
+
+    /// Its links without the failed nodes and cables.
+    ///
+    /// # Errors
+    /// A failed node does not exist, or a failed cable joins no neighbours.
+    pub fn without(
+        &self,
+        failed_nodes: &[NodeId],
+        failed_cables: &[(NodeId, NodeId)],
+    ) -> Result<Digraph, CollectiveError> {
+        let neighbours = self.neighbours();
+        let links = (0..self.nodes() as NodeId)
+            .flat_map(|node| neighbours.iter().map(move |after| (node, after[node as usize])))
+            .collect();
+        let whole = Digraph::new(vec![true; self.nodes()], links).on_grid(self.sizes());
+        Ok(whole.without(failed_nodes, failed_cables)?)
     }
 
     /// Sizes of all dimensions.

@@ -1,6 +1,7 @@
 //! What exists: shape, nodes, coordinates, directions, links and failed parts.
 
 mod circulant;
+mod digraph;
 mod direction;
 mod factor;
 mod failures;
@@ -20,6 +21,7 @@ pub mod walk;
 
 pub(crate) use circulant::common_divisor;
 pub use circulant::{MAX_STEPS, Steps};
+pub use digraph::Digraph;
 pub use direction::{Direction, Sign};
 pub use factor::{Factor, MAX_DIRECTIONS, MAX_RINGS};
 pub use failures::Fabric;

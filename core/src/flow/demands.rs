@@ -2,18 +2,27 @@
 
 use super::cuts::{CutBound, bound};
 use super::prices::{priced, tightened};
-use crate::fabric::{Graph, Placed};
+use crate::fabric::{Graph, NodeId, Placed};
+
+/// Who has something, and who needs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Node that has it.
+    pub source: NodeId,
+    /// Node that needs it.
+    pub destination: NodeId,
+}
 
 /// Pairs of hosts that count in loads and bounds, where not all do.
 #[derive(Clone, Debug)]
-pub struct Demand {
+pub struct Pairs {
     /// How many from a switch to a destination, by `destination * switches + switch`.
     pub pairs: Vec<u32>,
     /// Hosts of every switch, if the pairs among these count, each once; `None` for any other numbers.
     pub hosts: Option<Vec<u32>>,
 }
 
-impl Demand {
+impl Pairs {
     /// Pairs by root and switch of the source.
     fn by_root(&self, graph: &Graph, roots: &[u32]) -> Vec<u64> {
         let switches = graph.switches();
@@ -35,7 +44,7 @@ pub(crate) fn first_bound(
     graph: &Graph,
     placed: Option<&Placed>,
     roots: &[u32],
-    demand: Option<&Demand>,
+    demand: Option<&Pairs>,
 ) -> CutBound {
     let Some(demand) = demand else { return bound(graph, placed) };
     match demand.counted(graph) {
@@ -45,7 +54,7 @@ pub(crate) fn first_bound(
 }
 
 /// The same bound, tightened where the load of a table is far above it.
-pub(crate) fn tight_bound(graph: &Graph, bound: CutBound, demand: Option<&Demand>, load: u64) -> CutBound {
+pub(crate) fn tight_bound(graph: &Graph, bound: CutBound, demand: Option<&Pairs>, load: u64) -> CutBound {
     let Some(demand) = demand else { return tightened(graph, bound, load) };
     match demand.counted(graph) {
         Some(counted) => tightened(&counted, bound, load),
@@ -57,14 +66,14 @@ pub(crate) fn tight_bound(graph: &Graph, bound: CutBound, demand: Option<&Demand
 /// bound that [`forward`](crate::routes::by_destination::forward) holds its tables against.
 ///
 /// ```
-/// use flitloom_core::{fabric::Graph, flow::demands::{Demand, bound_for}};
+/// use flitloom_core::{fabric::Graph, flow::demands::{Pairs, bound_for}};
 /// let ring = Graph::new(vec![1; 4], &[(0, 1), (1, 2), (2, 3), (3, 0)])?;
 /// let roots = [0, 1, 2, 3];
 /// assert_eq!(bound_for(&ring, None, &roots, None, 2).value, 2);
 /// // Five pairs from switch 0 to its neighbour: they have two ways, of one hop and of three.
 /// let mut pairs = vec![0; 16];
 /// pairs[4] = 5;
-/// let demand = Demand { pairs, hosts: None };
+/// let demand = Pairs { pairs, hosts: None };
 /// assert_eq!(bound_for(&ring, None, &roots, Some(&demand), 5).value, 3);
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
@@ -72,7 +81,7 @@ pub fn bound_for(
     graph: &Graph,
     placed: Option<&Placed>,
     roots: &[u32],
-    demand: Option<&Demand>,
+    demand: Option<&Pairs>,
     load: u64,
 ) -> CutBound {
     tight_bound(graph, first_bound(graph, placed, roots, demand), demand, load)

@@ -1,6 +1,7 @@
 //! What flows over a network whichever way it goes: who sends how much to whom, cuts and prices of channels as proofs
 //! of how full some channel must be, and orders of channels without a circle.
 
+pub(crate) mod balance;
 pub mod cuts;
 pub mod demands;
 pub mod order;

@@ -6,9 +6,12 @@
 //! that are shares of the sum 1 climb by projected subgradients: [`Slope`] and [`project`].
 
 mod channels;
+mod lengths;
 
 pub(crate) use channels::priced;
 pub use channels::tightened;
+pub(crate) use lengths::steep_lengths;
+pub use lengths::{prove_load, proven_load};
 
 /// Scales shares to the sum 1.
 ///

@@ -4,7 +4,7 @@ use super::{
     DimensionOrder, Effort, Forwarding, ForwardingRequest, Guard, MAX_LANES, NO_CHANNEL, balance_guarded,
 };
 use crate::fabric::{Graph, UNREACHABLE};
-use crate::flow::demands::{Demand, first_bound};
+use crate::flow::demands::{Pairs, first_bound};
 use crate::flow::order::Dependencies;
 
 /// Tables of before a failure, in the numbers of what is left; the lane of a packet is its service level
@@ -66,7 +66,7 @@ pub fn repair(
     order: Option<&DimensionOrder>,
     roots: Vec<u32>,
     before: Before<'_>,
-    demand: Option<&Demand>,
+    demand: Option<&Pairs>,
     request: ForwardingRequest,
 ) -> Option<Repaired> {
     let lanes = request.lanes.clamp(1, MAX_LANES);

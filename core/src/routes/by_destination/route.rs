@@ -4,7 +4,7 @@ use super::fallback::Fallback;
 use super::{DimensionOrder, Effort, Forwarding, ForwardingRequest, Mode, PairLanes, balance, lane};
 use crate::fabric::Graph;
 use crate::flow::cuts::CutBound;
-use crate::flow::demands::{Demand, first_bound, tight_bound};
+use crate::flow::demands::{Pairs, first_bound, tight_bound};
 use crate::routes::lanes::MANY;
 use crate::routes::methods::{self, Start};
 
@@ -65,7 +65,7 @@ pub fn forward(
     order: Option<&DimensionOrder>,
     roots: Vec<u32>,
     old: Option<&[u32]>,
-    demand: Option<&Demand>,
+    demand: Option<&Pairs>,
     request: ForwardingRequest,
 ) -> LanedForwarding {
     let least = first_bound(graph, order.map(DimensionOrder::placed), &roots, demand);

@@ -1,7 +1,7 @@
-use super::{Demand, Graph};
+use super::{Slope, proven, scale, whole};
 use crate::{
-    fabric::{NodeId, walk::Ways},
-    flow::prices::{Slope, proven, scale, whole},
+    fabric::{Digraph, NodeId, walk::Ways},
+    flow::demands::Demand,
     power::power_of,
 };
 
@@ -15,7 +15,7 @@ const SCALE: f64 = 1e6;
 /// the best of the `starts` and of equal lengths; `rounds` shortest-path sweeps are spent, fewer if the proof
 /// reaches `aim - 1` strictly.
 pub fn prove_load(
-    graph: &Graph,
+    graph: &Digraph,
     demands: &[Demand],
     aim: u64,
     rounds: u32,
@@ -93,7 +93,7 @@ pub fn prove_load(
 
 /// Lengths that grow steeply with the load of the paths on every link: near those that prove the load, if the
 /// paths were balanced well.
-pub(super) fn steep_lengths(graph: &Graph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
+pub(crate) fn steep_lengths(graph: &Digraph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
     let mut load = vec![0_u32; graph.links().len()];
     paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
     let most = f64::from(load.iter().copied().max().unwrap_or(0).max(1));
@@ -103,7 +103,7 @@ pub(super) fn steep_lengths(graph: &Graph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> 
 }
 
 /// The load that whole lengths prove, rounded up.
-pub fn proven_load(graph: &Graph, demands: &[Demand], lengths: &[u64]) -> u64 {
+pub fn proven_load(graph: &Digraph, demands: &[Demand], lengths: &[u64]) -> u64 {
     let mut ways = Ways::new(graph.nodes());
     let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
     for demand in demands {

@@ -1,19 +1,18 @@
-use super::Graph;
-use crate::fabric::{NodeId, walk};
+use crate::fabric::{Digraph, NodeId, walk};
 
 /// The set of nodes from which it is hardest to get out: members inside per link that leaves, largest
 /// over all sets without some member. Found by maximum flows and Newton's method.
 ///
 /// ```
-/// use flitloom_core::collective::{Graph, hardest_cut};
+/// use flitloom_core::{fabric::Digraph, flow::cuts::hardest_cut};
 /// // Two triangles joined by one cable.
 /// let cables = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)];
 /// let links = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
-/// let graph = Graph::new(vec![true; 6], links);
+/// let graph = Digraph::new(vec![true; 6], links);
 /// let inside = hardest_cut(&graph, &[0, 1, 2, 3, 4, 5]);
 /// assert_eq!(inside.len(), 3);
 /// ```
-pub fn hardest_cut(graph: &Graph, members: &[NodeId]) -> Vec<NodeId> {
+pub fn hardest_cut(graph: &Digraph, members: &[NodeId]) -> Vec<NodeId> {
     let all = graph.working();
     let without = |node: NodeId| all.iter().copied().filter(|&other| other != node).collect::<Vec<_>>();
     let weakest = members.iter().copied().min_by_key(|&node| graph.into(node).len());
@@ -43,7 +42,7 @@ pub fn hardest_cut(graph: &Graph, members: &[NodeId]) -> Vec<NodeId> {
 }
 
 /// Members in a set, and links that leave it.
-pub(super) fn measure(graph: &Graph, inside: &[NodeId], is_member: &[bool]) -> (u64, u64) {
+pub(crate) fn measure(graph: &Digraph, inside: &[NodeId], is_member: &[bool]) -> (u64, u64) {
     let mut contains = vec![false; graph.nodes()];
     inside.iter().for_each(|&node| contains[node as usize] = true);
     let leaves = |&&(from, to): &&(NodeId, NodeId)| contains[from as usize] && !contains[to as usize];
@@ -63,7 +62,7 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(graph: &Graph, is_member: &'a [bool]) -> Self {
+    fn new(graph: &Digraph, is_member: &'a [bool]) -> Self {
         let nodes = graph.nodes();
         let mut flow = Self {
             nodes,

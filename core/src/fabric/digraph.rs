@@ -1,13 +1,12 @@
-use super::{CollectiveError, Torus};
-use crate::fabric::{
-    Direction, Fabric, NodeId,
+use super::{
+    Direction, Fabric, FabricError, NodeId,
     walk::{self, Ways},
 };
 use std::collections::HashSet;
 
 /// Any directed graph of nodes and links; parallel links are listed as often as they exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Graph {
+pub struct Digraph {
     works: Vec<bool>,
     links: Vec<(NodeId, NodeId)>,
     out: Vec<Vec<u32>>,
@@ -16,12 +15,12 @@ pub struct Graph {
     sizes: Vec<u32>,
 }
 
-impl Graph {
+impl Digraph {
     /// A graph of the given links between nodes that all work.
     ///
     /// ```
-    /// use flitloom_core::collective::Graph;
-    /// let ring = Graph::new(vec![true; 3], vec![(0, 1), (1, 2), (2, 0)]);
+    /// use flitloom_core::fabric::Digraph;
+    /// let ring = Digraph::new(vec![true; 3], vec![(0, 1), (1, 2), (2, 0)]);
     /// assert_eq!(ring.distances(1), [2, 0, 1]);
     /// ```
     pub fn new(works: Vec<bool>, links: Vec<(NodeId, NodeId)>) -> Self {
@@ -46,34 +45,16 @@ impl Graph {
                 }
             }
         }
-        Self { sizes: shape.sizes().to_vec(), ..Self::new(works, links) }
-    }
-
-    /// A torus, plain or twisted, without the failed nodes and cables.
-    ///
-    /// # Errors
-    /// A failed node does not exist, or a failed cable joins no neighbours.
-    pub fn of_torus(
-        torus: &Torus,
-        failed_nodes: &[NodeId],
-        failed_cables: &[(NodeId, NodeId)],
-    ) -> Result<Self, CollectiveError> {
-        let nodes = torus.nodes() as NodeId;
-        let neighbours = torus.neighbours();
-        let links = (0..nodes)
-            .flat_map(|node| neighbours.iter().map(move |after| (node, after[node as usize])))
-            .collect();
-        let whole = Self { sizes: torus.sizes().to_vec(), ..Self::new(vec![true; nodes as usize], links) };
-        whole.without(failed_nodes, failed_cables)
+        Self::new(works, links).on_grid(shape.sizes())
     }
 
     /// Nodes joined by cables, a link each way, without what has failed; a cable stands as often as it exists.
     ///
     /// ```
-    /// use flitloom_core::collective::Graph;
-    /// let star = Graph::of_cables(4, &[(0, 1), (0, 2), (0, 3)], &[], &[(3, 0)])?;
+    /// use flitloom_core::fabric::Digraph;
+    /// let star = Digraph::of_cables(4, &[(0, 1), (0, 2), (0, 3)], &[], &[(3, 0)])?;
     /// assert_eq!(star.links(), [(0, 1), (1, 0), (0, 2), (2, 0)]);
-    /// # Ok::<(), flitloom_core::collective::CollectiveError>(())
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
     /// ```
     ///
     /// # Errors
@@ -83,36 +64,44 @@ impl Graph {
         cables: &[(NodeId, NodeId)],
         failed_nodes: &[NodeId],
         failed_cables: &[(NodeId, NodeId)],
-    ) -> Result<Self, CollectiveError> {
+    ) -> Result<Self, FabricError> {
         let ends = cables.iter().flat_map(|&(a, b)| [a, b]);
         if let Some(node) = ends.chain(failed_nodes.iter().copied()).find(|&node| node >= nodes) {
-            return Err(CollectiveError::Node { node, nodes });
+            return Err(no_node(node, nodes));
         }
         let links = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
         Self::new(vec![true; nodes as usize], links).without(failed_nodes, failed_cables)
     }
 
+    /// The same graph, whose nodes lie on a grid of these sizes.
+    pub fn on_grid(self, sizes: &[u32]) -> Self {
+        Self { sizes: sizes.to_vec(), ..self }
+    }
+
     /// The same graph less nodes, and less all cables between pairs of neighbours.
-    fn without(
+    ///
+    /// # Errors
+    /// A node does not exist, or a cable joins no neighbours.
+    pub fn without(
         self,
         failed_nodes: &[NodeId],
         failed_cables: &[(NodeId, NodeId)],
-    ) -> Result<Self, CollectiveError> {
+    ) -> Result<Self, FabricError> {
         let nodes = self.nodes() as NodeId;
         let mut works = self.works;
         for &node in failed_nodes {
-            *works.get_mut(node as usize).ok_or(CollectiveError::Node { node, nodes })? = false;
+            *works.get_mut(node as usize).ok_or(no_node(node, nodes))? = false;
         }
         let known: HashSet<_> = self.links.iter().copied().collect();
         if let Some(&(a, b)) = failed_cables.iter().find(|cable| !known.contains(cable)) {
-            return Err(CollectiveError::NotNeighbours(a, b));
+            return Err(FabricError::NotNeighbours(a, b));
         }
         let dead: HashSet<_> = failed_cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
         let alive = |&(from, to): &(NodeId, NodeId)| {
             works[from as usize] && works[to as usize] && !dead.contains(&(from, to))
         };
         let links = self.links.into_iter().filter(alive).collect();
-        Ok(Self { sizes: self.sizes, ..Self::new(works, links) })
+        Ok(Self::new(works, links).on_grid(&self.sizes))
     }
 
     /// Nodes that exist, whether they work or not.
@@ -144,7 +133,7 @@ impl Graph {
     #[must_use]
     pub fn reversed(&self) -> Self {
         let links = self.links.iter().map(|&(from, to)| (to, from)).collect();
-        Self { sizes: self.sizes.clone(), ..Self::new(self.works.clone(), links) }
+        Self::new(self.works.clone(), links).on_grid(&self.sizes)
     }
 
     /// Sizes of the grid the nodes lie on, the first fastest; empty if they lie on none.
@@ -176,4 +165,8 @@ impl Graph {
     pub fn path(&self, ways: &Ways<f64>, source: NodeId, target: NodeId) -> Option<Vec<u32>> {
         ways.path(source, target, |link| self.links[link as usize].0)
     }
+}
+
+fn no_node(node: NodeId, nodes: NodeId) -> FabricError {
+    FabricError::Node { node: node.into(), last: nodes.saturating_sub(1) }
 }

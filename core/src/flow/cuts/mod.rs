@@ -1,6 +1,10 @@
 //! What no table can go below: cuts and distances.
 
+mod hardest;
+
 use crate::fabric::{Graph, Placed};
+pub use hardest::hardest_cut;
+pub(crate) use hardest::measure;
 
 /// A lower bound on the largest number of pairs of hosts on a channel, with its proof.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-use super::{Demand, Graph};
+use super::demands::Demand;
 use crate::power::power_of;
 use crate::{
-    fabric::walk::Ways,
+    fabric::{Digraph, walk::Ways},
     traffic::{Purpose, draw, draw_below},
 };
 
@@ -10,8 +10,8 @@ use crate::{
 /// Paths given are kept at first (empty ones are found); then demands over the fullest links are moved to
 /// the way with the least rise of a steep sum over all links, until nothing improves or `moves` are used
 /// up. Returns the paths and the load of the fullest link, or the first demand that no way serves.
-pub(super) fn balance_paths(
-    graph: &Graph,
+pub(crate) fn balance_paths(
+    graph: &Digraph,
     demands: &[Demand],
     mut paths: Vec<Vec<u32>>,
     goal: u64,
