@@ -147,6 +147,31 @@ impl Graph {
         self.all_hosts().pow(2) - joined
     }
 
+    /// Switches from which others are reached, level by level, those given first: `meet` is told of every channel that
+    /// leads to one of them, and of the switch that it leaves, and says whether that is new.
+    ///
+    /// ```
+    /// use flitloom_core::fabric::Graph;
+    /// let path = Graph::new(vec![1; 4], &[(0, 1), (1, 2), (2, 3)])?;
+    /// let next = [0, 2, 4];
+    /// assert_eq!(path.met_backwards(vec![2], |channel, there| next.get(there as usize) == Some(&channel)), [2, 1, 0]);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn met_backwards(&self, starts: Vec<u32>, mut meet: impl FnMut(u32, u32) -> bool) -> Vec<u32> {
+        let mut order = starts;
+        let mut head = 0;
+        while let Some(&here) = order.get(head) {
+            head += 1;
+            for &back in self.outgoing(here) {
+                let there = self.ends[back as usize].1;
+                if meet(back ^ 1, there) {
+                    order.push(there);
+                }
+            }
+        }
+        order
+    }
+
     /// Cables from every switch to one of them, [`UNREACHABLE`] where there is no way.
     pub fn distances_to(&self, switch: u32) -> Vec<u16> {
         let next = |here| self.outgoing(here).iter().map(|&channel| self.ends[channel as usize].1);

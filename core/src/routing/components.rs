@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 /// Strongly connected components of a directed graph, by Tarjan's algorithm without recursion.
 ///
 /// Returns the component of every vertex. Components are numbered in topological order: an edge
@@ -59,6 +61,61 @@ where
         *entry = found - 1 - *entry;
     }
     component
+}
+
+/// A shortest cycle through one of the given edges, the lowest vertex first; the first of several, by the order of the
+/// edges and targets.
+pub(crate) fn shortest_cycle<I>(
+    vertices: usize,
+    edges: impl Iterator<Item = (u32, u32)>,
+    targets: impl Fn(u32) -> I,
+) -> Option<Vec<u32>>
+where
+    I: Iterator<Item = u32>,
+{
+    let mut best: Option<Vec<u32>> = None;
+    let mut parent = vec![u32::MAX; vertices];
+    let mut touched = Vec::new();
+    for (from, to) in edges {
+        let limit = best.as_ref().map_or(usize::MAX, Vec::len);
+        if limit == 2 {
+            break;
+        }
+        let mut open = VecDeque::from([(to, 1_usize)]);
+        parent[to as usize] = to;
+        touched.push(to);
+        while let Some((vertex, length)) = open.pop_front() {
+            if vertex == from {
+                let mut cycle = vec![from];
+                while let Some(&last) = cycle.last()
+                    && last != to
+                {
+                    cycle.push(parent[last as usize]);
+                }
+                cycle.reverse();
+                best = Some(cycle);
+                break;
+            }
+            if length + 1 >= limit {
+                break;
+            }
+            for target in targets(vertex) {
+                if parent[target as usize] == u32::MAX {
+                    parent[target as usize] = vertex;
+                    touched.push(target);
+                    open.push_back((target, length + 1));
+                }
+            }
+        }
+        for vertex in touched.drain(..) {
+            parent[vertex as usize] = u32::MAX;
+        }
+    }
+    best.map(|mut cycle| {
+        let start = (0..cycle.len()).min_by_key(|&index| cycle[index]);
+        cycle.rotate_left(start.unwrap_or(0));
+        cycle
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-use super::components::components;
+use super::components::{components, shortest_cycle};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId, walk};
 use fixedbitset::FixedBitSet;
-use std::collections::VecDeque;
 
 /// One virtual channel of one link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -184,13 +183,17 @@ impl DependencyGraph {
         let dangerous = |from: u32, to: u32| {
             ranks[from as usize] == ranks[to as usize] && !(bubble && self.in_one_ring(from, to))
         };
-        let suspects: Vec<(u32, u32)> = (0..self.vertices() as u32)
+        let suspects = (0..self.vertices() as u32)
             .flat_map(|from| self.targets(from).map(move |to| (from, to)))
-            .filter(|&(from, to)| dangerous(from, to))
-            .collect();
-        match self.shortest_cycle(&suspects, &ranks) {
+            .filter(|&(from, to)| dangerous(from, to));
+        let within = |from: u32| {
+            let rank = ranks[from as usize];
+            let ranks = &ranks;
+            self.targets(from).filter(move |&to| ranks[to as usize] == rank)
+        };
+        match shortest_cycle(self.vertices(), suspects, within) {
             None => Verdict::DeadlockFree(ranks),
-            Some(cycle) => Verdict::Deadlock(cycle),
+            Some(cycle) => Verdict::Deadlock(cycle.into_iter().map(|vertex| self.channel(vertex)).collect()),
         }
     }
 
@@ -212,54 +215,6 @@ impl DependencyGraph {
     fn in_one_ring(&self, from: u32, to: u32) -> bool {
         let directions = self.fabric.shape().directions() as u32 * self.channels;
         from % directions == to % directions
-    }
-
-    /// A shortest cycle through one of the given dependencies.
-    fn shortest_cycle(&self, suspects: &[(u32, u32)], ranks: &[u32]) -> Option<Vec<Channel>> {
-        let mut best: Option<Vec<u32>> = None;
-        let mut parent = vec![u32::MAX; self.vertices()];
-        let mut touched = Vec::new();
-        for &(from, to) in suspects {
-            let limit = best.as_ref().map_or(usize::MAX, Vec::len);
-            if limit == 2 {
-                break;
-            }
-            let mut open = VecDeque::from([(to, 1_usize)]);
-            parent[to as usize] = to;
-            touched.push(to);
-            while let Some((vertex, length)) = open.pop_front() {
-                if vertex == from {
-                    let mut cycle = vec![from];
-                    while let Some(&last) = cycle.last()
-                        && last != to
-                    {
-                        cycle.push(parent[last as usize]);
-                    }
-                    cycle.reverse();
-                    best = Some(cycle);
-                    break;
-                }
-                if length + 1 >= limit {
-                    break;
-                }
-                for target in self.targets(vertex) {
-                    if parent[target as usize] == u32::MAX && ranks[target as usize] == ranks[from as usize] {
-                        parent[target as usize] = vertex;
-                        touched.push(target);
-                        open.push_back((target, length + 1));
-                    }
-                }
-            }
-            for vertex in touched.drain(..) {
-                parent[vertex as usize] = u32::MAX;
-            }
-        }
-        // The lowest channel first.
-        let start = best.as_ref().and_then(|cycle| (0..cycle.len()).min_by_key(|&index| cycle[index]));
-        best.map(|mut cycle| {
-            cycle.rotate_left(start.unwrap_or(0));
-            cycle.into_iter().map(|vertex| self.channel(vertex)).collect()
-        })
     }
 
     fn width(&self) -> u32 {

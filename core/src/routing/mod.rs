@@ -29,7 +29,7 @@ mod walk;
 pub use asking::{At, Header, Output, Place, Seen};
 pub use channels::{Came, ChannelRule, Datelines, Line, Rises};
 pub use claims::{Claims, Freedom};
-pub(crate) use components::components;
+pub(crate) use components::{components, shortest_cycle};
 pub use dependencies::{Channel, DependencyGraph, Verdict};
 pub use function::RoutingFunction;
 pub use legal::{Candidate, candidate_routes, legal_routes, route_links};

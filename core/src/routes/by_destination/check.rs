@@ -2,9 +2,8 @@
 
 use super::Forwarding;
 use crate::fabric::Graph;
-use crate::routing::components;
+use crate::routing::{components, shortest_cycle};
 use rayon::prelude::*;
-use std::collections::VecDeque;
 
 /// Service levels an InfiniBand packet can carry.
 pub const SERVICE_LEVELS: usize = 16;
@@ -348,55 +347,14 @@ impl Context<'_> {
         let targets =
             |vertex: u32| edges[first[vertex as usize]..first[vertex as usize + 1]].iter().map(|edge| edge.1);
         let component = components(vertices, targets);
-        let mut size = vec![0_u32; vertices];
-        component.iter().for_each(|&number| size[number as usize] += 1);
-        let inside = |vertex: u32| size[component[vertex as usize] as usize] > 1;
-        let cycle =
-            shortest_cycle(vertices, |vertex| targets(vertex).filter(|&target| inside(target)), inside);
-        cycle
+        let inside = |&(from, to): &(u32, u32)| component[from as usize] == component[to as usize];
+        let within = |from: u32| targets(from).filter(move |&to| inside(&(from, to)));
+        shortest_cycle(vertices, edges.iter().copied().filter(inside), within)
             .into_iter()
+            .flatten()
             .map(|vertex| Hop { channel: vertex / LANES as u32, lane: (vertex % LANES as u32) as u8 })
             .collect()
     }
-}
-
-/// A shortest cycle through the vertices that lie on some cycle.
-fn shortest_cycle<I: Iterator<Item = u32>>(
-    vertices: usize,
-    targets: impl Fn(u32) -> I,
-    on_a_cycle: impl Fn(u32) -> bool,
-) -> Vec<u32> {
-    let mut best: Vec<u32> = Vec::new();
-    let mut parent = vec![(u32::MAX, u32::MAX); vertices];
-    for start in (0..vertices as u32).filter(|&vertex| on_a_cycle(vertex)) {
-        let mut queue = VecDeque::from([(start, 1)]);
-        let mut closed = None;
-        'search: while let Some((here, length)) = queue.pop_front() {
-            if !best.is_empty() && length >= best.len() {
-                break;
-            }
-            for there in targets(here) {
-                if there == start {
-                    closed = Some(here);
-                    break 'search;
-                }
-                // Cycles through lower vertices were found before.
-                if there > start && parent[there as usize].0 != start {
-                    parent[there as usize] = (start, here);
-                    queue.push_back((there, length + 1));
-                }
-            }
-        }
-        if let Some(mut here) = closed {
-            best = vec![here];
-            while here != start {
-                here = parent[here as usize].1;
-                best.push(here);
-            }
-            best.reverse();
-        }
-    }
-    best
 }
 
 impl Verdict {

@@ -1,7 +1,7 @@
 //! Forwarding tables as OpenSM dumps them, by switch and local identifier (LID).
 
 use super::DumpError;
-use super::lines::{Lines, shown};
+use super::lines::{Lines, number, shown};
 use std::collections::HashMap;
 
 /// Out ports by switch and LID.
@@ -152,7 +152,7 @@ fn entry(row: &[u8]) -> Result<Option<(u16, u8)>, String> {
     let damaged = || format!("{} is no row of a forwarding table; a row is '0x0002 003 ...'", shown(row));
     let rest = &row[2..];
     let digits = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-    let lid = number(&rest[..digits], 16).filter(|&lid| lid <= HIGHEST).ok_or_else(damaged)?;
+    let lid = short(&rest[..digits], 16).filter(|&lid| lid <= HIGHEST).ok_or_else(damaged)?;
     let rest = &rest[digits..];
     let gap = rest.iter().take_while(|byte| b" \t:".contains(byte)).count();
     if gap == 0 {
@@ -163,7 +163,7 @@ fn entry(row: &[u8]) -> Result<Option<(u16, u8)>, String> {
         return Ok(None);
     }
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let port = number(&rest[..digits], 10).filter(|&port| ends(&rest[digits..]) && port <= 255);
+    let port = short(&rest[..digits], 10).filter(|&port| ends(&rest[digits..]) && port <= 255);
     port.map(|port| Some((lid as u16, port as u8))).ok_or_else(damaged)
 }
 
@@ -182,17 +182,13 @@ const DIGITS: [u8; 256] = {
     values
 };
 
-fn ends(rest: &[u8]) -> bool {
-    rest.first().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b':')
+/// A number of at most eight digits.
+fn short(digits: &[u8], base: u64) -> Option<u32> {
+    number(digits, base).filter(|_| digits.len() <= 8).map(|value| value as u32)
 }
 
-fn number(digits: &[u8], base: u32) -> Option<u32> {
-    if digits.is_empty() || digits.len() > 8 {
-        return None;
-    }
-    digits
-        .iter()
-        .try_fold(0_u32, |value, &digit| Some(value.checked_mul(base)? + (digit as char).to_digit(base)?))
+fn ends(rest: &[u8]) -> bool {
+    rest.first().is_none_or(|byte| byte.is_ascii_whitespace() || *byte == b':')
 }
 
 #[cfg(test)]

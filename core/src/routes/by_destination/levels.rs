@@ -1,6 +1,6 @@
 //! Service levels of paths, as ibdmchk reads them.
 
-use super::lines::{Lines, shown};
+use super::lines::{Lines, number, shown};
 use super::{DumpError, SERVICE_LEVELS};
 use std::collections::HashMap;
 
@@ -147,18 +147,6 @@ fn path(line: &[u8]) -> Result<(u64, u16, u8), String> {
         (Some(_), Some(_), Some(level)) => Err(format!("service level {level}; they are 0 to 15")),
         _ => Err(format!("{} is no path; write 0x<source guid> <dlid> <sl>", shown(line))),
     }
-}
-
-/// A number in a base, or in hexadecimal after `0x`.
-fn number(word: &[u8], base: u64) -> Option<u64> {
-    let (digits, base) = word.strip_prefix(b"0x").map_or((word, base), |digits| (digits, 16));
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |value, &digit| {
-        let digit = (digit as char).to_digit(base as u32)?;
-        value.checked_mul(base)?.checked_add(digit.into())
-    })
 }
 
 #[cfg(test)]

@@ -60,6 +60,18 @@ pub(crate) fn shown(line: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&line[..line.len().min(60)]))
 }
 
+/// A number in a base, or in hexadecimal after `0x`.
+pub(crate) fn number(word: &[u8], base: u64) -> Option<u64> {
+    let (digits, base) = word.strip_prefix(b"0x").map_or((word, base), |digits| (digits, 16));
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |value, &digit| {
+        let digit = (digit as char).to_digit(base as u32)?;
+        value.checked_mul(base)?.checked_add(digit.into())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,4 +29,5 @@ pub use route::{LanedForwarding, forward};
 pub use search::{Effort, balance};
 pub(crate) use search::{Guard, balance_guarded};
 pub use shifts::ShiftLoads;
+pub(crate) use table::way;
 pub use table::{Forwarding, NO_CHANNEL};

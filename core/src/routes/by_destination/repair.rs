@@ -1,7 +1,7 @@
 //! Repair after a failure: few entries change, and old and new ones may stand side by side meanwhile.
 
 use super::{
-    DimensionOrder, Effort, Forwarding, ForwardingRequest, Guard, MAX_LANES, NO_CHANNEL, balance_guarded,
+    DimensionOrder, Effort, Forwarding, ForwardingRequest, Guard, MAX_LANES, NO_CHANNEL, balance_guarded, way,
 };
 use crate::fabric::{Graph, UNREACHABLE};
 use crate::flow::demands::{Pairs, first_bound};
@@ -237,17 +237,7 @@ fn round_of(graph: &Graph, row: Row<'_>, switch: u32) -> Option<u8> {
 
 /// Whether entries lead from a switch through another.
 fn leads_through(graph: &Graph, row: &[u32], from: u32, through: u32) -> bool {
-    let mut at = from;
-    for _ in 0..row.len() {
-        if at == through {
-            return true;
-        }
-        match row[at as usize] {
-            NO_CHANNEL => return false,
-            hop => at = graph.ends(hop).1,
-        }
-    }
-    false
+    from == through || way(graph, row, u32::MAX, from).any(|channel| graph.ends(channel).1 == through)
 }
 
 /// Gives switches from which no host sends shortest ways to what stands; these entries.
@@ -265,19 +255,15 @@ fn serve_the_rest(graph: &Graph, table: &mut Forwarding) -> Vec<u32> {
             continue;
         }
         let mut standing = standing(graph, table, destination);
-        let mut queue: Vec<u32> = (0..switches as u32).filter(|&switch| standing[switch as usize]).collect();
-        let mut head = 0;
-        while let Some(&here) = queue.get(head) {
-            head += 1;
-            for &back in graph.outgoing(here) {
-                let there = graph.ends(back).1;
-                if !std::mem::replace(&mut standing[there as usize], true) {
-                    table.next[start + there as usize] = back ^ 1;
-                    served.push((start + there as usize) as u32);
-                    queue.push(there);
-                }
+        let stand = (0..switches as u32).filter(|&switch| standing[switch as usize]).collect();
+        graph.met_backwards(stand, |channel, there| {
+            let new = !std::mem::replace(&mut standing[there as usize], true);
+            if new {
+                table.next[start + there as usize] = channel;
+                served.push((start + there as usize) as u32);
             }
-        }
+            new
+        });
     }
     served
 }
@@ -334,8 +320,17 @@ impl<'a> Mixture<'a> {
 
     /// Adds all that packets of a source can wait for on a lane, unless that closes a cycle.
     fn add(&mut self, row: Row<'_>, source: u32, lane: u8) -> bool {
+        let stands = self.follow(row, row.hops(source, 0).collect(), lane);
+        if stands {
+            self.dependencies.keep();
+        }
+        stands
+    }
+
+    /// Adds all that packets can wait for from some channels on, each with the rounds that are over, unless that closes
+    /// a cycle; all that is not kept is taken back then.
+    fn follow(&mut self, row: Row<'_>, mut stack: Vec<(u32, u8)>, lane: u8) -> bool {
         let place = |channel: u32| channel as usize * MAX_LANES + usize::from(lane);
-        let mut stack: Vec<(u32, u8)> = row.hops(source, 0).collect();
         let mut entered: Vec<usize> = Vec::new();
         while let Some((channel, over)) = stack.pop() {
             if !meet(&mut self.seen[place(channel)], self.turn, over) {
@@ -351,7 +346,6 @@ impl<'a> Mixture<'a> {
                 stack.push((following, over));
             }
         }
-        self.dependencies.keep();
         true
     }
 
@@ -362,7 +356,6 @@ impl<'a> Mixture<'a> {
         for source in self.behind(row, switch).into_iter().filter(|&source| self.graph.hosts(source) > 0) {
             lanes |= 1 << (levels[source as usize] % MAX_LANES as u8);
         }
-        let place = |channel: u32, lane: u8| channel as usize * MAX_LANES + usize::from(lane);
         // From every channel that enters the switch on, old or new.
         for lane in (0..MAX_LANES as u8).filter(|lane| lanes >> lane & 1 != 0) {
             for &back in self.graph.outgoing(switch) {
@@ -376,18 +369,8 @@ impl<'a> Mixture<'a> {
                     return false;
                 }
             }
-            let mut stack = vec![(row.new[switch as usize], row.rounds[switch as usize])];
-            while let Some((channel, over)) = stack.pop() {
-                if !meet(&mut self.seen[place(channel, lane)], self.turn, over) {
-                    continue;
-                }
-                for (following, over) in row.hops(self.graph.ends(channel).1, over) {
-                    if !self.dependencies.add((channel, lane), (following, lane)) {
-                        self.dependencies.take_back();
-                        return false;
-                    }
-                    stack.push((following, over));
-                }
+            if !self.follow(row, vec![(row.new[switch as usize], row.rounds[switch as usize])], lane) {
+                return false;
             }
         }
         self.dependencies.keep();
@@ -415,21 +398,13 @@ impl<'a> Mixture<'a> {
 
     /// Switches from which a packet may come to one, and that one.
     fn behind(&self, row: Row<'_>, switch: u32) -> Vec<u32> {
-        let mut found = vec![switch];
         let mut known = vec![false; row.old.len()];
         known[switch as usize] = true;
-        let mut head = 0;
-        while let Some(&here) = found.get(head) {
-            head += 1;
-            for &back in self.graph.outgoing(here) {
-                let there = self.graph.ends(back).1;
-                if !known[there as usize] && row.hops(there, 0).any(|(channel, _)| channel == back ^ 1) {
-                    known[there as usize] = true;
-                    found.push(there);
-                }
-            }
-        }
-        found
+        self.graph.met_backwards(vec![switch], |back, there| {
+            let new = !known[there as usize] && row.hops(there, 0).any(|(channel, _)| channel == back);
+            known[there as usize] |= new;
+            new
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Shift permutations: every host sends to the one a fixed number further on.
 
-use super::{Forwarding, NO_CHANNEL};
+use super::Forwarding;
 use crate::fabric::{FatTree, Graph};
 use rayon::prelude::*;
 
@@ -43,17 +43,8 @@ impl ShiftLoads {
         let fullest = |shift: usize| {
             let mut loads = vec![0_u32; graph.channels()];
             for (number, &host) in hosts.iter().enumerate() {
-                let target = hosts[(number + shift) % count];
-                let (row, root) = (table.row(target), table.roots[target]);
-                let mut at = table.roots[host];
-                for _ in 0..graph.switches() {
-                    let channel = row[at as usize];
-                    if at == root || channel == NO_CHANNEL {
-                        break;
-                    }
-                    loads[channel as usize] += 1;
-                    at = graph.ends(channel).1;
-                }
+                let way = table.way(graph, hosts[(number + shift) % count], table.roots[host]);
+                way.for_each(|channel| loads[channel as usize] += 1);
             }
             loads.into_iter().max().unwrap_or(0)
         };

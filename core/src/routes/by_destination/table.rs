@@ -205,19 +205,15 @@ impl Forwarding {
     pub fn towards(&self, graph: &Graph, destination: usize) -> Vec<u32> {
         let row = self.row(destination);
         let root = self.roots[destination];
-        let mut order = vec![root];
-        let mut head = 0;
-        while let Some(&here) = order.get(head) {
-            head += 1;
-            for &channel in graph.outgoing(here) {
-                let there = graph.ends(channel).1;
-                if there != root && row[there as usize] == channel ^ 1 {
-                    order.push(there);
-                }
-            }
-        }
+        let mut order =
+            graph.met_backwards(vec![root], |channel, there| there != root && row[there as usize] == channel);
         order.reverse();
         order
+    }
+
+    /// The channels from a switch to a destination, or as far as they lead.
+    pub(crate) fn way(&self, graph: &Graph, destination: usize, from: u32) -> impl Iterator<Item = u32> {
+        way(graph, self.row(destination), self.roots[destination], from)
     }
 
     /// Pairs of hosts on every channel: from each host to each destination that it reaches, or as many as
@@ -240,4 +236,17 @@ impl Forwarding {
         }
         loads
     }
+}
+
+/// The channels from a switch to a root by the entries of a row, or as far as they lead; round a circle at most once.
+pub(crate) fn way(graph: &Graph, row: &[u32], root: u32, from: u32) -> impl Iterator<Item = u32> {
+    let mut at = from;
+    let next = move || {
+        let channel = if at == root { NO_CHANNEL } else { row[at as usize] };
+        (channel != NO_CHANNEL).then(|| {
+            at = graph.ends(channel).1;
+            channel
+        })
+    };
+    std::iter::from_fn(next).take(row.len())
 }

@@ -1,7 +1,7 @@
 //! Ways that find no lane are bent to other neighbours, and balanced again.
 
 use super::{Assignment, NO_CHANNEL, OPEN};
-use crate::routes::by_destination::{Effort, Guard, SERVICE_LEVELS, balance_guarded};
+use crate::routes::by_destination::{Effort, Guard, SERVICE_LEVELS, balance_guarded, way};
 
 impl Assignment<'_> {
     /// Gives pairs without a level one by pointing entries on their ways elsewhere; channels carry more than
@@ -85,13 +85,7 @@ impl Assignment<'_> {
 
     /// The channels of a way that begins with a hop and follows a table's row.
     fn way(&self, row: &[u32], root: u32, hop: u32) -> Vec<u32> {
-        let mut way = vec![hop];
-        let mut at = self.graph.ends(hop).1;
-        while at != root {
-            way.push(row[at as usize]);
-            at = self.graph.ends(row[at as usize]).1;
-        }
-        way
+        std::iter::once(hop).chain(way(self.graph, row, root, self.graph.ends(hop).1)).collect()
     }
 
     /// Switches from which a destination is reached over one, and that one, each with the channel by which its

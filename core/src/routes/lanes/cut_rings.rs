@@ -164,25 +164,18 @@ fn nearest(graph: &Graph, order: &DimensionOrder, roots: &[u32], places: &[Vec<u
 fn reconnect(graph: &Graph, root: u32, row: &mut [u32]) {
     let mut stands = vec![false; row.len()];
     stands[root as usize] = true;
-    let mut queue = vec![root];
-    let mut head = 0;
+    let mut reached = vec![root];
     // At first only entries without a channel are pointed elsewhere.
     for forced in [false, true] {
-        if forced {
-            head = 0;
-        }
-        while let Some(&here) = queue.get(head) {
-            head += 1;
-            for &back in graph.outgoing(here) {
-                let there = graph.ends(back).1 as usize;
-                if stands[there] || !forced && row[there] != back ^ 1 && row[there] != NO_CHANNEL {
-                    continue;
-                }
-                row[there] = back ^ 1;
-                stands[there] = true;
-                queue.push(there as u32);
+        reached = graph.met_backwards(reached, |channel, there| {
+            let hop = &mut row[there as usize];
+            let new = !stands[there as usize] && (forced || *hop == channel || *hop == NO_CHANNEL);
+            if new {
+                *hop = channel;
+                stands[there as usize] = true;
             }
-        }
+            new
+        });
     }
     row.iter_mut().zip(&stands).filter(|(_, stands)| !**stands).for_each(|(hop, _)| *hop = NO_CHANNEL);
 }

@@ -100,6 +100,17 @@ pub fn lane(
     Some(best.finish())
 }
 
+/// Where the table of every switch begins, and all end: a row for every channel that arrives and one for hosts, each
+/// with an entry per channel that leaves.
+fn starts(graph: &Graph) -> Vec<usize> {
+    let mut start = vec![0];
+    for switch in 0..graph.switches() as u32 {
+        let degree = graph.outgoing(switch).len();
+        start.push(start[switch as usize] + (degree + 1) * degree);
+    }
+    start
+}
+
 /// Whether levels of dimension order come first in the tables of switches.
 fn guides(order: &DimensionOrder, mode: Mode, lanes: usize) -> bool {
     mode == Mode::Tables && order.levels() + lanes <= SERVICE_LEVELS && lanes >= 2
@@ -163,11 +174,7 @@ impl<'a> Assignment<'a> {
         mode: Mode,
         limit: usize,
     ) -> Self {
-        let mut start = vec![0];
-        for switch in 0..graph.switches() as u32 {
-            let degree = graph.outgoing(switch).len();
-            start.push(start[switch as usize] + (degree + 1) * degree);
-        }
+        let start = starts(graph);
         let mut entries = vec![[OPEN; SERVICE_LEVELS]; start[graph.switches()]];
         let own = order.map_or(0, DimensionOrder::levels);
         for switch in 0..graph.switches() as u32 {
@@ -300,18 +307,8 @@ impl<'a> Assignment<'a> {
     /// The channels from a switch to a destination; false if there is no way or nothing to cross.
     fn walk(&self, source: u32, destination: u32, path: &mut Vec<u32>) -> bool {
         path.clear();
-        let row = self.table.row(destination as usize);
-        let root = self.table.roots[destination as usize];
-        let mut at = source;
-        while at != root {
-            let channel = row[at as usize];
-            if channel == NO_CHANNEL || path.len() > self.graph.switches() {
-                return false;
-            }
-            path.push(channel);
-            at = self.graph.ends(channel).1;
-        }
-        !path.is_empty()
+        path.extend(self.table.way(self.graph, destination as usize, source));
+        path.last().is_some_and(|&last| self.graph.ends(last).1 == self.table.roots[destination as usize])
     }
 
     /// The first level that takes a path.

@@ -2,17 +2,14 @@
 
 use super::{
     Assignment, DimensionOrder, Forwarding, MAX_LANES, Mode, NO_CHANNEL, PairLanes, SERVICE_LEVELS, guides,
+    starts,
 };
 use crate::fabric::Graph;
 
 impl PairLanes {
     /// Constant lanes: every pair keeps the lane that is its service level.
     pub(crate) fn constant(graph: &Graph, mode: Mode, levels: Vec<u8>, lanes: usize) -> Self {
-        let mut start = vec![0];
-        for switch in 0..graph.switches() as u32 {
-            let degree = graph.outgoing(switch).len();
-            start.push(start[switch as usize] + (degree + 1) * degree);
-        }
+        let start = starts(graph);
         let entry: [u8; SERVICE_LEVELS] = std::array::from_fn(|level| (level % MAX_LANES) as u8);
         let entries = vec![entry; start[graph.switches()]];
         Self { mode, levels, lanes, entries, start }
@@ -192,24 +189,21 @@ fn spread_roots(graph: &Graph, count: usize) -> Vec<u32> {
 /// Breadth-first numbers from a root, then from the first switch of every other part.
 fn ranks(graph: &Graph, root: u32) -> Vec<u32> {
     let mut ranks = vec![u32::MAX; graph.switches()];
-    let mut order: Vec<u32> = Vec::with_capacity(graph.switches());
+    let mut count = 0;
     for start in std::iter::once(root).chain(0..graph.switches() as u32) {
         if ranks[start as usize] != u32::MAX {
             continue;
         }
-        let mut head = order.len();
-        ranks[start as usize] = head as u32;
-        order.push(start);
-        while let Some(&here) = order.get(head) {
-            head += 1;
-            for &channel in graph.outgoing(here) {
-                let there = graph.ends(channel).1;
-                if ranks[there as usize] == u32::MAX {
-                    ranks[there as usize] = order.len() as u32;
-                    order.push(there);
-                }
+        let mut rank = |switch: u32| {
+            let new = ranks[switch as usize] == u32::MAX;
+            if new {
+                ranks[switch as usize] = count;
+                count += 1;
             }
-        }
+            new
+        };
+        rank(start);
+        graph.met_backwards(vec![start], |_, there| rank(there));
     }
     ranks
 }
@@ -219,18 +213,14 @@ fn climb_and_descend(graph: &Graph, root: u32, ranks: &[u32], next: &mut [u32], 
     let far = u32::MAX;
     let mut cost = vec![far; ranks.len()];
     cost[root as usize] = 0;
-    let mut queue = vec![root];
-    let mut head = 0;
-    while let Some(&here) = queue.get(head) {
-        head += 1;
-        for &back in graph.outgoing(here) {
-            let there = graph.ends(back).1;
-            if ranks[there as usize] < ranks[here as usize] && cost[there as usize] == far {
-                cost[there as usize] = cost[here as usize] + 1;
-                queue.push(there);
-            }
+    graph.met_backwards(vec![root], |channel, there| {
+        let here = graph.ends(channel).1 as usize;
+        let new = ranks[there as usize] < ranks[here] && cost[there as usize] == far;
+        if new {
+            cost[there as usize] = cost[here] + 1;
         }
-    }
+        new
+    });
     let descends: Vec<bool> = cost.iter().map(|&cost| cost != far).collect();
     let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
     order.sort_unstable_by_key(|&switch| ranks[switch as usize]);
