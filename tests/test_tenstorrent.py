@@ -81,6 +81,18 @@ def test_rings_of_meshes_are_tori():
     assert any("5 connections between meshes name no devices" in remark for remark in subnet.remarks)
 
 
+@pytest.mark.parametrize(
+    ("rings", "inside"), [(None, ("line4", "line8")), ((True, True), ("ring4", "ring8"))]
+)
+def test_rings_of_meshes_with_few_connections_are_named(rings, inside):
+    ring = graph("G", instances(*map(member, range(4))), "graph_topology: RING channels { count: 8 }")
+    text = mesh(8, 4, rings=rings, count=2) + ring + f"top_level_instance {{ {pod(0)} }}"
+    found = recognise(parse_fabric(text, "pod.textproto"))
+    assert (found.kind, tuple(sorted(found.nested.inner)), found.nested.outer) == ("tori", inside, ("ring4",))
+    assert len(found.nested.places) == 8
+    assert found.nested.name == ("" if rings is None else "tori(8x4;4;8)")
+
+
 def test_connections_join_the_devices_that_they_name():
     text = (
         mesh(1, 3)

@@ -1,4 +1,4 @@
-"""What a fabric is: a torus, mesh, twisted torus, product with full meshes, fat tree, dragonfly or graph."""
+"""What a fabric is: a torus, mesh, product with full meshes, torus of tori, fat tree, dragonfly or graph."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
+from flitloom.fabric.nested import Nested, tori_of_tori
 from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
@@ -27,10 +28,10 @@ class Recognition:
     Attributes
     ----------
     kind : str
-        ``torus``, ``mesh``, ``twisted``, ``product``, ``fat tree``, ``dragonfly`` or ``graph``.
+        ``torus``, ``mesh``, ``twisted``, ``product``, ``tori``, ``fat tree``, ``dragonfly`` or ``graph``.
     sizes : tuple of int
         Switches along every dimension, of a fat tree on every level from the leaves up, of a dragonfly in
-        every group; empty for a graph.
+        every group, of tori of tori inside and outside; empty for a graph.
     wraps : tuple of bool
         Whether each dimension closes to rings.
     closed : tuple of tuple of int
@@ -51,9 +52,11 @@ class Recognition:
     order : tuple of int
         Switches of a fat tree that have hosts, neighbours in the tree side by side.
     factors : tuple of str
-        What every dimension of a product is, e.g. ``full8``, ``ring16``, ``line2``.
+        What every dimension of a product or of tori is, e.g. ``full8``, ``ring16``, ``line2``.
     groups : tuple of int
         The group of every switch of a dragonfly.
+    nested : Nested or None
+        Of tori of tori, what they are inside and outside, and where links lead out of them.
     """
 
     subnet: Subnet
@@ -70,6 +73,7 @@ class Recognition:
     order: tuple[int, ...] = ()
     factors: tuple[str, ...] = ()
     groups: tuple[int, ...] = ()
+    nested: Nested | None = None
 
     def grid(self) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
         """Sizes, closed ways and coordinates of a torus or mesh, for dimension order."""
@@ -103,7 +107,7 @@ class Recognition:
             size = str(most) if least == most else f"{least} to {most}"
             groups = f"{counted(len(self.sizes), 'group')} of {size} switches"
             return f"a dragonfly of {groups} and {counted(len(self.subnet.cables), 'cable')}"
-        text = " x ".join(self.factors) or self._describe_grid()
+        text = self._describe_whole()
         lost = [
             _count(len(self.missing_switches), "switch", "switches"),
             _count(len(self.missing_cables), "cable", "cables"),
@@ -115,6 +119,15 @@ class Recognition:
         if other := len(self.misfits) - 2 * len(self.swaps):
             text += f"; {_count(other, 'cable joins', 'cables join')} switches that are no neighbours"
         return text
+
+    def _describe_whole(self) -> str:
+        """What it is if nothing is missing."""
+        if self.nested is None:
+            return " x ".join(self.factors) or self._describe_grid()
+        inner, outer = (" x ".join(factors) for factors in (self.nested.inner, self.nested.outer))
+        joined = counted(len(self.nested.places), "cable")
+        text = f"tori of tori: {inner} on the places of {outer}, {joined} between neighbours"
+        return f"{self.nested.name}, {text}" if self.nested.name else text
 
     def _describe_grid(self) -> str:
         sizes = "x".join(map(str, self.sizes))
@@ -195,7 +208,8 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
         return grid
     if sizes is not None:
         raise SpecError.at("--sizes", f"the fabric is no torus or mesh of {'x'.join(map(str, sizes))}")
-    return _fat_tree(subnet) or _product(subnet) or _dragonfly(subnet) or Recognition(subnet, "graph")
+    found = _fat_tree(subnet) or _product(subnet) or _dragonfly(subnet) or _tori(subnet)
+    return found or Recognition(subnet, "graph")
 
 
 def grid_of(subnet: Subnet) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
@@ -253,6 +267,26 @@ def _product(subnet: Subnet) -> Recognition | None:
         tuple(map(tuple, found["missing_switches"])),
         tuple(found["missing_cables"]),
         factors=tuple(f"{kind}{size}" for kind, size in found["factors"]),
+    )
+
+
+def _tori(subnet: Subnet) -> Recognition | None:
+    """The torus of tori that a subnet is, if it is one."""
+    cables = [(cable.a, cable.b) for cable in subnet.cables]
+    found = tori_of_tori(len(subnet.switches), cables, [switch.name for switch in subnet.switches])
+    if found is None:
+        return None
+    factors = (*found.inner, *found.outer)
+    return Recognition(
+        subnet,
+        "tori",
+        tuple(int(factor.lstrip("abcdefghijklmnopqrstuvwxyz")) for factor in factors),
+        tuple(factor.startswith("ring") for factor in factors),
+        found.coordinates,
+        found.missing_switches,
+        found.missing_cables,
+        factors=factors,
+        nested=found,
     )
 
 

@@ -64,7 +64,8 @@ def are_factors(text: str) -> bool:
     >>> [are_factors(text) for text in ("circulant(8;1,3) x ring4", "circulant(8;1,3)*1", "circulant(8;1,3)")]
     [True, True, False]
     """
-    return bool(_BETWEEN.search(text.strip())) or bool(re.search(r"\)\*", text))
+    outside = re.sub(r"\([^()]*\)", "()", text.strip())
+    return bool(_BETWEEN.search(outside)) or bool(re.search(r"\)\*", outside))
 
 
 def factors_of(network: str) -> tuple[Factor, ...]:

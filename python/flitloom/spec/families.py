@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
 from flitloom.spec.factors import are_factors
 
+_NUMBER = re.compile(r"\s*[0-9]{1,7}\s*", re.ASCII)
 #: Names of two routers with a cable between them.
 Pair = tuple[str, str]
 
@@ -88,6 +90,102 @@ def random_regular(size: int, degree: int, seed: int = 1) -> Iterator[Pair]:
     yield from ((f"s{a}", f"s{b}") for a, b in edges)
 
 
+def tori(*numbers: int) -> Iterator[Pair]:
+    """Equal tori on the places of an outer torus, neighbours joined by some links between equal places.
+
+    The numbers are those of :func:`torus_parts`. The links are spread over the routers, whose last
+    coordinate counts fastest, at equal distances.
+
+    >>> pairs = list(tori(2, 4, 3, 1, 3, 4))
+    >>> len(pairs), pairs[-1]
+    (84, ('t2-3-0', 't0-3-0'))
+    """
+    inner, outer, links = torus_parts(numbers)
+    places = list(product(*map(range, inner)))
+    joined = [places[at] for at in spread(links, len(places))]
+    blocks = list(product(*map(range, outer)))
+    for block in blocks:
+        yield from ((_torus_name(block, a), _torus_name(block, b)) for a, b in _ring_links(places, inner))
+    for one, other in _ring_links(blocks, outer):
+        yield from ((_torus_name(one, place), _torus_name(other, place)) for place in joined)
+
+
+def spread(links: int, places: int) -> list[int]:
+    """The places that so many links join.
+
+    >>> spread(4, 32)
+    [0, 8, 16, 24]
+    """
+    return [link * places // links for link in range(links)]
+
+
+def torus_parts(numbers: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Sizes of the inner tori and of the outer torus, and the links between neighbours.
+
+    >>> torus_parts((2, 8, 4, 1, 4, 16))
+    ((8, 4), (4,), 16)
+    """
+    inner, outer = numbers[1 : numbers[0] + 1], numbers[numbers[0] + 2 : -1]
+    return inner, outer, numbers[-1]
+
+
+def _torus_name(block: tuple[int, ...], place: tuple[int, ...]) -> str:
+    return "t" + "-".join(map(str, (*block, *place)))
+
+
+def _ring_links(
+    places: list[tuple[int, ...]], sizes: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Neighbours on a torus, once each; a dimension of two has one link."""
+    for place in places:
+        for dimension, size in enumerate(sizes):
+            if size > 2 or place[dimension] == 0:
+                yield place, (*place[:dimension], (place[dimension] + 1) % size, *place[dimension + 1 :])
+
+
+def read_numbers(text: str) -> tuple[int, ...] | None:
+    """Numbers between commas or semicolons; None for anything else.
+
+    >>> read_numbers("6, 3"), read_numbers("6,"), read_numbers("6x3")
+    ((6, 3), None, None)
+    """
+    inside = [part.strip() for part in re.split("[,;]", text)]
+    return tuple(map(int, inside)) if all(map(_NUMBER.fullmatch, inside)) else None
+
+
+def _read_tori(text: str) -> tuple[int, ...] | None:
+    parts = [[size.strip() for size in part.split("x")] for part in text.split(";")]
+    if (
+        len(parts) != 3
+        or len(parts[2]) > 1
+        or not all(_NUMBER.fullmatch(size) for part in parts for size in part)
+    ):
+        return None
+    inner, outer, (links,) = [list(map(int, part)) for part in parts]
+    return (len(inner), *inner, len(outer), *outer, links)
+
+
+def _write_tori(*numbers: int) -> str:
+    inner, outer, links = torus_parts(numbers)
+    return f"{'x'.join(map(str, inner))};{'x'.join(map(str, outer))};{links}"
+
+
+def _fit_tori(*numbers: int) -> bool:
+    inner, outer, links = torus_parts(numbers)
+    return (
+        min(*inner, *outer) >= 2
+        and len(inner) + len(outer) <= 6
+        and math.prod(inner) > 2
+        and 0 < links < math.prod(inner)
+    )
+
+
+def _cables_of_tori(*numbers: int) -> int:
+    inner, outer, links = torus_parts(numbers)
+    cables = [sum(math.prod(sizes) // (2 if size == 2 else 1) for size in sizes) for sizes in (inner, outer)]
+    return cables[0] * math.prod(outer) + cables[1] * links
+
+
 class Family(NamedTuple):
     """What belongs to a name: how it is written, its cables, whether numbers fit, and the hosts at a router.
 
@@ -109,6 +207,10 @@ class Family(NamedTuple):
         How many of the numbers `pairs` takes; all if none is given.
     order : callable
         From the numbers, sizes of a mesh in whose order the hosts are: of a router, of a group, groups.
+    read : callable
+        From what stands in brackets, the numbers.
+    write : callable
+        The numbers as they are written in brackets.
     """
 
     form: str
@@ -119,6 +221,8 @@ class Family(NamedTuple):
     hosts: Callable[[str, tuple[int, ...]], int]
     taken: int | None = None
     order: Callable[..., tuple[int, ...]] = lambda routers, *_: (routers,)
+    read: Callable[[str], tuple[int, ...] | None] = read_numbers
+    write: Callable[..., str] = lambda *numbers: ",".join(map(str, numbers))
 
 
 def _is_prime(number: int) -> bool:
@@ -168,6 +272,7 @@ FAMILIES = {
         "n: routers; s1, s2, ...: different steps from 1 to n/2",
         lambda n, *steps: n * len(steps),
         _one,
+        write=lambda n, *steps: f"{n};{','.join(map(str, steps))}",
     ),
     "random": Family(
         "random(n,d[,seed])",
@@ -177,8 +282,20 @@ FAMILIES = {
         lambda n, d, _=1: n * d // 2,
         _one,
     ),
+    "tori": Family(
+        "tori(8x4;4x2;c)",
+        tori,
+        _fit_tori,
+        "sizes of equal tori and of the outer torus whose places they take, from 2, at most six in all; c: "
+        "links between two neighbours, fewer than routers of one",
+        _cables_of_tori,
+        _one,
+        order=lambda *numbers: (math.prod(torus_parts(numbers)[0]) * math.prod(torus_parts(numbers)[1]),),
+        read=_read_tori,
+        write=_write_tori,
+    ),
 }
-_TEXT = re.compile(r"\s*([a-z_-]+)\s*\(([0-9,;\s]*)\)\s*", re.ASCII)
+_TEXT = re.compile(r"\s*([a-z_-]+)\s*\(([0-9x,;\s]*)\)\s*", re.ASCII)
 
 
 class Built(NamedTuple):
@@ -218,15 +335,14 @@ def numbers_of(text: str, place: str = "network") -> tuple[str, tuple[int, ...]]
         raise SpecError.at(place, f"{show(text)} is no network", f"write one of {forms}")
     # As others write them: fat-tree(8), slim_fly(5).
     name = match[1].replace("-", "").replace("_", "")
-    inside = [part.strip() for part in re.split("[,;]", match[2])]
     if name not in FAMILIES:
         raise SpecError.at(place, *unknown_parts(name, FAMILIES))
     family = FAMILIES[name]
-    numbers = tuple(int(part) for part in inside if 0 < len(part) <= 7)
+    numbers = family.read(match[2])
     least, most = family.form.split("[")[0].count(",") + 1, family.form.count(",") + 1
-    if name == "circulant":
+    if name in ("circulant", "tori"):
         least, most = 2, 32
-    if len(numbers) != len(inside) or not least <= len(numbers) <= most or not family.fits(*numbers):
+    if numbers is None or not least <= len(numbers) <= most or not family.fits(*numbers):
         raise SpecError.at(place, f"{show(text)} does not exist", f"{family.form}, {family.need}")
     if (count := family.size(*numbers)) > FABRIC_PARTS:
         raise SpecError.at(place, f"{text}: {counted(count, 'cable')}; at most {FABRIC_PARTS} are possible")
@@ -252,7 +368,6 @@ def build(text: str, place: str = "network") -> Built:
     pairs = list(family.pairs(*numbers[: family.taken]))
     names = tuple(dict.fromkeys(router for pair in pairs for router in pair))
     place_of = {router: number for number, router in enumerate(names)}
-    comma = "," if name != "circulant" else ";"
-    written = f"{name}({numbers[0]}{comma if len(numbers) > 1 else ''}{','.join(map(str, numbers[1:]))})"
+    written = f"{name}({family.write(*numbers)})"
     cables = tuple((place_of[a], place_of[b]) for a, b in pairs)
     return Built(written, names, cables, tuple(family.hosts(router, numbers) for router in names))

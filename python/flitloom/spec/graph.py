@@ -92,8 +92,8 @@ class Graph(SpecModel):
         Parameters
         ----------
         text : str
-            ``dragonfly(a,h)``, ``slimfly(q)``, ``circulant(n;s1,s2)`` or ``random(n,d,seed)``;
-            docs/networks.md says what each is. Routers are the nodes.
+            ``dragonfly(a,h)``, ``slimfly(q)``, ``circulant(n;s1,s2)``, ``tori(8x4;4;c)`` or
+            ``random(n,d,seed)``; docs/networks.md says what each is. Routers are the nodes.
         **failed
             ``failed_nodes`` and ``failed_links``.
 
