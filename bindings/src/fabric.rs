@@ -4,8 +4,9 @@ use crate::errors::spec_error;
 use flitloom_core::{
     fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, walk::Ways},
     flow::{
-        cuts,
+        bounds,
         demands::{self, Pairs},
+        proof::CutBound,
     },
     routes::{
         by_destination::{
@@ -145,7 +146,7 @@ pub fn fabric_bound(
     let graph = graph(py, hosts, &cables)?;
     Ok(py.detach(|| {
         let order = dimension_order(&graph, grid);
-        (cuts::bound(&graph, order.as_ref().map(DimensionOrder::placed)).value, graph.pairs_apart())
+        (bounds::bound(&graph, order.as_ref().map(DimensionOrder::placed)).value, graph.pairs_apart())
     }))
 }
 
@@ -316,7 +317,7 @@ pub fn repair_forwarding<'py>(
     Ok(Some(facts))
 }
 
-fn bound_facts<'py>(py: Python<'py>, bound: &cuts::CutBound) -> PyResult<Bound<'py, PyDict>> {
+fn bound_facts<'py>(py: Python<'py>, bound: &CutBound) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     facts.set_item("value", bound.value)?;
     facts.set_item("pairs", bound.pairs)?;

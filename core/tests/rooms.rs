@@ -337,6 +337,7 @@ fn a_member_of_a_list_is_one_file_and_one_line() {
             &["mod half_clock", "HalfClock: half_clock::HalfClock", "HalfClock = VariantFacts { name"],
         ),
         ("routes/methods", "highest_port", "highest-port", &["mod highest_port", "&highest_port::METHOD"]),
+        ("flow", "one_switch", "one-switch", &["mod one_switch", "&super::one_switch::BOUND"]),
         ("router", "scheme", "AfterDown", &[]),
     ] {
         assert!(source().join(room).join(file).with_extension("rs").exists());

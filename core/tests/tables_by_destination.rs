@@ -3,7 +3,7 @@
 use crate::common::sampled;
 use flitloom_core::engine::pipelined::{Lanes, Options, Place, Setup, Simulation, Spot, Stop, Switched};
 use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
-use flitloom_core::flow::cuts::bound;
+use flitloom_core::flow::bounds::bound;
 use flitloom_core::routes::by_destination::*;
 use flitloom_core::traffic::{Packet, PacketList, Workload};
 use proptest::prelude::*;

@@ -1,7 +1,8 @@
 //! Which pairs of hosts count, and the bound for them.
 
-use super::cuts::{CutBound, bound};
+use super::bounds::bound;
 use super::prices::{priced, tightened};
+use super::proof::CutBound;
 use crate::fabric::{Graph, NodeId, Placed};
 
 /// Who has something, and who needs it.

@@ -2,7 +2,12 @@
 //! of how full some channel must be, and orders of channels without a circle.
 
 pub(crate) mod balance;
+pub mod bounds;
 pub mod cuts;
 pub mod demands;
+mod distances;
+#[cfg(test)]
+mod one_switch;
 pub mod order;
 pub mod prices;
+pub mod proof;

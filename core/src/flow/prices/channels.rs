@@ -1,7 +1,8 @@
 //! Prices of channels: what no table can go below, where planes and balanced halves say too little.
 
 use crate::fabric::{Graph, walk::Ways};
-use crate::flow::cuts::{CutBound, consider};
+use crate::flow::cuts::consider;
+use crate::flow::proof::CutBound;
 use rayon::prelude::*;
 
 /// Channels that may be looked at in all; a second or two.
@@ -32,7 +33,7 @@ struct Tree {
 /// dear channels, and is taken instead where it says as much. Ends when the bound is `load`.
 ///
 /// ```
-/// use flitloom_core::{fabric::Graph, flow::{cuts::bound, prices::tightened}};
+/// use flitloom_core::{fabric::Graph, flow::{bounds::bound, prices::tightened}};
 /// // Two triangles that share a switch: 2 x 3 pairs go each way between a triangle and the rest.
 /// let graph = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2)])?;
 /// assert_eq!(tightened(&graph, bound(&graph, None), 8).value, 3);

@@ -3,8 +3,8 @@
 use super::fallback::Fallback;
 use super::{DimensionOrder, Effort, Forwarding, ForwardingRequest, Mode, PairLanes, balance, lane};
 use crate::fabric::Graph;
-use crate::flow::cuts::CutBound;
 use crate::flow::demands::{Pairs, first_bound, tight_bound};
+use crate::flow::proof::CutBound;
 use crate::routes::lanes::MANY;
 use crate::routes::methods::{self, Start};
 

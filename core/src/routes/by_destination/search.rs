@@ -478,7 +478,7 @@ fn halvings(drawn: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::cuts::bound;
+    use crate::flow::bounds::bound;
 
     #[test]
     fn halvings_lie_near_the_logarithm() {
