@@ -331,7 +331,8 @@ fn bound_facts<'py>(py: Python<'py>, bound: &CutBound) -> PyResult<Bound<'py, Py
 /// Checks tables by destination: deadlock, reach and loads.
 ///
 /// `owners` has the host of every destination, `levels` a row per destination and a column per host; `tables` is the start of every switch's table
-/// and its entries (a row per port in and out, 16 levels). Without tables the lane is `level mod lanes`.
+/// and its entries (a row per port in and out, 16 levels). Without tables the lane is `level mod lanes`. Whoever has the
+/// bound for these loads leaves it out (`bounded`).
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
 pub fn check_forwarding<'py>(
@@ -346,6 +347,7 @@ pub fn check_forwarding<'py>(
     tables: Option<LaneTables<'py>>,
     lanes: u8,
     demand: Option<Counted<'py>>,
+    bounded: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
     let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
@@ -359,14 +361,9 @@ pub fn check_forwarding<'py>(
         }
         let order = dimension_order(&graph, grid);
         let verdict = by_destination::check(&graph, &table, levels.as_deref(), &rule);
-        let load = verdict.max_load();
-        let bound = demands::bound_for(
-            &graph,
-            order.as_ref().map(DimensionOrder::placed),
-            &table.roots,
-            demand.as_ref(),
-            load,
-        );
+        let placed = order.as_ref().map(DimensionOrder::placed);
+        let bound = bounded
+            .then(|| demands::bound_for(&graph, placed, &table.roots, demand.as_ref(), verdict.max_load()));
         // Nobody asks where nothing can deadlock.
         let shortest = !verdict.cycle.is_empty() && table.is_shortest(&graph);
         (verdict, bound, shortest)
@@ -379,7 +376,7 @@ pub fn check_forwarding<'py>(
     facts.set_item("max_load", verdict.max_load())?;
     facts.set_item("lanes", verdict.lanes)?;
     facts.set_item("levels", verdict.levels)?;
-    facts.set_item("bound", bound_facts(py, &bound)?)?;
+    facts.set_item("bound", bound.map(|bound| bound_facts(py, &bound)).transpose()?)?;
     facts.set_item("loads", PyArray1::from_vec(py, verdict.loads))?;
     Ok(facts)
 }

@@ -415,6 +415,7 @@ def check_forwarding(
     tables: tuple[NDArray[np.uint64], NDArray[np.uint8]] | None,
     lanes: int,
     demand: tuple[NDArray[np.uint32], list[int] | None] | None,
+    bounded: bool,
 ) -> dict[str, Any]: ...
 def read_lfts(
     pieces: Iterable[bytes], guids: Sequence[int], strict: bool

@@ -35,6 +35,8 @@ pub struct Dependencies {
     /// By channel and place: bit `8 * lane + next lane`.
     refused: Vec<u64>,
     vertices: Vec<Vertex>,
+    /// Whether the ranks are an order; else all that is added stays until they are.
+    ordered: bool,
     round: u32,
     /// Dependencies added since the last [`keep`](Self::keep).
     fresh: Vec<(Lane, Lane)>,
@@ -91,6 +93,7 @@ impl Dependencies {
             constant: vec![0; slots],
             refused: vec![0; slots],
             vertices: vertices.map(|rank| Vertex { rank, mark: 0 }).collect(),
+            ordered: true,
             round: 0,
             fresh: Vec::new(),
             work: 0,
@@ -100,10 +103,51 @@ impl Dependencies {
         }
     }
 
+    /// No dependencies yet, and many to come at once: all are added until [`put_in_order`](Self::put_in_order).
+    ///
+    /// ```
+    /// use flitloom_core::{fabric::Graph, flow::order::Dependencies};
+    /// let ring = Graph::new(vec![1; 3], &[(0, 1), (1, 2), (2, 0)])?;
+    /// let mut dependencies = Dependencies::unordered(&ring);
+    /// assert!(dependencies.add((2, 0), (4, 0)) && dependencies.add((0, 0), (2, 0)));
+    /// assert!(dependencies.put_in_order());
+    /// assert!(!dependencies.add((4, 0), (0, 0)));
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    pub fn unordered(graph: &Graph) -> Self {
+        Self { ordered: false, ..Self::new(graph) }
+    }
+
+    /// Finds an order for all that was added; false if there is none (Kahn 1962).
+    pub fn put_in_order(&mut self) -> bool {
+        let mut before: Vec<u32> = self
+            .arriving
+            .chunks(self.words.max(1))
+            .map(|words| words.iter().map(|word| word.count_ones()).sum())
+            .collect();
+        let mut order = std::mem::take(&mut self.forward);
+        order.vertices = (0..before.len() as u32).filter(|&vertex| before[vertex as usize] == 0).collect();
+        order.spread(self.ports, &self.following, (&self.present, self.words), |there| {
+            before[there as usize] -= 1;
+            Some(before[there as usize] == 0)
+        });
+        for (rank, &vertex) in (0..).zip(&order.vertices) {
+            self.vertices[vertex as usize].rank = rank;
+        }
+        self.ordered = order.vertices.len() == self.vertices.len();
+        self.forward = order;
+        self.keep();
+        self.ordered
+    }
+
     /// Adds a dependency unless it closes a cycle; whether it is there now.
     pub fn add(&mut self, from: Lane, to: Lane) -> bool {
         let (word, bit) = self.onwards(from, to);
         if self.present[word] & bit != 0 {
+            return true;
+        }
+        if !self.ordered {
+            self.flip(from, to);
             return true;
         }
         if self.refuses(from, to) {
@@ -248,11 +292,22 @@ impl Found {
         start: u32,
         ports: usize,
         neighbours: &[u32],
-        (present, words): (&[u64], usize),
-        mut meet: impl FnMut(u32) -> Option<bool>,
+        present: (&[u64], usize),
+        meet: impl FnMut(u32) -> Option<bool>,
     ) -> bool {
         self.vertices.clear();
         self.vertices.push(start);
+        self.spread(ports, neighbours, present, meet)
+    }
+
+    /// The same from all vertices that are there.
+    fn spread(
+        &mut self,
+        ports: usize,
+        neighbours: &[u32],
+        (present, words): (&[u64], usize),
+        mut meet: impl FnMut(u32) -> Option<bool>,
+    ) -> bool {
         let mut head = 0;
         while let Some(&here) = self.vertices.get(head) {
             head += 1;

@@ -64,15 +64,21 @@ def check_subnet(
     return judge(read_given(subnet, tables, path_levels, lane_tables, lanes))
 
 
-def judge(tables: ForwardingTables) -> SubnetReport:
-    """Judge tables that are in memory."""
+#: Sizes, closed ways and coordinates of a torus or mesh.
+_Grid = tuple[list[int], list[list[int]], list[list[int]]]
+
+
+def judge(tables: ForwardingTables, known: tuple[_Grid | None, dict[str, Any]] | None = None) -> SubnetReport:
+    """Judge tables that are in memory; `known` is a grid and what was proven on it for their loads."""
     if not 1 <= tables.lanes <= 8:
         raise SpecError.at("--lanes", str(tables.lanes), "links have 1 to 8 lanes")
     subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
+    grid = grid_of(subnet)
+    bound = known[1] if known is not None and known[0] == grid else None
     facts = _core.check_forwarding(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),
-        grid_of(subnet),
+        grid,
         tables.roots,
         owners.tolist(),
         tables.following,
@@ -80,7 +86,9 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         tables.rows,
         tables.lanes,
         None if tables.demand is None else tables.demand.core(),
+        bound is None,
     )
+    bound = bound or facts["bound"]
     cycle = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["cycle"]]
     if cycle and facts["shortest"] and facts["levels"] == 1:
         remarks += (
@@ -105,8 +113,8 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         problem_count=unreachable,
         problems=[f"no route from {pair}" for pair in pairs],
         max_load=facts["max_load"],
-        bound=facts["bound"]["value"],
-        bound_proof=proof(facts["bound"]),
+        bound=bound["value"],
+        bound_proof=proof(bound),
         lanes=facts["lanes"],
         service_levels=facts["levels"],
         rules_in_words=tables.rule,
@@ -114,7 +122,7 @@ def judge(tables: ForwardingTables) -> SubnetReport:
         unit=unit_of(tables.demand),
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
-        proven=facts["bound"],
+        proven=bound,
     )
 
 

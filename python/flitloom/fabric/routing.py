@@ -435,7 +435,11 @@ class _Routing:
         """What a check says of tables."""
         rows = None if made["mode"] == "portable" else (made["start"], made["entries"])
         laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows)
-        return judge(replace(laid, demand=self.demand))
+        # Further LIDs of hosts change the loads.
+        known = (
+            (self.recognition.grid(), made["bound"]) if len(self.roots) == len(self.subnet.hosts) else None
+        )
+        return judge(replace(laid, demand=self.demand), known)
 
     def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update] | None:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""

@@ -79,10 +79,11 @@ pub fn repair(
         mixture.turn();
         let row = Row { old: next, new: next, rounds: &none };
         for source in (0..switches).filter(|&source| graph.hosts(source as u32) > 0) {
-            if !mixture.add(row, source as u32, levels[source] % MAX_LANES as u8) {
-                return None;
-            }
+            mixture.add(row, source as u32, levels[source] % MAX_LANES as u8);
         }
+    }
+    if !mixture.dependencies.put_in_order() {
+        return None;
     }
     let mut levels = before.levels.to_vec();
     let mut rounds = vec![LATE; before.next.len()];
@@ -310,7 +311,7 @@ struct Mixture<'a> {
 impl<'a> Mixture<'a> {
     fn new(graph: &'a Graph) -> Self {
         let seen = vec![(0, 0); graph.channels() * MAX_LANES];
-        Self { graph, dependencies: Dependencies::new(graph), seen, turn: 0 }
+        Self { graph, dependencies: Dependencies::unordered(graph), seen, turn: 0 }
     }
 
     /// Goes on to another destination.

@@ -5,6 +5,7 @@ use super::{
     starts,
 };
 use crate::fabric::Graph;
+use crate::flow::order::Dependencies;
 
 impl PairLanes {
     /// Constant lanes: every pair keeps the lane that is its service level.
@@ -107,6 +108,7 @@ impl<'a> Assignment<'a> {
         assignment.levels = lanes.levels;
         assignment.settled.fill(true);
         assignment.highest = lanes.lanes.saturating_sub(1) as u8;
+        assignment.dependencies = Dependencies::unordered(graph);
         assignment.add_all();
         assignment
     }
@@ -134,13 +136,15 @@ impl<'a> Assignment<'a> {
                 for &channel in &path {
                     let slot = self.slot(before.map(|hop| hop.0), channel);
                     let hop = (channel, self.entries[slot][level]);
-                    let joined = before.is_none_or(|before| self.dependencies.add(before, hop));
-                    debug_assert!(joined, "lanes that exist are free of cycles");
+                    if let Some(before) = before {
+                        self.dependencies.add(before, hop);
+                    }
                     before = Some(hop);
                 }
             }
         }
-        self.dependencies.keep();
+        let ordered = self.dependencies.put_in_order();
+        debug_assert!(ordered, "lanes that exist are free of cycles");
     }
 }
 
