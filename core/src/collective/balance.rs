@@ -1,11 +1,11 @@
 use super::Torus;
 use crate::{
-    fabric::{MAX_DIMENSIONS, NodeId, Sign},
+    fabric::{
+        MAX_DIMENSIONS, NodeId, Sign,
+        walk::{self, Hops},
+    },
     traffic::{Purpose, draw_below},
 };
-
-/// Signed numbers of hops along every dimension.
-pub(super) type Hops = [i16; MAX_DIMENSIONS];
 
 /// Random changes tried per offset with a choice, in every pass of [`balanced`].
 const CHANGES: u64 = 60;
@@ -16,26 +16,14 @@ pub(super) const PASSES: u64 = 40;
 pub(super) fn shortest_ways(torus: &Torus, neighbours: &[Vec<NodeId>], distances: &[u32]) -> Vec<Vec<Hops>> {
     let mut order: Vec<NodeId> = (0..torus.nodes() as NodeId).collect();
     order.sort_by_key(|&node| distances[node as usize]);
-    let mut ways: Vec<Vec<Hops>> = vec![Vec::new(); torus.nodes()];
-    ways[0].push([0; MAX_DIMENSIONS]);
-    for node in order {
-        for (generator, after) in torus.generators().iter().zip(neighbours) {
-            let next = after[node as usize] as usize;
-            if generator.lane > 0 || distances[next] != distances[node as usize] + 1 {
-                continue;
-            }
-            for way in 0..ways[node as usize].len() {
-                let mut hops = ways[node as usize][way];
-                if !torus.is_full(generator.dimension) {
-                    hops[generator.dimension] += if generator.sign == Sign::Plus { 1 } else { -1 };
-                }
-                if !ways[next].contains(&hops) {
-                    ways[next].push(hops);
-                }
-            }
-        }
-    }
-    ways
+    walk::displacements(&order, distances, |node| {
+        let links = torus.generators().iter().zip(neighbours).filter(|(link, _)| link.lane == 0);
+        links.map(move |(link, after)| {
+            let hop = if link.sign == Sign::Plus { 1 } else { -1 };
+            let hop = if torus.is_full(link.dimension) { 0 } else { hop };
+            (after[node as usize], link.dimension, hop)
+        })
+    })
 }
 
 /// One shortest way for each of `chunks` chunks to every offset, such that the fullest direction

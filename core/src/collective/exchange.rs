@@ -1,9 +1,9 @@
 use super::{
     Orbit, OrbitKind, Row, Torus,
-    balance::{Hops, PASSES, balanced, shortest_ways},
+    balance::{PASSES, balanced, shortest_ways},
 };
 
-use crate::fabric::{NodeId, Sign};
+use crate::fabric::{NodeId, Sign, walk::Hops};
 
 /// No item.
 const NONE: u32 = u32::MAX;

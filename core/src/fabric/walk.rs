@@ -1,5 +1,6 @@
 //! Walks over graphs, whatever their vertices and arcs are: level by level, and by cost.
 
+use super::MAX_DIMENSIONS;
 use fixedbitset::FixedBitSet;
 use std::{cmp::Ordering, collections::BinaryHeap, ops::Add};
 
@@ -65,6 +66,46 @@ where
         new
     });
     (distances, order)
+}
+
+/// Signed hops along every dimension.
+pub type Hops = [i16; MAX_DIMENSIONS];
+
+/// All shortest ways from a start to every vertex, as hops along the dimensions. Vertices come in an `order` in which
+/// those before a vertex on its ways stand before it, the start first; arcs come as (end, dimension, hops).
+///
+/// ```
+/// use flitloom_core::fabric::walk::{displacements, distances};
+/// // A ring of four: two ways lead to the vertex opposite.
+/// let arcs = |here: u32| [((here + 1) % 4, 0, 1), ((here + 3) % 4, 0, -1)];
+/// let (distances, order) = distances(4, 0, u32::MAX, |here| arcs(here).map(|arc| arc.0));
+/// let ways = displacements(&order, &distances, arcs);
+/// assert_eq!(ways[2].iter().map(|way| way[0]).collect::<Vec<_>>(), [2, -2]);
+/// ```
+pub fn displacements<I>(order: &[u32], distances: &[u32], arcs: impl Fn(u32) -> I) -> Vec<Vec<Hops>>
+where
+    I: IntoIterator<Item = (u32, usize, i16)>,
+{
+    let mut ways: Vec<Vec<Hops>> = vec![Vec::new(); distances.len()];
+    order.first().into_iter().for_each(|&start| ways[start as usize].push([0; MAX_DIMENSIONS]));
+    for &here in order {
+        // All that lead here are known: their ends are nearer by one.
+        let here = here as usize;
+        for (next, dimension, hops) in arcs(here as u32) {
+            let next = next as usize;
+            if distances[next] != distances[here] + 1 {
+                continue;
+            }
+            for way in 0..ways[here].len() {
+                let mut longer = ways[here][way];
+                longer[dimension] += hops;
+                if !ways[next].contains(&longer) {
+                    ways[next].push(longer);
+                }
+            }
+        }
+    }
+    ways
 }
 
 /// Whether a way leads from a vertex to one of the ends.

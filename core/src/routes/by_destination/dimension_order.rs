@@ -1,7 +1,10 @@
 //! Dimension order on a recognised grid: the healthy rule, and which paths follow it.
 
 use super::{Forwarding, NO_CHANNEL};
-use crate::fabric::{Direction, Graph, Grid, Placed, Sign, UNREACHABLE, walk};
+use crate::fabric::{
+    Direction, Graph, Grid, Placed, Sign, UNREACHABLE,
+    walk::{self, Hops},
+};
 
 /// A graph whose switches stand on the positions of a grid.
 #[derive(Clone, Debug)]
@@ -22,7 +25,7 @@ pub struct DimensionOrder {
 #[derive(Clone, Debug)]
 struct Twist {
     /// All shortest displacements, by where they lead from the first position.
-    ways: Vec<Vec<Vec<i32>>>,
+    ways: Vec<Vec<Hops>>,
     /// The same by dimension, as sets: whether one of them has hops there and none in earlier dimensions.
     ordered: Vec<u8>,
     /// By switch and root: where a displacement between them leads from the first position.
@@ -200,8 +203,8 @@ impl DimensionOrder {
     }
 
     /// The first direction of one of several displacements: where they part, half of the pairs take each.
-    fn balanced(&self, ways: &[Vec<i32>], switch: u32, root: u32) -> Option<Direction> {
-        let mut left: Vec<&Vec<i32>> = ways.iter().collect();
+    fn balanced(&self, ways: &[Hops], switch: u32, root: u32) -> Option<Direction> {
+        let mut left: Vec<&Hops> = ways.iter().collect();
         let here = &self.placed.places[switch as usize];
         let parity: u32 = self.placed.places[root as usize].iter().sum();
         let mut order: Vec<usize> = (0..here.len()).collect();
@@ -296,7 +299,7 @@ fn rings(grid: &Grid, dimension: usize) -> Vec<(u32, u32)> {
 impl Twist {
     fn new(Placed { grid, places }: &Placed, turn: &[usize]) -> Self {
         let ways = shortest_displacements(grid);
-        let ordered = |ways: &Vec<Vec<i32>>| {
+        let ordered = |ways: &Vec<Hops>| {
             let first = ways.iter().filter_map(|way| {
                 (0..way.len())
                     .filter(|&dimension| way[dimension] != 0)
@@ -320,26 +323,15 @@ impl Twist {
 }
 
 /// By position: every shortest displacement that leads there from the first one, if all dimensions close.
-fn shortest_displacements(grid: &Grid) -> Vec<Vec<Vec<i32>>> {
-    let mut ways: Vec<Vec<Vec<i32>>> = vec![Vec::new(); grid.positions()];
-    ways[0] = vec![vec![0; grid.dimensions()]];
+fn shortest_displacements(grid: &Grid) -> Vec<Vec<Hops>> {
     let directions = || (0..2 * grid.dimensions()).map(Direction::from_index);
-    let next = |here| directions().filter_map(move |direction| grid.neighbour(here, direction));
-    let (distance, order) = walk::distances(grid.positions(), 0, u32::MAX, next);
-    for here in order {
-        // All that lead here are known: their ends are nearer by one.
-        for direction in directions() {
-            let Some(next) = grid.neighbour(here, direction) else { continue };
-            if distance[next as usize] == distance[here as usize] + 1 {
-                let sign = if direction.sign() == Sign::Plus { 1 } else { -1 };
-                for mut way in ways[here as usize].clone() {
-                    way[direction.dimension()] += sign;
-                    if !ways[next as usize].contains(&way) {
-                        ways[next as usize].push(way);
-                    }
-                }
-            }
-        }
-    }
-    ways
+    let arcs = |here| {
+        let sign = |direction: Direction| if direction.sign() == Sign::Plus { 1 } else { -1 };
+        directions().filter_map(move |direction| {
+            Some((grid.neighbour(here, direction)?, direction.dimension(), sign(direction)))
+        })
+    };
+    let (distances, order) =
+        walk::distances(grid.positions(), 0, u32::MAX, |here| arcs(here).map(|arc| arc.0));
+    walk::displacements(&order, &distances, arcs)
 }
