@@ -37,9 +37,8 @@ impl Fallback<'_> {
         let used = usize::from(levels.iter().copied().max().unwrap_or(0)) + 1;
         let climbing = (table, PairLanes::constant(self.graph, mode, levels, used));
         let cut = self.order.and_then(|order| cut_rings(self.graph, order, roots, lanes, mode));
-        let most = |made: &(Forwarding, PairLanes)| {
-            self.start.replaced(made.0.next.clone()).loads(self.graph).into_iter().max()
-        };
+        let most =
+            |made: &(Forwarding, PairLanes)| self.start.replaced(made.0.next.clone()).max_load(self.graph);
         let (table, lanes) = match cut {
             Some(cut) if most(&cut) < most(&climbing) => cut,
             _ => climbing,
@@ -52,7 +51,7 @@ impl Fallback<'_> {
     }
 
     fn finish(&self, table: Forwarding, lanes: PairLanes) -> (Forwarding, PairLanes) {
-        let enough = (self.target as f64 * (1.0 + self.request.slack)).floor() as u64;
+        let enough = self.request.enough(self.target);
         let loads = (self.target, enough);
         balance_within(self.graph, table, self.order, lanes, loads, self.request.tries, self.limit())
     }
@@ -96,7 +95,7 @@ impl Shared {
         request: ForwardingRequest,
         target: u64,
     ) -> Option<(Forwarding, PairLanes)> {
-        let enough = (target as f64 * (1.0 + request.slack)).floor() as u64;
+        let enough = request.enough(target);
         // Dimension order as it is, the last, needs fewest lanes.
         let attempts: &[Option<f64>] = match order {
             Some(_) => &[Some(0.1), Some(0.5), Some(2.0), Some(8.0), None],
@@ -108,7 +107,7 @@ impl Shared {
                 let effort = Effort { exception, tries: request.tries, enough, longer: false, gently: false };
                 balance(graph, &mut table, target, order, effort);
             }
-            let load = table.loads(graph).into_iter().max().unwrap_or(0);
+            let load = table.max_load(graph);
             lane(graph, &table, order, mode, request, target..=load)
         })
     }

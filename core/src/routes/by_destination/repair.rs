@@ -94,7 +94,7 @@ pub fn repair(
         mend(&mut mixture, &mut table, destination, old, rounds, &mut levels[row], lanes)?;
     }
     let value = first_bound(graph, order.map(DimensionOrder::placed), &table.roots, demand).value;
-    let enough = (value as f64 * (1.0 + request.slack)).floor() as u64;
+    let enough = request.enough(value);
     if let Some(demand) = demand {
         table = table.with_demand(demand.pairs.clone());
     }
@@ -105,7 +105,7 @@ pub fn repair(
     for moves in [false, true] {
         keeper.moves = moves;
         balance_guarded(graph, &mut table, value, order, effort, Some(&mut keeper));
-        if table.loads(graph).into_iter().max().unwrap_or(0) <= enough {
+        if table.max_load(graph) <= enough {
             break;
         }
     }

@@ -34,3 +34,10 @@ impl Default for ForwardingRequest {
         Self { method: None, mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0, reversible: false }
     }
 }
+
+impl ForwardingRequest {
+    /// The largest load that is good enough, by the bound.
+    pub(crate) fn enough(&self, bound: u64) -> u64 {
+        (bound as f64 * (1.0 + self.slack)).floor() as u64
+    }
+}

@@ -37,7 +37,7 @@ struct Made {
 
 impl Made {
     fn new(graph: &Graph, (table, lanes): (Forwarding, PairLanes), short: bool) -> Self {
-        Self { load: table.loads(graph).into_iter().max().unwrap_or(0), table, lanes, short }
+        Self { load: table.max_load(graph), table, lanes, short }
     }
 }
 
@@ -84,11 +84,11 @@ pub fn forward(
     // Half a per cent above the best balanced tables, the first, is not worth other lanes.
     let mut tables: Vec<(Forwarding, u64)> = Vec::new();
     let balanced = |start: &Forwarding, bound: &CutBound, (exception, longer): (f64, bool)| {
-        let enough = (bound.value as f64 * (1.0 + request.slack)).floor() as u64;
+        let enough = request.enough(bound.value);
         let mut table = start.clone();
         let effort = Effort { exception, tries: request.tries, enough, longer, gently };
         balance(graph, &mut table, bound.value, order, effort);
-        let load = table.loads(graph).into_iter().max().unwrap_or(0);
+        let load = table.max_load(graph);
         (table, load)
     };
     tables.push(balanced(&start, &least, attempts[0]));

@@ -211,6 +211,11 @@ impl Forwarding {
         order
     }
 
+    /// Pairs of hosts on the fullest channel.
+    pub fn max_load(&self, graph: &Graph) -> u64 {
+        self.loads(graph).into_iter().max().unwrap_or(0)
+    }
+
     /// The channels from a switch to a destination, or as far as they lead.
     pub(crate) fn way(&self, graph: &Graph, destination: usize, from: u32) -> impl Iterator<Item = u32> {
         way(graph, self.row(destination), self.roots[destination], from)

@@ -83,7 +83,7 @@ fn on_meshes(graph: &Graph, order: &DimensionOrder, roots: &[u32], cuts: &[Vec<u
         reconnect(graph, root, row);
     }
     let table = Forwarding::new(switches, roots.to_vec(), next);
-    let most = table.loads(graph).into_iter().max().unwrap_or(0);
+    let most = table.max_load(graph);
     Meshes { most, chosen, ideal, table }
 }
 
