@@ -81,6 +81,18 @@ pub fn hops(shape: &Shape, source: NodeId, destination: NodeId) -> Displacement 
 /// The sign of travel within one dimension, or `None` when the coordinates are equal.
 #[inline]
 pub fn sign(size: u32, wraps: bool, from: u32, to: u32) -> Option<Sign> {
+    nearer(size, wraps, from, to, || from >= size / 2)
+}
+
+/// The same, where `plus` says which way is taken to the opposite place of a ring, as far either way.
+#[inline]
+pub(crate) fn nearer(
+    size: u32,
+    wraps: bool,
+    from: u32,
+    to: u32,
+    plus: impl FnOnce() -> bool,
+) -> Option<Sign> {
     if from == to {
         return None;
     }
@@ -91,7 +103,7 @@ pub fn sign(size: u32, wraps: bool, from: u32, to: u32) -> Option<Sign> {
     let plus = match (2 * ahead).cmp(&size) {
         std::cmp::Ordering::Less => true,
         std::cmp::Ordering::Greater => false,
-        std::cmp::Ordering::Equal => from >= size / 2,
+        std::cmp::Ordering::Equal => plus(),
     };
     Some(if plus { Sign::Plus } else { Sign::Minus })
 }

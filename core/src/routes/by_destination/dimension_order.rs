@@ -5,6 +5,7 @@ use crate::fabric::{
     Direction, Graph, Grid, Placed, Sign, UNREACHABLE,
     walk::{self, Hops},
 };
+use crate::routing::dimension_order;
 
 /// A graph whose switches stand on the positions of a grid.
 #[derive(Clone, Debug)]
@@ -180,26 +181,13 @@ impl DimensionOrder {
             .filter(|&other| here[other] != there[other])
             .min_by_key(|&other| self.turn[other])?;
         let (size, from, to) = (self.placed.grid.sizes()[dimension], here[dimension], there[dimension]);
-        let plus = if self.placed.grid.wraps(dimension) {
-            let ahead = (to + size - from) % size;
-            if 2 * ahead == size {
-                // Both ways are equally long: half of the pairs take each.
-                let parity = if size.is_multiple_of(4) {
-                    from
-                } else {
-                    from + (0..there.len())
-                        .filter(|&other| other != dimension)
-                        .map(|other| there[other])
-                        .sum::<u32>()
-                };
-                parity.is_multiple_of(2)
-            } else {
-                2 * ahead < size
-            }
-        } else {
-            to > from
+        // Both ways to the place opposite are equally long: half of the pairs take each.
+        let parity = || {
+            let others = || (0..there.len()).filter(|&other| other != dimension).map(|other| there[other]);
+            (from + if size.is_multiple_of(4) { 0 } else { others().sum::<u32>() }).is_multiple_of(2)
         };
-        Some(Direction::new(dimension, if plus { Sign::Plus } else { Sign::Minus }))
+        let sign = dimension_order::nearer(size, self.placed.grid.wraps(dimension), from, to, parity)?;
+        Some(Direction::new(dimension, sign))
     }
 
     /// The first direction of one of several displacements: where they part, half of the pairs take each.

@@ -36,18 +36,17 @@ fn hop(product: &Product, here: &[u32], there: &[u32]) -> Vec<u32> {
     let mut next = here.to_vec();
     if let Some(factor) = (0..here.len()).find(|&factor| here[factor] != there[factor]) {
         let (from, to) = (here[factor], there[factor]);
+        // Half the switches go either way to the one opposite.
+        let beside = |size, wraps| match dimension_order::nearer(size, wraps, from, to, || from % 2 == 0) {
+            Some(Sign::Plus) => (from + 1) % size,
+            _ => (from + size - 1) % size,
+        };
         next[factor] = match product.factors[factor] {
             Factor::Full(_) => to,
-            Factor::Line(_) if to > from => from + 1,
-            Factor::Line(_) => from - 1,
+            Factor::Line(size) => beside(size, false),
+            Factor::Ring(size) => beside(size, true),
             // No fabric is recognised as one; its routes stay shortest ones.
             Factor::Circulant(..) => from,
-            Factor::Ring(size) => {
-                let ahead = (to + size - from) % size;
-                // Half the switches go either way to the one opposite.
-                let forwards = 2 * ahead < size || 2 * ahead == size && from % 2 == 0;
-                (from + if forwards { 1 } else { size - 1 }) % size
-            }
         };
     }
     next
