@@ -96,8 +96,9 @@ where
                 best = Some(cycle);
                 break;
             }
+            // Others as far away may be where the cycle closes.
             if length + 1 >= limit {
-                break;
+                continue;
             }
             for target in targets(vertex) {
                 if parent[target as usize] == u32::MAX {
@@ -146,6 +147,34 @@ mod tests {
             }
             for (a, b) in edges {
                 prop_assert!(ours[a as usize] <= ours[b as usize]);
+            }
+        }
+
+        #[test]
+        fn no_cycle_is_shorter(
+            vertices in 1_u32..12,
+            raw in prop::collection::vec((0_u32..12, 0_u32..12), 0..40),
+        ) {
+            let mut edges: Vec<_> = raw.iter().map(|&(a, b)| (a % vertices, b % vertices)).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            let targets = |vertex| edges.iter().filter(move |edge| edge.0 == vertex).map(|edge| edge.1);
+            let found = shortest_cycle(vertices as usize, edges.iter().copied(), targets);
+            // Walks of ever more steps, from every vertex.
+            let mut reach: Vec<Vec<u32>> = (0..vertices).map(|start| vec![start]).collect();
+            let steps = (1..=vertices as usize).find(|_| {
+                for here in &mut reach {
+                    let mut next: Vec<u32> = here.iter().flat_map(|&vertex| targets(vertex)).collect();
+                    next.sort_unstable();
+                    next.dedup();
+                    *here = next;
+                }
+                (0..vertices).any(|start| reach[start as usize].contains(&start))
+            });
+            prop_assert_eq!(found.as_ref().map(Vec::len), steps);
+            if let Some(cycle) = found {
+                let next = cycle.iter().cycle().skip(1);
+                prop_assert!(cycle.iter().zip(next).all(|(&a, &b)| edges.contains(&(a, b))));
             }
         }
     }

@@ -57,16 +57,16 @@ pub struct Start {
     pub gently: bool,
 }
 
-/// All methods; the first that suits a fabric is the default by destination.
+/// All methods.
 pub static METHODS: &[&Method] = &[
     &ftree::METHOD,
-    &dor::METHOD,
-    &dragonfly::METHOD,
     &balanced::METHOD,
     &sssp::METHOD,
     &bfs::METHOD,
     &genetic::METHOD,
+    &dor::METHOD,
     &coherent::METHOD,
+    &dragonfly::METHOD,
     #[cfg(test)]
     &highest_port::METHOD,
 ];
@@ -82,15 +82,18 @@ impl Method {
     /// ```
     /// use flitloom_core::{names, routes::methods::Method};
     /// let names = names::all(&Method::by_source());
-    /// assert_eq!(names, ["dor", "balanced", "sssp", "bfs", "genetic", "coherent"]);
+    /// assert_eq!(names, ["balanced", "sssp", "bfs", "genetic", "dor", "coherent"]);
     /// ```
     pub fn by_source() -> Vec<(&'static str, &'static Self)> {
         Self::all(|method| method.by_source.is_some())
     }
 
-    /// Those that make tables by destination, with their names.
+    /// Those that make tables by destination, with their names: those for a kind of fabric come before those for any.
+    /// The first that suits a fabric is the default.
     pub fn by_destination() -> Vec<(&'static str, &'static Self)> {
-        Self::all(|method| method.by_destination.is_some())
+        let mut all = Self::all(|method| method.by_destination.is_some());
+        all.sort_by_key(|(_, method)| method.kind == "any");
+        all
     }
 
     fn all(which: impl Fn(&Self) -> bool) -> Vec<(&'static str, &'static Self)> {
@@ -143,9 +146,11 @@ pub fn start(
     roots: &[u32],
 ) -> (&'static Method, Start) {
     let suits = |method: &Method| order.is_none() || method.kind == "any";
-    let mut named =
-        METHODS.iter().filter(|method| name.is_none_or(|name| name == method.name) && suits(method));
-    let found = named.find_map(|method| Some((*method, method.by_destination?(graph, order, roots)?)));
+    let begun = |(known, method): (&str, &'static Method)| {
+        let wanted = name.is_none_or(|name| name == known) && suits(method);
+        Some((method, method.by_destination.filter(|_| wanted)?(graph, order, roots)?))
+    };
+    let found = Method::by_destination().into_iter().find_map(begun);
     found.unwrap_or_else(|| (&balanced::METHOD, balanced::begin(graph, order, roots)))
 }
 
