@@ -112,12 +112,15 @@ fn closed(closings: BTreeMap<Vec<i32>, usize>, switches: usize, axes: usize) -> 
     let most = order.first().map_or(0, |entry| entry.1);
     let mut lattice = Lattice::new(axes);
     for (way, count) in order {
-        // Each dimension that closes does so more often than a few wrong cables can pretend.
+        // Each dimension that closes does so more often than a few wrong cables can pretend. A long one has few
+        // rings, each of which closes somewhere, while ways around short ones may close in many places.
         let mut next = lattice.clone();
         next.add(&way);
         let fits = next.volume().is_none_or(|volume| volume >= switches as u64);
         let sane = (0..axes).all(|axis| next.row(axis).is_none_or(|row| row[axis] > 2));
-        if count >= most.div_ceil(10).max(most.min(2)) && fits && sane {
+        let length: usize = way.iter().map(|entry| entry.unsigned_abs() as usize).sum();
+        let enough = most.div_ceil(10).min(switches / (2 * length)).max(most.min(2));
+        if count >= enough && fits && sane {
             lattice = next;
         }
     }
