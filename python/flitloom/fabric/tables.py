@@ -94,7 +94,8 @@ class ForwardingTables:
         """CRC-32 of the cables, the hosts and all entries: what packets do is the same where it is.
 
         >>> from flitloom.fabric import parse_fabric, route_subnet
-        >>> made = [route_subnet(parse_fabric(text)) for text in ("a,b\\nb,c\\nc,a\\n", "a,b\\nb,c\\nc,d\\nd,a\\n")]
+        >>> rings = ("a,b\\nb,c\\nc,a\\n", "a,b\\nb,c\\nc,d\\nd,a\\n")
+        >>> made = [route_subnet(parse_fabric(text)) for text in rings]
         >>> one, other = (routes.forwarding().checksum() for routes in made)
         >>> one == other
         False
