@@ -14,7 +14,8 @@ pub enum Mode {
 /// What is asked of tables.
 #[derive(Clone, Copy, Debug)]
 pub struct ForwardingRequest {
-    /// The name of a method in [`METHODS`](super::methods::METHODS); `None` for the first that suits the fabric.
+    /// The name of a method in [`METHODS`](crate::routes::methods::METHODS); `None` for the first that suits the
+    /// fabric.
     pub method: Option<&'static str>,
     /// How lanes may be chosen; `None` takes constant lanes where the largest load is at most 10 % above that of
     /// tables balanced before lanes were chosen, or of tables of the switches.
