@@ -59,7 +59,7 @@ pub fn route(
 /// });
 /// let left: Vec<(&str, usize)> = left.collect::<Result<_, Box<dyn std::error::Error>>>()?;
 /// // The others go around the other way.
-/// assert_eq!([left[0], left[4]], [("balanced", 0), ("dor", 8)]);
+/// assert_eq!([left[0], left[4]], [("balanced", 0), ("dor", 4)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn left_out(
