@@ -178,25 +178,41 @@ impl<V: Vector, R: Record> State<V, R> {
         let link_queues = layout.link_queues as u32;
         let windows = self.windows.is_some();
         let mut injected = 0;
+        let first = self.crossings.items().len();
+        // First where they come from (in the place of the slot) and where they go, ...
         let mut outputs = self.any[block].heads;
         while !outputs.is_empty() {
             let output = outputs.pop();
             let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
             self.passed.list_ones(block * V::WORDS, heads);
+            if output >= layout.link_outputs {
+                // Only those of a node to itself are of interest.
+                for &node in self.passed.items() {
+                    let owner = self.outputs[node * layout.outputs + output].owner();
+                    injected += u64::from(owner > link_queues);
+                    if windows && owner > link_queues {
+                        let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
+                        self.packets.packet_mut(slot).injected = cycle;
+                    }
+                }
+                continue;
+            }
+            let (links, behind) =
+                (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
             self.crossings.reserve(self.passed.items().len());
-            // None where headers are ejected.
-            let links = layout.links.get(layout.port_of_output(output));
-            let behind = layout.queue_behind.get(output).map_or(0, |&queue| queue.into());
             for &node in self.passed.items() {
-                let owner = self.outputs[node * layout.outputs + output].owner();
-                let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
-                injected += u64::from(owner > link_queues);
-                if windows && owner > link_queues {
-                    self.packets.packet_mut(slot).injected = cycle;
-                }
-                if let Some(links) = links {
-                    self.crossings.push(Crossing { to: Place::new(links.neighbour(node), behind), slot });
-                }
+                let to = Place::new(links.neighbour(node), behind);
+                self.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
+            }
+        }
+        // ... then who they are, in one loop of loads that do not wait for each other.
+        for crossing in &mut self.crossings.items_mut()[first..] {
+            let from = Place::unpack(crossing.slot);
+            let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
+            injected += u64::from(owner > link_queues);
+            crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
+            if windows && owner > link_queues {
+                self.packets.packet_mut(crossing.slot).injected = cycle;
             }
         }
         self.outcome.packets_injected += injected;
