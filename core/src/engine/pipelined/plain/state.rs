@@ -626,23 +626,18 @@ impl View<'_> {
     /// An input channel that asked for an output of its router does not ask any more.
     #[inline(always)]
     pub(super) fn stop_asking(&mut self, lane: u32, router: usize, output: u32) {
+        if self.is_small {
+            return self.stop_asking_in_words(lane, output, true);
+        }
         let port = lane >> self.channel_bits;
         let channel = lane & ((1 << self.channel_bits) - 1);
         let ready = &mut self.ready[((port << self.output_bits) + output) as usize];
         *ready &= !(1 << channel);
-        let input = &self.inputs[port as usize];
-        if self.input_speedup == 1 && self.is_small {
-            self.asks[input.block as usize] &= !(u64::from(*ready == 0) << (8 * output + input.first_row));
-            return;
-        }
         let sub = self.sub_of[channel as usize];
         if *ready & self.subs[usize::from(sub)] != 0 {
             return;
         }
-        if self.is_small {
-            self.asks[input.block as usize] &= !(1 << (8 * output + input.first_row + u32::from(sub)));
-            return;
-        }
+        let input = &self.inputs[port as usize];
         let inner = input.first_inner + u32::from(sub);
         let outer = output * self.output_speedup + input.outer;
         let first = self.routers[router].first_output * self.output_speedup;
