@@ -1,7 +1,7 @@
-use crate::fabric::Digraph;
-use crate::fabric::NodeId;
-use crate::flow::cuts::measure;
-use crate::flow::demands::Demand;
+use crate::{
+    fabric::{Digraph, NodeId},
+    flow::{cuts::measure, demands::Demand},
+};
 
 /// Why no plan has fewer steps.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,6 @@ use super::{
     Orbit, OrbitKind, Row, Torus,
     balance::{PASSES, balanced, shortest_ways},
 };
-
 use crate::fabric::{NodeId, Sign, walk::Hops};
 
 /// No item.

@@ -6,9 +6,10 @@ use super::{
     moves::{reversed, steps_of},
     spread::{Spreading, spread},
 };
-use crate::fabric::Digraph;
-use crate::fabric::NodeId;
-use crate::flow::cuts::hardest_cut;
+use crate::{
+    fabric::{Digraph, NodeId},
+    flow::cuts::hardest_cut,
+};
 use std::collections::HashSet;
 
 /// Growths tried before the hardest cut is looked for.

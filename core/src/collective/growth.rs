@@ -1,5 +1,4 @@
 use super::{Orbit, OrbitKind, Row, Torus};
-
 use crate::{
     fabric::NodeId,
     traffic::{Purpose, draw_below},

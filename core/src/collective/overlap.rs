@@ -2,9 +2,8 @@ use super::{
     Move,
     spread::{Spreading, State},
 };
-use crate::fabric::Digraph;
 use crate::{
-    fabric::NodeId,
+    fabric::{Digraph, NodeId},
     traffic::{Purpose, draw},
 };
 use std::collections::HashMap;

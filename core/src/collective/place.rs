@@ -2,9 +2,10 @@ use super::{
     CollectiveError, CollectiveKind, Plan, Request, Torus, plan_demands, plan_graph, plan_repaired,
     plan_torus,
 };
-use crate::fabric::Digraph;
-use crate::fabric::{Fabric, NodeId, Shape};
-use crate::flow::demands::Demand;
+use crate::{
+    fabric::{Digraph, Fabric, NodeId, Shape},
+    flow::demands::Demand,
+};
 
 /// Where an operation takes place: a torus, plain or twisted, a mesh, a product with full meshes, or any graph, with
 /// failed parts and parallel links.

@@ -6,9 +6,8 @@ use super::{
     overlap::{Manner, Overlap, opposites},
     spread::Spreading,
 };
-use crate::fabric::Digraph;
 use crate::{
-    fabric::NodeId,
+    fabric::{Digraph, NodeId},
     traffic::{Purpose, draw_below},
 };
 

@@ -2,11 +2,14 @@ use super::{
     Bound, CollectiveError, Plan, Proof, Schedule, Torus, exchange, list::list_schedule, moves::steps_of,
     together::reroute_together,
 };
-use crate::fabric::Digraph;
-use crate::fabric::NodeId;
-use crate::flow::balance::balance_paths;
-use crate::flow::demands::Demand;
-use crate::flow::prices::{prove_load, steep_lengths};
+use crate::{
+    fabric::{Digraph, NodeId},
+    flow::{
+        balance::balance_paths,
+        demands::Demand,
+        prices::{prove_load, steep_lengths},
+    },
+};
 use std::collections::HashMap;
 
 /// Shortest-path sweeps for a proof, times links times nodes.

@@ -6,9 +6,10 @@ use super::{
     reduce::reduced,
     routed::{paths_on_whole_torus, routed},
 };
-use crate::fabric::Digraph;
-use crate::fabric::NodeId;
-use crate::flow::demands::Demand;
+use crate::{
+    fabric::{Digraph, NodeId},
+    flow::demands::Demand,
+};
 
 /// Most chunks times links of a plan.
 pub const MAX_MOVES: u64 = 1 << 25;

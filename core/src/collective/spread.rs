@@ -1,7 +1,6 @@
 use super::Move;
-use crate::fabric::Digraph;
 use crate::{
-    fabric::NodeId,
+    fabric::{Digraph, NodeId},
     traffic::{Purpose, draw},
 };
 use fixedbitset::FixedBitSet;

@@ -1,7 +1,6 @@
-use crate::fabric::Digraph;
-use crate::flow::demands::Demand;
 use crate::{
-    fabric::{NodeId, walk::Ways},
+    fabric::{Digraph, NodeId, walk::Ways},
+    flow::demands::Demand,
     power::power_of,
     traffic::{Purpose, draw},
 };

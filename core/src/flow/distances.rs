@@ -3,11 +3,7 @@
 use super::proof::{CutBound, Prover};
 use crate::fabric::Graph;
 
-pub(super) const BOUND: Prover = Prover {
-    name: "distances",
-    about: "the distances of all pairs over all channels",
-    prove: |graph, _placed| by_distance(graph),
-};
+pub(super) const BOUND: Prover = Prover { name: "distances", prove: |graph, _placed| by_distance(graph) };
 
 fn by_distance(graph: &Graph) -> CutBound {
     let mut roots: Vec<u32> = (0..graph.switches() as u32).filter(|&root| graph.hosts(root) > 0).collect();

@@ -4,7 +4,6 @@ use super::proof::{CutBound, Prover};
 
 pub(super) const BOUND: Prover = Prover {
     name: "one-switch",
-    about: "tests",
     prove: |graph, _placed| {
         let parts = graph.parts();
         let whole = graph.hosts_by_part(&parts);

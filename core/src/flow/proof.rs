@@ -30,8 +30,6 @@ impl CutBound {
 pub struct Prover {
     /// What it is called.
     pub name: &'static str,
-    /// What is counted, in a line.
-    pub about: &'static str,
     /// Finds one for all pairs of hosts, where switches may stand on a grid.
     pub prove: fn(&Graph, Option<&Placed>) -> CutBound,
 }

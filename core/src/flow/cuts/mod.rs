@@ -7,11 +7,7 @@ use crate::fabric::{Graph, Placed};
 pub use hardest::hardest_cut;
 pub(crate) use hardest::measure;
 
-pub(super) const BOUND: Prover = Prover {
-    name: "cuts",
-    about: "pairs over channels of cuts along planes of the grid, around switches and over parts",
-    prove: best,
-};
+pub(super) const BOUND: Prover = Prover { name: "cuts", prove: best };
 
 fn best(graph: &Graph, placed: Option<&Placed>) -> CutBound {
     let parts = graph.parts();
