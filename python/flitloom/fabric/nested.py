@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from math import prod
@@ -161,32 +161,24 @@ def _partitions(around: list[set[int]], edges: list[Edge], names: Sequence[str])
 def _kinds(around: list[set[int]], edges: list[Edge]) -> dict[Edge, int]:
     """A number for every edge, the same for opposite sides of squares."""
     number = {edge: at for at, edge in enumerate(edges)}
-    roots = list(range(len(edges)))
-
-    def root(at: int) -> int:
-        while roots[at] != at:
-            roots[at] = roots[roots[at]]
-            at = roots[at]
-        return at
 
     def of(a: int, b: int) -> int:
         return number[min(a, b), max(a, b)]
 
-    for corner, near in enumerate(around):
-        for one, other in combinations(sorted(near), 2):
-            for far in around[one] & around[other]:
-                if far > corner:
-                    for side, opposite in (
-                        (of(corner, one), of(other, far)),
-                        (of(corner, other), of(one, far)),
-                    ):
-                        roots[root(side)] = root(opposite)
-    return {edge: root(at) for edge, at in number.items()}
+    def opposite_sides() -> Iterator[Edge]:
+        for corner, near in enumerate(around):
+            for one, other in combinations(sorted(near), 2):
+                for far in around[one] & around[other]:
+                    if far > corner:
+                        yield of(corner, one), of(other, far)
+                        yield of(corner, other), of(one, far)
+
+    return dict(zip(edges, _parts(len(edges), opposite_sides()), strict=True))
 
 
-def _parts(switches: int, edges: list[Edge]) -> tuple[int, ...]:
-    """Which switches edges join, as a number of each."""
-    parts = list(range(switches))
+def _parts(count: int, pairs: Iterable[Edge]) -> tuple[int, ...]:
+    """What pairs join, as a number of each."""
+    parts = list(range(count))
 
     def root(at: int) -> int:
         while parts[at] != at:
@@ -194,9 +186,9 @@ def _parts(switches: int, edges: list[Edge]) -> tuple[int, ...]:
             at = parts[at]
         return at
 
-    for a, b in edges:
+    for a, b in pairs:
         parts[root(a)] = root(b)
-    return tuple(map(root, range(switches)))
+    return tuple(map(root, range(count)))
 
 
 def _verified(parts: tuple[int, ...], edges: list[Edge]) -> Nested | None:
