@@ -377,6 +377,30 @@ def tiny(repeats):
     ).jobs()
 
 
+def test_a_new_store_appears_whole(tmp_path, monkeypatch):
+    """Who opens it while it is made finds all tables or none."""
+    file, seen, connect = tmp_path / "store.sqlite", [], sqlite3.connect
+
+    def tables():
+        with contextlib.closing(connect(file)) as database:
+            return {
+                name for (name,) in database.execute("select name from sqlite_master where type = 'table'")
+            }
+
+    class Watched(sqlite3.Connection):
+        def execute(self, query, *values):
+            if query.startswith("create"):
+                seen.append(tables())
+            return super().execute(query, *values)
+
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *args, **options: connect(*args, factory=Watched, **options)
+    )
+    stores.Store(file).close()
+    assert seen == [set(), set()]
+    assert tables() == {"jobs", "claims"}
+
+
 @pytest.mark.long
 def test_campaigns_that_share_a_store_do_every_job_once(tmp_path):
     file, counts = tmp_path / "shared.sqlite", Counter()

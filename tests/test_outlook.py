@@ -35,28 +35,31 @@ def test_memory_is_told_from_a_threshold_on(monkeypatch):
     assert "memory" not in run(*LOAD, "--cycles", "100").stderr
 
 
-@pytest.mark.parametrize("engine", [[], ["--flow-control", "cut-through", "--buffer", "8"]])
-def test_time_is_told_from_a_threshold_on(monkeypatch, engine):
-    """Told after a moment, of which the run's rate is known."""
+@pytest.mark.parametrize(
+    ("cycles", "engine"),
+    [(1_000_000, []), (200_000, ["--flow-control", "cut-through", "--buffer", "8"])],
+)
+def test_time_is_told_from_a_threshold_on(monkeypatch, cycles, engine):
+    """Told after a moment, of which the run's rate is known; runs are looked at every 50 ms."""
     monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
     monkeypatch.setattr("flitloom.simulation.LOOK", 0.01)
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
-    told = run(*LOAD, "--cycles", "100000", *engine)
+    told = run(*LOAD, "--cycles", f"{cycles}", *engine)
     assert told.exit_code == 0
     assert "time: about " in told.stderr
-    assert "of 100,000 cycles" in told.stderr
+    assert f"of {cycles:,} cycles" in told.stderr
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "3600")
-    assert "time" not in run(*LOAD, "--cycles", "100000", *engine).stderr
+    assert "time" not in run(*LOAD, "--cycles", f"{cycles}", *engine).stderr
 
 
 @pytest.mark.parametrize(
     ("words", "unit"),
     [
         (["ramp", "--cycles", "300000"], "of 300,000 cycles"),
-        (["step", "--rate", "0.1", "--cycles", "300000", "--window", "50"], "of 300,000 cycles"),
+        (["step", "--rate", "0.1", "--cycles", "1000000", "--window", "50"], "of 1,000,000 cycles"),
         (["step", "--rate", "0.1,0.2,0.3", "--cycles", "9000", "--window", "50"], "of 3 steps"),
-        (["steady", "--rate", "0.1", "--measure", "300000"], "cycles or more"),
-        (["steady", "--rate", "0.1", "--warm-up", "1000", "--measure", "300000"], "of 301,000 cycles"),
+        (["steady", "--rate", "0.1", "--measure", "1000000"], "cycles or more"),
+        (["steady", "--rate", "0.1", "--warm-up", "1000", "--measure", "1000000"], "of 1,001,000 cycles"),
         (["burst", "--packets", "20000"], "of 1,280,000 packets"),
     ],
 )

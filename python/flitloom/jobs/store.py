@@ -87,9 +87,9 @@ class Store:
                 self.close()
                 self._open(":memory:", uri=False)
                 there = set()
-            if not read_only or "jobs" not in there:
-                for name in set(_TABLES) - there:
-                    self._patiently(lambda name=name: self._database.execute(_TABLES[name]))  # type: ignore[misc]
+            if set(_TABLES) - there and not (read_only and "jobs" in there):
+                # Together: another process that opens the file meanwhile finds all of them or none.
+                self._write(lambda: [self._database.execute(table) for table in _TABLES.values()])
             if old and not read_only:
                 self._write(self._take_over)
             for job, result in older:
