@@ -16,11 +16,17 @@ from hypothesis import strategies as st
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import check_subnet, examples, parse_fabric, read_fabric, recognise, route_subnet
-from flitloom.fabric.checking import judge
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.hostlist import expand
-from flitloom.fabric.tables import ForwardingTables, channels, destinations, read_forwarding, read_path_levels
 from flitloom.fabric.torus_2qos import torus_2qos
+from flitloom.tables.by_destination.checking import judge
+from flitloom.tables.by_destination.tables import (
+    ForwardingTables,
+    channels,
+    destinations,
+    read_forwarding,
+    read_path_levels,
+)
 
 #: A fragment of a two-switch subnet as ibnetdiscover has printed since 2007.
 DISCOVERED = """#

@@ -7,11 +7,11 @@ import pytest
 
 from flitloom.errors import SpecError
 from flitloom.fabric import examples, route_subnet
-from flitloom.fabric.checking import judge
 from flitloom.fabric.failures import without
-from flitloom.fabric.risk import repair_risk
-from flitloom.fabric.routing import host_levels
-from flitloom.fabric.tables import ForwardingTables
+from flitloom.tables.by_destination.checking import judge
+from flitloom.tables.by_destination.making import host_levels
+from flitloom.tables.by_destination.risk import repair_risk
+from flitloom.tables.by_destination.tables import ForwardingTables
 from test_fabric import command
 
 

@@ -12,10 +12,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from flitloom.fabric import examples, read_fabric, recognise, repairing, route_subnet
-from flitloom.fabric.checking import check_subnet
+from flitloom.fabric import examples, read_fabric, recognise, route_subnet
 from flitloom.fabric.failures import fail_parts
-from flitloom.fabric.tables import destinations, read_path_levels
+from flitloom.tables.by_destination import repairing
+from flitloom.tables.by_destination.checking import check_subnet
+from flitloom.tables.by_destination.tables import destinations, read_path_levels
 from test_fabric import command, discovered, failed
 
 

@@ -17,8 +17,8 @@ import fuzz
 import fuzz_formats
 from flitloom import limits
 from flitloom.errors import show
+from flitloom.fabric.nodes import parse_nodes, read_nodes
 from flitloom.reading import opened
-from flitloom.routing.nodes import parse_nodes, read_nodes
 from limited import run_limited
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -15,10 +15,11 @@ from flitloom import _core
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.commands import assembly
 from flitloom.genetic import GeneticSettings
-from flitloom.routing import generate, route
 from flitloom.scheduling import search
 from flitloom.spec.router import SchemeName
 from flitloom.spec.traffic import OTHER_NAMES, PatternName
+from flitloom.tables.by_source import making
+from flitloom.tables.by_source.making import route
 
 LISTS = _core.LISTS
 PACKAGE = Path(fl.__file__).parent
@@ -95,8 +96,8 @@ def test_what_editors_offer_is_the_list():
     assert get_args(PatternName) == LISTS["patterns"]
     assert get_args(SchemeName) == LISTS["schemes"]
     assert set(OTHER_NAMES.values()) <= set(LISTS["patterns"])
-    assert (LISTS["table_methods"], LISTS["turns"]) == (generate.METHODS, generate.TURNS)
-    assert set(get_args(generate.MethodName)) == set(LISTS["table_methods"])
+    assert (LISTS["table_methods"], LISTS["turns"]) == (making.METHODS, making.TURNS)
+    assert set(get_args(making.MethodName)) == set(LISTS["table_methods"])
     assert set(get_args(search.RoutesName)) == {*LISTS["routes"], "staircase"}
     assert set(get_args(search.MethodName)) == {"exact", *LISTS["schedule_methods"], "genetic"}
 
@@ -156,7 +157,7 @@ def test_every_parameter_of_a_throttle_is_documented():
 
 
 def test_schemas_name_them_all():
-    schema = json.loads((PACKAGE / "routing" / "schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((PACKAGE / "tables" / "schema.json").read_text(encoding="utf-8"))
     enums = re.findall(r'"enum": (\[.*?\])', json.dumps(schema))
     assert sorted(LISTS["rules"]) in [sorted(map(str, json.loads(enum))) for enum in enums]
     plan = CollectivePlan.model_json_schema()["properties"]["operation"]

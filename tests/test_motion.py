@@ -7,7 +7,7 @@ import pytest
 
 from flitloom.errors import SpecError
 from flitloom.fabric import examples, route_subnet
-from flitloom.fabric.motion import all_to_all, by_matrix, send_packets
+from flitloom.tables.by_destination.motion import all_to_all, by_matrix, send_packets
 from test_fabric import command, discovered, failed
 
 

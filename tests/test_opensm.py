@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from flitloom.fabric import check_subnet, read_fabric, recognise, route_subnet
-from flitloom.fabric.tables import read_forwarding
 from flitloom.fabric.torus_2qos import torus_2qos
-from flitloom.fabric.writing import levels_text
+from flitloom.tables.by_destination.tables import read_forwarding
+from flitloom.tables.by_destination.writing import levels_text
 from opensm_lab import engine_used, judge, lab, lane_lines, missing, netlist
 from test_fabric import failed
 

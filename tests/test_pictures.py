@@ -23,7 +23,7 @@ from flitloom.plots.link_time import compare_link_time, plot_link_time
 from flitloom.plots.load import plot_load_curves
 from flitloom.plots.space_time import compare_space_time
 from flitloom.plots.style import BLOCKED, BOUND, COLOURS, FAINT
-from flitloom.routing import pictures
+from flitloom.tables.by_source import pictures
 from pictures import faults
 
 PACKAGE = Path(fl.__file__).parent
@@ -151,8 +151,8 @@ DRAW = {
     "plots.space_time.plot_space_time": (lambda: (busy(),), 1),
     "plots.space_time.compare_space_time": (lambda: ([("a", busy()), ("b", busy())],), 2),
     "plots.stacking.plot_stackings": (lambda: (stackings(),), 2),
-    "routing.pictures.draw_comparison": (lambda: (tables(),), 6),
-    "routing.pictures.draw_loads": (lambda: (tables()[0],), 1),
+    "tables.by_source.pictures.draw_comparison": (lambda: (tables(),), 6),
+    "tables.by_source.pictures.draw_loads": (lambda: (tables()[0],), 1),
     "fabric.pictures.draw_fabric": (lambda: (fabric(),), 1),
     "fabric.pictures.draw_network": (lambda: ("dragonfly(4,2)",), 1),
 }
@@ -163,7 +163,7 @@ def drawing_functions():
     import flitloom.plots
 
     names = [module.name for module in pkgutil.iter_modules(flitloom.plots.__path__, "plots.")]
-    for name in (*names, "routing.pictures", "fabric.pictures"):
+    for name in (*names, "tables.by_source.pictures", "fabric.pictures"):
         module = import_module(f"flitloom.{name}")
         for function, value in vars(module).items():
             public = inspect.isfunction(value) and value.__module__ == module.__name__

@@ -275,7 +275,7 @@ def test_a_network_of_booksim2_and_the_same_as_a_graph_take_the_same_cycles(tmp_
         pass
     log = theirs.packets()
     from flitloom.fabric import examples, route_subnet
-    from flitloom.fabric.motion import tables_run
+    from flitloom.tables.by_destination.motion import tables_run
 
     subnet = examples.subnet(((f"s{r}", f"s{r + 1}") for r in range(routers - 1)), per_router, "path")
     rows = np.array([(n, (n + 1) % nodes, flits, 0) for n in range(nodes) for _ in range(packets)])

@@ -12,11 +12,13 @@ import pytest
 import flitloom as fl
 from flitloom import _core
 from flitloom.fabric import check_subnet, examples, route_subnet
-from flitloom.fabric.checking import SubnetReport
-from flitloom.fabric.tables import ForwardingTables
-from flitloom.fabric.tables import read_tables as read_forwarding
-from flitloom.routing import check, read_tables, route
 from flitloom.tables import judging, making
+from flitloom.tables.by_destination.checking import SubnetReport
+from flitloom.tables.by_destination.tables import ForwardingTables
+from flitloom.tables.by_destination.tables import read_tables as read_forwarding
+from flitloom.tables.by_source.checking import check
+from flitloom.tables.by_source.making import route
+from flitloom.tables.formats.files import read_tables
 
 #: Verbs of one simulation stay beside it.
 VERBS = {"lower_bound", "read_experiment", "run_experiment", "simulate", "stack"}

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.routing.nodes import parse_nodes
-from flitloom.routing.resilience import survive
+from flitloom.fabric.nodes import parse_nodes
+from flitloom.tables.by_source.resilience import survive
 
 RECHECK = Path(__file__).parents[1] / "tools" / "recheck.py"
 SYSTEMS = [
@@ -158,8 +158,8 @@ def test_balanced_loads_of_a_given_job() -> None:
 
 def test_the_linear_program_agrees_with_the_published_optimum_range() -> None:
     # Lower bound of the Desmos torus: 25 1/3.
-    from flitloom.routing.bound import linear_bound
-    from flitloom.routing.generate import routing_system
+    from flitloom.tables.by_source.bound import linear_bound
+    from flitloom.tables.by_source.making import routing_system
 
     topology = fl.Torus(4, 2, 2, 2)
     bound = linear_bound(
@@ -373,7 +373,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_written_files_follow_the_schema() -> None:
-    schema = json.loads((Path(fl.__file__).parent / "routing" / "schema.json").read_text())
+    schema = json.loads((Path(fl.__file__).parent / "tables" / "schema.json").read_text())
     data = json.loads(fl.tables.make(fl.Torus(4, 2), failed_nodes=[1]).to_json())
     assert set(schema["required"]) <= set(data)
     assert set(data) == set(schema["properties"])

@@ -153,7 +153,7 @@ def test_what_is_made_is_not_changed_in_place():
         (fl.Load("rand", rate=0.1, cycles=9), "rate"),
         (fl.Collective("shfl"), "slices"),
         (fl.Experiment(topology=fl.Torus(4, 4), traffic=fl.Collective("shfl")), "seed"),
-        (fl.routing.RouterRules.named("angara", 2), "order"),
+        (fl.RouterRules.named("angara", 2), "order"),
         (fl.plans.search(network, fl.Collective("shfl")), "duration"),
         (fl.collectives.plan(fl.Torus(4, 4), "all-gather"), "chunks"),
     ]

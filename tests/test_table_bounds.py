@@ -18,7 +18,7 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.commands.recheck import PROGRAM
-from flitloom.routing.generate import route
+from flitloom.tables.by_source.making import route
 
 SPEC = importlib.util.spec_from_file_location("recheck", PROGRAM)
 assert SPEC is not None

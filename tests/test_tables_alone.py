@@ -8,7 +8,7 @@ import pytest
 import flitloom as fl
 from flitloom.analysis.demands import make_demands
 from flitloom.commands import run
-from flitloom.routing.given import largest_load
+from flitloom.tables.by_source.given import largest_load
 from flitloom.workload import among_working
 
 

@@ -199,7 +199,7 @@ def test_functions_that_know_no_twist_say_so():
     from flitloom.analysis.demands import make_demands
     from flitloom.analysis.load_bound import load_bound, uniform_rule
     from flitloom.analysis.minimal_routes import minimal_routes_bound
-    from flitloom.routing.resilience import survive
+    from flitloom.tables.by_source.resilience import survive
 
     twisted = fl.Torus(4, 8, twist=True)
     network, traffic = fl.Network(twisted), fl.Collective("torn")

@@ -15,10 +15,10 @@ import flitloom as fl
 from flitloom import _core, spec
 from flitloom.collectives import collective_plan as plan
 from flitloom.plans import operation
-from flitloom.routing import generate
 from flitloom.scheduling import search
 from flitloom.spec.base import SpecModel
 from flitloom.spec.router import ROUTING_NAMES, RoutingName
+from flitloom.tables.by_source import making as generate
 
 USER = Path(__file__).with_name("typed_user.py")
 PARTS = [

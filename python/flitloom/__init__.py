@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
     from flitloom.network import Network
     from flitloom.result import Result
-    from flitloom.routing import CheckReport, RouterRules, Tables
-    from flitloom.routing import check as check
-    from flitloom.routing import read_tables as read_tables
-    from flitloom.routing import route as route
     from flitloom.scheduling import JitterStudy, Operation, Plan
     from flitloom.scheduling import check_plan as check_plan
     from flitloom.scheduling import deadlock_certificate as deadlock_certificate
@@ -57,6 +53,12 @@ if TYPE_CHECKING:
         read_experiment,
     )
     from flitloom.stacking import Stacking, stack
+    from flitloom.tables.by_source.checking import CheckReport
+    from flitloom.tables.by_source.checking import check as check
+    from flitloom.tables.by_source.making import route as route
+    from flitloom.tables.by_source.rules import RouterRules
+    from flitloom.tables.by_source.tables import Tables
+    from flitloom.tables.formats.files import read_tables as read_tables
 
     __version__: str
 
@@ -76,9 +78,9 @@ _HOMES = {
     "plans.operation": ("Operation",),
     "plans.plan": ("Plan",),
     "result": ("Result",),
-    "routing.checking": ("CheckReport",),
-    "routing.rules": ("RouterRules",),
-    "routing.tables": ("Tables",),
+    "tables.by_source.checking": ("CheckReport",),
+    "tables.by_source.rules": ("RouterRules",),
+    "tables.by_source.tables": ("Tables",),
     "scheduling.jitter": ("JitterStudy",),
     "simulation": (
         "Simulation",

@@ -14,9 +14,9 @@ from flitloom.formats import read_messages
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.reading import placed
-from flitloom.routing.tables import Tables
 from flitloom.simulation import MAX_THREADS
 from flitloom.spec.base import require_whole
+from flitloom.tables.by_source.tables import Tables
 from flitloom.traces.goal import goal_text, parse_goal, without_comments
 from flitloom.traces.operations import Ranks
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
-from flitloom.fabric.tables import ForwardingTables
 from flitloom.network import Network
 from flitloom.spec import Experiment, Router
 from flitloom.spec.pipeline import FIELDS, OBLIVIOUS, options
 from flitloom.spec.switched import Switched
+from flitloom.tables.by_destination.tables import ForwardingTables
 
 #: What does not go with pipelined routers, and how to do without.
 _WITHOUT = {

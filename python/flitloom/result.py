@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from flitloom.network import Network
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
     from flitloom.view import Film
 
 

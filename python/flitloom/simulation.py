@@ -32,7 +32,7 @@ from flitloom.workload import Bound, make_workload
 
 if TYPE_CHECKING:
     from flitloom.ranks import Ranks
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 
 #: Seconds between two reports of progress.

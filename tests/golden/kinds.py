@@ -19,13 +19,14 @@ import flitloom as fl
 from flitloom.collectives.advice import compare, weigh
 from flitloom.errors import FlitloomError
 from flitloom.fabric import examples, route_subnet
-from flitloom.fabric.checking import judge
 from flitloom.fabric.failures import without
 from flitloom.fabric.recognition import recognise
-from flitloom.fabric.writing import levels_text
 from flitloom.limits import LISTED_NODES
-from flitloom.routing import check, route
-from flitloom.routing.resilience import survive
+from flitloom.tables.by_destination.checking import judge
+from flitloom.tables.by_destination.writing import levels_text
+from flitloom.tables.by_source.checking import check
+from flitloom.tables.by_source.making import route
+from flitloom.tables.by_source.resilience import survive
 from flitloom.verdict import circle
 
 Facts = dict[str, Any]

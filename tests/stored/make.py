@@ -14,8 +14,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import flitloom as fl
-from flitloom.routing.writing import write_json
 from flitloom.spec.experiment import build_experiment
+from flitloom.tables.formats.writing import write_json
 from stored import running, stored_cases
 from stored.toml_text import dump
 

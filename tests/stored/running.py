@@ -19,10 +19,10 @@ import numpy as np
 import flitloom as fl
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.network import Network
-from flitloom.routing import read_tables
 from flitloom.simulation import Simulation, begin_experiment
 from flitloom.spec import Experiment, Router, Topology
 from flitloom.spec.experiment import build_experiment
+from flitloom.tables.formats.files import read_tables
 
 FOLDER = Path(__file__).parent
 CASES = FOLDER / "cases"

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flitloom.benchmarks import Context, Row
-from flitloom.fabric import Subnet, examples, route_subnet
+from flitloom.fabric import Subnet, examples
+from flitloom.tables.by_destination.making import route_subnet
 
 
 @dataclass(frozen=True)

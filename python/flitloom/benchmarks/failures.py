@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from math import prod
 
 from flitloom.benchmarks import Context, Row
-from flitloom.fabric import Subnet, examples, route_subnet
+from flitloom.fabric import Subnet, examples
 from flitloom.fabric.failures import without
+from flitloom.tables.by_destination.making import route_subnet
 
 #: Tori that lose one switch or one cable.
 SINGLE = ((4, 4, 4), (8, 8), (6, 6, 4), (5, 5, 5), (8, 8, 8))

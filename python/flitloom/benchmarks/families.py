@@ -7,9 +7,9 @@ import time
 import flitloom as fl
 from flitloom.benchmarks import Context, Row
 from flitloom.errors import SpecError
-from flitloom.fabric import route_subnet
 from flitloom.fabric.networks import graph_of, named_subnet
 from flitloom.spec.families import is_family
+from flitloom.tables.by_destination.making import route_subnet
 
 #: Networks of every family, and larger ones.
 NETWORKS = (

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from flitloom.benchmarks import Context, Row
-from flitloom.routing import check, route
 from flitloom.spec import Torus
+from flitloom.tables.by_source.checking import check
+from flitloom.tables.by_source.making import route
 
 #: Measurements; the median counts. Very fast cases are measured more often.
 MEASUREMENTS, MOST = 3, 21

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flitloom.plots.placing import draw_placement
     from flitloom.plots.space_time import plot_space_time
     from flitloom.plots.stacking import plot_stackings
-    from flitloom.routing.pictures import draw_comparison
+    from flitloom.tables.by_source.pictures import draw_comparison
 else:
     __getattr__ = names_of(
         "flitloom",
@@ -24,7 +24,7 @@ else:
             "compare_link_time": "plots.link_time",
             "draw_advice": "plots.collective",
             "draw_busy": "plots.collective",
-            "draw_comparison": "routing.pictures",
+            "draw_comparison": "tables.by_source.pictures",
             "draw_fabric": "fabric.pictures",
             "draw_network": "fabric.pictures",
             "draw_placement": "plots.placing",

@@ -1,10 +1,25 @@
 """Real fabrics: in from ibnetdiscover, out to OpenSM, and the check of any tables."""
 
-from flitloom.fabric.checking import SubnetReport, check_subnet
 from flitloom.fabric.model import Cable, Host, Subnet, Switch
 from flitloom.fabric.reading import parse_fabric, read_fabric
 from flitloom.fabric.recognition import Recognition, recognise
-from flitloom.fabric.routing import SubnetTables, route_subnet
+from flitloom.lazy import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flitloom.tables.by_destination.checking import SubnetReport, check_subnet
+    from flitloom.tables.by_destination.making import SubnetTables, route_subnet
+else:
+    # Tables are made and checked by what uses fabrics.
+    __getattr__ = names_of(
+        "flitloom.fabric",
+        {
+            "SubnetReport": "flitloom.tables.by_destination.checking:SubnetReport",
+            "SubnetTables": "flitloom.tables.by_destination.making:SubnetTables",
+            "check_subnet": "flitloom.tables.by_destination.checking:check_subnet",
+            "route_subnet": "flitloom.tables.by_destination.making:route_subnet",
+        },
+    )
 
 __all__ = [
     "Cable",

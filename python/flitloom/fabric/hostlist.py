@@ -6,7 +6,7 @@ import re
 from itertools import product
 
 from flitloom.errors import SpecError, show
-from flitloom.routing.nodes import split_list
+from flitloom.fabric.nodes import split_list
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
 #: A name in quotes, between commas and blanks.

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from flitloom.errors import SpecError
 from flitloom.fabric.examples import subnet
 from flitloom.fabric.model import Subnet
-from flitloom.routing.generate import traffic_matrix
 from flitloom.spec import Graph, Product
 from flitloom.spec.families import build, is_family
 from flitloom.spec.ground import Ground
@@ -51,30 +47,6 @@ def _cables(network: Product) -> Iterator[tuple[str, str]]:
     for (a, b), count in sorted(ground.links.items()):
         if a < b:
             yield from [(names[a], names[b])] * count
-
-
-def matrix_of_hosts(subnet: Subnet, network: Product, matrix: ArrayLike) -> NDArray[np.uint64]:
-    """A matrix of the nodes of a product, failed ones included, as one of the hosts of its fabric.
-
-    The switches of the fabric are in the order in which its cables name them.
-
-    Examples
-    --------
-    >>> import flitloom as fl
-    >>> import numpy as np
-    >>> made = named_subnet("full3 x ring3")
-    >>> [switch.name for switch in made.switches[:4]]       # node 6 comes before node 4
-    ['S0-0', 'S1-0', 'S2-0', 'S0-1']
-    >>> matrix_of_hosts(made, fl.Product("full3 x ring3"), np.diag(range(9))).diagonal().tolist()
-    [0, 1, 2, 3, 6, 4, 7, 5, 8]
-    """
-    weights = traffic_matrix(matrix, network.nodes)
-    assert weights is not None
-    strides = np.cumprod([1, *network.sizes[:-1]])
-    # Switches are called S1-2 at the coordinates (1,2).
-    places = [[int(at) for at in subnet.switches[host.switch].name[1:].split("-")] for host in subnet.hosts]
-    nodes = np.array(places).reshape(-1, len(strides)) @ strides
-    return weights[np.ix_(nodes, nodes)]
 
 
 def graph_of(fabric: Subnet, name: str = "") -> Graph:

@@ -14,10 +14,10 @@ from flitloom.analysis.switch_loads import switch_loads
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
-from flitloom.routing.given import largest_load
-from flitloom.routing.tables import Tables
 from flitloom.spec import Experiment, Load
 from flitloom.spec.switched import Switched
+from flitloom.tables.by_source.given import largest_load
+from flitloom.tables.by_source.tables import Tables
 
 #: What a bound rests on, by routing; every other routing takes some minimal route.
 BASES = {

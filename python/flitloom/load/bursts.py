@@ -14,7 +14,7 @@ from flitloom.spec.experiment import build_experiment
 from flitloom.workload import left_working
 
 if TYPE_CHECKING:
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 
 def run_bursts(

@@ -14,15 +14,15 @@ from pydantic_core import PydanticCustomError
 
 from flitloom.errors import SpecError
 from flitloom.fixed import explained
-from flitloom.routing import read_tables
-from flitloom.routing.given import network_fields, router_fields
 from flitloom.spec import OTHER_NAMES
 from flitloom.spec.experiment import Experiment, build_experiment, put
 from flitloom.spec.router import ROUTING_NAMES, Router
 from flitloom.spec.throttle import read_throttle
+from flitloom.tables.by_source.given import network_fields, router_fields
+from flitloom.tables.formats.files import read_tables
 
 if TYPE_CHECKING:
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: Values that tell cases apart, and the fields of an experiment that they stand for.
 FIELDS = {

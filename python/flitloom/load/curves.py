@@ -16,7 +16,7 @@ from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
 if TYPE_CHECKING:
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 
 def run_curve(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from flitloom.analysis import Measurement
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: Windows per average of ramps (state-propagation-throttling-2015, 5.2), and averages of a short ramp.
 AVERAGING = 200

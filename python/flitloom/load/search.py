@@ -17,7 +17,7 @@ from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
 if TYPE_CHECKING:
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: A search ends below this load, in flits per node and cycle.
 LEAST = 1e-4

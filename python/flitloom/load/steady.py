@@ -25,7 +25,7 @@ from flitloom.spec.base import require_whole
 if TYPE_CHECKING:
     import xarray as xr
 
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: What is told of a distribution of ages.
 STATISTICS = ("mean", "median", "p95", "p99", "max")

@@ -16,10 +16,10 @@ from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, 
 from flitloom.load.search import run_saturation
 from flitloom.load.verdicts import verdict
 from flitloom.network import Network, require_network
-from flitloom.routing.given import network_fields, router_fields
-from flitloom.routing.tables import Tables
 from flitloom.spec import Load
 from flitloom.spec.units import unit_of
+from flitloom.tables.by_source.given import network_fields, router_fields
+from flitloom.tables.by_source.tables import Tables
 
 #: What rows of curves say of the network, not of one load.
 _OF_ALL = ("router", "bound", "bound_of", "receive_bound")

@@ -15,6 +15,7 @@ from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric.allocation import hosts_named
 from flitloom.fabric.hostlist import expand
+from flitloom.fabric.nodes import parse_nodes
 from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.numerals import counted
@@ -26,7 +27,6 @@ from flitloom.placing.running import FLIT_BYTES, packet_rows
 from flitloom.placing.search import place
 from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stencil_traffic
 from flitloom.reading import read_toml
-from flitloom.routing.nodes import parse_nodes
 from flitloom.simulation import Simulation
 from flitloom.spec import Packets, Router, Topology
 from flitloom.spec.switched import Switched

@@ -17,8 +17,8 @@ from flitloom.spec import Packets, Router
 
 if TYPE_CHECKING:
     from flitloom.network import Network
-    from flitloom.routing import Tables
     from flitloom.spec import Packets, Router
+    from flitloom.tables.by_source.tables import Tables
 
 #: Bytes of a flit, and flits of a packet besides its header, unless told otherwise.
 FLIT_BYTES, PAYLOAD = 16, 16

@@ -34,7 +34,7 @@ from flitloom.spec.families import is_family
 from flitloom.spec.switched import Switched
 
 if TYPE_CHECKING:
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: Channel loads that a search changes unless told otherwise, in millions: for few ranks, and at most; and
 #: the ranks from which on they grow in proportion.

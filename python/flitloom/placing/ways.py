@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
-from flitloom.routing import route
 from flitloom.spec import Topology
 from flitloom.spec.switched import Switched
+from flitloom.tables.by_source.making import route
 
 if TYPE_CHECKING:
-    from flitloom.routing import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: Nodes up to which ways are listed.
 MOST_LISTED = 1024

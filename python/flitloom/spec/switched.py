@@ -20,7 +20,7 @@ from flitloom.spec.topology import Topology
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Subnet
-    from flitloom.fabric.tables import ForwardingTables
+    from flitloom.tables.by_destination.tables import ForwardingTables
 
 
 class Switched(Topology):
@@ -142,8 +142,8 @@ def forwarding_of(
     network: str | None, graph: str | None, failed: tuple[str, ...], tables: str | None
 ) -> ForwardingTables:
     """The tables of a network: those of a file, or the best that are found."""
-    from flitloom.fabric import route_subnet
-    from flitloom.fabric.tables import read_folder
+    from flitloom.tables.by_destination.making import route_subnet
+    from flitloom.tables.by_destination.tables import read_folder
 
     subnet = subnet_of(network, graph, failed)
     return route_subnet(subnet).forwarding() if tables is None else read_folder(subnet, Path(tables))

@@ -13,16 +13,39 @@ True
 
 from __future__ import annotations
 
-from flitloom.fabric.checking import SubnetReport
-from flitloom.fabric.routing import SubnetTables
-from flitloom.fabric.tables import ForwardingTables
-from flitloom.routing.checking import CheckReport
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables
-from flitloom.tables.fabrics import fabric
-from flitloom.tables.judging import check, read
-from flitloom.tables.making import make, repair
-from flitloom.verdict import Verdict
+from flitloom.lazy import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flitloom.tables.by_destination.checking import SubnetReport
+    from flitloom.tables.by_destination.making import SubnetTables
+    from flitloom.tables.by_destination.tables import ForwardingTables
+    from flitloom.tables.by_source.checking import CheckReport
+    from flitloom.tables.by_source.rules import RouterRules
+    from flitloom.tables.by_source.tables import Tables
+    from flitloom.tables.fabrics import fabric
+    from flitloom.tables.judging import check, read
+    from flitloom.tables.making import make, repair
+    from flitloom.verdict import Verdict
+else:
+    # What uses tables by source alone loads nothing of fabrics.
+    __getattr__ = names_of(
+        "flitloom.tables",
+        {
+            "CheckReport": "by_source.checking",
+            "ForwardingTables": "by_destination.tables",
+            "RouterRules": "by_source.rules",
+            "SubnetReport": "by_destination.checking",
+            "SubnetTables": "by_destination.making",
+            "Tables": "by_source.tables",
+            "Verdict": "flitloom.verdict:Verdict",
+            "check": "judging",
+            "fabric": "fabrics",
+            "make": "making",
+            "read": "judging",
+            "repair": "making",
+        },
+    )
 
 __all__ = [
     "CheckReport",

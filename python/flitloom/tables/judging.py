@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, overload
 
-from flitloom.fabric.checking import SubnetReport, check_subnet, judge
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.routing import SubnetTables
-from flitloom.fabric.tables import ForwardingTables, read_folder
-from flitloom.fabric.tables import read_tables as read_forwarding
 from flitloom.reading import Progress
-from flitloom.routing.checking import CheckReport
-from flitloom.routing.checking import check as check_routes
-from flitloom.routing.files import read_tables
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
+from flitloom.tables.by_destination.checking import SubnetReport, check_subnet, judge
+from flitloom.tables.by_destination.making import SubnetTables
+from flitloom.tables.by_destination.tables import ForwardingTables, read_folder
+from flitloom.tables.by_destination.tables import read_tables as read_forwarding
+from flitloom.tables.by_source.checking import CheckReport
+from flitloom.tables.by_source.checking import check as check_routes
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.files import read_tables
 
 
 @overload

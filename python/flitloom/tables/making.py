@@ -9,14 +9,14 @@ from typing import Any, overload
 from numpy.typing import ArrayLike
 
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.networks import matrix_of_hosts
-from flitloom.fabric.routing import SubnetTables, route_subnet
-from flitloom.routing.generate import METHODS, MethodName, RulesName, TurnsName, route
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.families import is_family
+from flitloom.tables.by_destination.making import SubnetTables, route_subnet
+from flitloom.tables.by_source.making import METHODS, MethodName, RulesName, TurnsName, route
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.fabrics import fabric
+from flitloom.tables.traffic import matrix_of_hosts
 
 
 @overload
@@ -75,7 +75,7 @@ def make(network: Any, **how: Any) -> Any:
         Seed of searches, and factor on their work.
     failed_nodes, failed_links, rules, turns, population, mutation, patience, threshold, unique_first, \
 exact_bound, progress
-        For source routes, see `flitloom.routing.route`.
+        For source routes, see `flitloom.tables.by_source.making.route`.
     mode, lanes, spare_lanes, sizes, torus_config, old, reversible, job
         For tables by destination, see `flitloom.fabric.route_subnet`.
 

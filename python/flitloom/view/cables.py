@@ -17,7 +17,7 @@ from flitloom.view.wires import Point, Wiring, drawn, in_planes, straight_or_rim
 
 if TYPE_CHECKING:
     from flitloom.fabric import Subnet
-    from flitloom.fabric.checking import SubnetReport
+    from flitloom.tables.by_destination.checking import SubnetReport
 
 #: Missing and wrong parts that are named.
 NAMED = 8

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from flitloom.numerals import counted
-from flitloom.routing.tables import Tables
 from flitloom.spec import DIMENSION_NAMES
+from flitloom.tables.by_source.tables import Tables
 from flitloom.view.pack import Packer
 from flitloom.view.wires import grid_fields
 

@@ -38,13 +38,14 @@ from flitloom.placing.hosts import host_names
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.placing.ways import ROUTINGS
 from flitloom.reading import read_text
-from flitloom.routing import Tables, read_tables
 from flitloom.spec import Product, Topology
 from flitloom.spec.factored import factored
 from flitloom.spec.factors import factors_of
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
 from flitloom.spec.switched import Switched
+from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.files import read_tables
 
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (

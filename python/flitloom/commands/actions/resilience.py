@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flitloom.commands.screen import echo, print_json, print_table
 from flitloom.errors import SpecError
-from flitloom.routing.resilience import REGIMES, survive
 from flitloom.spec import Topology
+from flitloom.tables.by_source.resilience import REGIMES, survive
 
 
 def run(topology: Topology, rules: str, sample: int, seed: int, as_json: bool) -> None:

@@ -24,16 +24,18 @@ from flitloom.commands.options import check_files, refuse
 from flitloom.commands.route import OUTPUTS, Asked, Written
 from flitloom.commands.screen import progress, say
 from flitloom.errors import SpecError, show_file
+from flitloom.fabric.nodes import read_nodes
 from flitloom.limits import LISTED_NODES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
-from flitloom.routing import METHODS, Tables, check
-from flitloom.routing.allocation import pairs_among, without_others
-from flitloom.routing.compared import MadeTables, danger, make_tables
-from flitloom.routing.nodes import read_nodes
 from flitloom.spec import Topology
 from flitloom.spec.factored import Factored
 from flitloom.spec.switched import Switched
+from flitloom.tables.by_source.allocation import pairs_among, without_others
+from flitloom.tables.by_source.checking import check
+from flitloom.tables.by_source.compared import MadeTables, danger, make_tables
+from flitloom.tables.by_source.making import METHODS
+from flitloom.tables.by_source.tables import Tables
 from flitloom.verdict import circle
 
 Weights = NDArray[np.int64] | None

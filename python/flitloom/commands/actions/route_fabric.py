@@ -16,18 +16,19 @@ from flitloom.commands.options import refuse, sizes_of_fabric
 from flitloom.commands.route import OUTPUTS, Asked
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
-from flitloom.fabric import Subnet, SubnetTables, route_subnet
-from flitloom.fabric.certificate import write_certificate
-from flitloom.fabric.comparing import compare_tables, critical_parts
-from flitloom.fabric.demand import MOST_WEIGHT
-from flitloom.fabric.networks import matrix_of_hosts
-from flitloom.fabric.risk import repair_risk
+from flitloom.fabric import Subnet
 from flitloom.numerals import counted
 from flitloom.outputs import check_folder, check_output
 from flitloom.placing.placement import read_placement
 from flitloom.spec import Product
 from flitloom.spec.factored import factored
 from flitloom.spec.families import is_family
+from flitloom.tables.by_destination.certificate import write_certificate
+from flitloom.tables.by_destination.comparing import compare_tables, critical_parts
+from flitloom.tables.by_destination.demand import MOST_WEIGHT
+from flitloom.tables.by_destination.making import SubnetTables, route_subnet
+from flitloom.tables.by_destination.risk import repair_risk
+from flitloom.tables.traffic import matrix_of_hosts
 from flitloom.verdict import bound_row, laid_out
 
 #: Options of tables of source routes alone.

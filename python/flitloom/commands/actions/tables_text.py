@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flitloom.commands.screen import echo, print_json, print_table
 from flitloom.numerals import counted
-from flitloom.routing import Tables
-from flitloom.routing.compared import summary
+from flitloom.tables.by_source.compared import summary
+from flitloom.tables.by_source.tables import Tables
 from flitloom.verdict import Row, bound_row, laid_out
 
 

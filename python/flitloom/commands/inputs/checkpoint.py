@@ -13,8 +13,8 @@ from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.errors import SpecError
 from flitloom.limits import STATE_BYTES
 from flitloom.reading import opened
-from flitloom.routing import read_tables
 from flitloom.simulation import Simulation
+from flitloom.tables.formats.files import read_tables
 
 _ITS_OWN = Refusal(
     names_of(Grid, Traffic, Router, Run, "placement", "graph"),

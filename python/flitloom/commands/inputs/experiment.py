@@ -18,12 +18,13 @@ from flitloom.commands.load_curve import Points
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
-from flitloom.routing import Tables, read_tables
-from flitloom.routing.escape import escape_order
-from flitloom.routing.given import network_fields, router_fields
+from flitloom.escape import escape_order
 from flitloom.simulation import begin_experiment, experiment_memory
 from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
+from flitloom.tables.by_source.given import network_fields, router_fields
+from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.files import read_tables
 from flitloom.workload import among_text, left_working, senders
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from flitloom.commands.inputs.verdicts import print_verdict
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric import Subnet
-from flitloom.fabric.certificate import write_certificate
-from flitloom.fabric.checking import judge
-from flitloom.fabric.tables import read_folder, read_given
+from flitloom.tables.by_destination.certificate import write_certificate
+from flitloom.tables.by_destination.checking import judge
+from flitloom.tables.by_destination.tables import read_folder, read_given
 
 
 def check(asked: Asked) -> None:

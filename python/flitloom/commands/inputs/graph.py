@@ -14,8 +14,10 @@ from flitloom.commands.actions.subnets import failing, twisted
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError
-from flitloom.fabric import motion, recognise, route_subnet
+from flitloom.fabric import recognise
 from flitloom.numerals import counted
+from flitloom.tables.by_destination import motion
+from flitloom.tables.by_destination.making import route_subnet
 
 #: What makes an experiment of a graph.
 TRAFFIC = {

@@ -13,10 +13,10 @@ from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError, show_file
 from flitloom.numerals import counted
 from flitloom.result import Result
-from flitloom.routing import Tables
 from flitloom.simulation import Simulation
 from flitloom.space_time import record_space_time
 from flitloom.spec import Experiment, Router
+from flitloom.tables.by_source.tables import Tables
 from flitloom.workload import describe
 
 

@@ -22,8 +22,9 @@ from flitloom.placing.placement import (
     traffic_of,
 )
 from flitloom.placing.running import FLIT_BYTES, moves, packet_rows, placed_matrix
-from flitloom.routing import Tables, route
 from flitloom.spec import Packets, Topology, TrafficMatrix
+from flitloom.tables.by_source.making import route
+from flitloom.tables.by_source.tables import Tables
 
 #: Packets: source, destination, length and start, a row each.
 Table = list[list[int]]

@@ -11,8 +11,8 @@ from flitloom.commands import screen
 from flitloom.commands.inputs.input import Refusal, names_of
 from flitloom.commands.view import Asked
 from flitloom.network import Network
-from flitloom.routing.tables import Tables
 from flitloom.spec import Experiment
+from flitloom.tables.by_source.tables import Tables
 
 if TYPE_CHECKING:
     from flitloom.view.page import Shown

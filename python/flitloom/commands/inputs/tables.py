@@ -20,9 +20,9 @@ from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.limits import TABLE_BYTES
 from flitloom.reading import opened
-from flitloom.routing import check as check_tables
-from flitloom.routing import read_tables
 from flitloom.spec.topology import BY_DESTINATION
+from flitloom.tables.by_source.checking import check as check_tables
+from flitloom.tables.formats.files import read_tables
 
 #: Bytes that hold the beginning of any file of tables.
 HEAD = 4096

@@ -13,8 +13,8 @@ from flitloom.commands.inputs.fabric import dump_of, judge_tables
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.view import Asked as Viewed
-from flitloom.fabric.checking import judge
-from flitloom.fabric.tables import read_folder
+from flitloom.tables.by_destination.checking import judge
+from flitloom.tables.by_destination.tables import read_folder
 
 
 def asked(given: Mapping[str, Any]) -> bool:

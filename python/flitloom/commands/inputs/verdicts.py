@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flitloom.commands.screen import echo, print_json, report, say
 from flitloom.errors import show_file
-from flitloom.routing import CheckReport
+from flitloom.tables.by_source.checking import CheckReport
 from flitloom.verdict import Verdict
 
 

@@ -9,15 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flitloom.fabric.manual import manual
-from flitloom.fabric.qos_policy import qos_policy
-from flitloom.fabric.tables import LEVELS
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.outputs import folder_for, write_files
+from flitloom.tables.by_destination.manual import manual
+from flitloom.tables.by_destination.qos_policy import qos_policy
+from flitloom.tables.by_destination.tables import LEVELS
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Switch
-    from flitloom.fabric.routing import SubnetTables
+    from flitloom.tables.by_destination.making import SubnetTables
 
 #: Files that some tables have and others have not.
 _OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf", "host-order.txt")

@@ -38,7 +38,7 @@ class RouterRules(SpecModel):
 
     Examples
     --------
-    >>> from flitloom.routing import RouterRules
+    >>> from flitloom.tables.by_source.rules import RouterRules
     >>> RouterRules.named("angara", 2).order        # angara-routing-2021, Section 2.1
     ('+x', '+y', '-x', '-y')
     """

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from flitloom import _core, limits
 from flitloom.errors import SpecError, show_file
-from flitloom.fabric.demand import Demand, demand_of
-from flitloom.fabric.dumped_names import with_dumped_lids
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.reading import opened, read_text, text_lines
+from flitloom.tables.by_destination.demand import Demand, demand_of
+from flitloom.tables.by_destination.dumped_names import with_dumped_lids
 
 #: What to do with tables that speak of a switch that the fabric lacks.
 _SINCE = "if it has failed since, name the fabric as it was, and the switch with --fail node:NAME"

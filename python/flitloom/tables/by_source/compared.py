@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from flitloom.errors import UnreachableError
-from flitloom.routing.generate import route
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
+from flitloom.tables.by_source.making import route
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.tables import Tables
 
 
 @dataclass(frozen=True)

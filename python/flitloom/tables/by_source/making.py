@@ -13,12 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, UnreachableError, require_kind, unknown_parts
-from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
 from flitloom.spec.base import require_whole
 from flitloom.spec.topology import BY_DESTINATION
+from flitloom.tables.by_source.bound import LARGEST_PROGRAM, Bound, linear_bound
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.traffic import traffic_matrix
 
 #: How a table can be made.
 METHODS = _core.LISTS["table_methods"]
@@ -191,32 +192,6 @@ def routing_system(
         turns,
         progress,
     )
-
-
-def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] | None:
-    """Check a traffic matrix: whole numbers from 0, nodes x nodes."""
-    if traffic is None:
-        return None
-    try:
-        matrix = np.asarray(traffic)
-    except ValueError:
-        raise SpecError.at("traffic", "its rows have different lengths") from None
-    if matrix.shape != (nodes, nodes):
-        shape = " x ".join(map(str, matrix.shape))
-        raise SpecError.at(
-            "traffic", f"it is {shape}", f"one row and column per node ({nodes} x {nodes}) is needed"
-        )
-    if matrix.dtype.kind not in "iuf" or not np.all(np.isfinite(matrix)):
-        raise SpecError.at("traffic", "its entries must be whole numbers from 0")
-    negative = np.argwhere(matrix < 0)
-    if len(negative):
-        source, destination = map(int, negative[0])
-        raise SpecError(
-            f"traffic[{source}][{destination}]: {matrix[source, destination]} is negative; weights start at 0"
-        )
-    if np.any(matrix != np.floor(matrix)) or np.any(matrix >= 2.0**63):
-        raise SpecError.at("traffic", "its entries must be whole numbers below 2^63")
-    return matrix.astype(np.uint64)
 
 
 def advice(

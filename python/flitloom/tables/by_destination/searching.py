@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.fabric.demand import Demand
 from flitloom.fabric.recognition import Recognition
+from flitloom.tables.by_destination.demand import Demand
 
 #: Entries the search may try at effort 1.
 TRIES = 12_000_000

@@ -25,13 +25,13 @@ from flitloom.reading import (
     read_array,
     read_json_list,
 )
-from flitloom.routing.bound import read_fraction
-from flitloom.routing.lft import read_lft
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import ASSUMED, GIVEN, IN_FILE, Source, Tables
-from flitloom.routing.writing import FORMAT, VERSION
 from flitloom.spec import Topology
 from flitloom.spec.topology import BY_DESTINATION
+from flitloom.tables.by_source.bound import read_fraction
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.tables import ASSUMED, GIVEN, IN_FILE, Source, Tables
+from flitloom.tables.formats.lft import read_lft
+from flitloom.tables.formats.writing import FORMAT, VERSION
 
 Part = TypeVar("Part", Topology, RouterRules)
 

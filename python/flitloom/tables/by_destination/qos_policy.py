@@ -10,7 +10,7 @@ import numpy as np
 from flitloom.fabric.identifiers import are_made_up
 
 if TYPE_CHECKING:
-    from flitloom.fabric.routing import SubnetTables
+    from flitloom.tables.by_destination.making import SubnetTables
 
 #: Port GUIDs on a line of the policy.
 _PER_LINE = 20
@@ -22,7 +22,7 @@ def cannot_be_loaded(tables: SubnetTables) -> str | None:
     Examples
     --------
     >>> from flitloom.fabric import parse_fabric, route_subnet
-    >>> from flitloom.fabric.qos_policy import cannot_be_loaded
+    >>> from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
     >>> cannot_be_loaded(route_subnet(parse_fabric("a,b")))
     'the fabric file names no LIDs or GUIDs, so the tables have made-up ones; they are for study'
     """

@@ -16,11 +16,11 @@ from flitloom.errors import show
 from flitloom.fixed import explained
 from flitloom.outputs import write_text
 from flitloom.reading import Progress
-from flitloom.routing.bound import read_fraction
-from flitloom.routing.files import read_tables
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.tables import Tables
 from flitloom.spec import Topology
+from flitloom.tables.by_source.bound import read_fraction
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.files import read_tables
 from flitloom.verdict import SHOWN, Verdict
 
 #: Claims that follow from the routes, with the relative tolerance of what is no whole number.

@@ -13,7 +13,7 @@ from matplotlib.collections import LineCollection
 
 from flitloom.plots.canvas import panel, panels
 from flitloom.plots.style import BOUND, FAINT, LOADS
-from flitloom.routing.tables import Tables
+from flitloom.tables.by_source.tables import Tables
 
 #: Where links point to: those of dimensions beyond the second are stubs.
 STEPS = ((1.0, 0.0), (0.0, 1.0), (0.3, 0.3), (-0.3, 0.3), (0.16, 0.38), (-0.16, 0.38))

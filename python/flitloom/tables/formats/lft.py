@@ -16,7 +16,7 @@ from flitloom.spec import Topology
 from flitloom.spec.topology import DIMENSION_NAMES
 
 if TYPE_CHECKING:
-    from flitloom.routing.tables import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: Routes that are looked at at a time.
 _ROUTES = 1 << 16

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flitloom.errors import SpecError
-from flitloom.fabric.comparing import Criticality, critical_parts, single_parts
 from flitloom.fabric.failures import without
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.repairing import least_repair, read_old
-from flitloom.fabric.tables import destinations
+from flitloom.tables.by_destination.comparing import Criticality, critical_parts, single_parts
+from flitloom.tables.by_destination.repairing import least_repair, read_old
+from flitloom.tables.by_destination.tables import destinations
 
 #: Parts whose repair is tried if nothing else is said.
 SAMPLE = 200

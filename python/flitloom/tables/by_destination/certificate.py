@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from flitloom.fabric.tables import LEVELS, ForwardingTables, port_rows
 from flitloom.outputs import write_text
+from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, port_rows
 
 #: A channel and its lane.
 Laned = tuple[int, int]

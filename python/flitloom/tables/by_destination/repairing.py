@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.fabric.demand import Demand
-from flitloom.fabric.dumped_names import as_it_was, dumped_hosts
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
-from flitloom.fabric.tables import (
+from flitloom.numerals import counted
+from flitloom.tables.by_destination.demand import Demand
+from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts
+from flitloom.tables.by_destination.tables import (
     NONE,
     all_are_zero,
     channels,
@@ -23,7 +24,6 @@ from flitloom.fabric.tables import (
     read_forwarding,
     read_path_levels,
 )
-from flitloom.numerals import counted
 
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02

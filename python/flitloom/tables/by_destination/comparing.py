@@ -13,7 +13,7 @@ from flitloom import _core
 from flitloom.fabric.failures import without
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
-from flitloom.fabric.tables import dump_in, read_forwarding
+from flitloom.tables.by_destination.tables import dump_in, read_forwarding
 
 
 @dataclass(frozen=True)

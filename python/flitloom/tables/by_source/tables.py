@@ -20,12 +20,12 @@ from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_csv, write_text
 from flitloom.reading import Progress
-from flitloom.routing.bound import LARGEST_PROGRAM, Bound, linear_bound
-from flitloom.routing.lft import lft_text
-from flitloom.routing.rules import RouterRules
-from flitloom.routing.writing import json_text, save_headers, write_json
 from flitloom.spec import Topology
 from flitloom.spec.topology import BY_DESTINATION
+from flitloom.tables.by_source.bound import LARGEST_PROGRAM, Bound, linear_bound
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.formats.lft import lft_text
+from flitloom.tables.formats.writing import json_text, save_headers, write_json
 
 if TYPE_CHECKING:
     import networkx

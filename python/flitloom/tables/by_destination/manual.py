@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flitloom.fabric.qos_policy import cannot_be_loaded
 from flitloom.numerals import counted
+from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
 
 if TYPE_CHECKING:
-    from flitloom.fabric.routing import SubnetTables
+    from flitloom.tables.by_destination.making import SubnetTables
 
 _LOAD = """Load the forwarding tables{levels}:
 

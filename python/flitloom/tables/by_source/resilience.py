@@ -10,9 +10,9 @@ from math import comb
 
 from flitloom import _core
 from flitloom.numerals import counted
-from flitloom.routing.rules import RouterRules
 from flitloom.spec import Topology
 from flitloom.spec.topology import BY_DESTINATION
+from flitloom.tables.by_source.rules import RouterRules
 
 #: The regimes, in the order of the columns.
 REGIMES = ("no first/last steps", "direction sets", "closed form", "exact", "on demand")
@@ -58,7 +58,7 @@ def survive(
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.routing.resilience import survive
+    >>> from flitloom.tables.by_source.resilience import survive
     >>> survive(fl.Torus(4, 2, 2, 2), 1, 0).fractions[-1]
     1.0
     """

@@ -17,7 +17,7 @@ from flitloom.outputs import replacing, write_bytes
 from flitloom.provenance import version
 
 if TYPE_CHECKING:
-    from flitloom.routing.tables import Tables
+    from flitloom.tables.by_source.tables import Tables
 
 #: What a file of tables says it is.
 FORMAT = "flitloom-routing-tables"

@@ -50,7 +50,7 @@ class EscapeOrder:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.routing.escape import escape_order
+    >>> from flitloom.escape import escape_order
     >>> router = fl.Router(routing="sa", flow_control="cut-through", buffer=16)
     >>> experiment = fl.Experiment(
     ...     topology=fl.Torus(4, 4), router=router, traffic=fl.Collective("shfl")

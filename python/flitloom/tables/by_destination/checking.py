@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.fabric.demand import unit_of
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
-from flitloom.fabric.tables import ForwardingTables, read_given
 from flitloom.fixed import explained
 from flitloom.numerals import counted
+from flitloom.tables.by_destination.demand import unit_of
+from flitloom.tables.by_destination.tables import ForwardingTables, read_given
 from flitloom.verdict import SHOWN, Verdict
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
-from flitloom.routing.generate import traffic_matrix
+from flitloom.tables.traffic import traffic_matrix
 
 #: Weights of a matrix may add up to so much per pair of switches.
 MOST_WEIGHT = 2**20
@@ -73,9 +73,9 @@ def demand_of(
 
     Examples
     --------
-    >>> from flitloom.fabric.demand import demand_of
+    >>> from flitloom.tables.by_destination.demand import demand_of
     >>> from flitloom.fabric.examples import torus
-    >>> from flitloom.fabric.tables import destinations
+    >>> from flitloom.tables.by_destination.tables import destinations
     >>> ring = torus((4,))
     >>> demand_of(ring, *destinations(ring), job=[0, 2]).hosts
     [1, 0, 1, 0]

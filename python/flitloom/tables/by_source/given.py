@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flitloom.analysis.demands import Demands
-from flitloom.routing.tables import Tables
+from flitloom.tables.by_source.tables import Tables
 
 #: The depth of the queues with bubble flow control, in flits, where packets are not longer.
 ROOMY = 16

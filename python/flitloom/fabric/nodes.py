@@ -27,7 +27,7 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
 
     Examples
     --------
-    >>> from flitloom.routing.nodes import parse_nodes
+    >>> from flitloom.fabric.nodes import parse_nodes
     >>> parse_nodes("node[0-2,12],node20", 32)
     [0, 1, 2, 12, 20]
     >>> parse_nodes("node[0-9/3]", 32)

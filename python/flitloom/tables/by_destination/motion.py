@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.routing import SubnetTables
-from flitloom.fabric.tables import ForwardingTables, read_folder
 from flitloom.network import Network
 from flitloom.pipelined import begun, far_ends, host_rows, table_fields
 from flitloom.spec import Router, Topology
+from flitloom.tables.by_destination.making import SubnetTables
+from flitloom.tables.by_destination.tables import ForwardingTables, read_folder
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def all_to_all(hosts: int, length: int = 8) -> NDArray[np.uint64]:
 
     Examples
     --------
-    >>> from flitloom.fabric.motion import all_to_all
+    >>> from flitloom.tables.by_destination.motion import all_to_all
     >>> all_to_all(3, 4).tolist()
     [[0, 1, 4, 0], [0, 2, 4, 0], [1, 2, 4, 0], [1, 0, 4, 0], [2, 0, 4, 0], [2, 1, 4, 0]]
     """
@@ -126,7 +126,7 @@ def send_packets(
     --------
     >>> from flitloom.fabric import route_subnet
     >>> from flitloom.fabric.examples import torus
-    >>> from flitloom.fabric.motion import all_to_all, send_packets
+    >>> from flitloom.tables.by_destination.motion import all_to_all, send_packets
     >>> report = send_packets(route_subnet(torus((4, 4))), all_to_all(16))
     >>> report.outcome, report.bound
     ('delivered', 120)

@@ -13,21 +13,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, unknown_parts
-from flitloom.fabric.checking import SubnetReport, judge, proof
-from flitloom.fabric.comparing import of_one_width
-from flitloom.fabric.demand import Demand, demand_of, unit_of
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
-from flitloom.fabric.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
-from flitloom.fabric.searching import TRIES, searched
-from flitloom.fabric.tables import NONE, ForwardingTables, destinations, host_levels, with_lanes
 from flitloom.fabric.torus_config import configured, read_torus_config
-from flitloom.fabric.writing import write_tables
 from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec.base import require_whole
+from flitloom.tables.by_destination.checking import SubnetReport, judge, proof
+from flitloom.tables.by_destination.comparing import of_one_width
+from flitloom.tables.by_destination.demand import Demand, demand_of, unit_of
+from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
+from flitloom.tables.by_destination.searching import TRIES, searched
+from flitloom.tables.by_destination.tables import (
+    NONE,
+    ForwardingTables,
+    destinations,
+    host_levels,
+    with_lanes,
+)
+from flitloom.tables.by_destination.writing import write_tables
 
 #: Methods of tables by destination; the first that suits a fabric is the default.
 FORWARDING_METHODS: tuple[str, ...] = _core.LISTS["forwarding_methods"]

@@ -1,0 +1,1 @@
+"""Tables by source: a route for every pair of nodes of a torus or mesh."""

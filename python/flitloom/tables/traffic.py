@@ -1,0 +1,61 @@
+"""Matrices of traffic: weights of pairs of nodes or hosts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flitloom.errors import SpecError
+from flitloom.fabric.model import Subnet
+from flitloom.spec import Product
+
+
+def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] | None:
+    """Check a traffic matrix: whole numbers from 0, nodes x nodes."""
+    if traffic is None:
+        return None
+    try:
+        matrix = np.asarray(traffic)
+    except ValueError:
+        raise SpecError.at("traffic", "its rows have different lengths") from None
+    if matrix.shape != (nodes, nodes):
+        shape = " x ".join(map(str, matrix.shape))
+        raise SpecError.at(
+            "traffic", f"it is {shape}", f"one row and column per node ({nodes} x {nodes}) is needed"
+        )
+    if matrix.dtype.kind not in "iuf" or not np.all(np.isfinite(matrix)):
+        raise SpecError.at("traffic", "its entries must be whole numbers from 0")
+    negative = np.argwhere(matrix < 0)
+    if len(negative):
+        source, destination = map(int, negative[0])
+        raise SpecError(
+            f"traffic[{source}][{destination}]: {matrix[source, destination]} is negative; weights start at 0"
+        )
+    if np.any(matrix != np.floor(matrix)) or np.any(matrix >= 2.0**63):
+        raise SpecError.at("traffic", "its entries must be whole numbers below 2^63")
+    return matrix.astype(np.uint64)
+
+
+def matrix_of_hosts(subnet: Subnet, network: Product, matrix: ArrayLike) -> NDArray[np.uint64]:
+    """A matrix of the nodes of a product, failed ones included, as one of the hosts of its fabric.
+
+    The switches of the fabric are in the order in which its cables name them.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> import numpy as np
+    >>> from flitloom.fabric.networks import named_subnet
+    >>> made = named_subnet("full3 x ring3")
+    >>> [switch.name for switch in made.switches[:4]]       # node 6 comes before node 4
+    ['S0-0', 'S1-0', 'S2-0', 'S0-1']
+    >>> matrix_of_hosts(made, fl.Product("full3 x ring3"), np.diag(range(9))).diagonal().tolist()
+    [0, 1, 2, 3, 6, 4, 7, 5, 8]
+    """
+    weights = traffic_matrix(matrix, network.nodes)
+    assert weights is not None
+    strides = np.cumprod([1, *network.sizes[:-1]])
+    # Switches are called S1-2 at the coordinates (1,2).
+    places = [[int(at) for at in subnet.switches[host.switch].name[1:].split("-")] for host in subnet.hosts]
+    nodes = np.array(places).reshape(-1, len(strides)) @ strides
+    return weights[np.ix_(nodes, nodes)]
