@@ -19,7 +19,6 @@ from flitloom.scheduling import search
 from flitloom.spec.router import SchemeName
 from flitloom.spec.traffic import OTHER_NAMES, PatternName
 from flitloom.tables.by_source import making
-from flitloom.tables.by_source.making import route
 
 LISTS = _core.LISTS
 PACKAGE = Path(fl.__file__).parent
@@ -81,8 +80,7 @@ def test_the_core_takes_them_too(name):
         (fl.Router, "variant", "variants"),
         (fl.Router, "north", "norths"),
         (fl.Load, "process", "processes"),
-        (route, "method", "table_methods"),
-        (route, "turns", "turns"),
+        (fl.tables.make, "turns", "turns"),
         (fl.plans.search, "routes", "routes"),
     ],
 )

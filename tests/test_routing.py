@@ -159,7 +159,7 @@ def test_balanced_loads_of_a_given_job() -> None:
 def test_the_linear_program_agrees_with_the_published_optimum_range() -> None:
     # Lower bound of the Desmos torus: 25 1/3.
     from flitloom.tables.by_source.bound import linear_bound
-    from flitloom.tables.by_source.making import routing_system
+    from flitloom.tables.by_source.rules import routing_system
 
     topology = fl.Torus(4, 2, 2, 2)
     bound = linear_bound(

@@ -66,16 +66,34 @@ def make(network: Any, **how: Any) -> Any:
         destination are made for what `fabric` takes: a fabric, a graph, a product, a file or a name; also for
         what it makes of a twisted torus.
     method : str
-        Source routes: ``balanced``, ``sssp``, ``bfs``, ``genetic``, ``dor`` or ``coherent``. By destination:
+        Source routes: ``balanced`` by rip-up and re-route; ``sssp``, ``bfs`` or ``genetic`` of
+        angara-routing-2021 (Section 4); ``dor``, ordered routes without first and last steps; or
+        ``coherent``, balanced so that forwarding by destination alone follows them. By destination:
         ``ftree``, ``dor``, ``dragonfly`` or ``balanced``; the first that suits the fabric by default.
     traffic : array of int, optional
         Weight of every pair, by source and destination; without it every pair counts once. Of a product, or
         of its name, rows and columns are its nodes, of other fabrics their hosts.
     seed, effort : int
         Seed of searches, and factor on their work.
-    failed_nodes, failed_links, rules, turns, population, mutation, patience, threshold, unique_first, \
-exact_bound, progress
-        For source routes, see `flitloom.tables.by_source.making.route`.
+    failed_nodes, failed_links
+        Of source routes: failed parts besides those of the topology.
+    rules : str or RouterRules, optional
+        Of source routes: what the routers accept, ``"angara"``, ``"dimension-order"``, ``"dateline"``,
+        ``"unrestricted"`` or rules of your own. Without them ``"angara"``; where that leaves a pair without a
+        route even with turns on demand, the same with the two ways along a dimension exchanged if that
+        serves every pair: ``"angara-y"``.
+    turns : {"on-demand", "closed-form", "direction-sets", "exact", "none"}
+        Of source routes: turns against the order that first and last steps may take: those that can never
+        close a cycle and, where failures leave a pair without a route, more under an exact test (the
+        default).
+    population, mutation, patience, threshold
+        Of source routes: parameters of the genetic method (angara-routing-2021, Section 4.2).
+    unique_first : bool
+        Of source routes: whether the sssp method routes pairs without a choice first.
+    exact_bound : bool
+        Of source routes: whether a gap to the bound is closed by a linear program where that is small enough.
+    progress : callable, optional
+        Of source routes: told the fraction done now and then.
     mode, lanes, spare_lanes, sizes, torus_config, old, reversible, job
         For tables by destination, see `flitloom.fabric.route_subnet`.
 
@@ -95,8 +113,11 @@ exact_bound, progress
     --------
     >>> import flitloom as fl
     >>> tables = fl.tables.make(fl.Torus(4, 2, 2, 2))
-    >>> tables.max_load, tables.bound, tables.optimal
-    (26, 26, True)
+    >>> tables.max_load, tables.min_load, tables.bound, tables.optimal
+    (26, 9, 26, True)
+    >>> gap = fl.tables.make(fl.Torus(4, 2, 2, 2), failed_nodes=range(28, 32))
+    >>> gap.rules.name, fl.tables.check(gap).passed     # no legal way of angara leads from node 4 to node 24
+    ('angara-y', True)
     >>> twisted = fl.tables.make(fl.tables.fabric(fl.Torus(4, 4, 8, twist=True)))
     >>> twisted.report.max_load, twisted.bound["value"]
     (74, 74)

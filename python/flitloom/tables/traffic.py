@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
-from flitloom.spec import Product
+from flitloom.spec import Product, Topology
 
 
 def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] | None:
@@ -59,3 +61,27 @@ def matrix_of_hosts(subnet: Subnet, network: Product, matrix: ArrayLike) -> NDAr
     places = [[int(at) for at in subnet.switches[host.switch].name[1:].split("-")] for host in subnet.hosts]
     nodes = np.array(places).reshape(-1, len(strides)) @ strides
     return weights[np.ix_(nodes, nodes)]
+
+
+def pairs_among(topology: Topology, nodes: Sequence[int], place: str = "nodes") -> NDArray[np.int64]:
+    """Weights of pairs: one for every pair of these nodes, none for others.
+
+    Raises
+    ------
+    SpecError
+        One of the nodes has failed; `place` is where the list stands.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.tables.traffic import pairs_among
+    >>> pairs_among(fl.Torus(3, 3), [0, 1]).sum()
+    np.int64(2)
+    """
+    allocated = np.zeros(topology.nodes, dtype=np.int64)
+    allocated[list(nodes)] = 1
+    if gone := [node for node in topology.failed_nodes if allocated[node]]:
+        raise SpecError(f"{place}: node {gone[0]} is allocated and failed")
+    pairs = np.outer(allocated, allocated)
+    np.fill_diagonal(pairs, 0)
+    return pairs

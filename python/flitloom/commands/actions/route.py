@@ -31,11 +31,11 @@ from flitloom.outputs import check_output
 from flitloom.spec import Topology
 from flitloom.spec.factored import Factored
 from flitloom.spec.switched import Switched
-from flitloom.tables.by_source.allocation import pairs_among, without_others
 from flitloom.tables.by_source.checking import check
 from flitloom.tables.by_source.compared import MadeTables, danger, make_tables
-from flitloom.tables.by_source.making import METHODS
+from flitloom.tables.by_source.making import METHODS, without_others
 from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.traffic import pairs_among
 from flitloom.verdict import circle
 
 Weights = NDArray[np.int64] | None

@@ -115,26 +115,7 @@ def check(
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:
-    """Check every route, every rule and every channel dependency of routing tables.
-
-    Parameters
-    ----------
-    tables : Tables or path
-        The tables, or a file of them.
-    topology, rules
-        As in `read_tables`; rules are taken instead of those of the tables.
-    progress : callable, optional
-        Told now and then how much of how much is read, then how much is checked.
-
-    Examples
-    --------
-    >>> import flitloom as fl
-    >>> fl.tables.check(fl.tables.make(fl.Torus(4, 4))).passed
-    True
-    >>> report = fl.tables.check(fl.tables.make(fl.Torus(8), method="dor", rules="unrestricted"))
-    >>> report.cycle[:3], len(report.cycle)       # a ring without the bubble rule
-    (['(0)+x', '(1)+x', '(2)+x'], 8)
-    """
+    """Check tables by source, or a file of them; parameters are those of `flitloom.tables.check`."""
     if not isinstance(tables, Tables):
         tables = read_tables(tables, topology, rules, progress)
     elif rules is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -15,9 +15,8 @@ from flitloom import _core
 from flitloom.errors import SpecError, UnreachableError, require_kind, unknown_parts
 from flitloom.spec import Topology
 from flitloom.spec.base import require_whole
-from flitloom.spec.topology import BY_DESTINATION
 from flitloom.tables.by_source.bound import LARGEST_PROGRAM, Bound, linear_bound
-from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.rules import RouterRules, routing_system
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.traffic import traffic_matrix
 
@@ -50,60 +49,9 @@ def route(
     exact_bound: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> Tables:
-    """Make routing tables: one legal, deadlock-free route per ordered pair of working nodes.
+    """Make tables by source: one legal, deadlock-free route per ordered pair of working nodes.
 
-    Parameters
-    ----------
-    topology : Topology
-        What exists.
-    method : {"balanced", "sssp", "bfs", "genetic", "dor", "coherent"}
-        How the tables are made: balanced by rip-up and re-route; the three methods of
-        angara-routing-2021 (Section 4); ordered routes without first and last steps; or balanced so
-        that forwarding by destination alone follows them.
-    failed_nodes, failed_links
-        Failed parts besides those of `topology`.
-    rules : str or RouterRules, optional
-        What the routers accept: ``"angara"``, ``"dimension-order"``, ``"dateline"`` or rules of your own.
-        Without them ``"angara"``; where that leaves a pair without a route even with turns on demand, the
-        same with the two ways along a dimension exchanged if that serves every pair: ``"angara-y"``.
-    turns : {"on-demand", "closed-form", "direction-sets", "exact", "none"}
-        Turns against the order that first and last steps may take: those that can never close a cycle
-        and, where failures leave a pair without a route, more under an exact test (the default).
-    traffic : array of int, optional
-        Weight of every pair, by source and destination; without it every pair counts once.
-    seed, effort : int
-        Seed of searches, and factor on the work of the balanced method.
-    population, mutation, patience, threshold
-        Parameters of the genetic method (angara-routing-2021, Section 4.2).
-    unique_first : bool
-        Whether the sssp method routes pairs without a choice first.
-    exact_bound : bool
-        Whether a gap to the bound is closed by a linear program where that is small enough.
-    progress : callable, optional
-        Told the fraction done now and then.
-
-    Returns
-    -------
-    Tables
-        The tables, with their loads, their bound and whether they are proven optimal.
-
-    Raises
-    ------
-    SpecError
-        The topology, the rules or the traffic cannot be right.
-    UnreachableError
-        Some pair cannot be served; the message says which, why, and what would help.
-
-    Examples
-    --------
-    >>> import flitloom as fl
-    >>> tables = fl.tables.make(fl.Torus(4, 2, 2, 2))
-    >>> tables.max_load, tables.min_load, tables.bound, tables.optimal
-    (26, 9, 26, True)
-
-    >>> gap = fl.tables.make(fl.Torus(4, 2, 2, 2), failed_nodes=range(28, 32))
-    >>> gap.rules.name, fl.tables.check(gap).passed     # no legal way of angara leads from node 4 to node 24
-    ('angara-y', True)
+    Parameters are those of `flitloom.tables.make`.
     """
     topology = _with_failures(topology, failed_nodes, failed_links)
     _check_method(method)
@@ -147,9 +95,7 @@ class _Search:
 
     def tables(self, given: RouterRules | str | None, exact_bound: bool) -> Tables:
         """The tables under given rules, or those of angara, with their bound."""
-        rules = given
-        if rules is None or isinstance(rules, str):
-            rules = RouterRules.named(rules or "angara", len(self.topology.sizes))
+        rules = RouterRules.chosen("angara" if given is None else given, self.topology)
         started = time.perf_counter()
         rules, system, table, facts = self.served(rules, given is not None)
         value = Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator"))
@@ -158,7 +104,7 @@ class _Search:
             bound = max(bound, linear_bound(system, self.weights, LARGEST_PROGRAM) or bound)
         seconds = time.perf_counter() - started
         how = (self.method, self.effort[0], self.weights, seconds)
-        return Tables.generated(self.topology, rules, system, table, facts, bound, *how)
+        return Tables(self.topology, rules, system, facts, table, bound, *how)
 
     def served(
         self, rules: RouterRules, given: bool
@@ -176,22 +122,6 @@ class _Search:
         rules = RouterRules.of(mirrored)
         system = routing_system(self.topology, rules, self.turns, self.progress)
         return rules, system, *self.made(system)
-
-
-def routing_system(
-    topology: Topology, rules: RouterRules, turns: str, progress: Callable[[float], None] | None = None
-) -> _core.RoutingSystem:
-    """The topology with the rules and the turns of a policy, in the core."""
-    topology.require_plain("source routes", BY_DESTINATION)
-    return _core.RoutingSystem(
-        topology.sizes,
-        topology.wraps,
-        topology.failed_nodes,
-        topology.failed_links,
-        rules.core(),
-        turns,
-        progress,
-    )
 
 
 def advice(
@@ -249,6 +179,19 @@ def advice(
     if found["together"]:
         return f"{cause}; leaving nodes {', '.join(map(str, found['together']))} out would serve every pair"
     return f"{cause}; no small change would help {topology}"
+
+
+def without_others(topology: Topology, nodes: Sequence[int]) -> Topology:
+    """A network in which all nodes but these have failed.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> without_others(fl.Torus(2, 2), [0, 1]).failed_nodes
+    (2, 3)
+    """
+    allocated = set(nodes)
+    return _with_failures(topology, (node for node in range(topology.nodes) if node not in allocated), ())
 
 
 def _with_failures(

@@ -11,8 +11,7 @@ from math import comb
 from flitloom import _core
 from flitloom.numerals import counted
 from flitloom.spec import Topology
-from flitloom.spec.topology import BY_DESTINATION
-from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.rules import RouterRules, routing_system
 
 #: The regimes, in the order of the columns.
 REGIMES = ("no first/last steps", "direction sets", "closed form", "exact", "on demand")
@@ -62,10 +61,9 @@ def survive(
     >>> survive(fl.Torus(4, 2, 2, 2), 1, 0).fractions[-1]
     1.0
     """
-    topology.require_plain("source routes", BY_DESTINATION)
-    if isinstance(rules, str):
-        rules = RouterRules.named(rules, len(topology.sizes))
-    system = _core.RoutingSystem(topology.sizes, topology.wraps, (), (), rules.core(), "none")
+    rules = RouterRules.chosen(rules, topology)
+    whole = topology.model_copy(update={"failed_nodes": (), "failed_links": ()})
+    system = routing_system(whole, rules)
     cables = sorted({(min(a, b), max(a, b)) for _, a, b, _ in system.links()})
     failures, exhaustive = _failures(topology.nodes, cables, nodes, links, sample, seed)
     served = _core.resilience(topology.sizes, topology.wraps, rules.core(), failures)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
@@ -10,7 +11,9 @@ from pydantic import BeforeValidator, model_validator
 from flitloom import _core
 from flitloom.errors import SpecError, unknown
 from flitloom.numerals import counted
+from flitloom.spec import Topology
 from flitloom.spec.base import SpecModel, each, problem, text, whole
+from flitloom.spec.topology import BY_DESTINATION
 
 #: Rules with a name of their own.
 NAMED_RULES = _core.LISTS["rules"]
@@ -79,6 +82,11 @@ class RouterRules(SpecModel):
             ) from None
 
     @classmethod
+    def chosen(cls, rules: RouterRules | str, topology: Topology) -> RouterRules:
+        """Rules as they are, or those of a name for a network."""
+        return cls.named(rules, len(topology.sizes)) if isinstance(rules, str) else rules
+
+    @classmethod
     def of(cls, rules: _core.RoutingRules) -> RouterRules:
         """Rules of the core."""
         parts: dict[str, Any] = rules.parts()
@@ -128,3 +136,15 @@ class RouterRules(SpecModel):
             parts.append("datelines")
         parts.append("any walk" if self.any_walk else "order " + " ".join(self.order))
         return f"{self.title}: {', '.join(parts)}"
+
+
+def routing_system(
+    topology: Topology,
+    rules: RouterRules,
+    turns: str = "none",
+    progress: Callable[[float], None] | None = None,
+) -> _core.RoutingSystem:
+    """The topology with the rules and the turns of a policy, in the core."""
+    topology.require_plain("source routes", BY_DESTINATION)
+    failed = (topology.failed_nodes, topology.failed_links)
+    return _core.RoutingSystem(topology.sizes, topology.wraps, *failed, rules.core(), turns, progress)

@@ -21,9 +21,8 @@ from flitloom.notebook import fields_html
 from flitloom.outputs import check_output, write_csv, write_text
 from flitloom.reading import Progress
 from flitloom.spec import Topology
-from flitloom.spec.topology import BY_DESTINATION
 from flitloom.tables.by_source.bound import LARGEST_PROGRAM, Bound, linear_bound
-from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.rules import RouterRules, routing_system
 from flitloom.tables.formats.lft import lft_text
 from flitloom.tables.formats.writing import json_text, save_headers, write_json
 
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
     from flitloom.network import Network
 
+#: Packed headers, or sources, destinations, offsets and nodes of all routes.
+Routes = _core.RoutingTable | tuple[NDArray[Any], ...]
 
 #: Where the rules of a verdict come from.
 OWN, IN_FILE, GIVEN = "from the tables", "from the file", "from --rules"
@@ -123,6 +124,7 @@ class Tables(Fixed):
         rules: RouterRules,
         system: _core.RoutingSystem,
         facts: dict[str, Any],
+        routes: Routes,
         bound: Bound | None,
         method: str,
         seed: int,
@@ -144,8 +146,8 @@ class Tables(Fixed):
         self.calls: int | None = facts.get("calls")
         self._sound: bool = facts.get("problem_count", 0) == 0
         self._bound = bound
-        self._table: _core.RoutingTable | None = None
-        self._listed: tuple[NDArray[Any], ...] | None = None
+        self._table = routes if isinstance(routes, _core.RoutingTable) else None
+        self._listed = None if isinstance(routes, _core.RoutingTable) else routes
         #: What a check of the routes found, which never changes.
         self._verdict: dict[str, Any] | None = None
         #: Virtual channel of every hop, beside the nodes; None if the rules give it.
@@ -153,59 +155,21 @@ class Tables(Fixed):
         self._fix()
 
     @classmethod
-    def generated(
+    def given(
         cls,
         topology: Topology,
         rules: RouterRules,
         system: _core.RoutingSystem,
-        table: _core.RoutingTable,
-        facts: dict[str, Any],
-        bound: Bound,
-        method: str,
-        seed: int,
-        traffic: NDArray[np.uint64] | None,
-        seconds: float | None,
-    ) -> Tables:
-        """Tables that the core made."""
-        tables = cls(topology, rules, system, facts, bound, method, seed, traffic, seconds)
-        tables._table = table
-        return tables
-
-    @classmethod
-    def listed_routes(
-        cls,
-        topology: Topology,
-        rules: RouterRules,
-        system: _core.RoutingSystem,
-        routes: tuple[NDArray[Any], ...],
+        routes: Routes,
         source: Source,
         channels: NDArray[np.uint8] | None = None,
         progress: Progress | None = None,
     ) -> Tables:
-        """Tables from routes that came from elsewhere, right or wrong."""
-        sources, destinations, offsets, nodes = routes
-        told = _thousandths(progress)
-        facts = system.check(sources, destinations, offsets, nodes, channels, not source.turns, told)
-        tables = cls(
-            topology, rules, system, facts, None, source.method, source.seed, source=source, channels=channels
-        )
-        tables._listed, tables._verdict = routes, facts
-        return tables
-
-    @classmethod
-    def packed(
-        cls,
-        topology: Topology,
-        rules: RouterRules,
-        system: _core.RoutingSystem,
-        table: _core.RoutingTable,
-        source: Source,
-        progress: Progress | None = None,
-    ) -> Tables:
-        """Tables from packed headers that came from elsewhere."""
-        facts = table.check(not source.turns, _thousandths(progress))
-        tables = cls(topology, rules, system, facts, None, source.method, source.seed, source=source)
-        tables._table, tables._verdict = table, facts
+        """Tables that came from elsewhere, right or wrong."""
+        facts = _checked(system, routes, channels, not source.turns, progress)
+        said = (source.method, source.seed)
+        tables = cls(topology, rules, system, facts, routes, None, *said, source=source, channels=channels)
+        tables._verdict = facts
         return tables
 
     def __getstate__(self) -> dict[str, Any]:
@@ -213,7 +177,7 @@ class Tables(Fixed):
         return self.__dict__ | {"system": self.system.turns(), "_table": packed, "_verdict": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        plain = _plain_system(state["topology"], state["rules"])
+        plain = routing_system(state["topology"], state["rules"])
         self.__dict__.update(state, system=plain.with_turns(*state["system"]))
         if state["_table"] is not None:
             self._table = _core.RoutingTable.from_headers(self.system, state["_table"])
@@ -226,29 +190,21 @@ class Tables(Fixed):
     ) -> Tables:
         """The same routes under other rules, or in a network of the same shape with other failures."""
         topology = topology or self.topology
-        if isinstance(rules, str):
-            rules = RouterRules.named(rules, len(topology.sizes))
-        chosen = rules or self.rules
+        chosen = self.rules if rules is None else RouterRules.chosen(rules, topology)
         source = self.source or Source(OWN, turns=not chosen.any_walk)
         if rules is not None:
             source = replace(source, rules_from=GIVEN, turns=False)
-        system = _plain_system(topology, chosen)
+        system = routing_system(topology, chosen)
         if source.turns:
             system = system.with_turns(*self.system.turns())
-        return Tables.listed_routes(topology, chosen, system, self.listed(), source, self.channels, progress)
+        return Tables.given(topology, chosen, system, self.listed(), source, self.channels, progress)
 
     def verdict(self, progress: Progress | None = None) -> dict[str, Any]:
         """Every route, every rule and every channel dependency, checked."""
         if self._verdict is None:
             any_turn = self.source is not None and not self.source.turns
-            told = _thousandths(progress)
-            if self._table is not None:
-                self._verdict = self._table.check(any_turn, told)
-            else:
-                sources, destinations, offsets, nodes = self.listed()
-                self._verdict = self.system.check(
-                    sources, destinations, offsets, nodes, self.channels, any_turn, told
-                )
+            routes = self.listed() if self._table is None else self._table
+            self._verdict = _checked(self.system, routes, self.channels, any_turn, progress)
         return self._verdict
 
     @property
@@ -519,9 +475,16 @@ def _thousandths(progress: Progress | None) -> Callable[[float], None] | None:
     return None if progress is None else lambda done: progress(int(1000 * done), 1000)
 
 
-def _plain_system(topology: Topology, rules: RouterRules) -> _core.RoutingSystem:
-    """The topology with the rules, and no turns beside theirs."""
-    topology.require_plain("source routes", BY_DESTINATION)
-    return _core.RoutingSystem(
-        topology.sizes, topology.wraps, topology.failed_nodes, topology.failed_links, rules.core(), "none"
-    )
+def _checked(
+    system: _core.RoutingSystem,
+    routes: Routes,
+    channels: NDArray[np.uint8] | None,
+    any_turn: bool,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """What the core finds in routes: loads, what is wrong, and what can deadlock."""
+    told = _thousandths(progress)
+    if isinstance(routes, _core.RoutingTable):
+        return routes.check(any_turn, told)
+    sources, destinations, offsets, nodes = routes
+    return system.check(sources, destinations, offsets, nodes, channels, any_turn, told)

@@ -26,9 +26,8 @@ from flitloom.reading import (
     read_json_list,
 )
 from flitloom.spec import Topology
-from flitloom.spec.topology import BY_DESTINATION
 from flitloom.tables.by_source.bound import read_fraction
-from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.rules import RouterRules, routing_system
 from flitloom.tables.by_source.tables import ASSUMED, GIVEN, IN_FILE, Source, Tables
 from flitloom.tables.formats.lft import read_lft
 from flitloom.tables.formats.writing import FORMAT, VERSION
@@ -45,24 +44,7 @@ def read_tables(
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> Tables:
-    """Read tables from a JSON, CSV, ``.npz`` or OpenSM forwarding-table file.
-
-    Parameters
-    ----------
-    file : path
-        The file; CSV and forwarding tables need `topology`.
-    topology : Topology, optional
-        What exists, if the file does not say.
-    rules : str or RouterRules, optional
-        What the routers accept, instead of what the file says.
-    progress : callable, optional
-        Told now and then how much of how much is read, then how much is checked.
-
-    Raises
-    ------
-    SpecError
-        The file is damaged; the message says where.
-    """
+    """Read tables by source; parameters are those of `flitloom.tables.read`."""
     require_file(file)
     return read(Path(file), topology, rules, progress)
 
@@ -95,8 +77,8 @@ def read(
             routes = _read_csv(source.name, lines)
         else:
             routes = read_lft(source.name, lines, topology)
-    system = _system(topology, chosen)
-    return Tables.listed_routes(topology, chosen, system, routes, said, progress=progress)
+    system = routing_system(topology, chosen)
+    return Tables.given(topology, chosen, system, routes, said, progress=progress)
 
 
 def _read_json(
@@ -109,7 +91,7 @@ def _read_json(
 ) -> Tables:
     topology = _topology(file, data, topology)
     chosen, said = _premises(file, data, topology, rules)
-    system = placed(file, lambda: _with_turns(file, data, _system(topology, chosen), said))
+    system = placed(file, lambda: _with_turns(file, data, routing_system(topology, chosen), said))
     listed = Listed(file)
     channels = array("B")
     with_channels = False
@@ -135,7 +117,7 @@ def _read_json(
                 )
             channels.extend([_index(f"{place}.channels[{at}]", one, 255) for at, one in enumerate(used)])
             channels.append(0)
-    return Tables.listed_routes(
+    return Tables.given(
         topology,
         chosen,
         system,
@@ -172,9 +154,9 @@ def _read_headers(
     if headers.shape != (own.nodes, own.nodes) or headers.dtype != np.uint32:
         raise SpecError(f"{file}: headers: {own.nodes} x {own.nodes} headers of 32 bits are needed")
     chosen, said = _premises(file, about, own, None)
-    system = placed(file, lambda: _with_turns(file, about, _system(own, chosen), said))
+    system = placed(file, lambda: _with_turns(file, about, routing_system(own, chosen), said))
     table = placed(file, lambda: _core.RoutingTable.from_headers(system, np.ascontiguousarray(headers)))
-    tables = Tables.packed(own, chosen, system, table, said, progress)
+    tables = Tables.given(own, chosen, system, table, said, progress=progress)
     return tables if rules is None and judged == own else tables.under(rules, judged, progress)
 
 
@@ -294,29 +276,18 @@ def _premises(
         raise SpecError(f"{file}: bound_exact: {show(data['bound_exact'])} is no fraction like 26 or 51/2")
     own: RouterRules | None = None
     if isinstance(data.get("rules"), str):
-        own = placed(file, lambda: _named(data["rules"], topology))
+        own = placed(file, lambda: RouterRules.chosen(data["rules"], topology))
     elif "rules" in data:
         own = _part(file, data, "rules", RouterRules)
     if rules is not None:
-        chosen, rules_from = _named(rules, topology), GIVEN
+        chosen, rules_from = RouterRules.chosen(rules, topology), GIVEN
     elif own is not None:
         chosen, rules_from = own, IN_FILE
     else:
-        chosen, rules_from = _named("unrestricted", topology), ASSUMED
+        chosen, rules_from = RouterRules.chosen("unrestricted", topology), ASSUMED
     turns = ("turns" in data or "withheld_turns" in data) and chosen == own and not chosen.any_walk
     fields = {name: value for name, value in data.items() if name not in PREMISES}
     return chosen, Source(rules_from, turns, fields)
-
-
-def _named(rules: str | RouterRules, topology: Topology) -> RouterRules:
-    return RouterRules.named(rules, len(topology.sizes)) if isinstance(rules, str) else rules
-
-
-def _system(topology: Topology, rules: RouterRules) -> _core.RoutingSystem:
-    topology.require_plain("source routes", BY_DESTINATION)
-    return _core.RoutingSystem(
-        topology.sizes, topology.wraps, topology.failed_nodes, topology.failed_links, rules.core(), "none"
-    )
 
 
 def _part(file: str, data: dict[str, Any], name: str, kind: type[Part]) -> Part:

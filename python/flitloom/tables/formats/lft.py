@@ -13,7 +13,7 @@ from flitloom.errors import SpecError, show
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.numerals import counted
 from flitloom.spec import Topology
-from flitloom.spec.topology import DIMENSION_NAMES
+from flitloom.spec.ground import Ground
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables
@@ -31,7 +31,8 @@ def lft_text(tables: Tables) -> str:
     topology = tables.topology
     count = topology.nodes
     ports = _first_hops(tables)
-    names = [str(_coordinates(topology, node)).replace(" ", "") for node in range(count)]
+    point = Ground(topology).point
+    names = [str(point(node)).replace(" ", "") for node in range(count)]
     working = [node for node in range(count) if node not in set(topology.failed_nodes)]
     blocks = []
     for node in working:
@@ -95,13 +96,7 @@ def _follow(file: str, ports: NDArray[np.int8], topology: Topology) -> tuple[NDA
     Tables that never arrive are cut off after as many hops as there are nodes, and found wrong by the
     check.
     """
-    count, directions = topology.nodes, 2 * len(topology.sizes)
-    # The node behind every port; the node itself behind port 0 and where there is no link.
-    behind = np.arange(count, dtype=np.int64)[:, None].repeat(directions + 1, axis=1)
-    for node in range(count):
-        for direction in range(directions):
-            there = _neighbour(topology, node, direction)
-            behind[node, direction + 1] = node if there is None else there
+    count, behind = topology.nodes, _behind(topology)
     working = np.ones(count, dtype=bool)
     working[list(topology.failed_nodes)] = False
 
@@ -170,38 +165,23 @@ def _first_hops(tables: Tables) -> NDArray[np.int16]:
                 'forwarding by destination needs method "coherent"',
             )
     ports = np.zeros((topology.nodes, topology.nodes), dtype=np.int16)
-    for source in range(topology.nodes):
-        steps = {_neighbour(topology, source, port): port + 1 for port in range(2 * len(topology.sizes))}
-        for destination in range(topology.nodes):
-            if following[source, destination] >= 0:
-                ports[source, destination] = steps[int(following[source, destination])]
+    for port, there in enumerate(_behind(topology).T):
+        ports[following == there[:, None]] = port
+    if len(lost := np.argwhere((following >= 0) & (ports == 0))):
+        source, destination = lost[0].tolist()
+        problem = f"the route from node {source} to node {destination} begins along no link"
+        raise SpecError.at("output", problem, "fl.tables.check says what else is wrong")
     return ports
 
 
-def _coordinates(topology: Topology, node: int) -> tuple[int, ...]:
-    coordinates = []
-    for size in topology.sizes:
-        node, coordinate = divmod(node, size)
-        coordinates.append(coordinate)
-    return tuple(coordinates)
-
-
-def _neighbour(topology: Topology, node: int, direction: int) -> int | None:
-    dimension, minus = divmod(direction, 2)
-    coordinates = list(_coordinates(topology, node))
-    size = topology.sizes[dimension]
-    there = coordinates[dimension] + (-1 if minus else 1)
-    if not 0 <= there < size:
-        if not topology.wraps[dimension]:
-            return None
-        there %= size
-    coordinates[dimension] = there
-    index = 0
-    for extent, coordinate in zip(reversed(topology.sizes), reversed(coordinates), strict=True):
-        index = index * extent + coordinate
-    return index
-
-
-def direction_names(topology: Topology) -> list[str]:
-    """Names of the directions by their index: +x, -x, +y, ..."""
-    return [f"{sign}{name}" for name in DIMENSION_NAMES[: len(topology.sizes)] for sign in "+-"]
+def _behind(topology: Topology) -> NDArray[np.int64]:
+    """The node behind every port of a node; itself behind port 0 and at the rim of a mesh."""
+    nodes, stride = np.arange(topology.nodes, dtype=np.int64), 1
+    ports = [nodes]
+    for size, wraps in zip(topology.sizes, topology.wraps, strict=True):
+        at = nodes // stride % size
+        for there in (at + 1, at - 1):
+            exists = (there >= 0) & (there < size) | wraps
+            ports.append(np.where(exists, nodes + (there % size - at) * stride, nodes))
+        stride *= size
+    return np.stack(ports, axis=1)
