@@ -24,7 +24,7 @@ from test_fabric import command, discovered, failed
 )
 def test_everything_arrives_over_the_channels_that_the_check_counts(subnet):
     tables = route_subnet(subnet)
-    report = send_packets(tables, all_to_all(len(subnet.hosts), 5), buffer=3)
+    report = send_packets(tables.forwarding(), all_to_all(len(subnet.hosts), 5), buffer=3)
     assert (report.outcome, report.unreachable) == ("delivered", 0)
     assert np.array_equal(report.flits, 5 * tables.report.loads)
     assert report.cycles >= report.bound >= report.flits.max()
@@ -32,7 +32,7 @@ def test_everything_arrives_over_the_channels_that_the_check_counts(subnet):
 
 def test_a_twisted_torus_is_faster_than_the_plain_one():
     times = {
-        name: send_packets(route_subnet(subnet), all_to_all(128)).cycles
+        name: send_packets(route_subnet(subnet).forwarding(), all_to_all(128)).cycles
         for name, subnet in (
             ("plain", examples.torus((4, 4, 8))),
             ("twisted", examples.twisted_torus((4, 4, 8))),
@@ -72,13 +72,13 @@ def test_one_lane_on_a_ring_is_called_a_deadlock(tmp_path, capsys):
 def test_what_cannot_be_sent_is_named(capsys, tmp_path):
     tables = route_subnet(examples.hyperx((2, 2)))
     with pytest.raises(SpecError, match="hosts 0 to 3"):
-        send_packets(tables, all_to_all(5))
+        send_packets(tables.forwarding(), all_to_all(5))
     with pytest.raises(SpecError, match="buffer: 0"):
-        send_packets(tables, all_to_all(4), buffer=0)
+        send_packets(tables.forwarding(), all_to_all(4), buffer=0)
     with pytest.raises(SpecError, match="at least one flit"):
-        send_packets(tables, all_to_all(4, 0))
+        send_packets(tables.forwarding(), all_to_all(4, 0))
     matrix = np.array([[0, 2, 0, 0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 0, 0]])
-    assert send_packets(tables, by_matrix(matrix)).delivered == 3
+    assert send_packets(tables.forwarding(), by_matrix(matrix)).delivered == 3
     assert command(capsys, "simulate", "--torus", "4x4x8", "--twist", "--rate", 0.1)[0] == 2
     assert command(capsys, "simulate", "--graph", tmp_path / "none.topo")[0] == 2
     assert command(capsys, "simulate", "--torus", "4x4", "--graph", tmp_path / "none.topo")[0] == 2

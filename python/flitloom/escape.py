@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -11,8 +10,8 @@ from typing import Any
 
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.outputs import write_text
 from flitloom.spec import Collective, Experiment, Load, Topology
+from flitloom.tables.certificate import write_ranks
 from flitloom.verdict import Row, laid_out
 
 #: Routing functions with escape channels.
@@ -123,8 +122,7 @@ class EscapeOrder:
     def write(self, file: str | Path) -> None:
         """Write the certificate to a file."""
         head = self.certificate()
-        rows = ",\n  ".join(json.dumps(row) for row in head.pop("channels"))
-        write_text(file, json.dumps(head, indent=1)[:-2] + f',\n "channels": [\n  {rows}\n ]\n}}\n')
+        write_ranks(file, head, head.pop("channels"), indent=1)
 
 
 def escape_order(experiment: Experiment) -> EscapeOrder:

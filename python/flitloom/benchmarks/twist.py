@@ -21,7 +21,7 @@ def run(context: Context) -> list[Row]:
         for kind, make in (("plain", examples.torus), ("twisted", examples.twisted_torus)):
             context.progress(2 * done + (kind == "twisted"), 2 * len(sizes))
             tables = route_subnet(make(shape))
-            report = send_packets(tables, all_to_all(len(tables.subnet.hosts), LENGTH))
+            report = send_packets(tables.forwarding(), all_to_all(len(tables.subnet.hosts), LENGTH))
             rows.append(
                 {
                     "torus": "x".join(map(str, shape)),

@@ -15,6 +15,9 @@ from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 
+#: Sizes, closed ways and coordinates of a torus or mesh.
+Grid = tuple[list[int], list[list[int]], list[list[int]]]
+
 _DIMENSIONS = "xyzuvw"
 #: Level of a switch that no cable joins to a fat tree.
 _APART = 65535
@@ -75,7 +78,7 @@ class Recognition:
     groups: tuple[int, ...] = ()
     nested: Nested | None = None
 
-    def grid(self) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
+    def grid(self) -> Grid | None:
         """Sizes, closed ways and coordinates of a torus or mesh, for dimension order."""
         if not self.coordinates or self.factors:
             return None
@@ -212,7 +215,7 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     return found or Recognition(subnet, "graph")
 
 
-def grid_of(subnet: Subnet) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
+def grid_of(subnet: Subnet) -> Grid | None:
     """Sizes, closed ways and coordinates of the torus or mesh that a subnet is, if it is one."""
     found = _grid(subnet, None)
     return None if found is None else found.grid()

@@ -143,10 +143,10 @@ def forwarding_of(
 ) -> ForwardingTables:
     """The tables of a network: those of a file, or the best that are found."""
     from flitloom.tables.by_destination.making import route_subnet
-    from flitloom.tables.by_destination.tables import read_folder
+    from flitloom.tables.by_destination.tables import read_tables
 
     subnet = subnet_of(network, graph, failed)
-    return route_subnet(subnet).forwarding() if tables is None else read_folder(subnet, Path(tables))
+    return route_subnet(subnet).forwarding() if tables is None else read_tables(subnet, tables)
 
 
 def is_product(fields: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from flitloom.reading import Progress
 from flitloom.spec import Topology
 from flitloom.tables.by_destination.checking import SubnetReport, check_subnet, judge
 from flitloom.tables.by_destination.making import SubnetTables
-from flitloom.tables.by_destination.tables import ForwardingTables, read_folder
+from flitloom.tables.by_destination.tables import ForwardingTables
 from flitloom.tables.by_destination.tables import read_tables as read_forwarding
 from flitloom.tables.by_source.checking import CheckReport
 from flitloom.tables.by_source.checking import check as check_routes
@@ -119,8 +119,4 @@ def read(file: Any, *more: Any, **how: Any) -> Any:
     SpecError
         A file is damaged; the message says where.
     """
-    if not isinstance(file, Subnet):
-        return read_tables(file, *more, **how)
-    if len(more) == 1 and not how:
-        return read_folder(file, Path(more[0]))
-    return read_forwarding(file, *more, **how)
+    return (read_forwarding if isinstance(file, Subnet) else read_tables)(file, *more, **how)

@@ -18,7 +18,7 @@ from flitloom.errors import SpecError, show_file
 from flitloom.fabric import Subnet
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.checking import judge
-from flitloom.tables.by_destination.tables import read_folder, read_given
+from flitloom.tables.by_destination.tables import read_tables
 
 
 def check(asked: Asked) -> None:
@@ -47,7 +47,7 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
     given, wanted = asked.of_fabric, asked.judged.certificate
     if file is None:
         raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
-    tables = read_given(subnet, file, given.path_sl, given.slvl, given.lanes)
+    tables = read_tables(subnet, file, path_levels=given.path_sl, lane_tables=given.slvl, lanes=given.lanes)
     found = judge(tables)
     print_verdict(found, asked.judged.as_json)
     if wanted is not None and found.passed:
@@ -66,7 +66,7 @@ def view(asked: Viewed) -> None:
     if tables is None:
         show(asked, [pages.Cables(subnet, title=named if isinstance(named, str) else "")])
         return
-    forwarding = read_folder(subnet, tables)
+    forwarding = read_tables(subnet, tables)
     show(asked, [pages.Cables(forwarding.subnet, judge(forwarding))])
 
 

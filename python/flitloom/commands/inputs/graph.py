@@ -18,6 +18,7 @@ from flitloom.fabric import recognise
 from flitloom.numerals import counted
 from flitloom.tables.by_destination import motion
 from flitloom.tables.by_destination.making import route_subnet
+from flitloom.tables.by_destination.tables import read_tables
 
 #: What makes an experiment of a graph.
 TRAFFIC = {
@@ -58,10 +59,9 @@ def simulate(asked: Simulated) -> None:
         "cycle_limit": asked.run.cycle_limit,
     }
     with screen.progress("tables and packets"):
-        if asked.brought.tables is None:
-            report = motion.send_packets(route_subnet(subnet), packets, **routers)
-        else:
-            report = motion.send_by_files(subnet, asked.brought.tables, packets, **routers)
+        given = asked.brought.tables
+        tables = route_subnet(subnet).forwarding() if given is None else read_tables(subnet, given)
+        report = motion.send_packets(tables, packets, **routers)
     _print({"fabric": recognise(subnet).describe(), **report.facts()}, report, hosts, asked.printed.json)
     if report.outcome == "deadlock":
         screen.say(f"danger: {len(report.waits)} channels and lanes wait for each other")

@@ -14,7 +14,7 @@ from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.view import Asked as Viewed
 from flitloom.tables.by_destination.checking import judge
-from flitloom.tables.by_destination.tables import read_folder
+from flitloom.tables.by_destination.tables import read_tables
 
 
 def asked(given: Mapping[str, Any]) -> bool:
@@ -32,7 +32,7 @@ def check(asked: Asked) -> None:
 def view(asked: Viewed) -> None:
     """Show the torus with the loads of its tables."""
     assert asked.file is not None
-    forwarding = read_folder(twisted(str(asked.page.torus), asked.page.fail or []), asked.file)
+    forwarding = read_tables(twisted(str(asked.page.torus), asked.page.fail or []), asked.file)
     show(asked, [pages.Cables(forwarding.subnet, judge(forwarding))])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from graphlib import TopologicalSorter
@@ -11,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from flitloom.outputs import write_text
 from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, port_rows
+from flitloom.tables.certificate import write_ranks
 
 #: A channel and its lane.
 Laned = tuple[int, int]
@@ -64,8 +63,7 @@ def write_certificate(
     }
     if bound["value"]:
         head["bound"] = _lengths(tables, bound, begins, guids)
-    rows = ",\n  ".join(json.dumps([*row, rank]) for rank, row in enumerate(reversed(ranked)))
-    write_text(file, json.dumps(head)[:-1] + f',\n "channels": [\n  {rows}\n ]\n}}\n')
+    write_ranks(file, head, ([*row, rank] for rank, row in enumerate(reversed(ranked))))
 
 
 def _lengths(

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import grid_of
+from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.tables.by_destination.demand import unit_of
-from flitloom.tables.by_destination.tables import ForwardingTables, read_given
+from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
 from flitloom.verdict import SHOWN, Verdict
 
 
@@ -61,14 +61,10 @@ def check_subnet(
     lanes : int, optional
         Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
     """
-    return judge(read_given(subnet, tables, path_levels, lane_tables, lanes))
+    return judge(read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes))
 
 
-#: Sizes, closed ways and coordinates of a torus or mesh.
-_Grid = tuple[list[int], list[list[int]], list[list[int]]]
-
-
-def judge(tables: ForwardingTables, known: tuple[_Grid | None, dict[str, Any]] | None = None) -> SubnetReport:
+def judge(tables: ForwardingTables, known: tuple[Grid | None, dict[str, Any]] | None = None) -> SubnetReport:
     """Judge tables that are in memory; `known` is a grid and what was proven on it for their loads."""
     if not 1 <= tables.lanes <= 8:
         raise SpecError.at("--lanes", str(tables.lanes), "links have 1 to 8 lanes")

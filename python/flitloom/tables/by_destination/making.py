@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,6 @@ from flitloom.tables.by_destination.checking import SubnetReport, judge, proof
 from flitloom.tables.by_destination.comparing import of_one_width
 from flitloom.tables.by_destination.demand import Demand, demand_of, unit_of
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
-from flitloom.tables.by_destination.searching import TRIES, searched
 from flitloom.tables.by_destination.tables import (
     NONE,
     ForwardingTables,
@@ -39,6 +39,11 @@ from flitloom.tables.by_destination.writing import write_tables
 FORWARDING_METHODS: tuple[str, ...] = _core.LISTS["forwarding_methods"]
 #: The kind of fabric that each is for.
 _KINDS = dict(zip(FORWARDING_METHODS, _core.LISTS["forwarding_kinds"], strict=True))
+#: Entries the search may try at effort 1.
+TRIES = 12_000_000
+#: The same for large fabrics, per entry.
+_TRIES_PER_ENTRY = 20
+
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005
 #: Largest loads up to so many times those of another method are taken for what else the method is good for.
@@ -420,22 +425,37 @@ class _Routing:
         self.roots = [self.subnet.hosts[owner].switch for owner in self.owners]
         self.demand = demand_of(self.subnet, self.lids, self.owners, job, traffic)
 
-    def search(self, following: NDArray[np.uint32] | None, method: str | None = None) -> dict[str, Any]:
-        """Tables made anew, or with few changes of others."""
-        return searched(
-            self.recognition,
-            self.roots,
-            self.owners,
-            following,
-            self.demand,
-            mode="portable" if self.spare_lanes else self.mode,
-            lanes=self.lanes - self.spare_lanes,
-            effort=self.effort,
-            slack=0.0 if following is None else REPAIR_SLACK,
-            reversible=self.reversible,
-            seed=self.seed,
-            method=method or self.method,
+    def search(self, old: NDArray[np.uint32] | None, method: str | None = None) -> dict[str, Any]:
+        """Tables made anew, or with few changes of others, with destinations in the order of the seed."""
+        # Further LIDs of a host come behind the first of every one; repairs keep what they can.
+        first: dict[int, int] = {}
+        base: list[int] = []
+        further: list[int] = []
+        for row, owner in enumerate(self.owners.tolist()):
+            (further if owner in first and old is None else base).append(row)
+            first.setdefault(owner, row)
+        if self.seed != 1:
+            draw = random.Random(self.seed)
+            draw.shuffle(base)
+            draw.shuffle(further)
+        place = {row: n for n, row in enumerate(base)}
+        made: dict[str, Any] = _core.forward(
+            self.subnet.hosts_per_switch(),
+            self.subnet.cable_ends(),
+            self.recognition.grid(),
+            [self.roots[row] for row in base],
+            None if old is None else np.ascontiguousarray(old[base]),
+            None if self.demand is None else self.demand.rows(base).core(),
+            [place[first[int(self.owners[row])]] for row in further],
+            "portable" if self.spare_lanes else self.mode,
+            self.lanes - self.spare_lanes,
+            self.effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(self.subnet.switches)),
+            0.0 if old is None else REPAIR_SLACK,
+            self.reversible,
+            method or self.method,
         )
+        back = np.argsort(np.array(base + further, dtype=np.int64))
+        return made | {name: np.ascontiguousarray(made[name][back]) for name in ("next", "levels")}
 
     def judged(self, made: dict[str, Any]) -> SubnetReport:
         """What a check says of tables."""

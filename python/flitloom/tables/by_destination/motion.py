@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,10 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
-from flitloom.fabric.model import Subnet
 from flitloom.network import Network
 from flitloom.pipelined import begun, far_ends, host_rows, table_fields
 from flitloom.spec import Router, Topology
-from flitloom.tables.by_destination.making import SubnetTables
-from flitloom.tables.by_destination.tables import ForwardingTables, read_folder
+from flitloom.tables.by_destination.tables import ForwardingTables
 
 
 @dataclass(frozen=True)
@@ -78,22 +75,24 @@ def all_to_all(hosts: int, length: int = 8) -> NDArray[np.uint64]:
     [[0, 1, 4, 0], [0, 2, 4, 0], [1, 2, 4, 0], [1, 0, 4, 0], [2, 0, 4, 0], [2, 1, 4, 0]]
     """
     sources = np.repeat(np.arange(hosts), hosts - 1)
-    targets = (sources + np.tile(np.arange(1, hosts), hosts)) % max(hosts, 1)
-    columns = [sources, targets, np.full_like(sources, length), np.zeros_like(sources)]
-    return np.stack(columns, axis=1).astype(np.uint64)
+    return _rows(sources, (sources + np.tile(np.arange(1, hosts), hosts)) % max(hosts, 1), length)
 
 
 def by_matrix(matrix: NDArray[np.int64], length: int = 8) -> NDArray[np.uint64]:
     """As many packets of `length` flits from every host (row) to every other (column) as a matrix says."""
     sources, targets = np.nonzero(matrix)
     counts = matrix[sources, targets]
-    sources, targets = np.repeat(sources, counts), np.repeat(targets, counts)
+    return _rows(np.repeat(sources, counts), np.repeat(targets, counts), length)
+
+
+def _rows(sources: NDArray[Any], targets: NDArray[Any], length: int) -> NDArray[np.uint64]:
+    """Packets that all start at once."""
     columns = [sources, targets, np.full_like(sources, length), np.zeros_like(sources)]
     return np.stack(columns, axis=1).astype(np.uint64)
 
 
 def send_packets(
-    tables: SubnetTables,
+    tables: ForwardingTables,
     packets: NDArray[np.uint64],
     *,
     buffer: int = 8,
@@ -101,7 +100,7 @@ def send_packets(
     channels: int | None = None,
     cycle_limit: int | None = None,
 ) -> MotionReport:
-    """Send packets over tables that `route_subnet` made, through pipelined routers.
+    """Send packets over tables by destination, through pipelined routers.
 
     A header asks for a channel of the lane that tables and service levels name, and its packet keeps it
     until the tail has passed. Channels carry, and hosts send and receive, a flit per cycle
@@ -109,7 +108,7 @@ def send_packets(
 
     Parameters
     ----------
-    tables : SubnetTables
+    tables : ForwardingTables
         The tables.
     packets : array
         Rows of source host, destination host, flits and first cycle; a host sends in the order of its rows.
@@ -127,36 +126,10 @@ def send_packets(
     >>> from flitloom.fabric import route_subnet
     >>> from flitloom.fabric.examples import torus
     >>> from flitloom.tables.by_destination.motion import all_to_all, send_packets
-    >>> report = send_packets(route_subnet(torus((4, 4))), all_to_all(16))
+    >>> report = send_packets(route_subnet(torus((4, 4))).forwarding(), all_to_all(16))
     >>> report.outcome, report.bound
     ('delivered', 120)
     """
-    return _send(tables.forwarding(), packets, buffer, latency, channels, cycle_limit)
-
-
-def send_by_files(
-    subnet: Subnet,
-    tables: str | Path,
-    packets: NDArray[np.uint64],
-    *,
-    buffer: int = 8,
-    latency: int = 1,
-    channels: int | None = None,
-    cycle_limit: int | None = None,
-) -> MotionReport:
-    """The same on tables in files: a folder that ``route --fabric`` wrote, or a dump on one lane."""
-    read = read_folder(subnet, Path(tables))
-    return _send(read, packets, buffer, latency, channels, cycle_limit)
-
-
-def _send(
-    tables: ForwardingTables,
-    packets: NDArray[np.uint64],
-    buffer: int,
-    latency: int,
-    channels: int | None,
-    cycle_limit: int | None,
-) -> MotionReport:
     hosts = len(tables.subnet.hosts)
     if packets.ndim != 2 or packets.shape[1] != 4 or (packets[:, :2] >= hosts).any():
         raise SpecError.at(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import Recognition
+from flitloom.fabric.recognition import Grid, Recognition
 from flitloom.numerals import counted
 from flitloom.tables.by_destination.demand import Demand
 from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts
@@ -251,25 +251,10 @@ def repaired(
     tries: int,
 ) -> dict[str, Any] | None:
     """Tables with few other entries that can stand beside the old ones; None if there are none."""
-    if old.levels is None:
-        return None
-    subnet = recognition.subnet
-    made: dict[str, Any] | None = _core.repair_forwarding(
-        subnet.hosts_per_switch(),
-        subnet.cable_ends(),
-        recognition.grid(),
-        roots,
-        (old.following, old.levels),
-        old.lost,
-        None if demand is None else demand.core(),
-        lanes,
-        tries,
-        REPAIR_SLACK,
-    )
+    made = _repaired(recognition.subnet, recognition.grid(), roots, old, demand, lanes, tries)
     if made is None:
         return None
-    unreached = made["next"] == NONE
-    used = made["levels"][~unreached]
+    used = made["levels"][made["next"] != NONE]
     return made | {
         "mode": "portable",
         "lanes": int((used % _LANES).max(initial=0)) + 1,
@@ -280,20 +265,31 @@ def repaired(
 
 def least_repair(subnet: Subnet, old: OldTables, lanes: int) -> dict[str, Any] | None:
     """The repair that changes only what must change, for a verdict: not balanced, and without a bound."""
+    roots = [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()]
+    return _repaired(subnet, None, roots, old, None, lanes, 0)
+
+
+def _repaired(
+    subnet: Subnet,
+    grid: Grid | None,
+    roots: list[int],
+    old: OldTables,
+    demand: Demand | None,
+    lanes: int,
+    tries: int,
+) -> dict[str, Any] | None:
     if old.levels is None:
         return None
-    _, owners = destinations(subnet)
-    roots = [subnet.hosts[owner].switch for owner in owners.tolist()]
-    made: dict[str, Any] | None = _core.repair_forwarding(
+    found: dict[str, Any] | None = _core.repair_forwarding(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),
-        None,
+        grid,
         roots,
         (old.following, old.levels),
         old.lost,
-        None,
+        None if demand is None else demand.core(),
         lanes,
-        0,
+        tries,
         REPAIR_SLACK,
     )
-    return made
+    return found

@@ -30,6 +30,10 @@ _ASSUMED = "assumed: no file chooses lanes; name those there are with --path-sl 
 NONE = 0xFFFFFFFF
 #: Service levels of InfiniBand.
 LEVELS = 16
+#: A row of ibdmchk's SLVL file: switch, ports in and out, two lanes a number.
+_SLVL = re.compile(r"0x([0-9a-fA-F]{1,16})\s+(\d{1,9})\s+(\d{1,9})((?:\s+0x[0-9a-fA-F]{2})+)")
+#: A row of ``opensm-sl2vl.dump``: ports in and out, a lane a number.
+_SL2VL = re.compile(r"(\d{1,9})\s+(\d{1,9})\s*:\s*(\d{1,9}(?:\s+\d{1,9}){15})")
 
 
 @explained
@@ -112,7 +116,7 @@ class ForwardingTables:
 
 def read_tables(
     subnet: Subnet,
-    file: str | Path,
+    tables: str | Path,
     *,
     path_levels: str | Path | None = None,
     lane_tables: str | Path | None = None,
@@ -120,11 +124,17 @@ def read_tables(
 ) -> ForwardingTables:
     """Read tables and what goes with them; see `flitloom.fabric.check_subnet`.
 
+    A folder that ``route --fabric`` wrote has all that belongs to it; a dump alone is on one lane.
+
     Raises
     ------
     SpecError
         A damaged file, or one that belongs to another subnet.
     """
+    file = tables
+    if Path(file).is_dir() and path_levels is None and lane_tables is None and lanes is None:
+        folder = Path(file)
+        file, path_levels, lane_tables = dump_in(folder), folder / "path-sl.txt", folder / "sl2vl.dump"
     unnamed = has_none(subnet)
     subnet = with_dumped_lids(subnet, file)
     if unnamed:
@@ -335,86 +345,53 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
     Ports the file leaves out map level to lane as they are.
     """
     start, entries, rows = _identity(subnet, LEVELS)
-    outgoing = subnet.outgoing()
+    columns = [{port: column for column, (_, port, _) in enumerate(lists)} for lists in subnet.outgoing()]
     by_guid = {switch.guid: index for index, switch in enumerate(subnet.switches)}
     text = read_bytes(file).decode("utf-8", "replace")
     switch: int | None = None
     known = False
+
+    def named(digits: str, place: str) -> int | None:
+        """The switch of a GUID; None for one that was taken out."""
+        index = by_guid.get(int(digits, 16))
+        if index is None and int(digits, 16) not in subnet.gone:
+            raise SpecError(f"{place}: switch 0x{digits} is not in the fabric; {_SINCE}")
+        return index
+
     for number, line in enumerate(text_lines(text, show_file(file)), start=1):
         row = line.strip()
         place = f"{file}, line {number}"
         if not row or row.startswith("#"):
             continue
         if head := re.match(r"Switch\s+0x([0-9a-fA-F]+)", row):
-            switch = by_guid.get(int(head[1], 16))
-            if switch is None and int(head[1], 16) not in subnet.gone:
-                raise SpecError(f"{place}: switch 0x{head[1]} is not in the fabric; {_SINCE}")
-            known = True
-        elif re.match(r"(?:Channel Adapter|CA|Ca|Router|Rt)\b", row):
+            switch, known = named(head[1], place), True
+            continue
+        if re.match(r"(?:Channel Adapter|CA|Ca|Router|Rt)\b", row):
             switch, known = None, True
-        elif match := re.fullmatch(
-            r"0x([0-9a-fA-F]{1,16})\s+(\d{1,9})\s+(\d{1,9})((?:\s+0x[0-9a-fA-F]{2})+)", row
-        ):
-            index = by_guid.get(int(match[1], 16))
-            if index is None and int(match[1], 16) in subnet.gone:
-                continue
-            if index is None:
-                raise SpecError(f"{place}: switch 0x{match[1]} is not in the fabric; {_SINCE}")
-            digits = match[4].replace("0x", "").replace(" ", "").replace("\t", "")
-            lanes = [int(digit, 16) for digit in digits]
-            _set_lanes(
-                entries,
-                start,
-                rows[index],
-                outgoing[index],
-                index,
-                int(match[2]),
-                int(match[3]),
-                lanes,
-                place,
-            )
-        elif match := re.fullmatch(r"(\d{1,9})\s+(\d{1,9})\s*:\s*(\d{1,9}(?:\s+\d{1,9}){15})", row):
+            continue
+        if match := _SLVL.fullmatch(row):
+            here = named(match[1], place)
+            lanes = [int(digit, 16) for digit in re.sub(r"0x|\s", "", match[4])]
+        elif match := _SL2VL.fullmatch(row):
             if not known:
                 raise SpecError(f"{place}: a row before the first switch")
-            if switch is not None:
-                lanes = [int(word) for word in match[3].split()]
-                _set_lanes(
-                    entries,
-                    start,
-                    rows[switch],
-                    outgoing[switch],
-                    switch,
-                    int(match[1]),
-                    int(match[2]),
-                    lanes,
-                    place,
-                )
+            here, lanes = switch, [int(word) for word in match[3].split()]
         else:
             raise SpecError(
                 f"{place}: {row[:60]!r} is no row of lanes; write 'in out : vl(sl0) ... vl(sl15)'"
             )
+        if here is None:
+            continue
+        if len(lanes) != LEVELS or max(lanes) >= LEVELS:
+            problem = (
+                f"{counted(len(lanes), 'lane')}; one for each of the 16 service levels is needed, 0 to 15"
+            )
+            raise SpecError(f"{place}: {problem}")
+        arrived, out = (int(port) for port in match.groups()[-3:-1])
+        if arrived in rows[here] and out in columns[here]:
+            at = int(start[here]) + rows[here][arrived] * len(columns[here]) + columns[here][out]
+            entries[at] = lanes
     return start, entries
-
-
-def _set_lanes(
-    entries: NDArray[np.uint8],
-    start: NDArray[np.uint64],
-    rows: dict[int, int],
-    outgoing: list[tuple[int, int, int]],
-    switch: int,
-    arrived: int,
-    out: int,
-    lanes: list[int],
-    place: str,
-) -> None:
-    if len(lanes) != LEVELS or not all(0 <= lane < LEVELS for lane in lanes):
-        raise SpecError(
-            f"{place}: {counted(len(lanes), 'lane')}; one for each of the 16 service levels is "
-            "needed, 0 to 15"
-        )
-    column = next((row for row, (_, port, _) in enumerate(outgoing) if port == out), None)
-    if arrived in rows and column is not None:
-        entries[int(start[switch]) + rows[arrived] * len(outgoing) + column] = lanes
 
 
 def host_levels(subnet: Subnet, levels: NDArray[Any]) -> NDArray[np.uint8]:
@@ -452,28 +429,3 @@ def dump_in(tables: str | Path) -> Path:
     """The dump of forwarding tables: the file itself, or that in a folder that ``route --fabric`` wrote."""
     tables = Path(tables)
     return tables / "opensm-lfts.dump" if tables.is_dir() else tables
-
-
-def read_given(
-    subnet: Subnet,
-    tables: str | Path,
-    path_levels: str | Path | None,
-    lane_tables: str | Path | None,
-    lanes: int | None,
-) -> ForwardingTables:
-    """Tables with what chooses lanes; a folder alone has all that belongs to it."""
-    if Path(tables).is_dir() and path_levels is None and lane_tables is None and lanes is None:
-        return read_folder(subnet, Path(tables))
-    return read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes)
-
-
-def read_folder(subnet: Subnet, tables: Path) -> ForwardingTables:
-    """Tables in a folder that ``route --fabric`` wrote, or in a dump on one lane."""
-    if not tables.is_dir():
-        return read_tables(subnet, tables)
-    return read_tables(
-        subnet,
-        dump_in(tables),
-        path_levels=tables / "path-sl.txt",
-        lane_tables=tables / "sl2vl.dump",
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,12 @@ from numpy.typing import NDArray
 from flitloom.claims import Claims
 from flitloom.errors import show
 from flitloom.fixed import explained
-from flitloom.outputs import write_text
 from flitloom.reading import Progress
 from flitloom.spec import Topology
 from flitloom.tables.by_source.bound import read_fraction
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.certificate import write_ranks
 from flitloom.tables.formats.files import read_tables
 from flitloom.verdict import SHOWN, Verdict
 
@@ -101,12 +100,9 @@ class CheckReport(Verdict):
     def write_certificate(self, file: str | Path) -> int:
         """Write the certificate to a file; returns the lower bound that it proves, 0 for none."""
         head = self.certificate()
-        rows = ",\n  ".join(json.dumps(row) for row in head.pop("channels"))
-        proven = int(head["bound"]["value"]) if "bound" in head else 0
-        bound = f',\n "bound": {json.dumps(head.pop("bound"))}' if proven else ""
-        text = json.dumps(head, indent=1)[:-2]
-        write_text(file, f'{text}{bound},\n "channels": [\n  {rows}\n ]\n}}\n')
-        return proven
+        bound = {"bound": head.pop("bound")} if "bound" in head else {}
+        write_ranks(file, head, head.pop("channels"), indent=1, **bound)
+        return int(bound["bound"]["value"]) if bound else 0
 
 
 def check(
