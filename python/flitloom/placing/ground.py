@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError
-from flitloom.fabric import Subnet, read_fabric, recognise
-from flitloom.fabric.failures import fail_parts
+from flitloom.fabric import Subnet, recognise
+from flitloom.fabric.networks import fabric
 from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.spec import Product, Topology
@@ -237,8 +237,7 @@ def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:
     SpecError
         The file is not understood, or a failed part is not in it.
     """
-    subnet = read_fabric(file)
-    return ground_of_subnet(fail_parts(subnet, failed) if failed else subnet)
+    return ground_of_subnet(fabric(Path(file), fail=failed))
 
 
 def ground_of_subnet(subnet: Subnet, names: Sequence[str] | None = None) -> Ground:

@@ -129,12 +129,9 @@ def _failed(fields: Mapping[str, Any]) -> tuple[str, ...]:
 @lru_cache(maxsize=16)
 def subnet_of(network: str | None, graph: str | None, failed: tuple[str, ...]) -> Subnet:
     """The switches, cables and hosts of a name or a file."""
-    from flitloom.fabric import read_fabric
-    from flitloom.fabric.failures import fail_parts
-    from flitloom.fabric.networks import named_subnet
+    from flitloom.fabric.networks import fabric
 
-    subnet = named_subnet(network) if network is not None else read_fabric(Path(graph or ""))
-    return fail_parts(subnet, list(failed)) if failed else subnet
+    return fabric(Path(graph or "") if network is None else network, fail=failed)
 
 
 @lru_cache(maxsize=16)

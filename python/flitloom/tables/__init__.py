@@ -17,13 +17,13 @@ from flitloom.lazy import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flitloom.fabric.networks import fabric
     from flitloom.tables.by_destination.checking import SubnetReport
     from flitloom.tables.by_destination.making import SubnetTables
     from flitloom.tables.by_destination.tables import ForwardingTables
     from flitloom.tables.by_source.checking import CheckReport
     from flitloom.tables.by_source.rules import RouterRules
     from flitloom.tables.by_source.tables import Tables
-    from flitloom.tables.fabrics import fabric
     from flitloom.tables.judging import check, read
     from flitloom.tables.making import make, repair
     from flitloom.verdict import Verdict
@@ -40,7 +40,7 @@ else:
             "Tables": "by_source.tables",
             "Verdict": "flitloom.verdict:Verdict",
             "check": "judging",
-            "fabric": "fabrics",
+            "fabric": "flitloom.fabric.networks:fabric",
             "make": "making",
             "read": "judging",
             "repair": "making",

@@ -9,13 +9,13 @@ from typing import Any, overload
 from numpy.typing import ArrayLike
 
 from flitloom.fabric.model import Subnet
+from flitloom.fabric.networks import fabric
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.families import is_family
 from flitloom.tables.by_destination.making import SubnetTables, route_subnet
 from flitloom.tables.by_source.making import METHODS, MethodName, RulesName, TurnsName, route
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.fabrics import fabric
 from flitloom.tables.traffic import matrix_of_hosts
 
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.commands import pictures
-from flitloom.commands.actions.subnets import failing
 from flitloom.commands.options import sizes_of_fabric
 from flitloom.commands.screen import echo, print_json, print_table, say
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.fabric import Recognition, recognise
 from flitloom.fabric.identifiers import with_identifiers
+from flitloom.fabric.networks import fabric
 from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.numerals import counted
 
@@ -33,7 +33,7 @@ def run(
         raise SpecError("name a file, or a network with --network")
     if picture is not None:
         check_picture(picture, "--picture")
-    subnet = failing(named, [])
+    subnet = fabric(named)
     if config is None:
         found = recognise(subnet, sizes_of_fabric(sizes))
     else:

@@ -13,13 +13,13 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions import place_jobs, place_shape
 from flitloom.commands.actions.grids import sized
 from flitloom.commands.actions.nodes import read_hosts, read_node_list
-from flitloom.commands.actions.subnets import failing
 from flitloom.commands.options import refuse
 from flitloom.commands.place import Asked, Ranks, Where
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.fabric.allocation import hosts_named
 from flitloom.fabric.hostlist import expand
+from flitloom.fabric.networks import fabric
 from flitloom.limits import NODES_BYTES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
@@ -136,7 +136,7 @@ def _network(where: Where, routing: str | None) -> tuple[Topology, list[str] | N
         product.require_no_circulants("placements are")
         return factored(product), None
     options.refuse_grid(where.torus, where.mesh, where.wrap, where.network, where.graph)
-    subnet = failing(where.graph, where.fail or [])
+    subnet = fabric(where.graph, fail=where.fail or [])
     if set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):
         # Hosts are sorted by their switches.
         ground = ground_of_subnet(subnet, host_names(subnet))

@@ -10,13 +10,14 @@ import typer
 from numpy.typing import NDArray
 
 from flitloom.commands.actions.matrices import read_matrix
-from flitloom.commands.actions.subnets import failing, job_hosts, twisted
+from flitloom.commands.actions.subnets import job_hosts, twisted
 from flitloom.commands.inputs.seating import host_weights, placement_weights
 from flitloom.commands.options import refuse, sizes_of_fabric
 from flitloom.commands.route import OUTPUTS, Asked
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet
+from flitloom.fabric.networks import fabric
 from flitloom.numerals import counted
 from flitloom.outputs import check_folder, check_output
 from flitloom.placing.placement import read_placement
@@ -43,7 +44,7 @@ def run(context: typer.Context, asked: Asked) -> None:
     _refuse(context, asked)
     described = named.fabric if named.network is None else named.network
     fail = sought.fail or []
-    subnet = twisted(named.torus or "", fail) if described is None else failing(described, fail)
+    subnet = twisted(named.torus or "", fail) if described is None else fabric(described, fail=fail)
     if named.words:
         if len(named.words) != 3 or named.words[0] != "diff":
             raise SpecError(f"{show(' '.join(named.words))}: write diff OLD NEW, or nothing")

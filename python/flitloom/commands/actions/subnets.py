@@ -6,21 +6,13 @@ from pathlib import Path
 
 from flitloom.commands.screen import say
 from flitloom.errors import show_file
-from flitloom.fabric import Subnet, read_fabric
+from flitloom.fabric import Subnet
 from flitloom.fabric.allocation import hosts_named, part_of
-from flitloom.fabric.examples import twisted_torus
-from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.hostlist import expand
-from flitloom.fabric.networks import named_subnet
+from flitloom.fabric.networks import fabric
 from flitloom.limits import NODES_BYTES
 from flitloom.reading import read_text
 from flitloom.spec import Topology
-
-
-def failing(fabric: Path | str, parts: list[str]) -> Subnet:
-    """A fabric from its file, or a named network, without the parts of ``--fail``."""
-    subnet = read_fabric(fabric) if isinstance(fabric, Path) else named_subnet(fabric)
-    return fail_parts(subnet, parts) if parts else subnet
 
 
 def job_hosts(subnet: Subnet, nodes: Path, others: str) -> list[int]:
@@ -39,5 +31,4 @@ def allocated(subnet: Subnet, nodes: Path, others: str) -> Subnet:
 
 def twisted(sizes: str, parts: list[str]) -> Subnet:
     """A twisted torus with a host per switch, without the parts of ``--fail``."""
-    subnet = twisted_torus(Topology(sizes=sizes, twist=True).sizes)
-    return fail_parts(subnet, parts) if parts else subnet
+    return fabric(Topology(sizes=sizes, twist=True), fail=parts)

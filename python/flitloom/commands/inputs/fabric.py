@@ -8,7 +8,7 @@ import typer
 
 from flitloom import view as pages
 from flitloom.commands import screen
-from flitloom.commands.actions.subnets import allocated, failing
+from flitloom.commands.actions.subnets import allocated
 from flitloom.commands.check import Asked, OfFabric
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, show
@@ -16,6 +16,7 @@ from flitloom.commands.inputs.verdicts import print_verdict
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric import Subnet
+from flitloom.fabric.networks import fabric
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.tables import read_tables
@@ -29,7 +30,7 @@ def check(asked: Asked) -> None:
     if asked.file is not None and (given.lft is not None or given.fdbs is not None):
         raise SpecError(f"{show_file(asked.file)} and --lft or --fdbs: name one file of tables")
     tables = dump_of(given) or asked.file
-    subnet = failing(named, asked.judged.fail or [])
+    subnet = fabric(named, fail=asked.judged.fail or [])
     if given.nodes is not None:
         subnet = allocated(subnet, given.nodes, "what they send is not judged")
     judge_tables(subnet, tables, asked)
@@ -62,7 +63,7 @@ def view(asked: Viewed) -> None:
     page, tables = asked.page, asked.file
     named = page.fabric if page.network is None else page.network
     assert named is not None
-    subnet = failing(named, page.fail or [])
+    subnet = fabric(named, fail=page.fail or [])
     if tables is None:
         show(asked, [pages.Cables(subnet, title=named if isinstance(named, str) else "")])
         return

@@ -10,11 +10,12 @@ import typer
 
 from flitloom.commands import screen
 from flitloom.commands.actions.matrices import read_matrix
-from flitloom.commands.actions.subnets import failing, twisted
+from flitloom.commands.actions.subnets import twisted
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError
 from flitloom.fabric import recognise
+from flitloom.fabric.networks import fabric
 from flitloom.numerals import counted
 from flitloom.tables.by_destination import motion
 from flitloom.tables.by_destination.making import route_subnet
@@ -46,7 +47,7 @@ def simulate(asked: Simulated) -> None:
     if flits < 1:
         raise SpecError.at("--length", f"{flits} is out of range", "it must be at least 1")
     parts = grid.fail or []
-    subnet = twisted(grid.torus or "", parts) if graph is None else failing(graph, parts)
+    subnet = twisted(grid.torus or "", parts) if graph is None else fabric(graph, fail=parts)
     hosts, matrix = len(subnet.hosts), asked.traffic.matrix
     if matrix is None:
         packets = motion.all_to_all(hosts, flits)
