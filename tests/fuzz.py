@@ -227,7 +227,7 @@ def _store(file):
 
 
 def _nodes(file):
-    from flitloom.fabric.nodes import read_nodes
+    from flitloom.fabric.hostlist import read_nodes
 
     read_nodes(file, 64)
 

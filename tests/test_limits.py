@@ -17,7 +17,7 @@ import fuzz
 import fuzz_formats
 from flitloom import limits
 from flitloom.errors import show
-from flitloom.fabric.nodes import parse_nodes, read_nodes
+from flitloom.fabric.hostlist import parse_nodes, read_nodes
 from flitloom.reading import opened
 from limited import run_limited
 

@@ -18,7 +18,7 @@ from flitloom.tables.by_destination.tables import ForwardingTables
 from flitloom.tables.by_destination.tables import read_tables as read_forwarding
 from flitloom.tables.by_source.checking import check
 from flitloom.tables.by_source.making import route
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 #: Verbs of one simulation stay beside it.
 VERBS = {"lower_bound", "read_experiment", "run_experiment", "simulate", "stack"}

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.fabric.nodes import parse_nodes
+from flitloom.fabric.hostlist import parse_nodes
 from flitloom.tables.by_source.resilience import survive
 
 RECHECK = Path(__file__).parents[1] / "tools" / "recheck.py"

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from flitloom.tables.by_source.making import route as route
     from flitloom.tables.by_source.rules import RouterRules
     from flitloom.tables.by_source.tables import Tables
-    from flitloom.tables.formats.files import read_tables as read_tables
+    from flitloom.tables.formats.reading import read_tables as read_tables
 
     __version__: str
 

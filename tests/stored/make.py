@@ -15,7 +15,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import flitloom as fl
 from flitloom.spec.experiment import build_experiment
-from flitloom.tables.formats.writing import write_json
 from stored import running, stored_cases
 from stored.toml_text import dump
 
@@ -33,7 +32,7 @@ def write_cases() -> None:
     for name, fields, made in stored_cases.tables():
         write(name, fields)
         topology = build_experiment(fields).topology
-        write_json(fl.tables.make(topology, **made), running.CASES / f"{name}.tables.json")
+        fl.tables.make(topology, **made).to_json(running.CASES / f"{name}.tables.json")
     for name, fields, goal in stored_cases.graphs():
         write(name, fields)
         (running.CASES / f"{name}.goal").write_text(goal)

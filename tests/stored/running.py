@@ -22,7 +22,7 @@ from flitloom.network import Network
 from flitloom.simulation import Simulation, begin_experiment
 from flitloom.spec import Experiment, Router, Topology
 from flitloom.spec.experiment import build_experiment
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 FOLDER = Path(__file__).parent
 CASES = FOLDER / "cases"

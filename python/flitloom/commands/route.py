@@ -23,9 +23,8 @@ from flitloom.commands.options import (
     one_of,
     shown,
 )
+from flitloom.tables.formats.known import endings
 
-#: Endings of files that tables are written to.
-OUTPUTS = (".json", ".csv", ".npz", ".lft", ".txt")
 METHODS = LISTS["table_methods"]
 _OF_FABRICS = LISTS["forwarding_methods"]
 
@@ -154,7 +153,7 @@ class Written(Group):
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help=f"Where the tables go (--compare: the first): {', '.join(OUTPUTS)}."
+            "--out", "-o", help=f"Where the tables go (--compare: the first): {', '.join(endings())}."
         ),
     ] = None
     certificate: Annotated[

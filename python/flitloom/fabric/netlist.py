@@ -33,10 +33,7 @@ _SILENT = re.compile(
 
 def looks_like(text: str) -> bool:
     """Whether a text has lines of a netlist."""
-    return (
-        re.search(r"^[ \t]*(?:Switch|Ca|Hca)[ \t]+\d+[ \t]+\"", text, re.MULTILINE | re.IGNORECASE)
-        is not None
-    )
+    return _BEGIN.search(text) is not None
 
 
 def parse(text: str, source: str) -> Subnet:

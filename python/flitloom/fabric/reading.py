@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from flitloom import limits
@@ -10,6 +11,33 @@ from flitloom.errors import SpecError
 from flitloom.fabric import graphs, link_lists, netlist, subnet_list, tenstorrent
 from flitloom.fabric.model import Subnet
 from flitloom.reading import opened
+
+
+def _begins(pattern: str, flags: int = 0) -> Callable[[str], bool]:
+    """Whether some line of a text begins so."""
+    found = re.compile(rf"^[ \t]*{pattern}", re.MULTILINE | flags).search
+    return lambda text: found(text) is not None
+
+
+_CABLES = re.compile(r"^[^\n,;\t{(]+[,;\t][^\n]+", re.MULTILINE)
+#: The closed list of what describes fabrics: whether a text is such, and what reads it; the first that fits.
+READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Subnet]], ...] = (
+    (netlist.looks_like, netlist.parse),
+    (subnet_list.looks_like, subnet_list.parse),
+    (link_lists.looks_like, link_lists.parse),
+    (tenstorrent.is_cluster, tenstorrent.parse_cluster),
+    (tenstorrent.is_system, tenstorrent.parse_system),
+    (tenstorrent.is_mesh_graph, tenstorrent.parse_mesh_graph),
+    (lambda text: "<graphml" in text, graphs.parse_graphml),
+    (_begins(r"(?:SwitchName|BlockName)[ \t]*=", re.IGNORECASE), graphs.parse_slurm),
+    (_begins(r"(?:-[ \t]*)?(?:switch|block)[ \t]*:"), graphs.parse_slurm_yaml),
+    (_begins(r"router[ \t]+\d+"), graphs.parse_anynet),
+    # JSON and the like have commas, too.
+    (
+        lambda text: text.lstrip()[:1] not in "[{<" and _CABLES.search(text) is not None,
+        graphs.parse_cables,
+    ),
+)
 
 
 def read_fabric(file: str | Path) -> Subnet:
@@ -40,29 +68,9 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
     >>> [switch.name for switch in parse_fabric(text).switches]
     ['one', 'two']
     """
-    if netlist.looks_like(text):
-        return netlist.parse(text, source)
-    if subnet_list.looks_like(text):
-        return subnet_list.parse(text, source)
-    if link_lists.looks_like(text):
-        return link_lists.parse(text, source)
-    if tenstorrent.is_cluster(text):
-        return tenstorrent.parse_cluster(text, source)
-    if tenstorrent.is_system(text):
-        return tenstorrent.parse_system(text, source)
-    if tenstorrent.is_mesh_graph(text):
-        return tenstorrent.parse_mesh_graph(text, source)
-    if "<graphml" in text:
-        return graphs.parse_graphml(text, source)
-    if re.search(r"^[ \t]*(?:SwitchName|BlockName)[ \t]*=", text, re.MULTILINE | re.IGNORECASE):
-        return graphs.parse_slurm(text, source)
-    if re.search(r"^[ \t]*(?:-[ \t]*)?(?:switch|block)[ \t]*:", text, re.MULTILINE):
-        return graphs.parse_slurm_yaml(text, source)
-    if re.search(r"^[ \t]*router[ \t]+\d+", text, re.MULTILINE):
-        return graphs.parse_anynet(text, source)
-    # JSON and the like have commas, too.
-    if text.lstrip()[:1] not in "[{<" and re.search(r"^[^\n,;\t{(]+[,;\t][^\n]+", text, re.MULTILINE):
-        return graphs.parse_cables(text, source)
+    for is_one, parse in READERS:
+        if is_one(text):
+            return parse(text, source)
     raise SpecError(
         f"{source}: no fabric in it; known are the output of ibnetdiscover, netlists of ibsim, "
         "opensm-subnet.lst, GraphML, anynet, topology.conf, descriptors of Tenstorrent pods and CSV tables "

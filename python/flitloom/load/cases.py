@@ -19,7 +19,7 @@ from flitloom.spec.experiment import Experiment, build_experiment, put
 from flitloom.spec.router import ROUTING_NAMES, Router
 from flitloom.spec.throttle import read_throttle
 from flitloom.tables.by_source.given import network_fields, router_fields
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables

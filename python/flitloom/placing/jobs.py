@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric.allocation import hosts_named
-from flitloom.fabric.hostlist import expand
-from flitloom.fabric.nodes import parse_nodes
+from flitloom.fabric.hostlist import expand, parse_nodes
 from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.numerals import counted

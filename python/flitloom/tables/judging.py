@@ -16,7 +16,7 @@ from flitloom.tables.by_source.checking import CheckReport
 from flitloom.tables.by_source.checking import check as check_routes
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 
 @overload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flitloom.errors import SpecError, show_file
-from flitloom.fabric.nodes import parse_nodes, read_nodes
+from flitloom.fabric.hostlist import parse_nodes, read_nodes
 from flitloom.limits import NODES_BYTES
 from flitloom.numerals import counted
 from flitloom.reading import read_text

@@ -45,7 +45,7 @@ from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
 from flitloom.spec.switched import Switched
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 #: Options that do not go with --jobs.
 NOT_OF_JOBS = (

@@ -21,10 +21,10 @@ from flitloom.commands.inputs.seating import placement_weights
 from flitloom.commands.inputs.showing import write_tables_page
 from flitloom.commands.inputs.verdicts import certify
 from flitloom.commands.options import check_files, refuse
-from flitloom.commands.route import OUTPUTS, Asked, Written
+from flitloom.commands.route import Asked, Written
 from flitloom.commands.screen import progress, say
 from flitloom.errors import SpecError, show_file
-from flitloom.fabric.nodes import read_nodes
+from flitloom.fabric.hostlist import read_nodes
 from flitloom.limits import LISTED_NODES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
@@ -35,6 +35,7 @@ from flitloom.tables.by_source.checking import check
 from flitloom.tables.by_source.compared import MadeTables, danger, make_tables
 from flitloom.tables.by_source.making import METHODS, without_others
 from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.known import endings, written_as
 from flitloom.tables.traffic import pairs_among
 from flitloom.verdict import circle
 
@@ -123,8 +124,8 @@ def _check_outputs(written: Written, topology: Topology) -> None:
     """Refuse what cannot be written before anything is done."""
     out = written.out
     if out is not None:
-        check_output(out, OUTPUTS, "--out")
-        if out.suffix != ".npz" and topology.nodes > LISTED_NODES:
+        check_output(out, endings(), "--out")
+        if written_as(out.suffix).lists and topology.nodes > LISTED_NODES:
             raise SpecError.at(
                 "--out",
                 f"{out.suffix} lists every route and is for at most {LISTED_NODES} nodes",
@@ -195,18 +196,6 @@ def _report(found: MadeTables, written: Written) -> None:
     if written.loads is not None:
         made[0].loads_to_csv(written.loads)
     if written.out is not None:
-        _write_tables(made[0], written)
+        written_as(written.out.suffix).write(made[0], written.out)
     if written.certificate is not None:
         certify(check(made[0]), written.certificate)
-
-
-def _write_tables(tables: Tables, written: Written) -> None:
-    """Write tables in the form that the ending of the file says."""
-    out = written.out
-    assert out is not None
-    writers: dict[str, Callable[..., Any]] = {
-        ".json": tables.to_json,
-        ".csv": tables.to_csv,
-        ".npz": tables.save_headers,
-    }
-    writers.get(out.suffix, tables.to_lft)(out)

@@ -13,7 +13,7 @@ from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.subnets import job_hosts, twisted
 from flitloom.commands.inputs.seating import host_weights, placement_weights
 from flitloom.commands.options import refuse, sizes_of_fabric
-from flitloom.commands.route import OUTPUTS, Asked
+from flitloom.commands.route import Asked
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet
@@ -29,6 +29,7 @@ from flitloom.tables.by_destination.comparing import compare_tables, critical_pa
 from flitloom.tables.by_destination.demand import MOST_WEIGHT
 from flitloom.tables.by_destination.making import SubnetTables, route_subnet
 from flitloom.tables.by_destination.risk import repair_risk
+from flitloom.tables.formats.known import endings
 from flitloom.tables.traffic import matrix_of_hosts
 from flitloom.verdict import bound_row, laid_out
 
@@ -127,7 +128,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
 def _check_outputs(out: Path | None, certificate: Path | None) -> None:
     """Refuse what cannot be written before anything is done."""
     if out is not None:
-        if out.suffix in OUTPUTS:
+        if out.suffix in endings():
             raise SpecError.at(
                 "--out", f"{show_file(out)}: tables by destination fill a folder", "write -o out/"
             )

@@ -21,7 +21,7 @@ from flitloom.numerals import counted
 from flitloom.outlook import memory_needed
 from flitloom.spec import Product, Topology
 from flitloom.spec import Router as RouterSpec
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 #: Fields of an experiment that a message graph goes with.
 _FIELDS = {"topology", "router", "cycle_limit"}

@@ -14,7 +14,7 @@ from flitloom.errors import SpecError
 from flitloom.limits import STATE_BYTES
 from flitloom.reading import opened
 from flitloom.simulation import Simulation
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 _ITS_OWN = Refusal(
     names_of(Grid, Traffic, Router, Run, "placement", "graph"),

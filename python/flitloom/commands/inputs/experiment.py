@@ -24,7 +24,7 @@ from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
 from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 from flitloom.workload import among_text, left_working, senders
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from flitloom.limits import TABLE_BYTES
 from flitloom.reading import opened
 from flitloom.spec.topology import BY_DESTINATION
 from flitloom.tables.by_source.checking import check as check_tables
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 
 #: Bytes that hold the beginning of any file of tables.
 HEAD = 4096

@@ -19,7 +19,7 @@ from flitloom.tables.by_source.bound import read_fraction
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.certificate import write_ranks
-from flitloom.tables.formats.files import read_tables
+from flitloom.tables.formats.reading import read_tables
 from flitloom.verdict import SHOWN, Verdict
 
 #: Claims that follow from the routes, with the relative tolerance of what is no whole number.

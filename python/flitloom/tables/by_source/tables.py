@@ -18,13 +18,12 @@ from flitloom.extras import need
 from flitloom.fixed import Fixed
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.notebook import fields_html
-from flitloom.outputs import check_output, write_csv, write_text
+from flitloom.outputs import check_output, write_csv
 from flitloom.reading import Progress
 from flitloom.spec import Topology
 from flitloom.tables.by_source.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.tables.by_source.rules import RouterRules, routing_system
-from flitloom.tables.formats.lft import lft_text
-from flitloom.tables.formats.writing import json_text, save_headers, write_json
+from flitloom.tables.formats.known import written_as
 
 if TYPE_CHECKING:
     import networkx
@@ -407,10 +406,7 @@ class Tables(Fixed):
         SpecError
             There are more than 1024 nodes for a text, or more than 4096 for a file.
         """
-        if file is None:
-            return json_text(self)
-        write_json(self, file)
-        return None
+        return written_as(".json").write(self, file)
 
     def to_lft(self, file: str | Path | None = None) -> str:
         """The tables as OpenSM's dump of unicast forwarding tables, one switch per node.
@@ -423,17 +419,11 @@ class Tables(Fixed):
             Some route cannot be followed by destination alone; make the tables with
             ``method="coherent"``.
         """
-        text = lft_text(self)
-        if file is not None:
-            write_text(file, text)
-        return text
+        return str(written_as(".lft").write(self, file))
 
     def to_csv(self, file: str | Path | None = None) -> str:
         """All routes as CSV: source, destination and the nodes of the route, separated by blanks."""
-        rows = (
-            (source, destination, " ".join(map(str, nodes))) for source, destination, nodes in self.routes()
-        )
-        return write_csv(("source", "destination", "nodes"), rows, file)
+        return str(written_as(".csv").write(self, file))
 
     def loads_to_csv(self, file: str | Path | None = None) -> str:
         """All working links with their loads as CSV."""
@@ -442,7 +432,7 @@ class Tables(Fixed):
     def save_headers(self, file: str | Path) -> None:
         """The tables in compact form (``.npz``): packed headers and everything needed to read them."""
         check_output(file, (".npz",))
-        save_headers(self, file)
+        written_as(".npz").write(self, file)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tables):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 from flitloom.errors import SpecError, show
 from flitloom.limits import LISTED_NODES, TABLE_HOPS
 from flitloom.numerals import counted
+from flitloom.outputs import write_text
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
-
-if TYPE_CHECKING:
-    from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.format import Format, without_heading
 
 #: Routes that are looked at at a time.
 _ROUTES = 1 << 16
@@ -26,8 +27,8 @@ _SWITCH = re.compile(
 _ROW = re.compile(r"0x([0-9a-fA-F]{4,8}) ([0-9]{3})\b")
 
 
-def lft_text(tables: Tables) -> str:
-    """The tables by destination; raises `SpecError` if they cannot be followed that way."""
+def write(tables: Tables, file: str | Path | None) -> str:
+    """The tables by destination as text; raises `SpecError` if they cannot be followed that way."""
     topology = tables.topology
     count = topology.nodes
     ports = _first_hops(tables)
@@ -54,10 +55,13 @@ def lft_text(tables: Tables) -> str:
                 ]
             )
         )
-    return "\n".join(blocks) + "\n"
+    text = "\n".join(blocks) + "\n"
+    if file is not None:
+        write_text(file, text)
+    return text
 
 
-def read_lft(file: str, lines: Iterable[tuple[int, str]], topology: Topology) -> tuple[NDArray[Any], ...]:
+def _read(file: str, lines: Iterable[tuple[int, str]], topology: Topology) -> tuple[NDArray[Any], ...]:
     """Routes that the forwarding tables of a dump describe: sources, destinations, offsets, nodes."""
     count = topology.nodes
     if count > LISTED_NODES:
@@ -185,3 +189,6 @@ def _behind(topology: Topology) -> NDArray[np.int64]:
             ports.append(np.where(exists, nodes + (there % size - at) * stride, nodes))
         stride *= size
     return np.stack(ports, axis=1)
+
+
+FORMAT = Format(without_heading(_read), write, lambda _start: True)

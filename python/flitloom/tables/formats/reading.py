@@ -1,0 +1,39 @@
+"""Tables by source from files of any format."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from flitloom.errors import SpecError, require_file, show_file
+from flitloom.limits import TABLE_BYTES
+from flitloom.reading import Progress, opened
+from flitloom.spec import Topology
+from flitloom.tables.by_source.rules import RouterRules
+from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.known import formats
+
+
+def read_tables(
+    file: str | Path,
+    topology: Topology | None = None,
+    rules: str | RouterRules | None = None,
+    progress: Progress | None = None,
+) -> Tables:
+    """Read tables by source; parameters are those of `flitloom.tables.read`."""
+    require_file(file)
+    path = Path(file)
+    # A name may be longer than any that pathlib looks for.
+    if os.path.isdir(path):
+        raise SpecError.at(
+            show_file(path),
+            "is a folder of tables by destination, which do not name their network",
+            "name it with --fabric FILE, --network NAME or --torus SIZES --twist",
+        )
+    known = list(formats())
+    form = next((one for some, one in known if one.sniff is None and path.suffix in some), None)
+    with opened(path, TABLE_BYTES if form is None else form.limit) as source:
+        if form is None:
+            start = source.start()
+            form = next(one for _, one in known if one.sniff is not None and one.sniff(start))
+        return form.read(source, topology, rules, progress)
