@@ -152,7 +152,6 @@ DRAW = {
     "plots.space_time.compare_space_time": (lambda: ([("a", busy()), ("b", busy())],), 2),
     "plots.stacking.plot_stackings": (lambda: (stackings(),), 2),
     "tables.by_source.pictures.draw_comparison": (lambda: (tables(),), 6),
-    "tables.by_source.pictures.draw_loads": (lambda: (tables()[0],), 1),
     "fabric.pictures.draw_fabric": (lambda: (fabric(),), 1),
     "fabric.pictures.draw_network": (lambda: ("dragonfly(4,2)",), 1),
 }
@@ -222,14 +221,13 @@ def test_advice_is_drawn_from_one_on():
 def test_planes_of_tables_lie_in_a_square_and_bars_hold_all_links():
     tables = fl.tables.make(fl.Torus(4, 4, 8), method="bfs")
     assert pictures._extent((4, 4, 8)) == (3 * 4.6, 3 * 4.6)
-    ax = Figure().subplots()
-    pictures.draw_loads(tables, span=(2, 10), ax=ax)
+    ax = pictures.draw_comparison([tables], ax=Figure().subplots(3))[0]
     lines = ax.collections[0]
     assert len(lines.get_segments()) == 4 * 4 * 8 * 6
     # Links in a plane end where another router is; no two routers lie at one place.
     points = ax.collections[1].get_offsets()
     assert len({tuple(np.round(point, 6)) for point in points}) == 128
-    assert lines.get_clim() == (2, 10)
+    assert lines.get_clim() == (tables.min_load, pictures._end_of_colours([tables]))
 
 
 def test_a_few_full_links_do_not_make_all_others_alike():
@@ -306,12 +304,13 @@ def test_whole_packets_are_no_slices():
 
 def test_failed_parts_are_marked_and_named():
     broken = fl.Torus(4, 4, failed_nodes=[5], failed_links=[(0, 1), (3, 0)])
-    ax = pictures.draw_loads(fl.tables.make(broken), ax=Figure().subplots())
+    [ax, *_] = pictures.draw_comparison([fl.tables.make(broken)], ax=Figure().subplots(3))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["failed"]
     [marks] = [one for one in ax.collections if one.get_label() == "failed"]
     # The node, the middle of a cable, and a cable round the rim beside its first node.
     assert sorted(map(tuple, np.round(marks.get_offsets(), 2).tolist())) == [(0.5, 0), (1, 1), (3.3, 0)]
-    assert pictures.draw_loads(fl.tables.make(fl.Torus(4, 4)), ax=Figure().subplots()).get_legend() is None
+    [whole, *_] = pictures.draw_comparison([fl.tables.make(fl.Torus(4, 4))], ax=Figure().subplots(3))
+    assert whole.get_legend() is None
 
 
 def test_charts_that_are_compared_stand_below_each_other(tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
 
@@ -22,23 +21,19 @@ def subnet(pairs: Iterable[Pair], hosts: int | Callable[[str], int] = 1, source:
     >>> recognise(subnet((f"s{n}", f"s{(n + 1) % 6}") for n in range(6))).describe()
     '6 torus'
     """
-    assembly, ports = Assembly(source), Counter[str]()
+    assembly = Assembly(source)
     pairs = list(pairs)
     for name in dict.fromkeys(name for pair in pairs for name in pair):
         number = len(assembly.nodes) + 1
         assembly.nodes[name] = Node("switch", name, 0x200000 + number, number)
 
-    def plug(name: str) -> tuple[str, int]:
-        ports[name] += 1
-        return name, ports[name]
-
     for a, b in pairs:
-        assembly.connect(plug(a), plug(b), source)
+        assembly.join(a, b, source)
     for name in list(assembly.nodes):
         for number in range(hosts if isinstance(hosts, int) else hosts(name)):
             host, index = f"{name}-host{number}", len(assembly.nodes) + 1
             assembly.nodes[host] = Node("host", host, 0x100000 + 2 * index, index)
-            assembly.connect((host, 1), plug(name), source)
+            assembly.join(host, name, source)
     return assembly.finish()
 
 

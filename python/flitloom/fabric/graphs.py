@@ -18,30 +18,13 @@ from flitloom.reading import parse_xml, text_lines
 _HOSTS = {"host", "node", "terminal", "ca", "hca", "nic", "endpoint", "compute", "server"}
 
 
-class Ports:
-    """Gives the next free port of a node where a file names none."""
-
-    def __init__(self) -> None:
-        self.used: Counter[str] = Counter()
-
-    def next(self, name: str) -> int:
-        """The port."""
-        self.used[name] += 1
-        return self.used[name]
-
-
-def join(assembly: Assembly, ports: Ports, a: str, b: str, place: str) -> None:
-    """Join two nodes by a cable between their next free ports."""
-    assembly.connect((a, ports.next(a)), (b, ports.next(b)), place)
-
-
 def parse_graphml(text: str, source: str) -> Subnet:
     """Read GraphML; nodes with ``type`` (or ``kind``, ``role``) ``host`` are hosts, others switches."""
     root = parse_xml(text, source)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
     keys = {key.get("id"): key.get("attr.name", "") for key in root.iter("key")}
-    assembly, ports = Assembly(source), Ports()
+    assembly = Assembly(source)
     for node in root.iter("node"):
         name = node.get("id", "")
         facts = {keys.get(data.get("key"), ""): (data.text or "").strip() for data in node.findall("data")}
@@ -57,13 +40,13 @@ def parse_graphml(text: str, source: str) -> Subnet:
             waiting[b, a] -= 1
             continue
         waiting[a, b] += 1
-        join(assembly, ports, a, b, f"{source}, edge {a} - {b}")
+        assembly.join(a, b, f"{source}, edge {a} - {b}")
     return assembly.finish()
 
 
 def parse_anynet(text: str, source: str) -> Subnet:
     """Read BookSim's anynet: ``router 0 node 0 node 1 router 1 [latency] ...`` per line."""
-    assembly, ports = Assembly(source), Ports()
+    assembly = Assembly(source)
     joined: set[frozenset[str]] = set()
     for number, line in enumerate(text_lines(text, source), start=1):
         words = line.split("//")[0].split()
@@ -88,13 +71,13 @@ def parse_anynet(text: str, source: str) -> Subnet:
         for other in pairs[1:]:
             if frozenset((pairs[0], other)) not in joined:
                 joined.add(frozenset((pairs[0], other)))
-                join(assembly, ports, pairs[0], other, place)
+                assembly.join(pairs[0], other, place)
     return assembly.finish()
 
 
 def parse_slurm(text: str, source: str) -> Subnet:
     """Read Slurm's topology.conf: ``SwitchName=s0 Nodes=n[0-3]`` and ``SwitchName=top Switches=s[0-3]``."""
-    assembly, ports = Assembly(source), Ports()
+    assembly = Assembly(source)
     begun = ""
     for number, line in enumerate(text_lines(text, source), start=1):
         row = begun + line.split("#")[0].strip()
@@ -116,7 +99,7 @@ def parse_slurm(text: str, source: str) -> Subnet:
             for other in expand(fields.get(key, ""), place):
                 if kind == "host":
                     assembly.nodes[f"host {other}"] = Node("host", other)
-                join(assembly, ports, f"switch {name}", f"{kind} {other}", place)
+                assembly.join(f"switch {name}", f"{kind} {other}", place)
     return assembly.finish()
 
 
@@ -191,7 +174,7 @@ def parse_cables(text: str, source: str) -> Subnet:
     Commas, semicolons or tabulators separate; a heading that names the ends and ports may give them any place
     among other columns.
     """
-    assembly, ports = Assembly(source), Ports()
+    assembly = Assembly(source)
     rows: list[tuple[str, int | None, str, int | None, str]] = []
     degree: Counter[str] = Counter()
     columns: tuple[int, ...] | None = None
@@ -235,7 +218,7 @@ def parse_cables(text: str, source: str) -> Subnet:
         assembly.nodes[name] = Node("host" if count == 1 and len(degree) > 2 else "switch", name)
     for a, a_port, b, b_port, place in rows:
         if a_port is None or b_port is None:
-            join(assembly, ports, a, b, place)
+            assembly.join(a, b, place)
         else:
             assembly.connect((a, a_port), (b, b_port), place)
     return assembly.finish()

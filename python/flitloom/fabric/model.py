@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -189,6 +190,8 @@ class Assembly:
     ends: dict[tuple[str, int], tuple[str, int, str]] = field(default_factory=dict)
     port_facts: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    #: Ports of nodes where a file names none.
+    used: Counter[str] = field(default_factory=Counter)
 
     def add_node(self, identifier: str, node: Node) -> None:
         """Add a node; the same one may stand twice if both agree."""
@@ -209,6 +212,15 @@ class Assembly:
                     f"{known[0]} port {known[1]} at {known[2]}"
                 )
             self.ends.setdefault(end, (*other, place))
+
+    def plug(self, name: str) -> tuple[str, int]:
+        """The next free port of a node."""
+        self.used[name] += 1
+        return name, self.used[name]
+
+    def join(self, a: str, b: str, place: str) -> None:
+        """Add a cable between the next free ports of two nodes."""
+        self.connect(self.plug(a), self.plug(b), place)
 
     def finish(self) -> Subnet:
         """The subnet; hosts are given to every switch if the file names none."""

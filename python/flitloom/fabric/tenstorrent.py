@@ -15,7 +15,6 @@ from typing import Any
 
 from flitloom.errors import SpecError, show
 from flitloom.extras import need
-from flitloom.fabric.graphs import Ports, join
 from flitloom.fabric.model import Assembly, Node, Subnet
 from flitloom.fabric.textproto import Message, parse
 from flitloom.limits import FABRIC_PARTS
@@ -134,7 +133,7 @@ class _Meshes:
 
     def __init__(self, fields: Message, source: str) -> None:
         self.source = source
-        self.assembly, self.ports = Assembly(source), Ports()
+        self.assembly = Assembly(source)
         self.meshes = self._named(fields, "mesh_descriptors")
         self.graphs = self._named(fields, "graph_descriptors")
         self.top = fields.get("top_level_instance", [])
@@ -299,7 +298,7 @@ class _Meshes:
 
     def _cables(self, a: str, b: str, count: int, place: str) -> None:
         for _ in range(count):
-            join(self.assembly, self.ports, a, b, place)
+            self.assembly.join(a, b, place)
 
 
 def _grid_links(sizes: Sequence[int], rings: Sequence[bool]) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from flitloom.plots.canvas import panel, panels
+from flitloom.plots.canvas import panels
 from flitloom.plots.style import BOUND, FAINT, LOADS
 from flitloom.tables.by_source.tables import Tables
 
@@ -96,42 +96,6 @@ def _square(planes: int) -> tuple[int, int]:
     """Columns and rows for planes beside and above each other."""
     columns = math.ceil(math.sqrt(planes))
     return columns, -(-planes // columns)
-
-
-def draw_loads(
-    tables: Tables,
-    path: str | Path | None = None,
-    *,
-    span: tuple[int, int] | None = None,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw every link with its load as colour.
-
-    Parameters
-    ----------
-    tables : Tables
-        The tables.
-    path : path, optional
-        The picture: PNG, PDF or SVG.
-    span : (int, int), optional
-        Loads of the first and the last colour; by default the least and the largest.
-    ax : Axes, optional
-        Where to draw instead.
-
-    Returns
-    -------
-    Axes
-        What was drawn in.
-    """
-    across, high = _extent(tables.topology.sizes)
-    width = min(max(0.3 * across, 3.8), 9.0)
-    with panel(path, ax, width + 1.2, min(max(width * high / across, 1.6), 12.0)) as axes:
-        lines = _draw_lines(tables, axes, span or (tables.min_load, tables.max_load))
-        axes.set_title(f"{tables.topology}, {tables.method}")
-        drawing = axes.get_figure(root=True)
-        assert drawing is not None
-        drawing.colorbar(lines, ax=axes, label="load (routes)")
-    return axes
 
 
 def _draw_lines(tables: Tables, axes: Axes, span: tuple[int, int]) -> LineCollection:
