@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.errors import SpecError
+from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.placing import Traffic, axes_traffic, pairs_traffic, parse_axes, place, stencil_traffic
 from flitloom.placing import check as check_placement
 from flitloom.spec.switched import Switched
@@ -311,14 +312,23 @@ def test_a_cut_off_host_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert "the tables have no route from host 0 to host 1" in err
 
 
-def test_message_graphs_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    place("dragonfly(2,1)", axes_traffic(parse_axes("a=2:ring:8")), effort=1).save(tmp_path / "p.json")
-    (tmp_path / "t.goal").write_text(
-        "num_ranks 2\nrank 0 {\nl1: send 8b to 1\n}\nrank 1 {\nl1: recv 8b from 0\n}\n"
-    )
-    code, _, err = command(capsys, "simulate", tmp_path / "t.goal", "--placement", tmp_path / "p.json")
-    assert code == 2
-    assert "message graphs run on a torus, a mesh or a product" in err.replace("\n", " ")
+def test_message_graphs_run_on_the_hosts_of_their_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = place("dragonfly(3,1,2)", axes_traffic(parse_axes("a=4:ring:8,b=3:ring:512")), effort=1)
+    found.save(tmp_path / "p.json")
+    hosts = json.loads((tmp_path / "p.json").read_text())["placement"]
+    graph = MessageGraph.steps(12, [([(r, (r + 5) % 12, 900) for r in range(12)], c) for c in (0, 70)])
+    (tmp_path / "t.goal").write_text(graph.text)
+    said = ("simulate", tmp_path / "t.goal", "--placement", tmp_path / "p.json", "--json")
+    code, out, _ = command(capsys, *said)
+    facts = json.loads(out)
+    network = fl.Network(found.topology, fl.Router(model="pipelined"))
+    totals = simulate_messages(network, graph, nodes=hosts)
+    assert (code, facts["duration"]) == (0, totals["duration"])
+    assert facts["fingerprint"] == f"{totals['fingerprint']:016x}"
+    assert hosts != list(range(12))
+    assert simulate_messages(network, graph)["fingerprint"] != totals["fingerprint"]
 
 
 def test_what_has_no_hosts_is_refused() -> None:

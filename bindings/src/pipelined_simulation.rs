@@ -151,6 +151,7 @@ impl PipelinedSimulation {
                             buffer_policy private";
                 Err(spec_error(py, "router.output_speedup", text))
             }
+            (Stop::Stuck(error), _) => Err(spec_error(py, "traffic", error)),
             (Stop::Deadlock(circle), _) => Err(self.deadlock(py, &circle)?),
         }
     }

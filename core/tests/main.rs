@@ -18,6 +18,7 @@ mod message_graphs;
 mod output_registers;
 mod parts;
 mod pipelined;
+mod pipelined_messages;
 mod pipelined_simulations;
 mod placements;
 mod planes_equal_general;

@@ -6,6 +6,7 @@ use crate::reference::pipelined::{Record, run, run_closed};
 use flitloom_core::{
     engine::pipelined::{Event, Options, Phases, Place, Setup, Simulation, Stop},
     fabric::Shape,
+    probe,
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{OpenLoad, Pattern, Process, Profile, Workload},
 };
@@ -112,7 +113,7 @@ proptest! {
 }
 
 /// Meshes with dimension order, which flitloom's own routing function and that of BookSim2 do alike.
-fn meshes() -> impl Strategy<Value = String> {
+pub fn meshes() -> impl Strategy<Value = String> {
     let sizes = select(vec!["k=3 n=2", "k=4 n=2", "k=5 n=1"]);
     let rest: Vec<_> = OPTIONS
         .iter()
@@ -128,6 +129,31 @@ fn meshes() -> impl Strategy<Value = String> {
     })
 }
 
+/// Options, and the mesh of the words of [`meshes`].
+pub fn read(words: &str) -> (Options, Shape) {
+    let mut options = Options::default();
+    let mut sizes = Vec::new();
+    for word in words.split_whitespace() {
+        let (name, value) = word.split_once('=').expect("name=value");
+        assert!(options.set(name, value), "{name}");
+        match name {
+            "k" => sizes = vec![value.parse::<u32>().unwrap()],
+            "n" => sizes = sizes.repeat(value.parse().unwrap()),
+            _ => {}
+        }
+    }
+    (options, Shape::mesh(&sizes).unwrap())
+}
+
+/// Ends and times of a packet as the reference has them.
+pub fn times(one: &probe::PacketRecord) -> [usize; 6] {
+    let ends = [one.source, one.destination].map(|node| node as usize);
+    // The engine counts arrivals where flits leave their last router.
+    let times = [one.generated, one.injected, one.head_arrival + 2, one.tail_arrival + 2];
+    let [made, sent, head, tail] = times.map(|time| time as usize);
+    [ends[0], ends[1], made, sent, head, tail]
+}
+
 proptest! {
     #![proptest_config(cases(60))]
     #[test]
@@ -137,18 +163,7 @@ proptest! {
         gap in any::<bool>(),
     ) {
         let words = format!("{words} packet_size={length} seed=1");
-        let mut options = Options::default();
-        let mut sizes = Vec::new();
-        for word in words.split_whitespace() {
-            let (name, value) = word.split_once('=').expect("name=value");
-            assert!(options.set(name, value), "{name}");
-            match name {
-                "k" => sizes = vec![value.parse::<u32>().unwrap()],
-                "n" => sizes = sizes.repeat(value.parse().unwrap()),
-                _ => {}
-            }
-        }
-        let shape = Shape::mesh(&sizes).unwrap();
+        let (options, shape) = read(&words);
         let to = Pattern::Random.destinations(&shape, seed).unwrap();
         let process = if gap { Process::Gap } else { Process::Bernoulli };
         let profile = Profile::new(&[(0, rate), (60, rate / 3.0)]).unwrap();
@@ -180,13 +195,7 @@ proptest! {
         // By source in the order in which they were made.
         expected.sort_unstable_by_key(|one| (one[1], one[0]));
         let expected: Vec<_> = expected.into_iter().map(|[_, from, to, made, sent, head, tail, _]| [from, to, made, sent, head, tail]).collect();
-        // The engine counts arrivals where flits leave their last router.
-        let found: Vec<_> = lists.packets().unwrap().iter().map(|one| {
-            let ends = [one.source, one.destination].map(|node| node as usize);
-            let times = [one.generated, one.injected, one.head_arrival + 2, one.tail_arrival + 2];
-            let [made, sent, head, tail] = times.map(|time| time as usize);
-            [ends[0], ends[1], made, sent, head, tail]
-        }).collect();
+        let found: Vec<_> = lists.packets().unwrap().iter().map(times).collect();
         prop_assert_eq!(found, expected);
     }
 }

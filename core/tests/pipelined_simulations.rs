@@ -7,7 +7,7 @@ use flitloom_core::{
     probe::PacketRecord,
     routes::by_destination::{ForwardingRequest, forward},
     routing::{ChannelRule, Datelines, RoutingFunction},
-    traffic::{OpenLoad, Packet, PacketList, Pattern, Workload},
+    traffic::{MessageGraph, OpenLoad, Operation, OperationKind, Packet, PacketList, Pattern, Workload},
 };
 use proptest::{prelude::*, sample::select};
 
@@ -144,7 +144,7 @@ struct Case {
     words: String,
     seed: u64,
     length: u32,
-    /// All at once, or a load, of closed sources above 3.
+    /// All at once, or a load, of closed sources above 3; 6 is a message graph.
     kind: u8,
     latency: u32,
     windows: Option<u64>,
@@ -158,7 +158,7 @@ fn drawn() -> impl Strategy<Value = Case> {
         .iter()
         .map(|&(name, values)| select(values).prop_map(move |value| format!("{name}={value}")))
         .collect();
-    let rest = (1u64..1000, 1u32..12, 0u8..6, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
+    let rest = (1u64..1000, 1u32..12, 0u8..7, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
     let replies = select(vec![None, None, Some((2, None)), Some((5, Some(1)))]);
     let (records, is_plain) = (select(vec![false, false, true]), any::<bool>());
     (grounds(), options, select(FORMS), rest, replies, records, is_plain).prop_map(
@@ -183,6 +183,9 @@ impl Case {
 
     fn workload(&self) -> Workload {
         let nodes = self.nodes();
+        if self.kind == 6 {
+            return Workload::Graph(self.messages(nodes as u32));
+        }
         if self.kind > 0 {
             let random =
                 Pattern::Random.destinations(&Shape::mesh(&[nodes as u32]).unwrap(), self.seed).unwrap();
@@ -199,6 +202,27 @@ impl Case {
         };
         let all = (0..nodes).map(|node| vec![packet(node, 0), packet(node, 1)]);
         Workload::Packets(PacketList::from_nodes(all).unwrap())
+    }
+
+    /// Everybody sends to the node half the network away, computes when its own message is there, and sends twice more.
+    fn messages(&self, nodes: u32) -> MessageGraph {
+        let flits = u64::from(self.length) * 3;
+        let rank = |node: u32| {
+            let (to, from) = ((node + nodes / 2) % nodes, (node + nodes - nodes / 2) % nodes);
+            let operation = |kind, requires: &[u32]| Operation { kind, requires: requires.to_vec() };
+            let send = |tag| OperationKind::Send { to, flits, tag };
+            let receive = |tag| OperationKind::Receive { from, flits, tag };
+            vec![
+                operation(send(0), &[]),
+                operation(receive(0), &[]),
+                operation(OperationKind::Compute { cycles: self.seed % 90 }, &[1]),
+                operation(send(1), &[2]),
+                operation(receive(1), &[]),
+                operation(send(2), &[3, 4]),
+                operation(receive(2), &[4]),
+            ]
+        };
+        MessageGraph::new((0..nodes).map(rank).collect(), (0..nodes).collect(), self.length).unwrap()
     }
 
     fn begin(&self) -> Option<Simulation> {

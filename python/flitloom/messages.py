@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from flitloom import _core
+from flitloom import _core, pipelined
 from flitloom import ranks as processes
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show_file
@@ -16,6 +16,7 @@ from flitloom.numerals import counted
 from flitloom.reading import placed
 from flitloom.simulation import MAX_THREADS
 from flitloom.spec.base import require_whole
+from flitloom.spec.switched import Switched
 from flitloom.tables.by_source.tables import Tables
 from flitloom.traces.goal import goal_text, parse_goal, without_comments
 from flitloom.traces.operations import Ranks
@@ -141,13 +142,14 @@ def simulate_messages(
     Parameters
     ----------
     network : Network
-        The network; tables with turns need ``flow_control="bubble"`` and buffers of two packets.
+        The network, with routers of one cycle or pipelined ones; tables with turns need
+        ``flow_control="bubble"`` and buffers of two packets.
     graph : MessageGraph
         What the ranks do.
     tables : Tables, optional
         Routes of the packets; dimension order without.
     nodes : sequence of int, optional
-        Node of every rank; rank r on node r without.
+        Node or host of every rank; rank r on that of its number without.
     flit_bytes : int
         Bytes of a flit.
     packet_payload : int
@@ -172,20 +174,14 @@ def simulate_messages(
     >>> graph = MessageGraph.exchange(8, [(0, 5, 1600)])
     >>> simulate_messages(net, graph, tables=fl.tables.make(fl.Torus(4, 2)))["flits_delivered"]
     107
+    >>> pipelined = fl.Network(fl.Torus(4, 2), fl.Router(model="pipelined"))
+    >>> simulate_messages(pipelined, graph)["flits_delivered"]
+    107
     """
-    network.require_one_cycle("message graphs run on")
-    if graph.ranks > network.nodes and nodes is None:
-        raise SpecError.at(
-            "messages", f"{counted(graph.ranks, 'rank')}, the network has {counted(network.nodes, 'node')}"
-        )
-    require_whole("flit_bytes", flit_bytes, 1, LIMITS["start"], "bytes")
-    require_whole("packet_payload", packet_payload, 1, LIMITS["length"] - 1, "flits")
-    require_whole("calc_cycles", calc_cycles, 0, LIMITS["start"], "cycles")
     if cycle_limit is not None:
         require_whole("cycle_limit", cycle_limit, 0, LIMITS["start"], "cycles")
     require_whole("threads", threads, 1, MAX_THREADS)
-    for rank, node in enumerate(() if nodes is None else nodes):
-        require_whole(f"nodes[{rank}]", node, 0, network.nodes - 1)
+    _check_messages(network, graph, nodes, flit_bytes, packet_payload, calc_cycles)
     workload = _core.goal_workload(
         graph.text,
         flit_bytes,
@@ -193,7 +189,38 @@ def simulate_messages(
         packet_payload,
         list(range(graph.ranks)) if nodes is None else list(nodes),
     )
+    if network.router.model == "pipelined":
+        beside = {"tables": tables, "ranks": True if _on_ranks else None}
+        return pipelined.run(network, workload, {}, beside, cycle_limit)
+    if isinstance(network.topology, Switched):
+        raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
     if tables is not None:
         workload = tables.routed(network, workload)
     meeting = processes.Ranks(network) if _on_ranks else None
     return _core.simulate(network._core, workload, cycle_limit, threads=threads, ranks=meeting)
+
+
+def _check_messages(
+    network: Network,
+    graph: MessageGraph,
+    nodes: Sequence[int] | None,
+    flit_bytes: int,
+    packet_payload: int,
+    calc_cycles: int,
+) -> None:
+    """Refuse numbers out of range, and ranks without a node.
+
+    Raises
+    ------
+    SpecError
+        One is.
+    """
+    if graph.ranks > network.nodes and nodes is None:
+        raise SpecError.at(
+            "messages", f"{counted(graph.ranks, 'rank')}, the network has {counted(network.nodes, 'node')}"
+        )
+    require_whole("flit_bytes", flit_bytes, 1, LIMITS["start"], "bytes")
+    require_whole("packet_payload", packet_payload, 1, LIMITS["length"] - 1, "flits")
+    require_whole("calc_cycles", calc_cycles, 0, LIMITS["start"], "cycles")
+    for rank, node in enumerate(() if nodes is None else nodes):
+        require_whole(f"nodes[{rank}]", node, 0, network.nodes - 1)

@@ -28,10 +28,23 @@ def is_pipelined(network: Network) -> bool:
     return network.router.model == "pipelined"
 
 
+def run(
+    network: Network,
+    workload: _core.Workload,
+    records: Mapping[str, Any],
+    beside: Mapping[str, object],
+    cycle_limit: int | None = None,
+) -> dict[str, Any]:
+    """What comes of a workload that nobody looks at on the way; see `begin`."""
+    simulation = begin(network, workload, 1, records, beside)
+    simulation.run(None, cycle_limit, None)
+    return simulation.totals(None, bool(records))
+
+
 def begin(
     network: Network,
     workload: _core.Workload,
-    spec: Experiment,
+    seed: int,
     records: Mapping[str, Any],
     beside: Mapping[str, object],
 ) -> _core.PipelinedSimulation:
@@ -43,8 +56,8 @@ def begin(
         The network.
     workload : Workload
         Who sends what.
-    spec : Experiment
-        The seed, and what else is said of the run.
+    seed : int
+        The seed of everything random.
     records : mapping
         What is recorded.
     beside : mapping
@@ -58,7 +71,7 @@ def begin(
     for name, what in _WITHOUT.items():
         if records.get(name) or beside.get(name) is not None:
             raise SpecError.at(name, f"{what} are not known with pipelined routers", "leave it out")
-    if spec.throttle != "none":
+    if beside.get("throttle", "none") != "none":
         raise SpecError.at("throttle", "is for routers of one cycle", "leave it out")
     topology, router = network.topology, network.router
     given = None
@@ -75,7 +88,7 @@ def begin(
         given,
         namer(network),
         {
-            "seed": spec.seed,
+            "seed": seed,
             "windows": records.get("windows"),
             "link_time": bool(records.get("link_time")),
             "packets": bool(records.get("packets")),
@@ -89,7 +102,7 @@ def filmed(
     network: Network, workload: _core.Workload, spec: Experiment, cycle_limit: int | None
 ) -> dict[str, Any]:
     """All that moves in a run, and how it ended, as `_core.film` has it of routers of one cycle."""
-    simulation = begin(network, workload, spec, {"film": True}, {})
+    simulation = begin(network, workload, spec.seed, {"film": True}, {"throttle": spec.throttle})
     ended: dict[str, Any] = {}
     try:
         simulation.run(spec.stop_at, cycle_limit, None)

@@ -209,8 +209,8 @@ class Simulation:
         if is_pipelined:
             from flitloom import pipelined
 
-            beside = {"ranks": ranks, "tables": tables}
-            self._core = pipelined.begin(network, workload, spec, records, beside)
+            beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle}
+            self._core = pipelined.begin(network, workload, spec.seed, records, beside)
         elif has_hosts:
             raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
         else:

@@ -240,6 +240,11 @@ impl Sources {
         }
     }
 
+    /// Whether a packet of a slice may be delivered: of message graphs they name sends.
+    pub(crate) fn may_deliver(&self, slice: u32) -> bool {
+        self.graph.as_ref().is_none_or(|graph| graph.is_send(slice))
+    }
+
     /// Cycle in which the last operation of a message graph was complete; `None` for other
     /// workloads.
     ///

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import _core
+from flitloom import _core, pipelined
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import goal_text
 from flitloom.collectives.transfers import Transfer, transfers
@@ -25,6 +25,8 @@ from flitloom.spec.product import require_grid
 
 #: Simulations until the starts of all chunks agree with their arrivals.
 MOST_ROUNDS = 2000
+#: Cycles from the last of pipelined routers to its node.
+EXIT = 2
 
 Times = NDArray[np.int64]
 
@@ -133,7 +135,7 @@ def simulate_collective(
     plan : CollectivePlan
         A plan for a torus, plain or twisted, or a mesh; failed parts and parallel links are as in the plan.
     router : Router, optional
-        The router at every node: wormhole or cut-through, buffers, latency.
+        The router at every node: wormhole or cut-through, buffers, latency; or a pipelined one.
     flits : int
         Payload of a chunk, in flits.
     packet_payload : int
@@ -162,7 +164,6 @@ def simulate_collective(
     if not 1 <= count <= max(len(lanes), 1):
         raise SpecError.at("ports", str(count), f"a node has 1 to {len(lanes)}, the number of its links")
     network = Network(routers, router)
-    network.require_one_cycle("plans of collective operations run on")
     moves = transfers(plan)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
@@ -237,7 +238,7 @@ class _Run:
 
     def guess(self, lengths: list[int]) -> Times:
         """Starts if only links and ports held chunks back."""
-        latency, total = self.network.router.latency, sum(lengths)
+        way, total = self.way, sum(lengths)
         starts, arrived = [0] * len(self.moves), [0] * len(self.moves)
         free: dict[tuple[int, int], int] = {}
         for number, one in enumerate(self.moves):
@@ -246,7 +247,7 @@ class _Run:
             key = (one.start, int(self.layers[number]))
             entered = max(starts[number], free.get(key, 0))
             free[key] = entered + total
-            arrived[number] = entered + latency + total - 1
+            arrived[number] = entered + way + total - 1
         return np.array(starts, dtype=np.int64)
 
     def as_graph(self, lengths: list[int], plan: CollectivePlan) -> tuple[Times, Times]:
@@ -265,7 +266,19 @@ class _Run:
         place[transfer] = message
         return entered[place], arrived[place]
 
+    @property
+    def way(self) -> int:
+        """Cycles from the start of an unhindered flit to its arrival, over one link."""
+        router = self.network.router
+        if router.model != "pipelined":
+            return router.latency
+        takes = pipelined.timing(router)
+        return takes["entry"] + takes["latency"] + takes["router"] + EXIT
+
     def _records(self, workload: _core.Workload) -> dict[str, Times]:
+        if self.network.router.model == "pipelined":
+            told = pipelined.run(self.network, workload, {"packets": True}, {})["packets"]
+            return {**told, "tail_arrival": told["tail_arrival"] + EXIT}
         plain = SimpleNamespace(stop_at=None, seed=1, throttle="none")
         off = {"links": False, "link_time": False, "latencies": False, "windows": None}
         settings = {**off, "packets": True, "threads": 1, "state": None, "ranks": None}
@@ -308,7 +321,7 @@ class _Run:
 
     def result(self, plan: CollectivePlan, flits: int, payload: int) -> CollectiveRun:
         lengths = [payload + 1] * (flits // payload) + ([flits % payload + 1] if flits % payload else [])
-        total, latency = sum(lengths), self.network.router.latency
+        total, way = sum(lengths), self.way
         empty = np.zeros(0, dtype=np.int64)
         entered, arrived = empty, empty
         if self.moves:
@@ -326,7 +339,7 @@ class _Run:
                     awaited = self.moves[last_need[number]].start
                     for_chunks[one.start, awaited] += int(ready[number] - free[number])
             held = int(entered[number] - max(ready[number], free[number]))
-            lost = int(arrived[number] - entered[number]) - (latency + total - 1)
+            lost = int(arrived[number] - entered[number]) - (way + total - 1)
             if held > 0:
                 for_ports[one.start] += held
             if lost > 0:
@@ -334,7 +347,7 @@ class _Run:
         return CollectiveRun(
             steps=plan.steps,
             cycles=int(arrived.max(initial=-1)) + 1,
-            step_cycles=total + latency,
+            step_cycles=total + way,
             flits=total,
             ports=self.ports,
             transfers=self.moves,

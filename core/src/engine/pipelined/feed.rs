@@ -7,8 +7,8 @@ use super::{
 use crate::{
     engine::{Outcome, fingerprint, lateness},
     probe::{Counted, Delivery, Windows},
-    save::Archive,
-    traffic::{Sources, Workload},
+    save::{Archive, SaveError},
+    traffic::{GraphError, Sources, Workload},
     visit::{Saved, Visited},
 };
 
@@ -89,9 +89,10 @@ impl Feed {
         }
         let (number, given) = self.sources.take(node as u32, now.into())?;
         let kind = if self.replies.is_some() { Kind::ReadRequest } else { Kind::Any };
-        let slice = given.slice.min(u8::MAX.into()) as u8;
+        // Taking the last packet of a message may let others of its node start.
+        self.sources.refresh(&mut |_, _| ());
         let ends = (number as u32, node as u32, given.destination);
-        Some(Packet { slice, ..packet(ends, (0, kind), given.length, start as u32) })
+        Some(Packet { slice: given.slice, ..packet(ends, (0, kind), given.length, start as u32) })
     }
 
     /// A reply of a node.
@@ -141,6 +142,29 @@ impl Feed {
         }
         if self.replies.is_none() {
             self.make_room(now, packet.source);
+        }
+        if !self.sources.are_closed() {
+            // What waits for the message may start in the next cycle.
+            let sent = (packet.source, packet.number.into(), packet.slice);
+            self.sources.delivered(sent, now.into(), |_, _| ());
+        }
+    }
+
+    /// The cycle in which the last operation of a message graph was complete; `None` for other workloads.
+    ///
+    /// # Errors
+    /// Operations are left that wait for each other.
+    pub(super) fn makespan(&self) -> Result<Option<u64>, GraphError> {
+        self.sources.makespan()
+    }
+
+    /// Packets that were restored may belong only to messages that there are.
+    pub(super) fn check_restored(&self, packets: &Packets) -> Visited {
+        let requests = packets.iter().filter(|packet| !packet.kind.is_reply());
+        let mut slices = requests.map(|packet| packet.slice);
+        match slices.find(|&slice| !self.sources.may_deliver(slice)) {
+            None => Ok(()),
+            Some(slice) => Err(SaveError::Value { field: "packets", value: slice.into() }),
         }
     }
 

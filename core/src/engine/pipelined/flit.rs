@@ -44,8 +44,8 @@ pub(super) struct Packet {
     pub source: u32,
     pub destination: u32,
     pub class: u16,
-    /// Slice of its message, for the link-time record; the last number means all beyond.
-    pub slice: u8,
+    /// Slice of its message, for the link-time record; of message graphs the send that it belongs to.
+    pub slice: u32,
     /// What its flits get when it is made.
     pub priority: i32,
     pub kind: Kind,
@@ -71,7 +71,7 @@ plain_record!(Packet {
     source: u32,
     destination: u32,
     class: u16,
-    slice: u8,
+    slice: u32,
     priority: i32,
     kind: Kind,
     size: u32,
@@ -314,7 +314,7 @@ impl Packets {
             source: packet.source,
             number: packet.number.into(),
             start: packet.created.into(),
-            slice: packet.slice.into(),
+            slice: packet.slice,
             head: flit.is_head(),
             tail: flit.is_tail(),
         }

@@ -379,7 +379,7 @@ impl Subnet {
                 links.add(at, now.into());
             }
             if let Some(record) = link_time {
-                record.carry(now.into(), at as LinkId, packets[flit.packet].slice.into());
+                record.carry(now.into(), at as LinkId, packets[flit.packet].slice);
             }
             if let (Some(watch), End::Router(..)) = (&mut *watch, link.end) {
                 watch.flit_crosses(now.into(), at as LinkId, flit.channel as u8, packets.seen(&flit));

@@ -188,6 +188,7 @@ impl Run {
         below("replies", self.nodes, self.replies.iter().flatten().map(|reply| reply.to))?;
         below("classes used last", rules.classes, self.last_class.iter().map(|&class| class as u32))?;
         below("channels used last", rules.channels, self.last_channel.iter().flatten().copied())?;
+        self.feed.as_ref().map_or(Ok(()), |feed| feed.check_restored(packets))?;
         let is_right = |waiting: &&Waiting| {
             let size = packets[waiting.packet].size;
             waiting.next < waiting.size && waiting.size == size

@@ -19,7 +19,7 @@ use crate::{
     probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Windows},
     routing::{ChannelRule, RoutingFunction},
     save::{Archive, SaveError},
-    traffic::{PacketSource, Workload},
+    traffic::{GraphError, PacketSource, Workload},
 };
 use std::{
     collections::VecDeque,
@@ -75,6 +75,8 @@ pub enum Stop {
     Deadlock(Vec<Spot>),
     /// Two flits took the last shared place of a queue.
     Overflow,
+    /// Everything is delivered, and operations of a message graph wait for each other.
+    Stuck(GraphError),
 }
 
 /// A run that somebody holds.
@@ -190,7 +192,7 @@ impl Simulation {
         {
             feed.close(stop.min(most));
         }
-        Stop::Done
+        self.makespan().map_or_else(Stop::Stuck, |_| Stop::Done)
     }
 
     /// The state in bytes, from which [`restore`](Self::restore) takes it up again. What the run was made of is not in
@@ -288,8 +290,15 @@ impl Simulation {
             cycles: self.run.now.into(),
             packets_injected: feed.injected,
             flit_hops: all.saturating_sub(delivered),
+            makespan: self.makespan().ok().flatten(),
             ..feed.totals.clone()
         }
+    }
+
+    /// The cycle in which the last operation of a message graph was complete, once everything is delivered.
+    fn makespan(&self) -> Result<Option<u64>, GraphError> {
+        let feed = self.run.feed.as_ref().filter(|_| self.is_finished);
+        feed.map_or(Ok(None), |feed| feed.makespan())
     }
 
     /// What was measured of packets, and then of replies if there are any, since the beginning.

@@ -122,6 +122,12 @@ impl GraphProgress {
         Some(Packet { destination, length: payload as u32 + 1, start, slice: send })
     }
 
+    /// Whether an operation is a send.
+    pub(crate) fn is_send(&self, operation: u32) -> bool {
+        let found = self.graph.operations.get(operation as usize);
+        found.is_some_and(|operation| matches!(operation.kind, OperationKind::Send { .. }))
+    }
+
     /// The tail of a packet of a send was ejected.
     pub fn delivered(&mut self, send: u32, cycle: u64) {
         let left = &mut self.packets_left[send as usize];

@@ -16,6 +16,7 @@
 mod allocators;
 mod behind;
 mod closed;
+mod messages;
 mod numbers;
 mod router;
 mod routing;
@@ -24,6 +25,8 @@ mod settings;
 use behind::Behind;
 use closed::Closed;
 pub use closed::Starts;
+use messages::Messages;
+pub use messages::{Operation, What};
 use numbers::Numbers;
 use router::Router;
 use routing::Way;
@@ -38,6 +41,10 @@ const MOST: i64 = (1 << 31) - 1;
 struct Packet {
     source: usize,
     destination: usize,
+    /// Its flits.
+    size: usize,
+    /// The operation that it belongs to, if any.
+    send: Option<usize>,
     created: usize,
     injected: usize,
     head: usize,
@@ -81,6 +88,7 @@ pub struct Network<'a> {
     settings: Settings,
     /// Where packets come from that no process makes.
     closed: Option<Closed<'a>>,
+    messages: Option<Messages<'a>>,
     numbers: Numbers,
     now: usize,
     packets: Vec<Packet>,
@@ -115,6 +123,26 @@ pub fn run_closed(words: &str, limit: usize, starts: Starts<'_>) -> Option<Vec<R
     network.empty()
 }
 
+/// The packets of operations that wait for each other, on nodes of their ranks, in packets of so many flits beside the
+/// header; and the cycle in which all operations are complete.
+pub fn run_messages(
+    words: &str,
+    operations: &[Operation],
+    nodes: &[usize],
+    payload: usize,
+) -> Option<(Vec<Record>, usize)> {
+    let mut network = Network::new(words);
+    network.messages = Some(Messages::new(operations, nodes, payload));
+    while network.in_flight > 0 || !network.messages.as_ref().is_some_and(Messages::are_sent) {
+        if network.now > 20_000 {
+            return None;
+        }
+        network.cycle(true);
+    }
+    let end = network.messages.as_mut().and_then(Messages::end);
+    network.empty().zip(end)
+}
+
 /// What arrives now of what is on its way.
 fn due<T>(under_way: &mut VecDeque<(usize, T)>, now: usize) -> Option<T> {
     let is_due = under_way.front().is_some_and(|(when, _)| *when == now);
@@ -134,6 +162,7 @@ impl Network<'_> {
         };
         Self {
             closed: None,
+            messages: None,
             numbers: Numbers::new(settings.seed),
             now: 0,
             packets: Vec::new(),
@@ -198,6 +227,15 @@ impl Network<'_> {
             }
             return;
         }
+        if let Some(messages) = &mut self.messages {
+            let next = self.nodes[node].packet.is_none().then(|| messages.take(node, self.now)).flatten();
+            if let Some(messages::Part { send, destination, size, start }) = next {
+                self.make(node, destination, start);
+                let made = self.packets.last_mut().expect("it was made just now");
+                (made.size, made.send) = (size, Some(send));
+            }
+            return;
+        }
         while self.nodes[node].packet.is_none() && self.nodes[node].asked <= self.now {
             let created = self.nodes[node].asked;
             self.nodes[node].asked += 1;
@@ -217,6 +255,8 @@ impl Network<'_> {
         self.packets.push(Packet {
             source,
             destination,
+            size: self.settings.packet_size,
+            send: None,
             created,
             injected: 0,
             head: 0,
@@ -259,7 +299,7 @@ impl Network<'_> {
         };
         let Some(channel) = channel else { return };
         let is_head = sent == 0;
-        let is_tail = sent + 1 == self.settings.packet_size;
+        let is_tail = sent + 1 == self.packets[packet].size;
         let created = self.packets[packet].created as i64;
         let priority = match self.settings.priority.as_str() {
             "age" => MOST - created,
@@ -295,9 +335,12 @@ impl Network<'_> {
         }
         if flit.is_tail {
             self.in_flight -= 1;
-            let Packet { source, destination, created, injected, head, hops, .. } = *packet;
+            let Packet { source, destination, created, injected, head, hops, send, .. } = *packet;
             if let Some(closed) = &mut self.closed {
                 closed.arrived(source, self.now);
+            }
+            if let (Some(messages), Some(send)) = (&mut self.messages, send) {
+                messages.arrived(send, self.now);
             }
             self.log.push([flit.packet, source, destination, created, injected, head, self.now, hops]);
         }

@@ -21,6 +21,7 @@ from flitloom.numerals import counted
 from flitloom.outlook import memory_needed
 from flitloom.spec import Product, Topology
 from flitloom.spec import Router as RouterSpec
+from flitloom.spec.switched import Switched, is_product
 from flitloom.tables.formats.reading import read_tables
 
 #: Fields of an experiment that a message graph goes with.
@@ -28,7 +29,7 @@ _FIELDS = {"topology", "router", "cycle_limit"}
 
 
 def run(asked: Simulated) -> None:
-    """Simulate a message graph, rank r on node r unless placed; messages are cut into packets of 16 flits."""
+    """Simulate a message graph, rank r on node or host r unless placed, in packets of 16 flits."""
     file, fields = asked.file, asked.fields()
     assert file is not None
     check_threads(asked.kept.threads)
@@ -42,13 +43,7 @@ def run(asked: Simulated) -> None:
     if "topology" not in fields:
         raise SpecError.at("topology", "is missing")
     graph = MessageGraph.read(file)
-    product = asked.brought.network is not None
-    if asked.has_switches:
-        raise SpecError.at(
-            "--network", f"{TITLE} runs on a torus, a mesh or a product", "write ring4 x full4, say"
-        )
-    topology = Product(**fields["topology"]) if product else options.part(Topology, fields)
-    network = Network(topology, options.part(RouterSpec, fields))
+    network = _network(fields)
     pace = _pace(asked, graph)
     try:
         result = _totals(asked, graph, network, sitting, fields.get("cycle_limit"), pace)
@@ -57,6 +52,17 @@ def run(asked: Simulated) -> None:
             raise SpecError(f"{show_file(file)}: {error}", error.field, error.problem, error.advice) from None
         raise
     _print(asked, graph, network, result, pace)
+
+
+def _network(fields: dict[str, Any]) -> Network:
+    """The network of fields: a torus, a mesh, a product, or switches with hosts."""
+    router, topology = options.part(RouterSpec, fields), fields["topology"]
+    if not isinstance(topology, dict) or not {"network", "graph"} & set(topology):
+        return Network(options.part(Topology, fields), router)
+    if is_product(topology) and router.model != "pipelined":
+        return Network(Product(**topology), router)
+    named = {name: value for name, value in topology.items() if name != "kind"}
+    return Network(Switched(**named), router)
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,9 @@ def _print(
     if pace.seconds is not None:
         facts["time"] = f"{1e6 * facts['time']:.4g} us; a cycle is {1e9 * pace.seconds:.4g} ns"
     if delivered:
-        facts["latency"] = f"{facts['latency']:.4g} cycles from start to ejection, h + L + 1 unhindered"
+        pipelined = network.router.model == "pipelined"
+        way = "generation to arrival" if pipelined else "start to ejection, h + L + 1 unhindered"
+        facts["latency"] = f"{facts['latency']:.4g} cycles from {way}"
     screen.print_fields(facts)
 
 
@@ -130,7 +138,8 @@ def _totals(
     pace: Pace,
 ) -> dict[str, Any]:
     """Totals of the simulation."""
-    tables = asked.brought.tables
+    # Tables of switches are part of their network.
+    tables = None if isinstance(network.topology, Switched) else asked.brought.tables
     routes = None if tables is None else read_tables(tables, network.topology)
     nodes = None
     if sitting is not None:

@@ -32,8 +32,8 @@ INPUT = Input(
         "simulate": Use(
             partial(perform, "simulate_messages"),
             names_of(
-                Grid, Router, "cycle_limit", "settings", "network", "tables", "placement", "flit_bytes",
-                "calc_cycles", "bandwidth", "threads", "json",
+                Grid, Router, "cycle_limit", "settings", "network", "graph", "tables", "placement",
+                "flit_bytes", "calc_cycles", "bandwidth", "threads", "json",
             ),
             _REFUSALS,
         ),

@@ -53,12 +53,6 @@ def put_on_nodes(
     fields.setdefault("topology", document["topology"])
     given = fields["topology"]
     of_switches = "wiring" in document
-    if of_switches and has_messages:
-        raise SpecError.at(
-            show_file(file),
-            "is for hosts of switches",
-            "message graphs run on a torus, a mesh or a product",
-        )
     named = {"network", "graph"} & set(given)
     topology = topology_of(given) if named else options.part(Topology, fields)
     nodes = nodes_for(document, topology)
