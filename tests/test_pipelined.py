@@ -366,7 +366,10 @@ def test_failed_parts_are_named_as_the_network_names_them(capsys):
     for more, words in (
         ((*network, "--twist"), "--twist: is of tori"),
         ((*network, "--torus", "4x4"), "give either --network, --torus or --mesh"),
-        (("--model", "pipelined", "--torus", "4x3", "--wrap", "yes,no", "--fail", "node:5"), "ring4 x line3"),
+        (
+            ("--model", "pipelined", "--torus", "4x3", "--routing", "valiant", "--fail", "node:5"),
+            "router.routing: is valiant, and packets go around failed parts by tables by destination",
+        ),
     ):
         code, _, said = command(capsys, *asked, *more)
         assert (code, words in said) == (2, True), said

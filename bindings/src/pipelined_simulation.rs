@@ -35,6 +35,64 @@ struct Tables<'py> {
     levels: Option<PyReadonlyArray2<'py, u8>>,
     tables: Option<LaneTables<'py>>,
     lanes: u8,
+    grid: Option<OfGrid>,
+}
+
+/// A torus or mesh that tables lead through: every switch is a node.
+#[derive(Clone, FromPyObject)]
+#[pyo3(from_item_all)]
+struct OfGrid {
+    /// By switch its node.
+    nodes: Vec<u32>,
+    /// By `node * directions + direction` the channel; any other number where there is none.
+    channels: Vec<u32>,
+}
+
+/// Ports of links, as `node * directions + direction` or as channels of a graph; none where there is no link.
+#[derive(Clone, Default)]
+struct Ports {
+    /// Router and output port of every link.
+    outputs: Vec<Option<(u32, usize)>>,
+    /// Of a grid, router and input port where flits come in that moved in a direction, by node and direction.
+    inputs: Vec<Option<(u32, usize)>>,
+    /// Directions of a grid.
+    directions: Option<usize>,
+}
+
+impl Ports {
+    fn of_grid(nodes: usize, directions: usize) -> Self {
+        let all = || (0..nodes as u32).flat_map(|node| (0..directions).map(move |way| (node, way)));
+        // Flits come in through the port that faces where they came from.
+        let facing = |(node, way)| Some((node, Direction::from_index(way).opposite().index()));
+        Self {
+            outputs: all().map(Some).collect(),
+            inputs: all().map(facing).collect(),
+            directions: Some(directions),
+        }
+    }
+
+    fn of_graph(graph: &Graph) -> Self {
+        let channels = 0..graph.channels() as u32;
+        let output = |channel| Some((graph.ends(channel).0, graph.place(channel)));
+        Self { outputs: channels.map(output).collect(), ..Self::default() }
+    }
+
+    fn of_tables_of_grid(graph: &Graph, grid: &OfGrid, directions: usize) -> Self {
+        let mut ports = Self {
+            outputs: vec![None; grid.channels.len()],
+            inputs: vec![None; grid.channels.len()],
+            directions: Some(directions),
+        };
+        for (link, &channel) in grid.channels.iter().enumerate() {
+            if (channel as usize) < graph.channels() {
+                let (from, to) = graph.ends(channel);
+                ports.outputs[link] = Some((from, graph.place(channel)));
+                let there = grid.nodes[to as usize] as usize * directions + link % directions;
+                ports.inputs[there] = Some((to, graph.place(channel ^ 1)));
+            }
+        }
+        ports
+    }
 }
 
 /// How a run is set up.
@@ -57,8 +115,7 @@ struct Settings {
 #[pyclass(module = "flitloom._core")]
 pub struct PipelinedSimulation {
     simulation: Simulation,
-    graph: Option<Graph>,
-    grid: Option<(usize, usize)>,
+    ports: Ports,
     packets: Option<usize>,
     names: Py<PyAny>,
 }
@@ -82,7 +139,14 @@ impl PipelinedSimulation {
         if let Err(given) = workload.check_nodes(nodes) {
             return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
         }
+        let (shape, router) = (network.inner.fabric().shape(), network.inner.router());
+        let of_grid = tables.as_ref().and_then(|tables| tables.grid.clone());
         let switched = tables.map(|tables| switched(py, tables)).transpose()?;
+        let ports = match (&switched, &of_grid) {
+            (None, _) => Ports::of_grid(nodes, shape.directions()),
+            (Some((graph, _)), None) => Ports::of_graph(graph),
+            (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
+        };
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
         let Settings { latency, seed, windows, link_time, packets, film, replies, parts } = settings;
         let channels = channels.unwrap_or(2 * classes * parts);
@@ -97,12 +161,12 @@ impl PipelinedSimulation {
         _ = all.set("num_vcs", &channels.to_string());
         let replies = replies.map(|(length, places)| Replies { length, places });
         let setup = Setup { latency, seed, windows, replies, link_time, packets, film };
-        let (shape, router) = (network.inner.fabric().shape(), network.inner.router());
         let place = match &switched {
             Some((graph, switched)) => {
                 let lost = unreachable(graph, switched, workload, nodes);
                 if let Some((from, to)) = lost {
-                    let text = format!("the tables do not lead from host {from} to host {to}");
+                    let end = if of_grid.is_some() { "node" } else { "host" };
+                    let text = format!("the tables do not lead from {end} {from} to {end} {to}");
                     return Err(exception(py, "UnreachableError", (text, vec![(from, to)])));
                 }
                 Place::Graph(graph, switched)
@@ -115,8 +179,7 @@ impl PipelinedSimulation {
             traffic::Workload::Packets(list) => Some(list.len()),
             _ => None,
         };
-        let grid = switched.is_none().then(|| (nodes, shape.directions()));
-        Ok(Self { simulation, graph: switched.map(|(graph, _)| graph), grid, packets, names })
+        Ok(Self { simulation, ports, packets, names })
     }
 
     /// As `Simulation.run`.
@@ -243,7 +306,7 @@ impl PipelinedSimulation {
         let Some(film) = self.simulation.film() else { return Ok(None) };
         let result = PyDict::new(py);
         let places = self.places().into_iter().enumerate();
-        let links: HashMap<usize, i64> = places.map(|(link, at)| (at, link as i64)).collect();
+        let links: HashMap<usize, i64> = places.filter_map(|(link, at)| Some((at?, link as i64))).collect();
         add_moved(&result, film, |output| links[&(output as usize)])?;
         self.add_link_time(&result, &film.link_time)?;
         Ok(Some(result))
@@ -251,17 +314,13 @@ impl PipelinedSimulation {
 
     /// Flits in every input buffer of a torus or mesh, by node, direction in which they came and channel.
     fn occupancy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
-        let (nodes, directions) = self.grid.unwrap_or_default();
-        let channels = 0..self.simulation.channels();
-        let ports = (0..nodes as u32)
-            .flat_map(|node| (0..directions).map(move |direction| (node, Direction::from_index(direction))));
-        // Flits come in through the port that faces where they came from.
-        let ports = ports.map(|(node, direction)| (node, direction.opposite().index()));
-        let queued = |(node, port)| channels.clone().map(move |channel| (node, port, channel));
-        let flits = ports
-            .flat_map(queued)
-            .map(|(node, port, channel)| self.simulation.queued(node, port, channel) as u16);
-        flits.collect::<Vec<u16>>().into_pyarray(py)
+        let channels = self.simulation.channels();
+        let ports =
+            self.ports.inputs.iter().flat_map(|&port| (0..channels).map(move |channel| (port, channel)));
+        let queued = |(port, channel): (Option<(u32, usize)>, usize)| {
+            port.map_or(0, |(router, port)| self.simulation.queued(router, port, channel) as u16)
+        };
+        ports.map(queued).collect::<Vec<u16>>().into_pyarray(py)
     }
 
     /// As `Simulation.windows`.
@@ -280,8 +339,7 @@ impl PipelinedSimulation {
     fn copy(&self, py: Python<'_>) -> Self {
         Self {
             simulation: self.simulation.clone(),
-            graph: self.graph.clone(),
-            grid: self.grid,
+            ports: self.ports.clone(),
             packets: self.packets,
             names: self.names.clone_ref(py),
         }
@@ -289,20 +347,10 @@ impl PipelinedSimulation {
 }
 
 impl PipelinedSimulation {
-    /// Output ports of links: by `node * directions + direction`, or by channel of the graph.
-    fn places(&self) -> Vec<usize> {
-        let of = |router, port| self.simulation.first_output(router) + port;
-        match (&self.graph, self.grid) {
-            (Some(graph), _) => {
-                let channels = 0..graph.channels() as u32;
-                channels.map(|channel| of(graph.ends(channel).0, graph.place(channel))).collect()
-            }
-            (None, Some((nodes, directions))) => (0..nodes as u32)
-                .flat_map(|node| (0..directions).map(move |direction| (node, direction)))
-                .map(|(node, direction)| of(node, direction))
-                .collect(),
-            (None, None) => Vec::new(),
-        }
+    /// Output ports of links among those of all routers.
+    fn places(&self) -> Vec<Option<usize>> {
+        let of = |(router, port)| self.simulation.first_output(router) + port;
+        self.ports.outputs.iter().map(|output| output.map(of)).collect()
     }
 
     /// Adds what every link did in every cycle: of all output ports those of links.
@@ -310,25 +358,35 @@ impl PipelinedSimulation {
         let py = result.py();
         let places = self.places();
         let rows = link_cells(py, record)?.chunks(record.links());
-        let cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| row[place])).collect();
+        let cell = |row: &[u8], place: Option<usize>| place.map_or(0, |place| row[place]);
+        let cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| cell(row, place))).collect();
         result.set_item("link_time", (cells.into_pyarray(py), places.len()))
     }
 
     fn links(&self) -> LinkOccupation {
         let Some(all) = self.simulation.links() else { return LinkOccupation::default() };
         let places = self.places();
-        LinkOccupation {
-            first: places.iter().map(|&at| all.first[at]).collect(),
-            last: places.iter().map(|&at| all.last[at]).collect(),
-            flits: places.iter().map(|&at| all.flits[at]).collect(),
-        }
+        let of = |counts: &[u64], none| places.iter().map(|at| at.map_or(none, |at| counts[at])).collect();
+        LinkOccupation { first: of(&all.first, u64::MAX), last: of(&all.last, 0), flits: of(&all.flits, 0) }
+    }
+
+    /// The link that leaves a router by a port.
+    fn link(&self, router: u32, port: usize) -> Option<usize> {
+        self.ports.outputs.iter().position(|&output| output == Some((router, port)))
     }
 
     fn deadlock(&self, py: Python<'_>, spots: &[Spot]) -> PyResult<PyErr> {
         let mut names = Vec::new();
         for &spot in spots {
             let (kind, place, port, channel) = match spot {
-                Spot::Link(router, port, channel) => ("link", router, port, channel),
+                Spot::Link(router, port, channel) => {
+                    let link = self.link(router, port.into()).unwrap_or_default();
+                    let (node, way) = match self.ports.directions {
+                        Some(directions) => ((link / directions) as u32, (link % directions) as u16),
+                        None => (router, port),
+                    };
+                    ("link", node, way, channel)
+                }
                 Spot::Entry(node, channel) => ("entry", node, 0, channel),
                 Spot::Exit(node, channel) => ("exit", node, 0, channel),
                 Spot::Replies(node) => ("replies", node, 0, 0),
@@ -341,7 +399,6 @@ impl PipelinedSimulation {
             None => "no flit has arrived for 100,000 cycles".to_owned(),
         };
         let text = format!("deadlock in cycle {now}: {circle}");
-        let places = self.places();
         let channels: PyResult<Vec<_>> = names
             .iter()
             .zip(spots)
@@ -349,8 +406,7 @@ impl PipelinedSimulation {
                 let entry = PyDict::new(py);
                 entry.set_item("queue", name)?;
                 let Spot::Link(router, port, _) = spot else { return Ok(entry) };
-                let output = self.simulation.first_output(router) + usize::from(port);
-                entry.set_item("link", places.iter().position(|&place| place == output))?;
+                entry.set_item("link", self.link(router, port.into()))?;
                 Ok(entry)
             })
             .collect();
@@ -360,7 +416,7 @@ impl PipelinedSimulation {
 }
 
 fn switched(py: Python<'_>, tables: Tables<'_>) -> PyResult<(Graph, Switched)> {
-    let Tables { hosts, cables, following, rows, levels, tables, lanes } = tables;
+    let Tables { hosts, cables, following, rows, levels, tables, lanes, grid } = tables;
     let graph = graph(py, hosts, &cables)?;
     let lanes = match tables {
         None => Lanes::Levels(lanes),
@@ -372,7 +428,13 @@ fn switched(py: Python<'_>, tables: Tables<'_>) -> PyResult<(Graph, Switched)> {
     let following: Vec<u32> = entries(&following);
     let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
     let made = Switched::new(&graph, &following, rows, levels, lanes);
-    Ok((graph, made))
+    Ok((
+        graph,
+        match grid {
+            Some(grid) => made.renumbered(&grid.nodes),
+            None => made,
+        },
+    ))
 }
 
 /// A pair of hosts that the tables do not join, of those that the workload may send between.

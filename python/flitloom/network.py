@@ -8,6 +8,7 @@ from flitloom.fixed import Fixed
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec import Product, Router, Topology
+from flitloom.spec.damaged import is_damaged, remains
 from flitloom.spec.factored import factored
 from flitloom.spec.switched import Switched
 
@@ -90,7 +91,21 @@ class Network(Fixed):
         if router.channels is not None:
             return router.channels
         parts = (router.message_classes or 1) if router.reply_length is not None else 1
-        return 2 * parts * (self.topology.lanes or self._core.channel_classes)
+        damaged = is_damaged(self.topology)
+        lanes = remains(self.topology).tables.used_lanes if damaged else self.topology.lanes
+        return 2 * parts * (lanes or self._core.channel_classes)
+
+    @property
+    def follows_tables(self) -> bool:
+        """Whether packets follow tables by destination that are part of the network.
+
+        >>> import flitloom as fl
+        >>> torus, pipelined = fl.Torus(4, 4, failed_nodes=[5]), fl.Router(model="pipelined")
+        >>> fl.Network(torus, pipelined).follows_tables, fl.Network(torus).follows_tables
+        (True, False)
+        """
+        damaged = self.router.model == "pipelined" and is_damaged(self.topology)
+        return damaged or isinstance(self.topology, Switched)
 
     def require_one_cycle(self, what: str) -> None:
         """Refuse pipelined routers, which some things are not known of: ``what`` they are, and their verb.

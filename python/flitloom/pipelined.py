@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
 from flitloom.network import Network
-from flitloom.spec import Experiment, Router
+from flitloom.spec import Experiment, Router, Topology
+from flitloom.spec.damaged import NONE, is_damaged, remains
 from flitloom.spec.pipeline import FIELDS, OBLIVIOUS, options
 from flitloom.spec.switched import Switched
 from flitloom.tables.by_destination.tables import ForwardingTables
@@ -81,6 +82,8 @@ def begin(
         given = table_fields(topology.forwarding())
     else:
         check_grid(network)
+        if is_damaged(topology):
+            given = damaged_fields(topology)
     replies = None if router.reply_length is None else (router.reply_length, router.reply_places)
     return begun(
         network,
@@ -167,18 +170,35 @@ def check_grid(network: Network) -> None:
             f"{router.routing} is not known with pipelined routers",
             f"there are {', '.join(OBLIVIOUS)}",
         )
-    if topology.failed_nodes or topology.failed_links:
-        wraps = topology.wrap or [topology.kind == "torus"] * len(topology.sizes)
-        rings = zip(wraps, topology.sizes, strict=True)
-        named = " x ".join(f"{'ring' if wrap else 'line'}{size}" for wrap, size in rings)
-        by_name = (
-            f'name it as a product, --network "{named}", and failed parts by coordinates, e.g. node:(0,1)'
-        )
+    if is_damaged(topology) and router.routing != "do":
         raise SpecError.at(
-            "topology",
-            "failed parts are not known with pipelined routers on tori and meshes",
-            "describe the network as a graph (topology.graph)" if topology.twist else by_name,
+            "router.routing",
+            f"is {router.routing}, and packets go around failed parts by tables by destination",
+            "leave it out",
         )
+
+
+def damaged_fields(topology: Topology) -> dict[str, Any]:
+    """Tables by destination of what is left of a torus or mesh, as the core takes them.
+
+    Failed nodes are switches without cables, to which no row leads.
+    """
+    left = remains(topology)
+    fields = table_fields(left.tables)
+    lost = sorted(topology.failed_nodes)
+    following, levels, lanes = fields["following"], fields["levels"], fields["tables"]
+    if levels is not None:
+        fields["levels"] = np.pad(levels, ((0, 1), (0, len(lost))))
+    if lanes is not None:
+        start, entries = lanes
+        fields["tables"] = np.append(start, np.full(len(lost), len(entries), start.dtype)), entries
+    return {
+        **fields,
+        "hosts": fields["hosts"] + [1] * len(lost),
+        "following": np.pad(following, ((0, 1), (0, len(lost))), constant_values=NONE),
+        "rows": fields["rows"] + [len(following)] * len(lost),
+        "grid": {"nodes": [*left.nodes, *lost], "channels": left.channels.reshape(-1).tolist()},
+    }
 
 
 def table_fields(tables: ForwardingTables) -> dict[str, Any]:
@@ -192,6 +212,7 @@ def table_fields(tables: ForwardingTables) -> dict[str, Any]:
         "levels": tables.levels,
         "tables": tables.rows,
         "lanes": tables.lanes,
+        "grid": None,
     }
 
 

@@ -27,6 +27,7 @@ from flitloom.result import Result
 from flitloom.series import make_series
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
 from flitloom.spec.base import require_whole, show
+from flitloom.spec.damaged import is_damaged, remains
 from flitloom.spec.switched import Switched
 from flitloom.workload import Bound, make_workload
 
@@ -192,7 +193,7 @@ class Simulation:
         is_pipelined = network.router.model == "pipelined"
         # Links and ports carry a flit per cycle with any routers, and pipelined ones take longer for a hop.
         has_hosts = isinstance(network.topology, Switched)
-        self._bound = None if has_hosts else _core.lower_bound(network._core, workload)
+        self._bound = None if network.follows_tables else _core.lower_bound(network._core, workload)
         if records["link_time"]:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
         if records["packets"] and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
@@ -517,7 +518,11 @@ def _routes_checksum(spec: Experiment, tables: Tables | None) -> int | None:
     if tables is not None:
         return tables.checksum()
     topology = spec.topology
-    return topology.forwarding().checksum() if isinstance(topology, Switched) else None
+    if isinstance(topology, Switched):
+        return topology.forwarding().checksum()
+    if spec.router.model == "pipelined" and is_damaged(topology):
+        return remains(topology).tables.checksum()
+    return None
 
 
 def _check_link_time(

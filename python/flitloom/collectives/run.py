@@ -180,30 +180,16 @@ def simulate_collective(
     ).result(plan, flits, packet_payload)
 
 
-def _ways(ground: Ground) -> dict[tuple[int, int], int]:
-    """The direction of every link: twice the dimension, and one more if it goes down."""
-    ways: dict[tuple[int, int], int] = {}
-    for node in ground.working:
-        point = ground.point(node)
-        for place in range(len(point)):
-            for down, sign in enumerate((1, -1)):
-                end = ground.normal([*point[:place], point[place] + sign, *point[place + 1 :]])
-                ends = node, ground.number(end)
-                if ends in ground.links:
-                    ways.setdefault(ends, 2 * place + down)
-    return ways
-
-
 def _lanes(ground: Ground) -> dict[tuple[int, int], int]:
     """What links a node has, by direction and number among parallel ones, numbered in this order."""
-    ways = _ways(ground)
+    ways = ground.ways
     kinds = {(ways[ends], lane) for ends, width in ground.links.items() for lane in range(width)}
     return {kind: number for number, kind in enumerate(sorted(kinds))}
 
 
 def _ports(ground: Ground, lanes: dict[tuple[int, int], int], moves: list[Transfer], count: int) -> Times:
     """The port that every transfer goes through; parallel links carry transfers in turn."""
-    ways, seen = _ways(ground), Counter[tuple[int, int]]()
+    ways, seen = ground.ways, Counter[tuple[int, int]]()
     ports = np.zeros(len(moves), dtype=np.int64)
     for number, one in enumerate(moves):
         ends = one.start, one.end

@@ -101,17 +101,31 @@ def named_subnet(text: str) -> Subnet:
         hosts = dict(zip(built.names, built.hosts, strict=True))
         pairs: Iterator[tuple[str, str]] = ((built.names[a], built.names[b]) for a, b in built.cables)
         return subnet(pairs, hosts.__getitem__, built.text)
-    network = Product(text)
-    return subnet(_cables(network), 1, network.network)
+    return subnet_of_ground(Ground(Product(text)))[0]
 
 
-def _cables(network: Product) -> Iterator[tuple[str, str]]:
-    """The cables of a product, the nodes named by their coordinates."""
-    ground = Ground(network)
-    names = [f"S{'-'.join(map(str, ground.point(node)))}" for node in range(ground.nodes)]
-    for (a, b), count in sorted(ground.links.items()):
-        if a < b:
-            yield from [(names[a], names[b])] * count
+def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
+    """The fabric of a torus, a mesh or a product with a host at every switch, and the node of every switch.
+
+    Switches are named by their coordinates, and in the order in which the cables name them.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> made, nodes = subnet_of_ground(Ground(fl.Torus(3, 3)))
+    >>> made == named_subnet("ring3 x ring3"), nodes
+    (True, (0, 1, 2, 3, 6, 4, 7, 5, 8))
+    """
+    names = {node: f"S{'-'.join(map(str, ground.point(node)))}" for node in range(ground.nodes)}
+    nodes = {name: node for node, name in names.items()}
+
+    def cables() -> Iterator[tuple[str, str]]:
+        for (a, b), count in sorted(ground.links.items()):
+            if a < b:
+                yield from [(names[a], names[b])] * count
+
+    made = subnet(cables(), 1, str(ground.topology))
+    return made, tuple(nodes[switch.name] for switch in made.switches)
 
 
 def graph_of(fabric: Subnet, name: str = "") -> Graph:

@@ -155,7 +155,7 @@ def router_text(experiment: Experiment, tables: Tables | None = None) -> str:
     router = experiment.router
     network = Network(experiment.topology, router)
     if router.model == "pipelined":
-        way = "tables by destination" if isinstance(experiment.topology, Switched) else router.routing
+        way = "tables by destination" if network.follows_tables else router.routing
         return f"pipelined: {way}, {counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
     channels = f"{counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
     routing = router.routing if tables is None else f"{tables.method} tables"

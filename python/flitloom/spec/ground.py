@@ -179,6 +179,26 @@ class Ground:
         return found
 
     @cached_property
+    def ways(self) -> dict[tuple[int, int], int]:
+        """The direction of every link of a torus or mesh: twice the dimension, and one more if it goes down.
+
+        >>> import flitloom as fl
+        >>> ways = Ground(fl.Torus(4, 2)).ways
+        >>> ways[0, 1], ways[0, 3], ways[0, 4], ways[4, 0]
+        (0, 1, 2, 2)
+        """
+        ways: dict[tuple[int, int], int] = {}
+        for node in self.working:
+            point = self.point(node)
+            for place in range(len(point)):
+                for down, sign in enumerate((1, -1)):
+                    end = self.normal([*point[:place], point[place] + sign, *point[place + 1 :]])
+                    ends = node, self.number(end)
+                    if ends in self.links:
+                        ways.setdefault(ends, 2 * place + down)
+        return ways
+
+    @cached_property
     def outgoing(self) -> dict[int, list[int]]:
         """Per node its neighbours over outgoing links."""
         found: dict[int, list[int]] = {node: [] for node in range(self.nodes)}

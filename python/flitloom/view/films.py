@@ -252,7 +252,7 @@ def film(
             f"stop earlier, e.g. with --stop-at {min(longest, 1000)}",
         )
     made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})
-    bound = _core.lower_bound(network._core, workload)
+    bound = None if network.follows_tables else _core.lower_bound(network._core, workload)
     if bound is not None:
         made.bound = bound[:2]
         made.bottleneck = (

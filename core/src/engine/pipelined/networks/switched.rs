@@ -22,7 +22,7 @@ pub enum Lanes {
 
 /// Which way packets go between the hosts of a graph.
 ///
-/// Hosts are numbered by switch; the ports of a switch are its channels in the order of
+/// Hosts are numbered by switch, unless they are [`renumbered`](Self::renumbered); the ports of a switch are its channels in the order of
 /// [`Graph::outgoing`], then its hosts.
 #[derive(Clone, Debug)]
 pub struct Switched {
@@ -34,8 +34,9 @@ pub struct Switched {
     levels: Option<Vec<u8>>,
     lanes: Lanes,
     degree: Vec<u16>,
-    first_host: Vec<u32>,
+    /// By host its switch, and its port there.
     switch_of: Vec<u32>,
+    port_of: Vec<u16>,
     /// How many lanes there are.
     count: u32,
 }
@@ -62,10 +63,10 @@ impl Switched {
         let switch_of: Vec<u32> = (0..switches as u32)
             .flat_map(|switch| std::iter::repeat_n(switch, graph.hosts(switch) as usize))
             .collect();
-        let mut first_host = vec![0; switches];
-        for switch in 1..switches {
-            first_host[switch] = first_host[switch - 1] + graph.hosts(switch as u32 - 1);
-        }
+        let degree: Vec<u16> =
+            (0..switches as u32).map(|switch| graph.outgoing(switch).len() as u16).collect();
+        let ports_of = |switch: u32| (degree[switch as usize]..).take(graph.hosts(switch) as usize);
+        let port_of = (0..switches as u32).flat_map(ports_of).collect();
         let count = match &lanes {
             Lanes::Levels(count) => {
                 let highest = levels.iter().flatten().max().copied().unwrap_or(0);
@@ -84,11 +85,43 @@ impl Switched {
             rows,
             levels,
             lanes,
-            degree: (0..switches as u32).map(|switch| graph.outgoing(switch).len() as u16).collect(),
-            first_host,
+            degree,
             switch_of,
+            port_of,
             count,
         }
+    }
+
+    /// The same where the hosts have other numbers, in the order of those they have.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::pipelined::{Lanes, Switched},
+    ///     fabric::Graph,
+    /// };
+    /// // Of three switches in a row with a host each the last is not joined to the others.
+    /// let graph = Graph::new(vec![1; 3], &[(0, 1)])?;
+    /// let none = u32::MAX;
+    /// let following = [none, 1, none, 0, none, none, none, none, none];
+    /// let tables = Switched::new(&graph, &following, vec![0, 1, 2], None, Lanes::Levels(1));
+    /// let tables = tables.renumbered(&[2, 0, 1]);
+    /// assert!(tables.reaches(&graph, 2, 0) && tables.reaches(&graph, 0, 2) && !tables.reaches(&graph, 0, 1));
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    #[must_use]
+    pub fn renumbered(mut self, numbers: &[u32]) -> Self {
+        fn moved<T: Copy>(list: &[T], numbers: &[u32]) -> Vec<T> {
+            let mut moved = list.to_vec();
+            list.iter().zip(numbers).for_each(|(&item, &number)| moved[number as usize] = item);
+            moved
+        }
+        self.rows = moved(&self.rows, numbers);
+        self.switch_of = moved(&self.switch_of, numbers);
+        self.port_of = moved(&self.port_of, numbers);
+        if let Some(levels) = &mut self.levels {
+            *levels = levels.chunks(self.hosts.max(1)).flat_map(|row| moved(row, numbers)).collect();
+        }
+        self
     }
 
     /// How many lanes there are.
@@ -126,22 +159,17 @@ impl Switched {
             wiring.connect((from, graph.place(channel)), (to, graph.place(channel ^ 1)), latency);
         }
         for (host, &switch) in self.switch_of.iter().enumerate() {
-            let at = (switch, self.port_of(host as u32));
+            let at = (switch, self.port_of[host].into());
             wiring.attach(host as u32, at, at, 1);
         }
         wiring
-    }
-
-    fn port_of(&self, host: u32) -> usize {
-        let switch = self.switch_of[host as usize] as usize;
-        usize::from(self.degree[switch]) + (host - self.first_host[switch]) as usize
     }
 
     pub(super) fn ways(&self, place: &Place<'_>, packet: &Packet) -> Ways {
         let (first, last) = place.channels;
         let (to, here) = (packet.destination, place.router as usize);
         if self.switch_of[to as usize] == place.router {
-            return Ways::one(self.port_of(to), first, last);
+            return Ways::one(self.port_of[to as usize].into(), first, last);
         }
         let row = self.rows[to as usize] as usize;
         let port = self.ports[row * self.switches + here];

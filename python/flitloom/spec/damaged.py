@@ -1,0 +1,91 @@
+"""What is left of tori and meshes with failed parts: switches with a host each, and tables by destination."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.spec.ground import Ground
+from flitloom.spec.topology import Topology
+
+if TYPE_CHECKING:
+    from flitloom.tables.by_destination.tables import ForwardingTables
+
+#: No channel.
+NONE = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Remains:
+    """What is left of a torus or mesh.
+
+    Attributes
+    ----------
+    tables : ForwardingTables
+        Balanced, deadlock-free tables by destination of what is left.
+    nodes : tuple of int
+        By switch of the tables the node that it is.
+    channels : array
+        By node and direction the channel of the tables; all ones where there is none.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> left = remains(fl.Torus(4, 4, failed_nodes=[5]))
+    >>> len(left.nodes), 5 in left.nodes, int((left.channels < NONE).sum())
+    (15, False, 56)
+    """
+
+    tables: ForwardingTables
+    nodes: tuple[int, ...]
+    channels: NDArray[np.uint32]
+
+
+def is_damaged(topology: Topology) -> bool:
+    """Whether parts of a torus or mesh have failed.
+
+    >>> import flitloom as fl
+    >>> is_damaged(fl.Torus(4)), is_damaged(fl.Torus(4, failed_links=[(0, 1)]))
+    (False, True)
+    """
+    return bool(topology.failed_nodes or topology.failed_links)
+
+
+def remains(topology: Topology) -> Remains:
+    """What is left of a torus or mesh with failed parts.
+
+    Its tables are those of the product of the same rings and lines with the same failed parts.
+    """
+    wraps = tuple(topology.wraps)
+    failed = frozenset(topology.failed_nodes), frozenset(topology.failed_links)
+    return _remains(tuple(topology.sizes), wraps, bool(topology.twist), *failed)
+
+
+@lru_cache(maxsize=16)
+def _remains(
+    sizes: tuple[int, ...],
+    wraps: tuple[bool, ...],
+    twist: bool,
+    failed_nodes: frozenset[int],
+    failed_links: frozenset[tuple[int, int]],
+) -> Remains:
+    from flitloom.fabric.failures import without
+    from flitloom.fabric.networks import subnet_of_ground
+    from flitloom.tables.by_destination.making import route_subnet
+
+    whole = Ground(Topology(kind="torus", sizes=sizes, wrap=list(wraps), twist=twist))
+    subnet, nodes = subnet_of_ground(whole)
+    place = {node: switch for switch, node in enumerate(nodes)}
+    cut = {frozenset(place[node] for node in link) for link in failed_links}
+    cables = {number for number, cable in enumerate(subnet.cables) if {cable.a, cable.b} in cut}
+    tables = route_subnet(without(subnet, {place[node] for node in failed_nodes}, cables)).forwarding()
+    nodes = tuple(node for node in nodes if node not in failed_nodes)
+    channels = np.full((whole.nodes, 2 * len(sizes)), NONE, dtype=np.uint32)
+    for number, (a, b) in enumerate(tables.subnet.cable_ends().tolist()):
+        for channel, ends in enumerate(((nodes[a], nodes[b]), (nodes[b], nodes[a])), 2 * number):
+            channels[ends[0], whole.ways[ends]] = channel
+    return Remains(tables, nodes, channels)
