@@ -396,3 +396,30 @@ def test_a_spec_names_a_network_of_switches(tmp_path, capsys):
     facts = json.loads(text)
     assert (code, facts["spec"]["router"]["vc_allocator"]) == (0, "islip(2)")
     assert build_experiment(facts["spec"]).topology.nodes == 24
+
+
+@pytest.mark.parametrize("model", ["one-cycle", "pipelined"])
+def test_simulate_closes_sources(model, capsys):
+    asked = (
+        "simulate",
+        "--model",
+        model,
+        "--torus",
+        "4x4",
+        "--pattern",
+        "rand",
+        "--rate",
+        "0.9",
+        "--cycles",
+        "300",
+    )
+    code, text, _ = command(capsys, *asked, "--outstanding", "2", "--json")
+    facts = json.loads(text)
+    load = fl.Load("rand", rate=0.9, cycles=300, outstanding=2)
+    expected = fl.simulate(fl.Network(fl.Torus(4, 4), fl.Router(model=model)), load)
+    assert (code, facts["fingerprint"]) == (0, expected.fingerprint)
+    assert facts["spec"]["traffic"]["outstanding"] == 2
+    # Open sources send more.
+    assert facts["packets_delivered"] < json.loads(command(capsys, *asked, "--json")[1])["packets_delivered"]
+    code, _, said = command(capsys, *asked[:-4], "--outstanding", "2")
+    assert (code, "traffic.outstanding: unknown field" in said) == (2, True)

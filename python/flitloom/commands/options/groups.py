@@ -32,7 +32,7 @@ class Grid(Group, part="topology"):
         return fields
 
 
-class Traffic(Group, part="traffic", only=list(FIELDS["traffic"])[:14]):
+class Traffic(Group, part="traffic", only=(*list(FIELDS["traffic"])[:14], "outstanding")):
     """Who sends what."""
 
     def kind(self) -> str:
