@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 from flitloom.benchmarks import Context, Row
 from flitloom.fabric import Subnet, examples
 from flitloom.tables.by_destination.checking import judge
-from flitloom.tables.by_destination.making import SubnetTables, route_subnet
+from flitloom.tables.by_destination.made import SubnetTables
+from flitloom.tables.by_destination.making import route_subnet
 
 #: Sizes, and the seconds that the check in memory and the command should take.
 CASES = (((8, 8, 8), 0.05, 0.5), ((16, 16, 16), 0.6, None))

@@ -8,14 +8,15 @@ from flitloom.lazy import names_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flitloom.tables.by_destination.checking import SubnetReport, check_subnet
-    from flitloom.tables.by_destination.making import SubnetTables, route_subnet
+    from flitloom.tables.by_destination.made import SubnetTables
+    from flitloom.tables.by_destination.making import route_subnet
 else:
     # Tables are made and checked by what uses fabrics.
     __getattr__ = names_of(
         "flitloom.fabric",
         {
             "SubnetReport": "flitloom.tables.by_destination.checking:SubnetReport",
-            "SubnetTables": "flitloom.tables.by_destination.making:SubnetTables",
+            "SubnetTables": "flitloom.tables.by_destination.made:SubnetTables",
             "check_subnet": "flitloom.tables.by_destination.checking:check_subnet",
             "route_subnet": "flitloom.tables.by_destination.making:route_subnet",
         },

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flitloom.fabric.networks import fabric
     from flitloom.tables.by_destination.checking import SubnetReport
-    from flitloom.tables.by_destination.making import SubnetTables
+    from flitloom.tables.by_destination.made import SubnetTables
     from flitloom.tables.by_destination.tables import ForwardingTables
     from flitloom.tables.by_source.checking import CheckReport
     from flitloom.tables.by_source.rules import RouterRules
@@ -36,7 +36,7 @@ else:
             "ForwardingTables": "by_destination.tables",
             "RouterRules": "by_source.rules",
             "SubnetReport": "by_destination.checking",
-            "SubnetTables": "by_destination.making",
+            "SubnetTables": "by_destination.made",
             "Tables": "by_source.tables",
             "Verdict": "flitloom.verdict:Verdict",
             "check": "judging",

@@ -9,7 +9,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.reading import Progress
 from flitloom.spec import Topology
 from flitloom.tables.by_destination.checking import SubnetReport, check_subnet, judge
-from flitloom.tables.by_destination.making import SubnetTables
+from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.tables import ForwardingTables
 from flitloom.tables.by_destination.tables import read_tables as read_forwarding
 from flitloom.tables.by_source.checking import CheckReport

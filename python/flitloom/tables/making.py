@@ -12,7 +12,8 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.networks import fabric
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.families import is_family
-from flitloom.tables.by_destination.making import SubnetTables, route_subnet
+from flitloom.tables.by_destination.made import SubnetTables
+from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_source.making import METHODS, MethodName, RulesName, TurnsName, route
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables

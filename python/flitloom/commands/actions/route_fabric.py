@@ -27,7 +27,8 @@ from flitloom.spec.families import is_family
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.comparing import compare_tables, critical_parts
 from flitloom.tables.by_destination.demand import MOST_WEIGHT
-from flitloom.tables.by_destination.making import SubnetTables, route_subnet
+from flitloom.tables.by_destination.made import SubnetTables
+from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.risk import repair_risk
 from flitloom.tables.formats.known import endings
 from flitloom.tables.traffic import matrix_of_hosts

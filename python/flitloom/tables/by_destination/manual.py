@@ -10,7 +10,7 @@ from flitloom.numerals import counted
 from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
 
 if TYPE_CHECKING:
-    from flitloom.tables.by_destination.making import SubnetTables
+    from flitloom.tables.by_destination.made import SubnetTables
 
 _LOAD = """Load the forwarding tables{levels}:
 

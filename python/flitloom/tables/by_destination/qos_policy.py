@@ -10,7 +10,7 @@ import numpy as np
 from flitloom.fabric.identifiers import are_made_up
 
 if TYPE_CHECKING:
-    from flitloom.tables.by_destination.making import SubnetTables
+    from flitloom.tables.by_destination.made import SubnetTables
 
 #: Port GUIDs on a line of the policy.
 _PER_LINE = 20

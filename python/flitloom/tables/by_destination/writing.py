@@ -17,7 +17,7 @@ from flitloom.tables.by_destination.tables import LEVELS
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Switch
-    from flitloom.tables.by_destination.making import SubnetTables
+    from flitloom.tables.by_destination.made import SubnetTables
 
 #: Files that some tables have and others have not.
 _OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf", "host-order.txt")
