@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -192,6 +194,19 @@ def read_bytes(file: str | Path) -> bytes:
         return source.content()
 
 
+@contextmanager
+def _pieces(file: str | Path) -> Iterator[Iterator[bytes]]:
+    """The contents of a file piece by piece; what the core finds wrong with them is told with its name."""
+    with opened(file, limits.SUBNET_BYTES) as source:
+        try:
+            yield source.pieces()
+        except SpecError:
+            raise
+        except ValueError as error:
+            advice = f"; {_SINCE}" if "is not in the fabric" in str(error) else ""
+            raise SpecError(f"{source.name}, {error}{advice}") from None
+
+
 def destinations(subnet: Subnet) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """LIDs of hosts, ``2**lmc`` each, and the index of the host each belongs to."""
     lids, owners = [], []
@@ -225,14 +240,8 @@ def read_forwarding(
                 "fabric", f"switch {switch.name} has no GUID", "tables cannot name the switch without one"
             )
         guids.append(switch.guid)
-    with opened(file, limits.SUBNET_BYTES) as source:
-        try:
-            ports, absent = _core.read_lfts(source.pieces(), [*guids, *subnet.gone], strict)
-        except SpecError:
-            raise
-        except ValueError as error:
-            advice = f"; {_SINCE}" if "is not in the fabric" in str(error) else ""
-            raise SpecError(f"{source.name}, {error}{advice}") from None
+    with _pieces(file) as pieces:
+        ports, absent = _core.read_lfts(pieces, [*guids, *subnet.gone], strict)
     remarks: tuple[str, ...] = ()
     absent = [index for index in absent if index < len(guids)]
     if absent:
@@ -296,15 +305,9 @@ def read_path_levels(
     for index, host in enumerate(subnet.hosts):
         for guid in {host.guid, host.port_guid} - {None}:
             sources.setdefault(int(guid), []).append(index)  # type: ignore[arg-type]
-    with opened(file, limits.SUBNET_BYTES) as source:
-        try:
-            levels, untold, strangers = _core.read_path_levels(
-                source.pieces(), sources, lids.tolist(), len(subnet.hosts)
-            )
-        except SpecError:
-            raise
-        except ValueError as error:
-            raise SpecError(f"{source.name}, {error}") from None
+    with _pieces(file) as pieces:
+        found = _core.read_path_levels(pieces, sources, lids.tolist(), len(subnet.hosts))
+    levels, untold, strangers = found
     remarks = []
     if strangers:
         remarks.append(f"{file}: {strangers} lines name sources that the fabric does not have")
@@ -326,26 +329,16 @@ def port_rows(subnet: Subnet) -> list[dict[int, int]]:
     return rows
 
 
-def _identity(
-    subnet: Subnet, lanes: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint8], list[dict[int, int]]]:
-    """Tables as `_core.check_forwarding` takes them, and the row of every port of a switch."""
-    outgoing, rows = subnet.outgoing(), port_rows(subnet)
-    start, total = [], 0
-    for lists, ports in zip(outgoing, rows, strict=True):
-        start.append(total)
-        total += len(lists) * len(ports)
-    entries = np.tile(np.arange(LEVELS, dtype=np.uint8) % lanes, (total, 1))
-    return np.array(start, dtype=np.uint64), entries, rows
-
-
 def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
     """Lanes by switch, ports and level: OpenSM's ``opensm-sl2vl.dump`` or ibdmchk's SLVL lines.
 
     Ports the file leaves out map level to lane as they are.
     """
-    start, entries, rows = _identity(subnet, LEVELS)
+    rows = port_rows(subnet)
     columns = [{port: column for column, (_, port, _) in enumerate(lists)} for lists in subnet.outgoing()]
+    counts = [len(ins) * len(outs) for ins, outs in zip(rows, columns, strict=True)]
+    start = np.cumsum([0, *counts[:-1]], dtype=np.uint64)
+    entries = np.tile(np.arange(LEVELS, dtype=np.uint8), (sum(counts), 1))
     by_guid = {switch.guid: index for index, switch in enumerate(subnet.switches)}
     text = read_bytes(file).decode("utf-8", "replace")
     switch: int | None = None
