@@ -94,7 +94,7 @@ def test_what_editors_offer_is_the_list():
     assert get_args(PatternName) == LISTS["patterns"]
     assert get_args(SchemeName) == LISTS["schemes"]
     assert set(OTHER_NAMES.values()) <= set(LISTS["patterns"])
-    assert (LISTS["table_methods"], LISTS["turns"]) == (making.METHODS, making.TURNS)
+    assert LISTS["table_methods"] == making.METHODS
     assert set(get_args(making.MethodName)) == set(LISTS["table_methods"])
     assert set(get_args(search.RoutesName)) == {*LISTS["routes"], "staircase"}
     assert set(get_args(search.MethodName)) == {"exact", *LISTS["schedule_methods"], "genetic"}

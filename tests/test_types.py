@@ -65,7 +65,7 @@ def test_names_of_routing_that_editors_offer_are_those_there_are():
     ("offered", "known"),
     [
         (generate.MethodName, generate.METHODS),
-        (generate.TurnsName, generate.TURNS),
+        (generate.TurnsName, _core.LISTS["turns"]),
         (generate.RulesName, _core.LISTS["rules"]),
         (search.MethodName, search.METHODS),
         (search.RoutesName, (*search.ROUTES, search.STAIRCASE)),

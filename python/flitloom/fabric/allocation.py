@@ -11,7 +11,19 @@ from flitloom.fabric.model import Subnet
 
 
 def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> list[int]:
-    """Numbers of the hosts of a list in `subnet.hosts`; see `only_hosts`.
+    """Numbers of the hosts of a list in `subnet.hosts`.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of hosts, or the first words of their names (``node3`` for ``node3 HCA-1``).
+    place : str
+        Where the list stands, for messages.
+
+    Raises
+    ------
+    SpecError
+        No host has the name.
 
     Examples
     --------
@@ -32,32 +44,6 @@ def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> l
     if not kept:
         raise SpecError(f"{place}: no hosts in the list")
     return sorted(kept)
-
-
-def only_hosts(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> Subnet:
-    """The subnet with all its switches and cables, but only the hosts of a list.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names of hosts, or the first words of their names (``node3`` for ``node3 HCA-1``).
-    place : str
-        Where the list stands, for messages.
-
-    Raises
-    ------
-    SpecError
-        No host has the name.
-
-    Examples
-    --------
-    >>> from flitloom.fabric.allocation import only_hosts
-    >>> from flitloom.fabric.examples import torus
-    >>> part = only_hosts(torus((4, 4)), ["S0-0-host0", "S2-1-host0"])
-    >>> len(part.hosts), len(part.switches)
-    (2, 16)
-    """
-    return part_of(subnet, hosts_named(subnet, names, place))
 
 
 def part_of(subnet: Subnet, hosts: Iterable[int]) -> Subnet:

@@ -25,13 +25,12 @@ from flitloom.spec import Product
 from flitloom.spec.factored import factored
 from flitloom.spec.families import is_family
 from flitloom.tables.by_destination.certificate import write_certificate
-from flitloom.tables.by_destination.comparing import compare_tables, critical_parts
-from flitloom.tables.by_destination.demand import MOST_WEIGHT
+from flitloom.tables.by_destination.comparing import compare_tables
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
-from flitloom.tables.by_destination.risk import repair_risk
+from flitloom.tables.by_destination.risk import critical_parts, repair_risk
 from flitloom.tables.formats.known import endings
-from flitloom.tables.traffic import matrix_of_hosts
+from flitloom.tables.traffic import MOST_WEIGHT, matrix_of_hosts
 from flitloom.verdict import bound_row, laid_out
 
 #: Options of tables of source routes alone.

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.fixed import explained
 from flitloom.numerals import counted
-from flitloom.tables.by_destination.demand import unit_of
-from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
+from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
+from flitloom.tables.traffic import unit_of
 from flitloom.verdict import SHOWN, Verdict
 
 
@@ -66,8 +65,7 @@ def check_subnet(
 
 def judge(tables: ForwardingTables, known: tuple[Grid | None, dict[str, Any]] | None = None) -> SubnetReport:
     """Judge tables that are in memory; `known` is a grid and what was proven on it for their loads."""
-    if not 1 <= tables.lanes <= 8:
-        raise SpecError.at("--lanes", str(tables.lanes), "links have 1 to 8 lanes")
+    require_lanes(tables.lanes)
     subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
     grid = grid_of(subnet)
     bound = known[1] if known is not None and known[0] == grid else None

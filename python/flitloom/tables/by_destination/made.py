@@ -15,15 +15,10 @@ from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.tables.by_destination.checking import SubnetReport, proof
 from flitloom.tables.by_destination.comparing import of_one_width
-from flitloom.tables.by_destination.demand import Demand, unit_of
 from flitloom.tables.by_destination.repairing import OldTables, Update
-from flitloom.tables.by_destination.tables import (
-    NONE,
-    ForwardingTables,
-    host_levels,
-    with_lanes,
-)
+from flitloom.tables.by_destination.tables import NONE, ForwardingTables, host_levels, with_lanes
 from flitloom.tables.by_destination.writing import write_tables
+from flitloom.tables.traffic import Demand, unit_of
 
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005

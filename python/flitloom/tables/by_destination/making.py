@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +21,10 @@ from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.numerals import counted
 from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.checking import SubnetReport, judge
-from flitloom.tables.by_destination.demand import demand_of
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
-from flitloom.tables.by_destination.tables import (
-    destinations,
-    host_levels,
-    with_lanes,
-)
+from flitloom.tables.by_destination.tables import destinations, host_levels, require_lanes, with_lanes
+from flitloom.tables.traffic import Demand, demand_of
 
 #: Methods of tables by destination; the first that suits a fabric is the default.
 FORWARDING_METHODS: tuple[str, ...] = _core.LISTS["forwarding_methods"]
@@ -112,14 +108,7 @@ def route_subnet(
     >>> tables.report.max_load, tables.bound["value"], tables.lanes
     (3, 3, 2)
     """
-    if not 1 <= lanes <= 8:
-        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
-    if not 0 <= spare_lanes < lanes:
-        advice = f"write 0 to {lanes - 1}: tables need one of {counted(lanes, 'lane')}"
-        raise SpecError.at("--spare-lanes", str(spare_lanes), advice)
-    if spare_lanes and mode == "sl2vl":
-        problem = "only portable tables can be repaired beside traffic"
-        raise SpecError.at("--spare-lanes", problem, "leave --mode out")
+    _check_lanes(lanes, spare_lanes, mode)
     require_whole("effort", effort, 1, 1_000_000)
     require_whole("seed", seed, 0, 2**64 - 1)
     if job is not None and traffic is not None:
@@ -127,8 +116,12 @@ def route_subnet(
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
     found = _recognised(with_identifiers(subnet), sizes, torus_config)
-    routing = _Routing(found, mode, (lanes, spare_lanes), effort, reversible, seed, job, traffic, method)
-    return routing.tables(old)
+    if method is not None:
+        _require_suits(method, found)
+    lids, owners = destinations(found.subnet)
+    demand = demand_of(found.subnet, lids, owners, job, traffic)
+    how = (mode, lanes, spare_lanes, effort, reversible, seed, method)
+    return _Routing(found, lids, owners, demand, *how).tables(old, None if job is None else len(job))
 
 
 def _recognised(
@@ -142,38 +135,51 @@ def _recognised(
     return configured(subnet, read_torus_config(torus_config))
 
 
+def _check_lanes(lanes: int, spare: int, mode: str | None) -> None:
+    """Refuse lanes that there cannot be, or that cannot be left free."""
+    require_lanes(lanes)
+    if not 0 <= spare < lanes:
+        advice = f"write 0 to {lanes - 1}: tables need one of {counted(lanes, 'lane')}"
+        raise SpecError.at("--spare-lanes", str(spare), advice)
+    if spare and mode == "sl2vl":
+        problem = "only portable tables can be repaired beside traffic"
+        raise SpecError.at("--spare-lanes", problem, "leave --mode out")
+
+
+def _require_suits(method: str, found: Recognition) -> None:
+    """Refuse a method that is unknown, or for fabrics of another kind."""
+    if method not in FORWARDING_METHODS:
+        raise SpecError.at("--method", *unknown_parts(method, FORWARDING_METHODS))
+    if _KINDS[method] not in ("any", found.kind):
+        problem = f"{method} is for fabrics of kind {_KINDS[method]}; this is {found.describe()}"
+        raise SpecError.at("--method", problem, "leave it out")
+
+
+@dataclass(frozen=True)
 class _Routing:
     """Tables of a subnet in the making."""
 
-    def __init__(
-        self,
-        recognition: Recognition,
-        mode: str | None,
-        lanes: tuple[int, int],
-        effort: int,
-        reversible: bool,
-        seed: int,
-        job: Sequence[int] | None,
-        traffic: ArrayLike | None,
-        method: str | None,
-    ) -> None:
-        self.begin = time.perf_counter()
-        self.subnet, self.job, self.recognition = recognition.subnet, job, recognition
-        self.mode, self.effort, self.reversible, self.seed = mode, effort, reversible, seed
-        self.method = method
-        if method not in (None, *FORWARDING_METHODS):
-            raise SpecError.at("--method", *unknown_parts(str(method), FORWARDING_METHODS))
-        suits = "any" if method is None else _KINDS[method]
-        if suits not in ("any", self.recognition.kind):
-            raise SpecError.at(
-                "--method",
-                f"{method} is for fabrics of kind {suits}; this is {self.recognition.describe()}",
-                "leave it out",
-            )
-        self.lanes, self.spare_lanes = lanes
-        self.lids, self.owners = destinations(self.subnet)
-        self.roots = [self.subnet.hosts[owner].switch for owner in self.owners]
-        self.demand = demand_of(self.subnet, self.lids, self.owners, job, traffic)
+    recognition: Recognition
+    lids: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    demand: Demand | None
+    mode: str | None
+    lanes: int
+    spare_lanes: int
+    effort: int
+    reversible: bool
+    seed: int
+    method: str | None
+    begin: float = field(default_factory=time.perf_counter)
+
+    @property
+    def subnet(self) -> Subnet:
+        return self.recognition.subnet
+
+    @property
+    def roots(self) -> list[int]:
+        """The switch of every destination."""
+        return [self.subnet.hosts[owner].switch for owner in self.owners]
 
     def search(self, old: NDArray[np.uint32] | None, method: str | None = None) -> dict[str, Any]:
         """Tables made anew, or with few changes of others, with destinations in the order of the seed."""
@@ -188,12 +194,12 @@ class _Routing:
             draw = random.Random(self.seed)
             draw.shuffle(base)
             draw.shuffle(further)
-        place = {row: n for n, row in enumerate(base)}
+        place, roots = {row: n for n, row in enumerate(base)}, self.roots
         made: dict[str, Any] = _core.forward(
             self.subnet.hosts_per_switch(),
             self.subnet.cable_ends(),
             self.recognition.grid(),
-            [self.roots[row] for row in base],
+            [roots[row] for row in base],
             None if old is None else np.ascontiguousarray(old[base]),
             None if self.demand is None else self.demand.rows(base).core(),
             [place[first[int(self.owners[row])]] for row in further],
@@ -213,7 +219,7 @@ class _Routing:
         laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows)
         # Further LIDs of hosts change the loads.
         known = (
-            (self.recognition.grid(), made["bound"]) if len(self.roots) == len(self.subnet.hosts) else None
+            (self.recognition.grid(), made["bound"]) if len(self.owners) == len(self.subnet.hosts) else None
         )
         return judge(replace(laid, demand=self.demand), known)
 
@@ -229,7 +235,7 @@ class _Routing:
         last = entry_names(self.subnet, self.lids, made["last"])
         return made, Update(True, moved or 0, rounds, last)
 
-    def tables(self, old: str | Path | None) -> SubnetTables:
+    def tables(self, old: str | Path | None, job: int | None) -> SubnetTables:
         """The tables, beside the old ones if there are any."""
         before = None if old is None else read_old(self.subnet, old, self.lids, self.owners)
         found = None if before is None else self.repaired(before)
@@ -273,7 +279,7 @@ class _Routing:
             made.get("short_of_lanes", False),
             {made["mode"]: report.max_load, **made.get("other", {})},
             scratch,
-            None if self.job is None else len(self.job),
+            job,
             None if before is None else int((made["next"] != before.following).sum()),
             update,
             self.demand,

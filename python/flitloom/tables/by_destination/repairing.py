@@ -13,7 +13,6 @@ from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid, Recognition
 from flitloom.numerals import counted
-from flitloom.tables.by_destination.demand import Demand
 from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts
 from flitloom.tables.by_destination.tables import (
     NONE,
@@ -24,6 +23,7 @@ from flitloom.tables.by_destination.tables import (
     read_forwarding,
     read_path_levels,
 )
+from flitloom.tables.traffic import Demand
 
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02

@@ -1,4 +1,4 @@
-"""Which single failures tables survive without a stop of the traffic."""
+"""What single failures would do: to a fabric, and to tables that are repaired then."""
 
 from __future__ import annotations
 
@@ -7,16 +7,71 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.fabric.failures import without
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
-from flitloom.tables.by_destination.comparing import Criticality, critical_parts, single_parts
+from flitloom.fabric.recognition import grid_of
 from flitloom.tables.by_destination.repairing import least_repair, read_old
-from flitloom.tables.by_destination.tables import destinations
+from flitloom.tables.by_destination.tables import destinations, require_lanes
 
 #: Parts whose repair is tried if nothing else is said.
 SAMPLE = 200
+
+
+@dataclass(frozen=True)
+class Criticality:
+    """What the loss of a part would do.
+
+    Attributes
+    ----------
+    part : str
+        The part as ``--fail`` takes it.
+    bound : int
+        The lower bound of the largest load then, in pairs of hosts.
+    cut_off : int
+        Ordered pairs of hosts that no route joins then.
+    repair : str or None
+        ``safe`` if given tables can be repaired beside traffic then, ``stop`` if no such repair was found;
+        None where it was not tried.
+    rounds : int or None
+        Rounds in which the entries of a safe repair change.
+    """
+
+    part: str
+    bound: int
+    cut_off: int
+    repair: str | None = None
+    rounds: int | None = None
+
+
+def single_parts(subnet: Subnet) -> list[tuple[str, set[int], set[int]]]:
+    """Every switch and every cable: its name for ``--fail``, and the switches and cables that go with it."""
+    parts: list[tuple[str, set[int], set[int]]] = [
+        (f"node:{switch.name}", {index}, set()) for index, switch in enumerate(subnet.switches)
+    ]
+    parts += [
+        (f"cable:{subnet.port_name(cable.a, cable.a_port)}", set(), {index})
+        for index, cable in enumerate(subnet.cables)
+    ]
+    return parts
+
+
+def critical_parts(
+    subnet: Subnet, progress: Callable[[int, int], None] = lambda _done, _all: None
+) -> list[Criticality]:
+    """All single cables and switches, the worst first: by pairs cut off, then by the lower bound."""
+    found = []
+    grid = grid_of(subnet)
+    parts = single_parts(subnet)
+    for number, (name, switches, cables) in enumerate(parts):
+        progress(number, len(parts))
+        left = without(subnet, switches, cables)
+        standing = grid and (*grid[:2], [place for n, place in enumerate(grid[2]) if n not in switches])
+        value, cut_off = _core.fabric_bound(left.hosts_per_switch(), left.cable_ends(), standing)
+        found.append(Criticality(name, value, cut_off))
+    return sorted(found, key=lambda part: (-part.cut_off, -part.bound, part.part))
 
 
 @dataclass(frozen=True)
@@ -76,8 +131,7 @@ def repair_risk(
     ...     repair_risk(ring, route_subnet(ring).write(folder)).describe()
     'every single failure can be repaired without a stop (all 10 tried)'
     """
-    if not 1 <= lanes <= 8:
-        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
+    require_lanes(lanes)
     if sample < 1:
         raise SpecError.at("--sample", f"{sample} is out of range", "it must be at least 1")
     subnet = with_identifiers(subnet)

@@ -21,8 +21,8 @@ from flitloom.fabric.model import Subnet
 from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.reading import opened, read_text, text_lines
-from flitloom.tables.by_destination.demand import Demand, demand_of
 from flitloom.tables.by_destination.dumped_names import with_dumped_lids
+from flitloom.tables.traffic import Demand, demand_of
 
 #: What to do with tables that speak of a switch that the fabric lacks.
 _SINCE = "if it has failed since, name the fabric as it was, and the switch with --fail node:NAME"
@@ -174,6 +174,12 @@ def read_tables(
         demand_of(subnet, lids, owners),
         np.flatnonzero(~handed),
     )
+
+
+def require_lanes(lanes: int) -> None:
+    """Refuse lanes that no link has."""
+    if not 1 <= lanes <= 8:
+        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
 
 
 def all_are_zero(file: str | Path) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -22,9 +21,7 @@ from flitloom.tables.traffic import traffic_matrix
 
 #: How a table can be made.
 METHODS = _core.LISTS["table_methods"]
-#: Which turns against the order of directions first and last steps may take.
-TURNS = _core.LISTS["turns"]
-#: The same, for editors to offer.
+#: What editors offer: methods, turns against the order that first and last steps may take, and rules.
 MethodName = Literal["balanced", "sssp", "bfs", "genetic", "dor", "coherent"]
 TurnsName = Literal["on-demand", "none", "direction-sets", "closed-form", "exact"]
 RulesName = Literal["angara", "dimension-order", "dateline", "unrestricted"]
@@ -54,16 +51,35 @@ def route(
     Parameters are those of `flitloom.tables.make`.
     """
     topology = _with_failures(topology, failed_nodes, failed_links)
-    _check_method(method)
-    weights = traffic_matrix(traffic, topology.nodes)
-    _check_numbers(seed, effort, population, mutation, patience, threshold)
-    how = (seed, effort, (population, mutation, patience, threshold), unique_first)
-    return _Search(topology, method, turns, weights, how, progress).tables(rules, exact_bound)
-
-
-def _check_method(method: str) -> None:
     if method not in METHODS:
         raise SpecError.at("method", *unknown_parts(method, METHODS))
+    weights = traffic_matrix(traffic, topology.nodes)
+    _check_numbers(seed, effort, population, mutation, patience, threshold)
+
+    def made(system: _core.RoutingSystem) -> tuple[_core.RoutingTable, dict[str, Any]]:
+        genetic = (population, mutation, patience, threshold)
+        return _core.route(system, method, weights, seed, effort, genetic, unique_first, progress)
+
+    chosen = RouterRules.chosen(rules or "angara", topology)
+    started = time.perf_counter()
+    system = routing_system(topology, chosen, turns, progress)
+    try:
+        table, facts = made(system)
+    except UnreachableError as error:
+        # Perhaps all pairs are served with the ways along a dimension exchanged.
+        free = rules is None and turns == "on-demand"
+        mirrored = system.mirrored(method, turns, weights, progress) if free else None
+        if mirrored is None:
+            text = advice(system, topology, chosen, turns, method, weights, free)
+            raise UnreachableError(f"{error}; {text}", error.pairs) from None
+        chosen = RouterRules.of(mirrored)
+        system = routing_system(topology, chosen, turns, progress)
+        table, facts = made(system)
+    bound = Bound(Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator")), facts.pop("proof"))
+    if exact_bound and bound.ceiling < facts["max_load"]:
+        bound = max(bound, linear_bound(system, weights, LARGEST_PROGRAM) or bound)
+    seconds = time.perf_counter() - started
+    return Tables(topology, chosen, system, facts, table, bound, method, seed, weights, seconds)
 
 
 def _check_numbers(
@@ -76,52 +92,6 @@ def _check_numbers(
     require_whole("patience", patience, 1, 2**31)
     if not 0 <= mutation <= 1 or not threshold >= 0:
         raise SpecError("mutation must be 0 to 1, threshold at least 0")
-
-
-@dataclass(frozen=True)
-class _Search:
-    """A search for tables, whatever the rules of the routers."""
-
-    topology: Topology
-    method: str
-    turns: str
-    weights: NDArray[np.uint64] | None
-    effort: tuple[int, int, tuple[int, float, int, float], bool]
-    progress: Callable[[float], None] | None
-
-    def made(self, system: _core.RoutingSystem) -> tuple[_core.RoutingTable, dict[str, Any]]:
-        """Tables under the rules of a system."""
-        return _core.route(system, self.method, self.weights, *self.effort, self.progress)
-
-    def tables(self, given: RouterRules | str | None, exact_bound: bool) -> Tables:
-        """The tables under given rules, or those of angara, with their bound."""
-        rules = RouterRules.chosen("angara" if given is None else given, self.topology)
-        started = time.perf_counter()
-        rules, system, table, facts = self.served(rules, given is not None)
-        value = Fraction(facts.pop("bound_numerator"), facts.pop("bound_denominator"))
-        bound = Bound(value, facts.pop("proof"))
-        if exact_bound and bound.ceiling < facts["max_load"]:
-            bound = max(bound, linear_bound(system, self.weights, LARGEST_PROGRAM) or bound)
-        seconds = time.perf_counter() - started
-        how = (self.method, self.effort[0], self.weights, seconds)
-        return Tables(self.topology, rules, system, facts, table, bound, *how)
-
-    def served(
-        self, rules: RouterRules, given: bool
-    ) -> tuple[RouterRules, _core.RoutingSystem, _core.RoutingTable, dict[str, Any]]:
-        """Tables that serve every pair, if need be with the ways along a dimension exchanged."""
-        system = routing_system(self.topology, rules, self.turns, self.progress)
-        try:
-            return rules, system, *self.made(system)
-        except UnreachableError as error:
-            free = not given and self.turns == "on-demand"
-            mirrored = system.mirrored(self.method, self.turns, self.weights, self.progress) if free else None
-            if mirrored is None:
-                text = advice(system, self.topology, rules, self.turns, self.method, self.weights, free)
-                raise UnreachableError(f"{error}; {text}", error.pairs) from None
-        rules = RouterRules.of(mirrored)
-        system = routing_system(self.topology, rules, self.turns, self.progress)
-        return rules, system, *self.made(system)
 
 
 def advice(
