@@ -22,10 +22,10 @@ def write_ranks(
 
     Examples
     --------
-    >>> from tempfile import NamedTemporaryFile
-    >>> with NamedTemporaryFile() as file:
-    ...     write_ranks(file.name, {"version": 2}, [[0, "+x", 0], [1, "+x", 1]], bound=None)
-    ...     print(file.read().decode(), end="")
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_ranks(f"{folder}/c.json", {"version": 2}, [[0, "+x", 0], [1, "+x", 1]], bound=None)
+    ...     print(Path(folder, "c.json").read_text(), end="")
     {"version": 2,
      "bound": null,
      "channels": [
