@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
 
 from flitloom.fabric.model import Assembly, Node, Subnet
-from flitloom.spec import families
+from flitloom.spec import Topology, families
 from flitloom.spec.families import Pair
+from flitloom.spec.ground import Ground
 
 
 def subnet(pairs: Iterable[Pair], hosts: int | Callable[[str], int] = 1, source: str = "example") -> Subnet:
@@ -42,33 +43,23 @@ def torus(sizes: Sequence[int], cables: int = 0, switches: int = 0, seed: int = 
     draw = random.Random(seed)
     nodes = list(product(*map(range, reversed(sizes))))
     gone = set(draw.sample(nodes, switches))
-    pairs = []
-    for node in nodes:
-        for d, size in enumerate(reversed(sizes)):
-            other = (*node[:d], (node[d] + 1) % size, *node[d + 1 :])
-            if (size > 2 or node[d] == 0) and not {node, other} & gone:
-                pairs.append((_name(reversed(node)), _name(reversed(other))))
+    pairs = [
+        (_name(reversed(node)), _name(reversed(other)))
+        for node, other in families.ring_links(nodes, tuple(reversed(sizes)))
+        if not {node, other} & gone
+    ]
     lost = set(draw.sample(range(len(pairs)), cables))
     return subnet(pair for index, pair in enumerate(pairs) if index not in lost)
 
 
 def twisted_torus(sizes: Sequence[int]) -> Subnet:
     """A torus where a step over the edge of a short dimension moves half of every long one as well."""
-    short = min(sizes)
-    pairs = []
-    for node in product(*(range(size) for size in sizes)):
-        for d, size in enumerate(sizes):
-            other = list(node)
-            other[d] += 1
-            if other[d] == size:
-                other[d] = 0
-                if size == short:
-                    other = [
-                        (place + long // 2) % long if long > short else place
-                        for place, long in zip(other, sizes, strict=True)
-                    ]
-            pairs.append((_name(node), _name(other)))
-    return subnet(pairs)
+    ground = Ground(Topology(sizes=tuple(sizes), twist=True))
+    return subnet(
+        (_name(node), _name(ground.normal((*node[:d], node[d] + 1, *node[d + 1 :]))))
+        for node in product(*map(range, sizes))
+        for d in range(len(sizes))
+    )
 
 
 def express_mesh(side: int, express: int) -> Subnet:

@@ -105,8 +105,8 @@ def tori(*numbers: int) -> Iterator[Pair]:
     joined = [places[at] for at in spread(links, len(places))]
     blocks = list(product(*map(range, outer)))
     for block in blocks:
-        yield from ((_torus_name(block, a), _torus_name(block, b)) for a, b in _ring_links(places, inner))
-    for one, other in _ring_links(blocks, outer):
+        yield from ((_torus_name(block, a), _torus_name(block, b)) for a, b in ring_links(places, inner))
+    for one, other in ring_links(blocks, outer):
         yield from ((_torus_name(one, place), _torus_name(other, place)) for place in joined)
 
 
@@ -133,7 +133,7 @@ def _torus_name(block: tuple[int, ...], place: tuple[int, ...]) -> str:
     return "t" + "-".join(map(str, (*block, *place)))
 
 
-def _ring_links(
+def ring_links(
     places: list[tuple[int, ...]], sizes: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Neighbours on a torus, once each; a dimension of two has one link."""

@@ -227,7 +227,8 @@ class _Routing:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""
         if self.mode == "sl2vl" or self.reversible:
             return None
-        made = repaired(self.recognition, self.roots, before, self.demand, self.lanes, TRIES * self.effort)
+        grid, tries = self.recognition.grid(), TRIES * self.effort
+        made = repaired(self.subnet, before, self.lanes, grid=grid, demand=self.demand, tries=tries)
         if made is None:
             return None
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)

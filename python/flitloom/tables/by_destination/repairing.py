@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.fabric.model import Subnet
-from flitloom.fabric.recognition import Grid, Recognition
+from flitloom.fabric.recognition import Grid
 from flitloom.numerals import counted
 from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts
 from flitloom.tables.by_destination.tables import (
@@ -243,48 +243,25 @@ def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] |
 
 
 def repaired(
-    recognition: Recognition,
-    roots: list[int],
-    old: OldTables,
-    demand: Demand | None,
-    lanes: int,
-    tries: int,
-) -> dict[str, Any] | None:
-    """Tables with few other entries that can stand beside the old ones; None if there are none."""
-    made = _repaired(recognition.subnet, recognition.grid(), roots, old, demand, lanes, tries)
-    if made is None:
-        return None
-    used = made["levels"][made["next"] != NONE]
-    return made | {
-        "mode": "portable",
-        "lanes": int((used % _LANES).max(initial=0)) + 1,
-        "start": np.zeros(0, dtype=np.uint64),
-        "entries": np.zeros((0, 16), dtype=np.uint8),
-    }
-
-
-def least_repair(subnet: Subnet, old: OldTables, lanes: int) -> dict[str, Any] | None:
-    """The repair that changes only what must change, for a verdict: not balanced, and without a bound."""
-    roots = [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()]
-    return _repaired(subnet, None, roots, old, None, lanes, 0)
-
-
-def _repaired(
     subnet: Subnet,
-    grid: Grid | None,
-    roots: list[int],
     old: OldTables,
-    demand: Demand | None,
     lanes: int,
-    tries: int,
+    *,
+    grid: Grid | None = None,
+    demand: Demand | None = None,
+    tries: int = 0,
 ) -> dict[str, Any] | None:
+    """Tables with few other entries that can stand beside the old ones; None if there are none.
+
+    Without tries only what must change does: for a verdict, not balanced, and without a bound.
+    """
     if old.levels is None:
         return None
     found: dict[str, Any] | None = _core.repair_forwarding(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),
         grid,
-        roots,
+        [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()],
         (old.following, old.levels),
         old.lost,
         None if demand is None else demand.core(),
@@ -292,4 +269,12 @@ def _repaired(
         tries,
         REPAIR_SLACK,
     )
-    return found
+    if found is None:
+        return None
+    used = found["levels"][found["next"] != NONE]
+    return found | {
+        "mode": "portable",
+        "lanes": int((used % _LANES).max(initial=0)) + 1,
+        "start": np.zeros(0, dtype=np.uint64),
+        "entries": np.zeros((0, 16), dtype=np.uint8),
+    }

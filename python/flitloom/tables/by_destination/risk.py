@@ -13,7 +13,7 @@ from flitloom.fabric.failures import without
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
-from flitloom.tables.by_destination.repairing import least_repair, read_old
+from flitloom.tables.by_destination.repairing import read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, require_lanes
 
 #: Parts whose repair is tried if nothing else is said.
@@ -144,7 +144,7 @@ def repair_risk(
     for number, (name, switches, cables) in enumerate(drawn):
         progress(number, len(drawn))
         left = without(subnet, switches, cables)
-        made = least_repair(left, before.without(subnet, owners, switches, cables), lanes)
+        made = repaired(left, before.without(subnet, owners, switches, cables), lanes)
         stops += made is None
         repair = "stop" if made is None else "safe"
         rounds = None if made is None else 1 + len(made["rounds"]) + bool(made["last"])

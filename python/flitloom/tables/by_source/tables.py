@@ -217,9 +217,10 @@ class Tables(Fixed):
         return self.prove()
 
     def prove(self, progress: Progress | None = None) -> Bound:
-        """The same; of tables that were read it is proven when first asked for."""
+        """The same; of tables that were read it is proven when first asked for, if legal routes are known."""
         if self._bound is None:
-            self._bound = self._proven(progress)
+            known = self._sound and self.source is not None and self.source.bounded(self.rules)
+            self._bound = self._proven_for(self.max_load, progress) if known else Bound(Fraction(0), "none")
         return self._bound
 
     def priced(self, progress: Progress | None = None) -> Bound | None:
@@ -239,13 +240,6 @@ class Tables(Fixed):
         if bound.prices is None and self.source is None:
             bound = self._proven_for(bound.ceiling, progress)
         return bound if bound.prices is not None and bound.value else None
-
-    def _proven(self, progress: Progress | None) -> Bound:
-        """The bound of tables that were read; none where the legal routes are not known."""
-        known = self.source is not None and self.source.bounded(self.rules)
-        return (
-            self._proven_for(self.max_load, progress) if known and self._sound else Bound(Fraction(0), "none")
-        )
 
     def _proven_for(self, wanted: int, progress: Progress | None) -> Bound:
         """The bound proven anew; by a linear program where prices of a search prove less than is wanted."""
