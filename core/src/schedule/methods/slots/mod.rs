@@ -9,8 +9,8 @@
 //! epochs follow each other.
 //!
 //! What suits is said once (`kind`), as are the classes of nodes that slots pass together (`travel`) and how epochs
-//! follow each other (`joined`). What differs is how the packets of an epoch find their slots: `sweep` anywhere,
-//! `lanes` and `octants` where a ring holds one slot only.
+//! follow each other (`joined`). What differs is how the packets of an epoch find their slots: `sweep` anywhere (`trains` where
+//! two dimensions have rings of several slots), `lanes` and `octants` where a ring holds one slot only.
 
 mod joined;
 mod kind;
@@ -216,6 +216,22 @@ mod tests {
                 distance_bound(&fabric, &demands) <= duration && duration <= longest,
                 "{sizes:?}: {duration}"
             );
+            assert_eq!(staircases(&fabric, &demands, 1, moves), packets);
+        }
+    }
+
+    #[test]
+    fn trains_nearly_fill_rings_of_several_slots() {
+        // Sizes, packet length, moves, and the longest duration allowed.
+        let cases: [(&[u32], u32, u64, u64); 3] =
+            [(&[16, 16], 8, 1, 4240), (&[8, 8], 4, 50_000, 325), (&[12, 12], 3, 1, 730)];
+        for (sizes, length, moves, longest) in cases {
+            let fabric = Fabric::new(Shape::torus(sizes).unwrap());
+            let demands = exchange_of(&fabric, length);
+            let packets = staircases(&fabric, &demands, 1, moves);
+            let duration = verify(&fabric, &packets).unwrap();
+            let bound = distance_bound(&fabric, &demands);
+            assert!(bound <= duration && duration <= longest, "{sizes:?}: {duration} over {bound}");
             assert_eq!(staircases(&fabric, &demands, 1, moves), packets);
         }
     }

@@ -1,8 +1,10 @@
-//! All-to-all on any torus with slots: a pass over time, in which every free slot takes the packet that fits best.
+//! All-to-all on any torus with slots: a pass over time, in which every free slot takes the packet that fits best, or
+//! beams of partial schedules where two dimensions have rings of several slots (`trains`).
 
 mod epoch;
 mod fit;
 mod pass;
+mod trains;
 
 use super::{
     Told,
@@ -15,6 +17,7 @@ use crate::{
 };
 use epoch::{Epoch, split};
 use pass::{Manner, Pass, Start, Ways};
+use trains::Exchange;
 
 /// Stages of a pass in the time that the loads need; the rest of it has stages of the same length.
 const STAGES: u64 = 32;
@@ -51,6 +54,10 @@ fn exchange(
     let epochs = split(kind)?;
     let share = (moves / epochs.len() as u64).min(MOST_MOVES);
     let mut found: Vec<Option<(u64, Vec<Start>)>> = vec![None; epochs.len()];
+    let trains: Vec<Exchange> = match ways {
+        Ways::Staircase => epochs.iter().map_while(|epoch| Exchange::new(epoch, kind.pitch)).collect(),
+        Ways::InOrder => Vec::new(),
+    };
     // A little for every epoch first, so that a stop finds all of them improved.
     let mut best = None;
     for (round, given) in (0..).zip([share / 16, share - share / 16]) {
@@ -60,10 +67,16 @@ fn exchange(
             }
             let seed = seed.wrapping_add(round << 32);
             let left = budget.moves;
-            let other = budget.share(given, |share| {
+            // Of the time as of the moves, so that none of the epochs gets it all.
+            let (from, to) = if round == 0 { (0.0, 1.0 / 16.0) } else { (1.0 / 16.0, 1.0) };
+            let until = budget.until * (from + (to - from) * (number + 1) as f64 / epochs.len() as f64);
+            let other = budget.share_until(given, until, |share| {
                 let mut tried =
                     |unplaced, moves| told(best.as_ref(), unplaced, left - (given.min(left) - moves));
-                shortest(epoch, kind.pitch, ways, seed, share, &mut tried)
+                match trains.get(number) {
+                    Some(trains) => trains.shortest(seed, share, &mut tried),
+                    None => shortest(epoch, kind.pitch, ways, seed, share, &mut tried),
+                }
             });
             found[number] = found[number].take().into_iter().chain(other).min_by_key(|found| found.0);
             // A shorter epoch may leave the next one less room.
