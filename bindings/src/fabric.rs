@@ -362,22 +362,25 @@ pub fn check_forwarding<'py>(
         let order = dimension_order(&graph, grid);
         let verdict = by_destination::check(&graph, &table, levels.as_deref(), &rule);
         let placed = order.as_ref().map(DimensionOrder::placed);
-        let bound = bounded
-            .then(|| demands::bound_for(&graph, placed, &table.roots, demand.as_ref(), verdict.max_load()));
+        let bound = bounded.then(|| {
+            demands::bound_for(&graph, placed, &table.roots, demand.as_ref(), verdict.uses.max_load())
+        });
         // Nobody asks where nothing can deadlock.
-        let shortest = !verdict.cycle.is_empty() && table.is_shortest(&graph);
+        let shortest = !verdict.cycle().is_empty() && table.is_shortest(&graph);
         (verdict, bound, shortest)
     });
     let facts = PyDict::new(py);
-    facts.set_item("cycle", verdict.cycle.iter().map(|hop| (hop.channel, hop.lane)).collect::<Vec<_>>())?;
+    let cycle = verdict.cycle().iter().map(|waiting| (waiting.link, waiting.channel));
+    facts.set_item("cycle", cycle.collect::<Vec<_>>())?;
     facts.set_item("shortest", shortest)?;
-    facts.set_item("unreachable", verdict.unreachable)?;
-    facts.set_item("examples", &verdict.examples)?;
-    facts.set_item("max_load", verdict.max_load())?;
-    facts.set_item("lanes", verdict.lanes)?;
-    facts.set_item("levels", verdict.levels)?;
+    let pairs = verdict.problems().map(|problem| (problem.source_node, problem.destination));
+    facts.set_item("unreachable", verdict.problem_count())?;
+    facts.set_item("examples", pairs.collect::<Vec<_>>())?;
+    facts.set_item("max_load", verdict.uses.max_load())?;
+    facts.set_item("lanes", verdict.uses.lanes)?;
+    facts.set_item("levels", verdict.uses.levels)?;
     facts.set_item("bound", bound.map(|bound| bound_facts(py, &bound)).transpose()?)?;
-    facts.set_item("loads", PyArray1::from_vec(py, verdict.loads))?;
+    facts.set_item("loads", PyArray1::from_vec(py, verdict.uses.loads))?;
     Ok(facts)
 }
 

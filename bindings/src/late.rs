@@ -6,7 +6,7 @@ use crate::{
     schedule::{Routes, planned},
 };
 use flitloom_core::{
-    routing::{ChannelRule, Verdict},
+    routing::ChannelRule,
     schedule::{Placement, Problem, Spread, dependencies, separate, spread},
     traffic::{Purpose, draw_below},
 };
@@ -93,20 +93,16 @@ pub fn plan_dependencies<'py>(
     }
     let fabric = network.inner.fabric();
     let rule = ChannelRule::new(channels, network.inner.router().datelines);
-    let (verdict, cycle) = py.detach(|| {
+    let order = py.detach(|| {
         let graph = dependencies(fabric, &packets, rule, &first);
-        let verdict = graph.verdict(false);
-        let cycle = match &verdict {
-            Verdict::Deadlock(cycle) => graph.names(cycle),
-            Verdict::DeadlockFree(_) => Vec::new(),
-        };
-        (verdict, cycle)
+        graph.order(false).map_err(|cycle| graph.names(&cycle))
     });
+    let (ranks, cycle) = match order {
+        Ok(ranks) => (Some(PyArray1::from_vec(py, ranks)), Vec::new()),
+        Err(cycle) => (None, cycle),
+    };
     let result = PyDict::new(py);
     result.set_item("cycle", cycle)?;
-    match verdict {
-        Verdict::DeadlockFree(ranks) => result.set_item("ranks", PyArray1::from_vec(py, ranks))?,
-        Verdict::Deadlock(_) => result.set_item("ranks", py.None())?,
-    }
+    result.set_item("ranks", ranks)?;
     Ok(result)
 }

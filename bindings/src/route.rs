@@ -12,7 +12,7 @@ use flitloom_core::{
         self as tables, CheckReport, GeneticSettings, Regime, Repair, Request, TableError, WalkChecker,
     },
     routes::methods::Method,
-    routing::{Flow, Hops, Rules, TurnPolicy, TurnSet, Verdict},
+    routing::{Flow, Hops, Rules, TurnPolicy, TurnSet},
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
@@ -430,7 +430,7 @@ impl RoutingSystem {
             }
             Ok(checker.finish())
         })?;
-        report_dict(py, report.map_err(|error| table_error(py, error))?)
+        report_dict(py, &self.inner, report.map_err(|error| table_error(py, error))?)
     }
 }
 
@@ -476,19 +476,20 @@ fn method_of(py: Python<'_>, name: &str) -> PyResult<&'static Method> {
     named(py, "method", &Method::by_source(), name)
 }
 
-fn report_dict(py: Python<'_>, report: CheckReport) -> PyResult<Bound<'_, PyDict>> {
-    let entry = PyDict::new(py);
-    entry.set_item("passed", report.passed())?;
-    entry.set_item("routes", report.routes)?;
-    entry.set_item("problem_count", report.problem_count)?;
-    let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
-    entry.set_item("problems", problems)?;
-    entry.set_item("cycle", report.cycle)?;
-    let ranks = match report.verdict {
-        Verdict::DeadlockFree(ranks) => Some(PyArray1::from_vec(py, ranks)),
-        Verdict::Deadlock(_) => None,
-    };
-    entry.set_item("ranks", ranks)?;
+fn report_dict<'py>(
+    py: Python<'py>,
+    system: &tables::System,
+    report: CheckReport,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (entry, verdict) = (PyDict::new(py), report.verdict);
+    entry.set_item("passed", verdict.passed())?;
+    entry.set_item("routes", verdict.uses.routes)?;
+    entry.set_item("problem_count", verdict.problem_count())?;
+    entry.set_item("problems", verdict.problems().map(ToString::to_string).collect::<Vec<_>>())?;
+    let several = system.rules().flow().channels() > 1;
+    let names = verdict.cycle().iter().map(|channel| channel.name(system.fabric(), several));
+    entry.set_item("cycle", names.collect::<Vec<_>>())?;
+    entry.set_item("ranks", verdict.ranks().map(|ranks| PyArray1::from_slice(py, ranks)))?;
     quality_into(py, &entry, report.quality)?;
     Ok(entry)
 }
@@ -595,7 +596,7 @@ impl RoutingTable {
     ) -> PyResult<Bound<'py, PyDict>> {
         let report =
             told(py, progress.as_ref(), |keep_going| tables::check_table(&self.inner, any_turn, keep_going))?;
-        report_dict(py, report.map_err(|error| table_error(py, error))?)
+        report_dict(py, self.inner.system(), report.map_err(|error| table_error(py, error))?)
     }
 }
 

@@ -4,7 +4,7 @@ use flitloom_core::{
     engine::{self, Network, SimulationError},
     fabric::{Direction, Fabric, LinkId, NodeId, Shape, Sign},
     router::RouterConfig,
-    routing::{ChannelRule, Datelines, Line, Verdict},
+    routing::{ChannelRule, Datelines, Line},
     schedule::{
         Budget, Demand, Dependencies, Placement, PlannedPacket, Problem, RouteChoice, Slicing, Spread,
         chain_bound, dependencies, duration_of, greedy, packet_list, planned_packets, separate, solve,
@@ -65,9 +65,7 @@ fn packets_in_a_square_deadlock_until_they_are_separated() {
     let fabric = Fabric::new(Shape::mesh(&[4, 4]).unwrap());
     let packets = square(&fabric);
     assert_eq!(run(&fabric, &packets, both(3), &[]), Err(true));
-    let Verdict::Deadlock(cycle) = dependencies(&fabric, &packets, both(3), &[]).verdict(false) else {
-        panic!("the engine found a deadlock")
-    };
+    let cycle = dependencies(&fabric, &packets, both(3), &[]).order(false).unwrap_err();
     assert_eq!(cycle.len(), 4);
     let found = separate(&fabric, &packets, Datelines::BOTH).unwrap();
     assert!(run(&fabric, &packets, both(found.channels), &found.first).is_ok());
@@ -225,7 +223,7 @@ proptest! {
         let packets = planned_packets(&demands, Slicing::Free, &problem, &placements);
         let usual = RouterConfig::for_shape(&shape).channels;
         let plain = vec![0; packets.len()];
-        let free = matches!(dependencies(&fabric, &packets, ChannelRule::new(usual, datelines), &plain).verdict(false), Verdict::DeadlockFree(_));
+        let free = dependencies(&fabric, &packets, ChannelRule::new(usual, datelines), &plain).order(false).is_ok();
         prop_assert_eq!(free, !has_cycle(&fabric, &packets, name, usual, &plain));
         let found = separate(&fabric, &packets, datelines).unwrap();
         prop_assert!(!has_cycle(&fabric, &packets, name, found.channels, &found.first));

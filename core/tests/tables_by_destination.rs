@@ -42,9 +42,9 @@ fn made(graph: &Graph, order: Option<&DimensionOrder>, mode: Option<Mode>) -> (u
     let made = forward(graph, order, roots, None, None, request);
     let levels = made.lanes.host_levels(graph);
     let verdict = check(graph, &made.table, Some(&levels), &made.lanes.rule(graph));
-    assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
-    assert!(made.bound.value <= verdict.max_load(), "{:?}", made.bound);
-    (made.bound.value, verdict.max_load(), made.lanes.lanes)
+    assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
+    assert!(made.bound.value <= verdict.uses.max_load(), "{:?}", made.bound);
+    (made.bound.value, verdict.uses.max_load(), made.lanes.lanes)
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn ways_without_a_lane_are_bent() {
     let (table, lanes) = laned(needed - 1).expect("ways bend");
     let changed = table.next.iter().zip(&start.next).filter(|(new, old)| new != old).count();
     let verdict = check(&graph, &table, Some(&lanes.host_levels(&graph)), &lanes.rule(&graph));
-    assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
+    assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
     assert!(changed > 0 && lanes.lanes < needed, "{changed} changed, {} of {needed} lanes", lanes.lanes);
 }
 
@@ -158,8 +158,12 @@ fn no_fabric_is_refused_for_want_of_lanes() {
                 let made = forward(&graph, order, roots.clone(), None, None, request);
                 let levels = made.lanes.host_levels(&graph);
                 let verdict = check(&graph, &made.table, Some(&levels), &made.lanes.rule(&graph));
-                assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, graph.pairs_apart()), "{case}");
-                assert!(verdict.lanes as usize <= lanes && made.lanes.lanes <= lanes, "{case} {lanes}");
+                assert_eq!(
+                    (verdict.cycle().len(), verdict.problem_count()),
+                    (0, graph.pairs_apart()),
+                    "{case}"
+                );
+                assert!(verdict.uses.lanes as usize <= lanes && made.lanes.lanes <= lanes, "{case} {lanes}");
                 if let Some(mode) = mode {
                     assert_eq!(made.lanes.mode, mode);
                 }
@@ -213,9 +217,9 @@ fn fat_trees_less_some_cables_keep_to_one_lane_and_near_the_bound() {
         let made = forward(&graph, None, roots, None, None, ForwardingRequest::default());
         let levels = made.lanes.host_levels(&graph);
         let verdict = check(&graph, &made.table, Some(&levels), &made.lanes.rule(&graph));
-        assert_eq!((verdict.cycle.len(), verdict.unreachable, verdict.lanes), (0, 0, 1));
+        assert_eq!((verdict.cycle().len(), verdict.problem_count(), verdict.uses.lanes), (0, 0, 1));
         assert_eq!(made.method, "ftree");
-        assert!(20 * verdict.max_load() <= 21 * made.bound.value, "{seed}: {}", verdict.max_load());
+        assert!(20 * verdict.uses.max_load() <= 21 * made.bound.value, "{seed}: {}", verdict.uses.max_load());
         let shifts = ShiftLoads::of(&graph, &FatTree::of(&graph).unwrap(), &made.table);
         assert!(shifts.mean < 3.3, "{}", shifts.mean);
     }
@@ -293,9 +297,9 @@ fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
         let made = repair(&graph, Some(&order), roots.clone(), before, None, request).unwrap();
         let rule = LaneRule::Identity(8);
         let verdict = check(&graph, &made.table, Some(&made.levels), &rule);
-        assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
+        assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
         let bound = bound(&graph, Some(order.placed())).value;
-        assert!(verdict.max_load() * 50 <= bound * 51 + 50, "{} of {bound}", verdict.max_load());
+        assert!(verdict.uses.max_load() * 50 <= bound * 51 + 50, "{} of {bound}", verdict.uses.max_load());
         let mut state = 9;
         let rounds = rounds_of(&made, next.len());
         for turn in 0..40 {
@@ -414,7 +418,7 @@ fn levels_can_be_the_same_there_and_back() {
             assert!((0..switches).all(|b| levels[a * switches + b] == levels[b * switches + a]));
         }
         let verdict = check(&graph, &made.table, Some(levels), &made.lanes.rule(&graph));
-        assert_eq!((verdict.cycle.len(), verdict.unreachable), (0, 0));
+        assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
     }
 }
 
@@ -487,10 +491,9 @@ proptest! {
         let levels: Vec<u8> = (0..switches * switches).map(|_| draw(&mut state, 16) as u8).collect();
         let fast = check(&graph, &table, Some(&levels), &LaneRule::Identity(lanes));
         let (cyclic, unreachable, loads) = slow(&graph, &table, &levels, lanes);
-        prop_assert_eq!((!fast.cycle.is_empty(), fast.unreachable, &fast.loads), (cyclic, unreachable, &loads));
-        for (place, hop) in fast.cycle.iter().enumerate() {
-            let next = fast.cycle[(place + 1) % fast.cycle.len()];
-            prop_assert_eq!(graph.ends(hop.channel).1, graph.ends(next.channel).0);
+        prop_assert_eq!((!fast.cycle().is_empty(), fast.problem_count(), &fast.uses.loads), (cyclic, unreachable, &loads));
+        for (waiting, next) in fast.cycle().iter().zip(fast.cycle().iter().cycle().skip(1)) {
+            prop_assert_eq!(graph.ends(waiting.link).1, graph.ends(next.link).0);
         }
     }
 }
@@ -582,7 +585,7 @@ fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
         waits.push(ring.outgoing(switch)[usize::from(port)]);
     }
     waits.sort_unstable();
-    let mut seen: Vec<u32> = verdict.cycle.iter().map(|hop| hop.channel).collect();
+    let mut seen: Vec<u32> = verdict.cycle().iter().map(|waiting| waiting.link).collect();
     seen.sort_unstable();
     // The check's shortest cycle may be the one of the other sense.
     let other: Vec<u32> = seen.iter().map(|channel| channel ^ 1).collect();

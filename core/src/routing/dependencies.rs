@@ -1,27 +1,21 @@
-use super::components::{components, shortest_cycle};
+use super::{
+    components::components,
+    waits::{Channel, Waits},
+};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId, walk};
 use fixedbitset::FixedBitSet;
-
-/// One virtual channel of one link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Channel {
-    /// The link.
-    pub link: LinkId,
-    /// The virtual channel on it.
-    pub channel: u8,
-}
 
 /// The channel dependency graph: which channel a packet may hold while it waits for which next
 /// (Dally and Seitz 1988).
 ///
 /// ```
 /// use flitloom_core::fabric::{Fabric, Shape};
-/// use flitloom_core::routing::{DependencyGraph, Rules, TurnSet, Verdict};
+/// use flitloom_core::routing::{DependencyGraph, Rules, TurnSet};
 /// let fabric = Fabric::new(Shape::torus(&[4, 4])?);
 /// let rules = Rules::angara(2);
 /// let graph = DependencyGraph::of_rules(&fabric, &rules, &TurnSet::none(&fabric));
-/// assert!(matches!(graph.verdict(true), Verdict::DeadlockFree(_)));
-/// assert!(matches!(graph.verdict(false), Verdict::Deadlock(_)), "rings need the bubble rule");
+/// assert!(graph.order(true).is_ok());
+/// assert!(graph.order(false).is_err(), "rings need the bubble rule");
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -30,16 +24,6 @@ pub struct DependencyGraph {
     channels: u32,
     targets: Vec<LinkId>,
     edges: FixedBitSet,
-}
-
-/// Answer of the deadlock test.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// A rank for every vertex: each dependency goes to a higher rank or stays, at equal rank,
-    /// within one ring of one direction that the bubble rule keeps draining.
-    DeadlockFree(Vec<u32>),
-    /// A shortest cycle of channels, each of which can wait for the next.
-    Deadlock(Vec<Channel>),
 }
 
 impl DependencyGraph {
@@ -173,48 +157,23 @@ impl DependencyGraph {
         walk::reaches(self.vertices(), from, next, |vertex| ranks[vertex as usize] == rank)
     }
 
-    /// The exact deadlock test.
+    /// All dependencies as lists; with the `bubble` rule rings keep draining.
+    pub fn waits(&self, bubble: bool) -> Waits {
+        let edges = (0..self.vertices() as u32).flat_map(|from| self.targets(from).map(move |to| (from, to)));
+        Waits::new(self.targets.len(), self.channels, edges, bubble.then(|| self.width()))
+    }
+
+    /// The exact deadlock test, as [`Waits::order`] has it.
     ///
-    /// With the bubble rule a strongly connected component of several channels is harmless exactly
-    /// when it lies inside one ring of one direction; without it every component must be a single
-    /// channel. Linear in the graph, and for a dangerous graph the search for a shortest cycle.
-    pub fn verdict(&self, bubble: bool) -> Verdict {
-        let ranks = self.ranks();
-        let dangerous = |from: u32, to: u32| {
-            ranks[from as usize] == ranks[to as usize] && !(bubble && self.in_one_ring(from, to))
-        };
-        let suspects = (0..self.vertices() as u32)
-            .flat_map(|from| self.targets(from).map(move |to| (from, to)))
-            .filter(|&(from, to)| dangerous(from, to));
-        let within = |from: u32| {
-            let rank = ranks[from as usize];
-            let ranks = &ranks;
-            self.targets(from).filter(move |&to| ranks[to as usize] == rank)
-        };
-        match shortest_cycle(self.vertices(), suspects, within) {
-            None => Verdict::DeadlockFree(ranks),
-            Some(cycle) => Verdict::Deadlock(cycle.into_iter().map(|vertex| self.channel(vertex)).collect()),
-        }
+    /// # Errors
+    /// A shortest cycle.
+    pub fn order(&self, bubble: bool) -> Result<Vec<u32>, Vec<Channel>> {
+        self.waits(bubble).order()
     }
 
-    /// Channels by name: `(0,3)+x`, with `vc` where there are several.
+    /// Channels by name.
     pub fn names(&self, channels: &[Channel]) -> Vec<String> {
-        channels.iter().map(|&channel| self.describe_channel(channel)).collect()
-    }
-
-    /// One channel as text.
-    pub fn describe_channel(&self, channel: Channel) -> String {
-        let (node, direction) = self.fabric.link_ends(channel.link);
-        let shape = self.fabric.shape();
-        let name = format!("{}{}", shape.describe(node), shape.direction_name(direction));
-        if self.channels > 1 { format!("{name} vc{}", channel.channel) } else { name }
-    }
-
-    /// Whether two channels lie in one ring of one direction; equal rank puts consecutive channels
-    /// of one direction into the same ring.
-    fn in_one_ring(&self, from: u32, to: u32) -> bool {
-        let directions = self.fabric.shape().directions() as u32 * self.channels;
-        from % directions == to % directions
+        channels.iter().map(|channel| channel.name(&self.fabric, self.channels > 1)).collect()
     }
 
     fn width(&self) -> u32 {
@@ -242,16 +201,12 @@ mod tests {
             for rules in [Rules::angara(n), Rules::dimension_order(n), Rules::dateline(n)] {
                 let graph = DependencyGraph::of_rules(&fabric, &rules, &none);
                 let bubble = rules.flow() == Flow::Bubble;
-                assert!(
-                    matches!(graph.verdict(bubble), Verdict::DeadlockFree(_)),
-                    "{sizes:?} {}",
-                    rules.name()
-                );
+                assert!(graph.order(bubble).is_ok(), "{sizes:?} {}", rules.name());
             }
             let bare = Rules::named("unrestricted", n).unwrap();
             let graph = DependencyGraph::of_rules(&fabric, &bare, &none);
             let rings = (0..n).any(|dimension| fabric.shape().wraps(dimension));
-            assert_eq!(matches!(graph.verdict(false), Verdict::Deadlock(_)), rings, "{sizes:?}");
+            assert_eq!(graph.order(false).is_err(), rings, "{sizes:?}");
         }
     }
 
@@ -261,7 +216,7 @@ mod tests {
         let rules = Rules::angara(3);
         let turns = TurnSet::all_same_sign(&fabric, &rules);
         let graph = DependencyGraph::of_rules(&fabric, &rules, &turns);
-        let Verdict::Deadlock(cycle) = graph.verdict(true) else { panic!("a cycle was planted") };
+        let cycle = graph.order(true).unwrap_err();
         // No cycle of positive hops closes before one ring length is spent in each of two dimensions.
         assert_eq!(cycle.len(), 8, "{:?}", graph.names(&cycle));
         for (index, &channel) in cycle.iter().enumerate() {

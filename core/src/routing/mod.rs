@@ -24,13 +24,13 @@ mod simple_adaptive;
 mod turns;
 mod ugal;
 mod valiant;
+mod waits;
 mod walk;
 
 pub use asking::{At, Header, Output, Place, Seen};
 pub use channels::{Came, ChannelRule, Datelines, Line, Rises};
 pub use claims::{Claims, Freedom};
-pub(crate) use components::{components, shortest_cycle};
-pub use dependencies::{Channel, DependencyGraph, Verdict};
+pub use dependencies::DependencyGraph;
 pub use function::RoutingFunction;
 pub use legal::{Candidate, candidate_routes, legal_routes, route_links};
 pub use route::{HeaderLayout, Hops, Route};
@@ -39,4 +39,5 @@ pub use rules::{Flow, Rules, RulesError, Violation};
 #[cfg(test)]
 pub(crate) use turns::useful_direction_sets;
 pub use turns::{TurnPolicy, TurnSet};
+pub use waits::{Channel, Waits};
 pub use walk::{Hop, dimension_order_walk, walk};

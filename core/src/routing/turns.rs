@@ -304,7 +304,6 @@ mod tests {
     use super::*;
     use crate::fabric::{Shape, Sign};
     use crate::routing::Flow;
-    use crate::routing::Verdict;
     use proptest::prelude::*;
 
     #[test]
@@ -406,7 +405,7 @@ mod tests {
             for (name, policy) in TurnPolicy::NAMES {
                 let turns = TurnSet::of(policy, &fabric, &rules);
                 let graph = DependencyGraph::of_rules(&fabric, &rules, &turns);
-                prop_assert!(matches!(graph.verdict(true), Verdict::DeadlockFree(_)), "{}", name);
+                prop_assert!(graph.order(true).is_ok(), "{}", name);
             }
         }
     }

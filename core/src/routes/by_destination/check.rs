@@ -2,7 +2,9 @@
 
 use super::Forwarding;
 use crate::fabric::Graph;
-use crate::routing::{components, shortest_cycle};
+use crate::routes::check::judge;
+use crate::routes::verdict::{Problem, Problems, Rejection, SHOWN, Uses, Verdict};
+use crate::routing::Waits;
 use rayon::prelude::*;
 
 /// Service levels an InfiniBand packet can carry.
@@ -37,48 +39,27 @@ impl LaneRule {
     }
 }
 
-/// A channel and the lane on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hop {
-    /// The channel.
-    pub channel: u32,
-    /// The virtual lane.
-    pub lane: u8,
-}
-
-/// What the check found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// A shortest cycle of channels and lanes that can wait for each other, empty if there is none.
-    pub cycle: Vec<Hop>,
-    /// Ordered pairs of hosts without a way to one of the second host's destinations at least, those on one switch
-    /// left out.
-    pub unreachable: u64,
-    /// The first hundred of them: switch of the source, number of the destination.
-    pub examples: Vec<(u32, u32)>,
-    /// Pairs of hosts on every channel.
-    pub loads: Vec<u64>,
-    /// Lanes that some pair uses.
-    pub lanes: u32,
-    /// Service levels that some pair uses.
-    pub levels: u32,
-}
-
-/// Sources of a table: hosts that send alike.
-///
-/// `levels` holds the service level by `destination * hosts + host`; hosts are numbered by switch. Without
-/// it every packet has level 0. The work is proportional to destinations times switches: on every channel
-/// of a destination's tree travels the set of (level, lane) its packets have.
+/// The verdict of all checks on tables by destination: what their routes [use](uses), judged.
 ///
 /// ```
 /// use flitloom_core::{fabric::Graph, routes::by_destination::{Forwarding, LaneRule, check}};
 /// let ring = Graph::new(vec![1; 5], &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])?;
 /// let table = Forwarding::shortest(&ring, vec![0, 1, 2, 3, 4]);
 /// let verdict = check(&ring, &table, None, &LaneRule::Identity(1));
-/// assert_eq!((verdict.cycle.len(), verdict.unreachable, verdict.lanes), (5, 0, 1));
+/// assert_eq!((verdict.cycle().len(), verdict.problem_count(), verdict.uses.lanes), (5, 0, 1));
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
 pub fn check(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &LaneRule) -> Verdict {
+    judge(uses(graph, table, levels, rule))
+}
+
+/// What the routes of tables by destination use.
+///
+/// `levels` holds the service level by `destination * hosts + host`; hosts are numbered by switch. Without it every
+/// packet has level 0. A pair without a route is one of hosts, where one of the second host's destinations at least is
+/// not reached, those on one switch left out. The work is proportional to destinations times switches: on every
+/// channel of a destination's tree travels the set of (level, lane) its packets have.
+pub fn uses(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &LaneRule) -> Uses {
     let switches = graph.switches();
     let mut first_host = vec![0_usize; switches + 1];
     for switch in 0..switches {
@@ -88,8 +69,8 @@ pub fn check(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &La
     let places: Vec<u8> = (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect();
     let context = Context { graph, table, levels, rule, first_host, ports, places };
     match rule {
-        LaneRule::Identity(_) => context.check::<Levels>(),
-        LaneRule::Tables { .. } => context.check::<LevelsAndLanes>(),
+        LaneRule::Identity(_) => context.uses::<Levels>(),
+        LaneRule::Tables { .. } => context.uses::<LevelsAndLanes>(),
     }
 }
 
@@ -216,7 +197,7 @@ impl<P: Packets> Seen<P> {
                     continue;
                 }
                 self.unreachable += u64::from(graph.hosts(switch));
-                if graph.hosts(switch) > 0 && self.examples.len() < 100 {
+                if graph.hosts(switch) > 0 && self.examples.len() < SHOWN {
                     self.examples.push((switch, destination as u32));
                 }
             }
@@ -282,8 +263,11 @@ impl Context<'_> {
         self.places[channel as usize].into()
     }
 
-    fn check<P: Packets>(&self) -> Verdict {
+    fn uses<P: Packets>(&self) -> Uses {
         let destinations = self.table.by_host();
+        let hosts = destinations.iter().map(|of_host| self.graph.hosts(self.table.roots[of_host.start]));
+        let pairs: u64 =
+            hosts.map(|beside| self.first_host[self.graph.switches()] as u64 - u64::from(beside)).sum();
         let chunk = destinations.len().div_ceil(4 * rayon::current_num_threads()).max(1);
         let seen = destinations
             .into_par_iter()
@@ -298,7 +282,12 @@ impl Context<'_> {
             .reduce(|| Seen::new(self), Seen::merged);
         let mut examples = seen.examples;
         examples.sort_unstable_by_key(|&(source, destination)| (destination, source));
-        examples.truncate(100);
+        examples.truncate(SHOWN);
+        let missing = examples.into_iter().map(|(source_node, destination)| Problem {
+            source_node,
+            destination,
+            rejection: Rejection::Missing,
+        });
         let (mut levels, mut lanes) = (0_u16, 0_u16);
         for packets in &seen.on {
             for level in 0..SERVICE_LEVELS {
@@ -308,21 +297,22 @@ impl Context<'_> {
                 lanes |= of_level;
             }
         }
-        Verdict {
-            cycle: self.cycle(&seen.next),
-            unreachable: seen.unreachable,
-            examples,
+        Uses {
+            routes: pairs.saturating_sub(seen.unreachable),
+            broken: Problems::default(),
+            missing: Problems { count: seen.unreachable, first: missing.collect() },
             loads: seen.loads,
             lanes: lanes.count_ones(),
             levels: levels.count_ones(),
+            waits: self.waits(&seen.next),
         }
     }
 
-    /// A shortest cycle of dependencies.
-    fn cycle<P: Packets>(&self, next: &[P]) -> Vec<Hop> {
-        let vertices = self.graph.channels() * LANES;
+    /// What packets on every channel and lane wait for.
+    fn waits<P: Packets>(&self, next: &[P]) -> Waits {
         let mut edges: Vec<(u32, u32)> = Vec::new();
         for channel in 0..self.graph.channels() as u32 {
+            let begin = edges.len();
             let switch = self.graph.ends(channel).1;
             let arrived = self.place(channel ^ 1);
             for (out, &following) in self.graph.outgoing(switch).iter().enumerate() {
@@ -336,30 +326,9 @@ impl Context<'_> {
                     }));
                 }
             }
+            edges[begin..].sort_unstable();
         }
-        edges.sort_unstable();
         edges.dedup();
-        let mut first = vec![0_usize; vertices + 1];
-        edges.iter().for_each(|&(from, _)| first[from as usize + 1] += 1);
-        for vertex in 0..vertices {
-            first[vertex + 1] += first[vertex];
-        }
-        let targets =
-            |vertex: u32| edges[first[vertex as usize]..first[vertex as usize + 1]].iter().map(|edge| edge.1);
-        let component = components(vertices, targets);
-        let inside = |&(from, to): &(u32, u32)| component[from as usize] == component[to as usize];
-        let within = |from: u32| targets(from).filter(move |&to| inside(&(from, to)));
-        shortest_cycle(vertices, edges.iter().copied().filter(inside), within)
-            .into_iter()
-            .flatten()
-            .map(|vertex| Hop { channel: vertex / LANES as u32, lane: (vertex % LANES as u32) as u8 })
-            .collect()
-    }
-}
-
-impl Verdict {
-    /// Largest number of pairs on a channel.
-    pub fn max_load(&self) -> u64 {
-        self.loads.iter().copied().max().unwrap_or(0)
+        Waits::new(self.graph.channels(), LANES as u32, edges, None)
     }
 }

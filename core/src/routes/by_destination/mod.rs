@@ -17,7 +17,7 @@ mod table;
 
 pub use super::lanes::{PairLanes, lane};
 pub use crate::flow::order::MAX_LANES;
-pub use check::{Hop, LaneRule, SERVICE_LEVELS, Verdict, check};
+pub use check::{LaneRule, SERVICE_LEVELS, check, uses};
 pub use dimension_order::DimensionOrder;
 pub use dump::{DumpReader, LidTable};
 pub use extend::extend;

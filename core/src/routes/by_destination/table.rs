@@ -54,7 +54,7 @@ impl Forwarding {
     /// use flitloom_core::{fabric::Graph, routes::by_destination::{Forwarding, LaneRule, check}};
     /// let apart = Graph::new(vec![1, 1], &[])?;
     /// let table = Forwarding::shortest(&apart, vec![0, 0, 1, 1]);
-    /// let unreachable = |table: &Forwarding| check(&apart, table, None, &LaneRule::Identity(1)).unreachable;
+    /// let unreachable = |table: &Forwarding| check(&apart, table, None, &LaneRule::Identity(1)).problem_count();
     /// assert_eq!(unreachable(&table), 4);
     /// assert_eq!(unreachable(&table.with_owners(vec![0, 0, 1, 1])), 2);
     /// # Ok::<(), flitloom_core::fabric::FabricError>(())

@@ -1,128 +1,17 @@
 use super::{NO_ROUTE, Quality, System, Table, TableError};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
-use crate::routing::{DependencyGraph, Flow, Rules, Verdict, Violation};
+use crate::routes::check::judge;
+use crate::routes::verdict::{Problem, Problems, Rejection, Uses, Verdict};
+use crate::routing::{DependencyGraph, Flow, Rules};
 use fixedbitset::FixedBitSet;
-use thiserror::Error;
-
-/// What is wrong with one route of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("route from node {source_node} to node {destination}: {rejection}")]
-pub struct Problem {
-    /// Source of the pair.
-    pub source_node: NodeId,
-    /// Destination of the pair.
-    pub destination: NodeId,
-    /// What is wrong.
-    pub rejection: Rejection,
-}
-
-/// The ways in which a route can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Rejection {
-    /// No route although both ends work.
-    #[error("missing; every pair of working nodes needs one")]
-    Missing,
-    /// A second route for the same pair.
-    #[error("given twice; a deterministic table has one route per pair")]
-    Twice,
-    /// A node that does not exist.
-    #[error("node {0} does not exist")]
-    NoSuchNode(NodeId),
-    /// Consecutive nodes that no link joins.
-    #[error("hop {hop} goes from {from} to {to}, which are not neighbours")]
-    Skip {
-        /// Index of the hop.
-        hop: usize,
-        /// Where it starts.
-        from: NodeId,
-        /// Where it claims to go.
-        to: NodeId,
-    },
-    /// A hop over the rim of a mesh dimension.
-    #[error("hop {hop} leaves the network at node {from} along {direction}")]
-    Leaves {
-        /// Index of the hop.
-        hop: usize,
-        /// Where it starts.
-        from: NodeId,
-        /// Where it goes.
-        direction: Direction,
-    },
-    /// A hop over a failed link or into a failed node.
-    #[error("hop {hop} uses the failed link from {from} to {to}")]
-    Failed {
-        /// Index of the hop.
-        hop: usize,
-        /// Where it starts.
-        from: NodeId,
-        /// Where it goes.
-        to: NodeId,
-    },
-    /// The route does not start or end where it should.
-    #[error("runs from {from} to {to} instead")]
-    Ends {
-        /// First node of the route.
-        from: NodeId,
-        /// Last node of the route.
-        to: NodeId,
-    },
-    /// A virtual channel that does not exist.
-    #[error("hop {hop} uses virtual channel {channel}; there are {channels}")]
-    NoSuchChannel {
-        /// Index of the hop.
-        hop: usize,
-        /// The channel it names.
-        channel: u8,
-        /// Virtual channels per link.
-        channels: u8,
-    },
-    /// A number of virtual channels different from the number of hops.
-    #[error("{given} virtual channels for {hops} hops")]
-    ChannelCount {
-        /// Channels given.
-        given: usize,
-        /// Hops of the route.
-        hops: usize,
-    },
-    /// A turn against the order that is not permitted, or one in it that is withheld.
-    #[error("hop {hop} turns from {along} to {out} at node {node}, which the turns of the tables forbid")]
-    Turn {
-        /// Index of the hop behind the turn.
-        hop: usize,
-        /// Where it turns.
-        node: NodeId,
-        /// Direction of the hop before.
-        along: Direction,
-        /// Direction of the hop behind.
-        out: Direction,
-    },
-    /// A rule of the router.
-    #[error(transparent)]
-    Rule(#[from] Violation),
-}
 
 /// Result of a check.
 #[derive(Clone, Debug)]
 pub struct CheckReport {
-    /// Routes looked at.
-    pub routes: usize,
-    /// Number of problems.
-    pub problem_count: usize,
-    /// The first hundred of them.
-    pub problems: Vec<Problem>,
-    /// Deadlock certificate or counterexample, over the routes that could be followed.
+    /// What is wrong, and what the routes that could be followed use.
     pub verdict: Verdict,
-    /// The channels of a counterexample by name, each waiting for the next one; empty for a certificate.
-    pub cycle: Vec<String>,
-    /// The balance of the routes that could be followed.
+    /// The balance of these routes.
     pub quality: Quality,
-}
-
-impl CheckReport {
-    /// Whether nothing is wrong.
-    pub fn passed(&self) -> bool {
-        self.problem_count == 0 && matches!(self.verdict, Verdict::DeadlockFree(_))
-    }
 }
 
 /// Checks routes one by one, whoever made them, and then their channel dependencies.
@@ -136,7 +25,7 @@ impl CheckReport {
 /// checker.add_nodes(0, 2, &[0, 2], None);
 /// let report = checker.finish();
 /// let message = "route from node 0 to node 2: hop 0 goes from 0 to 2, which are not neighbours";
-/// assert_eq!(report.problems[0].to_string(), message);
+/// assert_eq!(report.verdict.problems().next().unwrap().to_string(), message);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct WalkChecker<'a> {
@@ -146,14 +35,13 @@ pub struct WalkChecker<'a> {
     graph: DependencyGraph,
     seen: FixedBitSet,
     loads: Vec<u64>,
-    routes: usize,
+    routes: u64,
     longest: u32,
-    problem_count: usize,
-    problems: Vec<Problem>,
+    /// A bit per virtual channel that some route uses.
+    lanes: u64,
+    broken: Problems,
     hops: Vec<Direction>,
 }
-
-const SHOWN: usize = 100;
 
 impl<'a> WalkChecker<'a> {
     /// A checker that has seen no route yet.
@@ -168,8 +56,8 @@ impl<'a> WalkChecker<'a> {
             loads: vec![0; nodes * system.fabric().shape().directions()],
             routes: 0,
             longest: 0,
-            problem_count: 0,
-            problems: Vec::new(),
+            lanes: 0,
+            broken: Problems::default(),
             hops: Vec::new(),
         }
     }
@@ -268,29 +156,28 @@ impl<'a> WalkChecker<'a> {
     }
 
     /// The report; pairs without a route are problems now.
-    pub fn finish(mut self) -> CheckReport {
-        let fabric = self.system.fabric();
-        let nodes = self.system.nodes() as NodeId;
-        for source in (0..nodes).filter(|&node| fabric.node_works(node)) {
-            for destination in (0..nodes).filter(|&node| node != source && fabric.node_works(node)) {
-                if !self.seen.contains((source * nodes + destination) as usize) {
-                    self.reject(source, destination, Rejection::Missing);
+    pub fn finish(self) -> CheckReport {
+        let system = self.system;
+        let (fabric, nodes) = (system.fabric(), system.nodes() as NodeId);
+        let mut missing = Problems::default();
+        for source_node in (0..nodes).filter(|&node| fabric.node_works(node)) {
+            for destination in (0..nodes).filter(|&node| node != source_node && fabric.node_works(node)) {
+                if !self.seen.contains((source_node * nodes + destination) as usize) {
+                    missing.add(Problem { source_node, destination, rejection: Rejection::Missing });
                 }
             }
         }
-        let verdict = self.graph.verdict(self.system.rules().flow() == Flow::Bubble);
-        let cycle = match &verdict {
-            Verdict::Deadlock(cycle) => self.graph.names(cycle),
-            Verdict::DeadlockFree(_) => Vec::new(),
-        };
-        CheckReport {
+        let quality = Quality::new(system, self.loads.clone(), self.longest);
+        let verdict = judge(Uses {
             routes: self.routes,
-            problem_count: self.problem_count,
-            problems: self.problems,
-            verdict,
-            cycle,
-            quality: Quality::new(self.system, self.loads, self.longest),
-        }
+            broken: self.broken,
+            missing,
+            loads: self.loads,
+            lanes: self.lanes.count_ones(),
+            levels: 1,
+            waits: self.graph.waits(system.rules().flow() == Flow::Bubble),
+        });
+        CheckReport { verdict, quality }
     }
 
     fn follow(
@@ -341,6 +228,7 @@ impl<'a> WalkChecker<'a> {
                 self.graph.insert(link, earlier, direction, channel);
             }
             self.loads[link as usize] += 1;
+            self.lanes |= 1 << channel;
             before = Some((link, direction, channel));
             here = self.system.next(link);
         }
@@ -349,10 +237,7 @@ impl<'a> WalkChecker<'a> {
     }
 
     fn reject(&mut self, source_node: NodeId, destination: NodeId, rejection: Rejection) {
-        self.problem_count += 1;
-        if self.problems.len() < SHOWN {
-            self.problems.push(Problem { source_node, destination, rejection });
-        }
+        self.broken.add(Problem { source_node, destination, rejection });
     }
 }
 

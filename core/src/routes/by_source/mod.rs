@@ -18,7 +18,7 @@ mod table;
 mod tie_break;
 
 pub use bound::Bound;
-pub use check::{CheckReport, Problem, Rejection, WalkChecker, check_table};
+pub use check::{CheckReport, WalkChecker, check_table};
 pub use choices::Choices;
 pub use failures::{Advice, LeftOut, Regime, Repair, advise, on_demand, on_demand_while, serves};
 pub(crate) use fold::Fold;

@@ -2,7 +2,7 @@ use super::PlannedPacket;
 use crate::{
     fabric::{Direction, Fabric, LinkId, NodeId},
     router::{MAX_CHANNELS, RouterConfig},
-    routing::{ChannelRule, Datelines, DependencyGraph, Hop, Line, Verdict, walk},
+    routing::{ChannelRule, Datelines, DependencyGraph, Hop, Line, walk},
 };
 use std::collections::BTreeMap;
 
@@ -89,8 +89,8 @@ pub fn separate(fabric: &Fabric, packets: &[PlannedPacket], datelines: Datelines
         .collect();
     let highest = packets.iter().zip(&first).map(|(packet, first)| first + crossings(fabric, &packet.path));
     let channels = highest.max().unwrap_or(0).max(usual - 1) + 1;
-    let verdict = dependencies(fabric, packets, ChannelRule::new(channels, datelines), &first).verdict(false);
-    matches!(verdict, Verdict::DeadlockFree(_)).then_some(Separation { channels, first })
+    let graph = dependencies(fabric, packets, ChannelRule::new(channels, datelines), &first);
+    graph.order(false).is_ok().then_some(Separation { channels, first })
 }
 
 #[derive(PartialEq, Eq)]
