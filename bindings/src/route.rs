@@ -9,9 +9,12 @@ use flitloom_core::{
     fabric::{Direction, Fabric, NodeId, Shape},
     names::{self, UnknownName},
     routes::by_source::{
-        self as tables, CheckReport, GeneticSettings, Regime, Repair, Request, TableError, WalkChecker,
+        self as tables, CheckReport, GeneticSettings, Regime, Request, TableError, WalkChecker,
     },
-    routes::methods::Method,
+    routes::{
+        failures::{Repair, advise},
+        methods::Method,
+    },
     routing::{Flow, Hops, Rules, TurnPolicy, TurnSet},
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -357,7 +360,7 @@ impl RoutingSystem {
                 let keep_going = &mut |_| !interrupt.load(Ordering::Relaxed);
                 Self::left_out_of(changed, rules, (turns, method, &request), keep_going)
             };
-            tables::advise(fabric, rules, &left_out)
+            advise(fabric, rules, &left_out)
         })?
         .map_err(|error| table_error(py, error))?;
         let Some(advice) = advice else { return Ok(None) };

@@ -2,7 +2,10 @@ use super::{
     Orbit, OrbitKind, Row, Torus,
     balance::{PASSES, balanced, shortest_ways},
 };
-use crate::fabric::{NodeId, Sign, walk::Hops};
+use crate::{
+    fabric::{NodeId, Sign, walk::Hops},
+    flow::loads::{fullest, of_paths},
+};
 
 /// No item.
 const NONE: u32 = u32::MAX;
@@ -83,10 +86,8 @@ fn machines(torus: &Torus, widths: &[u32], chosen: &[Hops], chunks: u32) -> Vec<
 /// Steps for all hops, as (step, generator, item): no generator and no item twice in a step, with as
 /// few steps as the largest load or number of hops.
 fn coloured(items: &[Vec<u32>], generators: usize) -> Vec<(u32, u32, u32)> {
-    let mut load = vec![0_usize; generators];
-    items.iter().flatten().for_each(|&generator| load[generator as usize] += 1);
     let hops = items.iter().map(Vec::len).max().unwrap_or(0);
-    let steps = load.iter().copied().max().unwrap_or(0).max(hops);
+    let steps = fullest(&of_paths::<usize>(generators, items)).max(hops);
     let mut colouring = Colouring {
         steps,
         at: vec![NONE; generators * steps],

@@ -1,4 +1,4 @@
-use super::{Orbit, OrbitKind, Row, Torus};
+use super::{Orbit, OrbitKind, Row, Torus, matching::augment};
 use crate::{
     fabric::NodeId,
     traffic::{Purpose, draw_below},
@@ -158,7 +158,8 @@ impl Growth<'_> {
                     self.pools[distance].swap_remove(place);
                 } else {
                     place += 1;
-                    found += usize::from(self.augment(item, &mut chosen, &mut vec![false; count]));
+                    let takes = |generator, item| self.brings(generator, item);
+                    found += usize::from(augment(item, &mut chosen, &mut vec![false; count], &takes));
                 }
             }
             if empty_so_far && self.pools[distance].is_empty() {
@@ -171,24 +172,5 @@ impl Growth<'_> {
             }
         }
         chosen
-    }
-
-    /// Finds a generator for an item, moving others to their other generators if needed.
-    fn augment(&self, item: u32, chosen: &mut [Option<u32>], seen: &mut [bool]) -> bool {
-        for generator in 0..chosen.len() {
-            if seen[generator] || !self.brings(generator, item) {
-                continue;
-            }
-            seen[generator] = true;
-            let settled = match chosen[generator] {
-                None => true,
-                Some(other) => self.augment(other, chosen, seen),
-            };
-            if settled {
-                chosen[generator] = Some(item);
-                return true;
-            }
-        }
-        false
     }
 }

@@ -1,5 +1,8 @@
 use super::{Move, moves::steps_of};
-use crate::fabric::Digraph;
+use crate::{
+    fabric::Digraph,
+    flow::loads::{fullest, of_paths},
+};
 use std::cmp::Reverse;
 
 /// Steps for the hops of all paths: item `i` takes path `i`, and no link ever waits while a chunk waits for it.
@@ -9,9 +12,8 @@ use std::cmp::Reverse;
 /// chunks at hand, if that is shorter.
 pub(super) fn list_schedule(graph: &Digraph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
-    let mut load = vec![0_u32; graph.links().len()];
-    paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
-    let fullest = load.iter().copied().max().unwrap_or(0);
+    let load: Vec<u32> = of_paths(graph.links().len(), paths);
+    let fullest = fullest(&load);
     let moves = longest_first(graph, paths, latency);
     debug_assert!(steps_of(&moves, latency) >= longest as u32);
     if steps_of(&moves, latency) <= fullest + latency {

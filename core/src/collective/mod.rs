@@ -10,6 +10,7 @@ mod exchange;
 mod grown;
 mod growth;
 mod list;
+mod matching;
 mod moves;
 mod operation;
 mod orbit;

@@ -1,4 +1,4 @@
-use super::Move;
+use super::{Move, matching::augment};
 use crate::{
     fabric::{Digraph, NodeId},
     traffic::{Purpose, draw},
@@ -153,13 +153,14 @@ impl State {
         let mut all: Vec<(u64, u32)> = candidates.iter().flatten().copied().collect();
         all.sort_unstable();
         all.dedup();
+        let takes = |link: usize, item: u32| candidates[link].iter().any(|&(_, other)| other == item);
         let mut chosen = vec![None; links.len()];
         let mut found = 0;
         for &(_, item) in &all {
             if found == count {
                 break;
             }
-            found += usize::from(augment(item, &candidates, &mut chosen, &mut vec![false; links.len()]));
+            found += usize::from(augment(item, &mut chosen, &mut vec![false; links.len()], &takes));
         }
         let chosen = links.iter().zip(chosen).filter_map(|(&link, item)| item.map(|item: u32| (link, item)));
         let chosen: Vec<(u32, u32)> = chosen.collect();
@@ -170,23 +171,4 @@ impl State {
         }
         chosen
     }
-}
-
-/// Finds a link for a chunk, moving others to their other links if needed.
-fn augment(item: u32, candidates: &[Vec<(u64, u32)>], chosen: &mut [Option<u32>], seen: &mut [bool]) -> bool {
-    for link in 0..candidates.len() {
-        if seen[link] || !candidates[link].iter().any(|&(_, other)| other == item) {
-            continue;
-        }
-        seen[link] = true;
-        let settled = match chosen[link] {
-            None => true,
-            Some(other) => augment(other, candidates, chosen, seen),
-        };
-        if settled {
-            chosen[link] = Some(item);
-            return true;
-        }
-    }
-    false
 }

@@ -1,6 +1,9 @@
 use crate::{
     fabric::{Digraph, NodeId, walk::Ways},
-    flow::demands::Demand,
+    flow::{
+        demands::Demand,
+        loads::{fullest, of_paths},
+    },
     power::power_of,
     traffic::{Purpose, draw},
 };
@@ -28,9 +31,7 @@ pub(super) fn reroute_together(
     mut searches: u64,
     seed: u64,
 ) -> u64 {
-    let mut load = vec![0_u64; graph.links().len()];
-    paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
-    let fullest = |load: &[u64]| load.iter().copied().max().unwrap_or(0);
+    let mut load: Vec<u64> = of_paths(graph.links().len(), paths);
     let backwards = graph.reversed();
     let mut of_node: [Vec<Vec<u32>>; 2] = [vec![Vec::new(); graph.nodes()], vec![Vec::new(); graph.nodes()]];
     for (number, demand) in (0..).zip(demands).filter(|(_, demand)| demand.source != demand.destination) {
@@ -105,7 +106,7 @@ impl<'a> Flow<'a> {
             Some(above) => HOP + FULL * (above as i64 + 1),
             None => HOP + (RISE * power_of((load + 1) as f64 / full as f64, STEEP)) as i64,
         };
-        let most = load.iter().copied().max().unwrap_or(0) + chunks;
+        let most = fullest(load) + chunks;
         let prices = (0..=most).map(price).collect();
         Self { graph, load, own: vec![0; load.len()], prices, potential: vec![0; graph.nodes()] }
     }

@@ -1,4 +1,7 @@
-use super::demands::Demand;
+use super::{
+    demands::Demand,
+    loads::{fullest, of_paths},
+};
 use crate::power::power_of;
 use crate::{
     fabric::{Digraph, walk::Ways},
@@ -19,8 +22,7 @@ pub(crate) fn balance_paths(
     seed: u64,
 ) -> Result<(Vec<Vec<u32>>, u64), Demand> {
     paths.resize(demands.len(), Vec::new());
-    let mut load = vec![0_i64; graph.links().len()];
-    paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
+    let mut load: Vec<i64> = of_paths(graph.links().len(), &paths);
     let mut ways = Ways::new(graph.nodes());
     let mut order: Vec<u32> = (0..demands.len() as u32).collect();
     order.retain(|&number| paths[number as usize].is_empty());
@@ -37,7 +39,6 @@ pub(crate) fn balance_paths(
         path.iter().for_each(|&link| load[link as usize] += 1);
         paths[number as usize] = path;
     }
-    let fullest = |load: &[i64]| load.iter().copied().max().unwrap_or(0);
     let mut best = (fullest(&load), paths.clone());
     let mut used = 0;
     // How much more one path more costs a full link; more and more, if nothing improves.

@@ -6,6 +6,7 @@ pub mod bounds;
 pub mod cuts;
 pub mod demands;
 mod distances;
+pub mod loads;
 #[cfg(test)]
 mod one_switch;
 pub mod order;

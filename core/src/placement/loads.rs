@@ -1,7 +1,7 @@
 //! What a placement costs: loads of channels and ports, hop-bytes.
 
 use super::{Demand, Ways};
-use crate::fabric::NodeId;
+use crate::{fabric::NodeId, flow::loads::fullest};
 
 /// How good a placement is; less is better, the first field first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ pub fn fullest_port(demand: &Demand, nodes: &[NodeId], network: usize) -> u64 {
 
 /// The score of loads.
 pub fn score(loads: &[u64]) -> Score {
-    let fullest = loads.iter().copied().max().unwrap_or(0);
+    let fullest = fullest(loads);
     let count = loads.iter().filter(|load| **load == fullest).count() as u32;
     Score { fullest, count, hops: loads.iter().sum() }
 }

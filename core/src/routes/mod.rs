@@ -4,6 +4,7 @@
 pub mod by_destination;
 pub mod by_source;
 pub mod check;
+pub mod failures;
 pub mod lanes;
 pub mod methods;
 pub mod verdict;

@@ -1,6 +1,7 @@
 //! What the routes of a table use, and what a check finds in that: the same for every encoding.
 
 use crate::fabric::{Direction, NodeId};
+use crate::flow::loads::fullest;
 use crate::routing::{Channel, Violation, Waits};
 use thiserror::Error;
 
@@ -145,7 +146,7 @@ pub struct Uses {
 impl Uses {
     /// Most pairs on a link.
     pub fn max_load(&self) -> u64 {
-        self.loads.iter().copied().max().unwrap_or(0)
+        fullest(&self.loads)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::fabric::{Graph, walk::Ways};
 use crate::flow::cuts::consider;
-use crate::flow::proof::CutBound;
+use crate::flow::{loads::send, proof::CutBound};
 use rayon::prelude::*;
 
 /// Channels that may be looked at in all; a second or two.
@@ -188,12 +188,11 @@ fn loads(weights: Weights<'_>, roots: &[u32], trees: &[Tree]) -> Vec<u64> {
     let mut below = vec![0_u64; graph.switches()];
     for (&root, tree) in roots.iter().zip(trees) {
         let own = weights.of(root);
-        below.iter_mut().enumerate().for_each(|(switch, below)| *below = weights.from(root, switch as u32));
-        for &switch in tree.order.iter().skip(1).rev() {
+        below.iter_mut().zip(0..).for_each(|(below, switch)| *below = weights.from(root, switch) * own);
+        send(tree.order.iter().skip(1).rev().copied(), &mut below, &mut loads, |switch, _| {
             let channel = tree.next[switch as usize];
-            loads[channel as usize] += below[switch as usize] * own;
-            below[graph.ends(channel).1 as usize] += below[switch as usize];
-        }
+            Some((channel, graph.ends(channel).1))
+        });
     }
     loads
 }

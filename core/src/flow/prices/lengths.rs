@@ -1,7 +1,10 @@
 use super::{Slope, proven, scale, whole};
 use crate::{
     fabric::{Digraph, NodeId, walk::Ways},
-    flow::demands::Demand,
+    flow::{
+        demands::Demand,
+        loads::{fullest, of_paths, send},
+    },
     power::power_of,
 };
 
@@ -59,11 +62,10 @@ pub fn prove_load(
             let mut order: Vec<NodeId> = (0..graph.nodes() as NodeId).collect();
             order.retain(|&node| ways.over[node as usize] != u32::MAX);
             order.sort_by(|&a, &b| ways.cost[b as usize].total_cmp(&ways.cost[a as usize]));
-            for node in order {
+            send(order, &mut weight, &mut load, |node, _| {
                 let link = ways.over[node as usize];
-                load[link as usize] += weight[node as usize];
-                weight[graph.links()[link as usize].0 as usize] += weight[node as usize];
-            }
+                Some((link, graph.links()[link as usize].0))
+            });
         }
         if total > best.0 + 1e-9 {
             best = (total, length.clone());
@@ -94,9 +96,8 @@ pub fn prove_load(
 /// Lengths that grow steeply with the load of the paths on every link: near those that prove the load, if the
 /// paths were balanced well.
 pub(crate) fn steep_lengths(graph: &Digraph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
-    let mut load = vec![0_u32; graph.links().len()];
-    paths.iter().flatten().for_each(|&link| load[link as usize] += 1);
-    let most = f64::from(load.iter().copied().max().unwrap_or(0).max(1));
+    let load: Vec<u32> = of_paths(graph.links().len(), paths);
+    let most = f64::from(fullest(&load).max(1));
     let steep =
         |power: u32| load.iter().map(|&load| power_of(f64::from(load) / most, power) + 1e-12).collect();
     [4, 16, 64, 256, 1024].map(steep).into()

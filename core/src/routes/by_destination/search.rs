@@ -2,6 +2,7 @@
 
 use super::{DimensionOrder, Forwarding, NO_CHANNEL};
 use crate::fabric::{Graph, UNREACHABLE};
+use crate::flow::loads::fullest;
 use crate::power::power_of;
 use crate::traffic::{Purpose, draw};
 use rayon::prelude::*;
@@ -150,13 +151,19 @@ impl<'a> Search<'a> {
         roots.dedup();
         let row = table.roots.iter().map(|root| roots.partition_point(|other| other < root) as u32).collect();
         let distances = roots.par_iter().flat_map_iter(|&root| graph.distances_to(root)).collect();
-        let loads = table.loads(graph);
+        // What a switch forwards to a destination is on its channel; a root forwards nothing.
+        let mut loads = vec![0_u64; graph.channels()];
+        let entries = table.next.iter().zip(&below).enumerate();
+        let forwards = |place: usize| place % switches != table.roots[place / switches] as usize;
+        for (_, (&hop, &hosts)) in entries.filter(|&(place, (_, &hosts))| hosts > 0 && forwards(place)) {
+            loads[hop as usize] += u64::from(hosts);
+        }
         Self {
             graph,
             order,
             effort,
             best: table.clone(),
-            best_load: loads.iter().copied().max().unwrap_or(0),
+            best_load: fullest(&loads),
             table: table.clone(),
             row,
             distances,
@@ -179,7 +186,7 @@ impl<'a> Search<'a> {
     }
 
     fn largest(&self) -> u64 {
-        self.loads.iter().copied().max().unwrap_or(0)
+        fullest(&self.loads)
     }
 
     /// Costs (load / target)^power; loads never grow beyond twice the largest.

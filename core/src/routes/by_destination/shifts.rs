@@ -2,6 +2,7 @@
 
 use super::Forwarding;
 use crate::fabric::{FatTree, Graph};
+use crate::flow::loads::fullest as most;
 use rayon::prelude::*;
 
 /// The fullest channel of shift permutations, hosts in the order of a fat tree.
@@ -46,7 +47,7 @@ impl ShiftLoads {
                 let way = table.way(graph, hosts[(number + shift) % count], table.roots[host]);
                 way.for_each(|channel| loads[channel as usize] += 1);
             }
-            loads.into_iter().max().unwrap_or(0)
+            most(&loads)
         };
         let found: Vec<u32> = shifts.par_iter().map(|&shift| fullest(shift)).collect();
         let sum: u64 = found.iter().map(|&load| u64::from(load)).sum();

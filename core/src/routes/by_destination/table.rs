@@ -1,4 +1,5 @@
 use crate::fabric::{Graph, UNREACHABLE};
+use crate::flow::loads::{fullest, send};
 
 /// No channel: the switch forwards nothing to this destination, or is itself where it hangs.
 pub const NO_CHANNEL: u32 = u32::MAX;
@@ -145,17 +146,14 @@ impl Forwarding {
                 .collect();
             order.sort_by_key(|&switch| std::cmp::Reverse(distances[switch as usize]));
             order.iter().for_each(|&switch| below[switch as usize] = graph.hosts(switch).into());
-            for switch in order {
+            send(order, &mut below, &mut loads, |switch, loads| {
                 let here = distances[switch as usize];
                 let nearer = |&&channel: &&u32| distances[graph.ends(channel).1 as usize] + 1 == here;
                 let outgoing = graph.outgoing(switch).iter().filter(nearer);
-                let Some(&channel) = outgoing.min_by_key(|&&channel| loads[channel as usize]) else {
-                    continue;
-                };
+                let &channel = outgoing.min_by_key(|&&channel| loads[channel as usize])?;
                 row[switch as usize] = channel;
-                loads[channel as usize] += below[switch as usize];
-                below[graph.ends(channel).1 as usize] += below[switch as usize];
-            }
+                Some((channel, graph.ends(channel).1))
+            });
         }
         Self::new(switches, roots, next)
     }
@@ -213,7 +211,7 @@ impl Forwarding {
 
     /// Pairs of hosts on the fullest channel.
     pub fn max_load(&self, graph: &Graph) -> u64 {
-        self.loads(graph).into_iter().max().unwrap_or(0)
+        fullest(&self.loads(graph))
     }
 
     /// The channels from a switch to a destination, or as far as they lead.
@@ -232,12 +230,11 @@ impl Forwarding {
             for &switch in &order {
                 below[switch as usize] = self.demand(graph, destination, switch).into();
             }
-            for &switch in &order[..order.len() - 1] {
+            let switches = order[..order.len() - 1].iter().copied();
+            send(switches, &mut below, &mut loads, |switch, _| {
                 let channel = row[switch as usize];
-                let hosts = below[switch as usize];
-                loads[channel as usize] += hosts;
-                below[graph.ends(channel).1 as usize] += hosts;
-            }
+                Some((channel, graph.ends(channel).1))
+            });
         }
         loads
     }

@@ -5,7 +5,7 @@ use super::{
     starts,
 };
 use crate::fabric::Graph;
-use crate::flow::order::Dependencies;
+use crate::flow::{loads::send, order::Dependencies};
 
 impl PairLanes {
     /// Constant lanes: every pair keeps the lane that is its service level.
@@ -239,7 +239,7 @@ fn climb_and_descend(graph: &Graph, root: u32, ranks: &[u32], next: &mut [u32], 
     order.retain(|&switch| switch != root && cost[switch as usize] != far);
     order.sort_by_key(|&switch| std::cmp::Reverse(cost[switch as usize]));
     let mut below: Vec<u64> = (0..ranks.len() as u32).map(|switch| graph.hosts(switch).into()).collect();
-    for switch in order {
+    send(order, &mut below, loads, |switch, loads| {
         let here = switch as usize;
         let leads = |&&channel: &&u32| {
             let there = graph.ends(channel).1 as usize;
@@ -248,11 +248,8 @@ fn climb_and_descend(graph: &Graph, root: u32, ranks: &[u32], next: &mut [u32], 
                 && cost[there] + 1 == cost[here]
                 && if descends[here] { down && descends[there] } else { !down }
         };
-        let hop = graph.outgoing(switch).iter().filter(leads).min_by_key(|&&hop| loads[hop as usize]);
-        if let Some(&hop) = hop {
-            next[here] = hop;
-            loads[hop as usize] += below[here];
-            below[graph.ends(hop).1 as usize] += below[here];
-        }
-    }
+        let &hop = graph.outgoing(switch).iter().filter(leads).min_by_key(|&&hop| loads[hop as usize])?;
+        next[here] = hop;
+        Some((hop, graph.ends(hop).1))
+    });
 }
