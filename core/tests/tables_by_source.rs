@@ -205,7 +205,7 @@ fn the_symmetric_program_has_the_bound_of_the_full_one() {
     // Weight 1 everywhere is the unweighted problem without its symmetry.
     for sizes in [&[4, 2][..], &[4, 2, 2], &[3, 3, 2]] {
         let system = torus(sizes);
-        let choices = Choices::new(&system);
+        let choices = Choices::found(&system, &mut |_| true).unwrap();
         let answer = solve(system.clone(), "balanced");
         let bounds: Vec<f64> = [None, Some(vec![1; system.nodes() * system.nodes()])]
             .into_iter()
@@ -213,7 +213,7 @@ fn the_symmetric_program_has_the_bound_of_the_full_one() {
                 let program = Program::new(&system, &choices, traffic.as_deref());
                 let loads: Vec<u64> =
                     program.sizes.iter().map(|&size| size * answer.quality.max_load).collect();
-                Bound::dual(&program, &loads, 2000, u64::MAX, &mut |_| true).unwrap().value()
+                Bound::dual(&program, &loads, 2000, u64::MAX, &mut |_| true).unwrap().0.value()
             })
             .collect();
         assert!((bounds[0] - bounds[1]).abs() < 0.03 * bounds[0], "{sizes:?} {bounds:?}");

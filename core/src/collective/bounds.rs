@@ -285,10 +285,7 @@ fn shared_steps(mut ways: Vec<u64>, things: u64) -> u64 {
 /// chunks of single pairs.
 pub(super) fn exchange_bound(graph: &Digraph, demands: &[Demand], latency: u32) -> Bound {
     let mut bound = Bound::nothing();
-    let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
-    for demand in demands.iter().filter(|demand| demand.source != demand.destination) {
-        targets[demand.source as usize].push(demand.destination);
-    }
+    let targets = Demand::by_source(graph.nodes(), demands);
     let mut hops = 0;
     for (from, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
         let distances = graph.distances(from);

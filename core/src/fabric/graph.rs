@@ -157,19 +157,9 @@ impl Graph {
     /// assert_eq!(path.met_backwards(vec![2], |channel, there| next.get(there as usize) == Some(&channel)), [2, 1, 0]);
     /// # Ok::<(), flitloom_core::fabric::FabricError>(())
     /// ```
-    pub fn met_backwards(&self, starts: Vec<u32>, mut meet: impl FnMut(u32, u32) -> bool) -> Vec<u32> {
-        let mut order = starts;
-        let mut head = 0;
-        while let Some(&here) = order.get(head) {
-            head += 1;
-            for &back in self.outgoing(here) {
-                let there = self.ends[back as usize].1;
-                if meet(back ^ 1, there) {
-                    order.push(there);
-                }
-            }
-        }
-        order
+    pub fn met_backwards(&self, starts: Vec<u32>, meet: impl FnMut(u32, u32) -> bool) -> Vec<u32> {
+        let into = |here| self.outgoing(here).iter().map(|&back| (back ^ 1, self.ends[back as usize].1));
+        walk::met_over(starts, into, meet)
     }
 
     /// Cables from every switch to one of them, [`UNREACHABLE`] where there is no way.

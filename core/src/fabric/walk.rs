@@ -28,14 +28,23 @@ pub fn met<I: IntoIterator<Item = u32>>(
 pub fn met_from<I: IntoIterator<Item = u32>>(
     starts: Vec<u32>,
     mut next: impl FnMut(u32) -> I,
-    mut meet: impl FnMut(u32, u32) -> bool,
+    meet: impl FnMut(u32, u32) -> bool,
+) -> Vec<u32> {
+    met_over(starts, |here| next(here).into_iter().map(move |there| (here, there)), meet)
+}
+
+/// The same over arcs with a name each, as (arc, end), of which `meet` is told instead.
+pub fn met_over<A, I: IntoIterator<Item = (A, u32)>>(
+    starts: Vec<u32>,
+    mut arcs: impl FnMut(u32) -> I,
+    mut meet: impl FnMut(A, u32) -> bool,
 ) -> Vec<u32> {
     let mut order = starts;
     let mut head = 0;
     while let Some(&here) = order.get(head) {
         head += 1;
-        for there in next(here) {
-            if meet(here, there) {
+        for (arc, there) in arcs(here) {
+            if meet(arc, there) {
                 order.push(there);
             }
         }

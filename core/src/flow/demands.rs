@@ -14,6 +14,23 @@ pub struct Demand {
     pub destination: NodeId,
 }
 
+impl Demand {
+    /// The nodes that need something of each of so many nodes, but for itself.
+    ///
+    /// ```
+    /// use flitloom_core::flow::demands::Demand;
+    /// let demands = [(0, 1), (2, 0), (0, 0)].map(|(source, destination)| Demand { source, destination });
+    /// assert_eq!(Demand::by_source(3, &demands), [vec![1], vec![], vec![0]]);
+    /// ```
+    pub fn by_source(nodes: usize, demands: &[Self]) -> Vec<Vec<NodeId>> {
+        let mut targets = vec![Vec::new(); nodes];
+        for demand in demands.iter().filter(|demand| demand.source != demand.destination) {
+            targets[demand.source as usize].push(demand.destination);
+        }
+        targets
+    }
+}
+
 /// Pairs of hosts that count in loads and bounds, where not all do.
 #[derive(Clone, Debug)]
 pub struct Pairs {

@@ -25,19 +25,14 @@ pub fn prove_load(
     starts: Vec<Vec<f64>>,
 ) -> (Vec<u64>, u64) {
     let links = graph.links().len();
-    let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
-    for demand in demands {
-        targets[demand.source as usize].push(demand.destination);
-    }
-    let mut ways = Ways::new(graph.nodes());
+    let targets = Demand::by_source(graph.nodes(), demands);
     let mut best = (0.0, vec![1.0 / links as f64; links]);
     for mut start in starts.into_iter().chain([best.1.clone()]) {
         scale(&mut start);
         let mut total = 0.0;
-        for (source, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
-            graph.find_ways(&mut ways, source, None, |link| start[link as usize]);
+        from_each(graph, &targets, &start, |ways, targets| {
             total += targets.iter().map(|&target| ways.cost[target as usize]).sum::<f64>();
-        }
+        });
         if total > best.0 {
             best = (total, start);
         }
@@ -49,11 +44,7 @@ pub fn prove_load(
     for _ in 0..rounds {
         let mut load = vec![0.0; links];
         let mut total = 0.0;
-        for (source, targets) in (0..).zip(&targets) {
-            if targets.is_empty() {
-                continue;
-            }
-            graph.find_ways(&mut ways, source, None, |link| length[link as usize]);
+        from_each(graph, &targets, &length, |ways, targets| {
             let mut weight = vec![0.0; graph.nodes()];
             for &target in targets {
                 weight[target as usize] += 1.0;
@@ -66,7 +57,7 @@ pub fn prove_load(
                 let link = ways.over[node as usize];
                 Some((link, graph.links()[link as usize].0))
             });
-        }
+        });
         if total > best.0 + 1e-9 {
             best = (total, length.clone());
             idle = 0;
@@ -93,6 +84,20 @@ pub fn prove_load(
     (whole, steps)
 }
 
+/// Tells the shortest ways from every source to its targets under lengths of links.
+fn from_each(
+    graph: &Digraph,
+    targets: &[Vec<NodeId>],
+    lengths: &[f64],
+    mut tell: impl FnMut(&Ways<f64>, &[NodeId]),
+) {
+    let mut ways = Ways::new(graph.nodes());
+    for (source, targets) in (0..).zip(targets).filter(|(_, targets)| !targets.is_empty()) {
+        graph.find_ways(&mut ways, source, None, |link| lengths[link as usize]);
+        tell(&ways, targets);
+    }
+}
+
 /// Lengths that grow steeply with the load of the paths on every link: near those that prove the load, if the
 /// paths were balanced well.
 pub(crate) fn steep_lengths(graph: &Digraph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
@@ -105,17 +110,12 @@ pub(crate) fn steep_lengths(graph: &Digraph, paths: &[Vec<u32>]) -> Vec<Vec<f64>
 
 /// The load that whole lengths prove, rounded up.
 pub fn proven_load(graph: &Digraph, demands: &[Demand], lengths: &[u64]) -> u64 {
-    let mut ways = Ways::new(graph.nodes());
-    let mut targets: Vec<Vec<NodeId>> = vec![Vec::new(); graph.nodes()];
-    for demand in demands {
-        targets[demand.source as usize].push(demand.destination);
-    }
+    // Sums of whole numbers far below 2^53 are exact.
+    let exact: Vec<f64> = lengths.iter().map(|&length| length as f64).collect();
     let mut sum = 0_u128;
-    for (source, targets) in (0..).zip(&targets).filter(|(_, targets)| !targets.is_empty()) {
-        // Sums of whole numbers far below 2^53 are exact.
-        graph.find_ways(&mut ways, source, None, |link| lengths[link as usize] as f64);
+    from_each(graph, &Demand::by_source(graph.nodes(), demands), &exact, |ways, targets| {
         sum += targets.iter().map(|&target| ways.cost[target as usize] as u128).sum::<u128>();
-    }
+    });
     let all: u128 = lengths.iter().map(|&length| u128::from(length)).sum();
     proven(sum, all)
 }

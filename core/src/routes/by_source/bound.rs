@@ -80,20 +80,11 @@ impl Bound {
     /// cheapest routes, as far as would lift the bound to `enough` if it were linear (Polyak 1969);
     /// fewer if the bound comes to say `enough`.
     ///
+    /// Returns the prices of the rows that prove it, too.
+    ///
     /// # Errors
     /// `keep_going`, which is told the fraction of the rounds, ended the climb by returning false.
     pub fn dual(
-        program: &Program,
-        row_loads: &[u64],
-        rounds: u32,
-        enough: u64,
-        keep_going: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Self, TableError> {
-        Self::dual_with_prices(program, row_loads, rounds, enough, keep_going).map(|found| found.0)
-    }
-
-    /// The dual bound, and the prices of the rows that prove it.
-    pub(crate) fn dual_with_prices(
         program: &Program,
         row_loads: &[u64],
         rounds: u32,

@@ -39,27 +39,17 @@ struct Walk {
 const UNSET: u32 = u32::MAX;
 
 impl Choices {
-    /// Collects the routes of all pairs of working nodes.
-    pub fn new(system: &System) -> Self {
-        Self::collect(system, &mut |_| true).0
-    }
-
-    /// As [`new`](Self::new); `keep_going` is told the fraction done and stops the work by returning false.
+    /// Collects the routes of all pairs of working nodes; `keep_going` is told the fraction done and stops the work by
+    /// returning false.
     ///
     /// # Errors
     /// The work was interrupted.
     pub fn found(system: &System, keep_going: &mut dyn FnMut(f64) -> bool) -> Result<Self, TableError> {
-        let (choices, whole) = Self::collect(system, keep_going);
-        if whole { Ok(choices) } else { Err(TableError::Interrupted) }
-    }
-
-    /// The routes of the pairs of all sources, or of those before an interruption, and which it is.
-    fn collect(system: &System, keep_going: &mut dyn FnMut(f64) -> bool) -> (Self, bool) {
         let mut builder = Builder::new(system);
         let nodes = system.nodes() as NodeId;
         for source in (0..nodes).filter(|&source| system.fabric().node_works(source)) {
             if !keep_going(f64::from(source) / f64::from(nodes)) {
-                return (builder.choices, false);
+                return Err(TableError::Interrupted);
             }
             let classes = builder.classes_from(source);
             for destination in 0..nodes {
@@ -68,7 +58,7 @@ impl Choices {
                 }
             }
         }
-        (builder.choices, true)
+        Ok(builder.choices)
     }
 
     /// Pairs without any legal route.
@@ -302,7 +292,8 @@ mod tests {
             let shares = (2..=8).flat_map(|x| (2..=8).map(move |y| [x, y])).map(|sizes| {
                 let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
                 let turns = turns(&fabric);
-                let choices = Choices::new(&System::with_turns(fabric, rules.clone(), turns).unwrap());
+                let system = System::with_turns(fabric, rules.clone(), turns).unwrap();
+                let choices = Choices::found(&system, &mut |_| true).unwrap();
                 choices.single() as f64 / (choices.single() + choices.multiple()) as f64
             });
             (1e4 * shares.sum::<f64>() / 49.0).round() / 1e4
@@ -328,7 +319,7 @@ mod tests {
                 let system = on_demand(&fabric, &rules).unwrap().0;
                 let known = TurnSet::of(TurnPolicy::ClosedForm, &fabric, &rules);
                 added += system.turns().iter().filter(|&(link, out)| !known.contains(link, out)).count();
-                let choices = Choices::new(&system);
+                let choices = Choices::found(&system, &mut |_| true).unwrap();
                 let mut counts = BTreeMap::new();
                 for pair in &choices.pairs {
                     counts.insert((pair.source, pair.destination), usize::from(pair.count));

@@ -84,7 +84,7 @@ mod tests {
             let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
             let system = System::new(fabric, Rules::angara(sizes.len()), TurnPolicy::ClosedForm).unwrap();
             let fold = Fold::new(&system, period);
-            let mut choices = Choices::new(&system);
+            let mut choices = Choices::found(&system, &mut |_| true).unwrap();
             let all = fold.representatives(&mut choices);
             for (pair, draw) in choices.pairs.iter_mut().zip(draws.iter().cycle()) {
                 pair.chosen = draw % pair.count;

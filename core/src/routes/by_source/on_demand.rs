@@ -319,7 +319,7 @@ mod tests {
         assert!(system.turns().withheld().count() > 0);
         let graph = DependencyGraph::of_rules(&fabric, &rules, system.turns());
         assert!(graph.order(true).is_ok());
-        assert_eq!(Choices::new(&system).unserved(), []);
+        assert_eq!(Choices::found(&system, &mut |_| true).unwrap().unserved(), []);
     }
 
     proptest! {
@@ -339,7 +339,7 @@ mod tests {
             prop_assert!(graph.order(true).is_ok());
             let before = serves(&fabric, &rules, Regime::ClosedForm, &mut |_| true).unwrap();
             prop_assert!(left.len() <= before.len());
-            let now = Choices::new(&system);
+            let now = Choices::found(&system, &mut |_| true).unwrap();
             prop_assert!(now.unserved().len() <= left.len());
         }
     }

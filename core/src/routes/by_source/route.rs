@@ -131,7 +131,7 @@ fn lower_bound(
     }
     let program = Program::new(system, choices, traffic);
     let row_loads = Program::row_loads(system, plain, &quality.loads);
-    let (dual, prices) = Bound::dual_with_prices(&program, &row_loads, rounds, quality.max_load, keep_going)?;
+    let (dual, prices) = Bound::dual(&program, &row_loads, rounds, quality.max_load, keep_going)?;
     let better = dual.value() > closed.value();
     let prices = if better { Program::link_prices(system, plain, &prices) } else { closed_prices() };
     Ok((closed.max(dual), prices))

@@ -171,13 +171,8 @@ impl Prover for LoadProver {
             let row_loads = search.row_loads(self.plain);
             let rounds = (4_000_000 / (program.rows.len() as u32 + 1)).clamp(10, 400);
             let done = search.done();
-            let (bound, prices) = Bound::dual_with_prices(
-                program,
-                &row_loads,
-                rounds,
-                max_load,
-                &mut share(keep_going, done, done),
-            )?;
+            let (bound, prices) =
+                Bound::dual(program, &row_loads, rounds, max_load, &mut share(keep_going, done, done))?;
             if self.limit.cheapest == 0 || bound.value() > self.bound.value() {
                 self.limit.prices = search.link_prices(self.plain, &prices);
                 self.limit.cheapest = bound.numerator;
