@@ -1,4 +1,4 @@
-use super::{Program, System, TableError};
+use super::{KeepGoing, Program, System, TableError};
 use crate::fabric::{LinkId, Sign};
 use crate::flow::prices::{Slope, scale, whole};
 use crate::power::power_of;
@@ -89,7 +89,7 @@ impl Bound {
         row_loads: &[u64],
         rounds: u32,
         enough: u64,
-        keep_going: &mut dyn FnMut(f64) -> bool,
+        keep_going: KeepGoing<'_>,
     ) -> Result<(Self, Vec<u64>), TableError> {
         let sizes: Vec<f64> = program.sizes.iter().map(|&size| size as f64).collect();
         let per_link = |loads: &[u64]| -> Vec<f64> {

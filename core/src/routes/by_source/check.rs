@@ -1,4 +1,4 @@
-use super::{NO_ROUTE, Quality, System, Table, TableError};
+use super::{KeepGoing, NO_ROUTE, Quality, System, Table, TableError};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
 use crate::routes::check::judge;
 use crate::routes::verdict::{Problem, Problems, Rejection, Uses, Verdict};
@@ -249,7 +249,7 @@ impl<'a> WalkChecker<'a> {
 pub fn check_table(
     table: &Table,
     any_turn: bool,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<CheckReport, TableError> {
     let system = table.system();
     let checker = WalkChecker::new(system);

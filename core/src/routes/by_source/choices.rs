@@ -1,4 +1,4 @@
-use super::{NO_ROUTE, System, TableError};
+use super::{KeepGoing, NO_ROUTE, System, TableError};
 use crate::fabric::{Fabric, NodeId};
 use crate::routing::{Route, TurnPolicy, TurnSet, legal_routes};
 
@@ -44,7 +44,7 @@ impl Choices {
     ///
     /// # Errors
     /// The work was interrupted.
-    pub fn found(system: &System, keep_going: &mut dyn FnMut(f64) -> bool) -> Result<Self, TableError> {
+    pub fn found(system: &System, keep_going: KeepGoing<'_>) -> Result<Self, TableError> {
         let mut builder = Builder::new(system);
         let nodes = system.nodes() as NodeId;
         for source in (0..nodes).filter(|&source| system.fabric().node_works(source)) {

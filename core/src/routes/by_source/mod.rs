@@ -103,12 +103,11 @@ impl TableError {
     }
 }
 
+/// Told the fraction of the work that is done, now and then; ends the work by returning false.
+pub type KeepGoing<'a> = &'a mut dyn FnMut(f64) -> bool;
+
 /// Tells `keep_going` a part of the whole work: from `first` to `last` as this part is done.
-pub(crate) fn share<'a>(
-    keep_going: &'a mut dyn FnMut(f64) -> bool,
-    first: f64,
-    last: f64,
-) -> impl FnMut(f64) -> bool + 'a {
+pub(crate) fn share<'a>(keep_going: KeepGoing<'a>, first: f64, last: f64) -> impl FnMut(f64) -> bool + 'a {
     move |done| keep_going(first + (last - first) * done)
 }
 

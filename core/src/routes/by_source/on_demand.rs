@@ -1,4 +1,4 @@
-use super::{Choices, System, TableError, share};
+use super::{Choices, KeepGoing, System, TableError, share};
 use crate::fabric::{Direction, Fabric, LinkId, NodeId};
 use crate::routing::{
     DependencyGraph, Flow, Route, Rules, TurnPolicy, TurnSet, candidate_routes, route_links,
@@ -40,7 +40,7 @@ pub fn serves(
     fabric: &Fabric,
     rules: &Rules,
     regime: Regime,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<Vec<(NodeId, NodeId)>, TableError> {
     let mut under = |rules: Rules, policy| {
         let system = System::new(fabric.clone(), rules, policy)?;
@@ -95,7 +95,7 @@ pub fn on_demand(fabric: &Fabric, rules: &Rules) -> Result<(System, Vec<(NodeId,
 pub fn on_demand_while(
     fabric: &Fabric,
     rules: &Rules,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<(System, Vec<(NodeId, NodeId)>), TableError> {
     let system = System::new(fabric.clone(), rules.clone(), TurnPolicy::ClosedForm)?;
     // Without failures the ordered route of every pair is legal.
@@ -148,7 +148,7 @@ fn chosen_routes(
     system: &System,
     all: &TurnSet,
     hard: &[(NodeId, NodeId)],
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<(TurnSet, Vec<(NodeId, NodeId)>), TableError> {
     let (fabric, rules) = (system.fabric(), system.rules());
     let works = || (0..system.nodes() as NodeId).filter(|&node| fabric.node_works(node));

@@ -1,4 +1,4 @@
-use super::{Bound, Choices, Made, Program, Quality, Request, System, Table, TableError, share};
+use super::{Bound, Choices, KeepGoing, Made, Program, Quality, Request, System, Table, TableError, share};
 use crate::fabric::NodeId;
 use crate::routes::methods::{BySource, Method};
 
@@ -25,7 +25,7 @@ pub fn route(
     system: System,
     method: &Method,
     request: &Request,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<Answer, TableError> {
     let traffic = request.traffic.as_deref();
     check_traffic(&system, traffic)?;
@@ -66,7 +66,7 @@ pub fn left_out(
     system: &System,
     method: &Method,
     request: &Request,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<Vec<(NodeId, NodeId)>, TableError> {
     check_traffic(system, request.traffic.as_deref())?;
     let by_source = by_source(method)?;
@@ -104,7 +104,7 @@ pub fn prove_bound(
     system: &System,
     traffic: Option<&[u64]>,
     loads: Vec<u64>,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<(Bound, Vec<u64>), TableError> {
     check_traffic(system, traffic)?;
     let choices = Choices::found(system, &mut share(keep_going, 0.0, 0.5))?.all_served()?;
@@ -120,7 +120,7 @@ fn lower_bound(
     traffic: Option<&[u64]>,
     quality: &Quality,
     rounds: u32,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<(Bound, Vec<u64>), TableError> {
     let plain = choices.uniform && traffic.is_none();
     let none = Bound { numerator: 0, denominator: 1, proof: "dual" };

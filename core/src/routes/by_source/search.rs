@@ -1,5 +1,5 @@
 use super::fold::Fold;
-use super::{Choices, Program, System, TableError};
+use super::{Choices, KeepGoing, Program, System, TableError};
 use crate::fabric::{LinkId, NodeId};
 use crate::power::power_of;
 use crate::traffic::{Purpose, draw};
@@ -24,8 +24,7 @@ pub(crate) trait Prover {
     fn proven(&self) -> u64;
 
     /// The same, proven anew if the search is above it.
-    fn target(&mut self, search: &Search, keep_going: &mut dyn FnMut(f64) -> bool)
-    -> Result<u64, TableError>;
+    fn target(&mut self, search: &Search, keep_going: KeepGoing<'_>) -> Result<u64, TableError>;
 }
 
 /// A search among the choices of all pairs, with the loads that the current ones make.
@@ -239,7 +238,7 @@ impl<'a> Search<'a> {
 
     /// Rips up and re-routes every pair with a link of at least the given load; returns how many
     /// changed.
-    fn sweep(&mut self, least: u64, keep_going: &mut dyn FnMut(f64) -> bool) -> Result<usize, TableError> {
+    fn sweep(&mut self, least: u64, keep_going: KeepGoing<'_>) -> Result<usize, TableError> {
         let mut changed = 0;
         for number in 0..self.choices.pairs.len() as u32 {
             if number.is_multiple_of(LOOK) && !keep_going(self.done()) {
@@ -277,7 +276,7 @@ impl<'a> Search<'a> {
         power: u32,
         sweeps: u32,
         target: u64,
-        keep_going: &mut dyn FnMut(f64) -> bool,
+        keep_going: KeepGoing<'_>,
     ) -> Result<(), TableError> {
         for _ in 0..sweeps {
             if self.max_load() <= target || self.work >= self.limit {
@@ -306,7 +305,7 @@ impl<'a> Search<'a> {
     pub(crate) fn improve(
         &mut self,
         prover: &mut impl Prover,
-        keep_going: &mut dyn FnMut(f64) -> bool,
+        keep_going: KeepGoing<'_>,
     ) -> Result<(), TableError> {
         if self.choices.pairs.is_empty() {
             return Ok(());
@@ -348,11 +347,7 @@ impl<'a> Search<'a> {
     }
 
     /// Lowers the fourth moment without raising the largest load.
-    pub(crate) fn polish(
-        &mut self,
-        target: u64,
-        keep_going: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<(), TableError> {
+    pub(crate) fn polish(&mut self, target: u64, keep_going: KeepGoing<'_>) -> Result<(), TableError> {
         if self.traffic.is_some()
             || self.choices.pairs.is_empty()
             || self.max_load() * self.links.len() as u64 == self.total()

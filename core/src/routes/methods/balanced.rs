@@ -5,7 +5,8 @@ use super::sssp::{self, Limit};
 use super::{BySource, DimensionOrder, Forwarding, Graph, Method, Start};
 use crate::power::power_of;
 use crate::routes::by_source::{
-    Bound, Choices, Fold, Made, Program, Prover, Quality, Request, Search, System, TableError, rings, share,
+    Bound, Choices, Fold, KeepGoing, Made, Program, Prover, Quality, Request, Search, System, TableError,
+    rings, share,
 };
 
 pub(super) const METHOD: Method = Method {
@@ -46,11 +47,7 @@ const PERIODS: [u32; 4] = [1, 2, 3, 4];
 /// If the bound is not met, the table of the shortest-path generator is made too, as far as it can
 /// still be as good, and the better one kept: by largest load, then by fourth moment. So no largest
 /// load is above that generator's: where the bound is met, by its proof.
-fn headers(
-    system: &System,
-    request: &Request,
-    keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Made, TableError> {
+fn headers(system: &System, request: &Request, keep_going: KeepGoing<'_>) -> Result<Made, TableError> {
     let (traffic, seed, effort) = (request.traffic.as_deref(), request.seed, request.effort);
     let made = |headers, bound| Ok(Made { headers, bound: Some(bound), calls: None });
     if traffic.is_none()
@@ -95,7 +92,7 @@ fn folded(
     choices: &mut Choices,
     (fixed, seed, effort): (&[u64], u64, u64),
     prover: &mut LoadProver,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<bool, TableError> {
     let mut tried: Vec<Fold> = Vec::new();
     for period in PERIODS {
@@ -126,7 +123,7 @@ fn folded(
 fn finish(
     mut search: Search,
     prover: &mut LoadProver,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<(u64, f64), TableError> {
     search.sweep_at(8, 1, prover.bound.ceil(), keep_going)?;
     if search.max_load() > prover.bound.ceil() {
@@ -160,11 +157,7 @@ impl Prover for LoadProver {
         self.bound.ceil()
     }
 
-    fn target(
-        &mut self,
-        search: &Search,
-        keep_going: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<u64, TableError> {
+    fn target(&mut self, search: &Search, keep_going: KeepGoing<'_>) -> Result<u64, TableError> {
         let max_load = search.max_load();
         if max_load > self.bound.ceil() {
             let program = self.program.get_or_insert_with(|| search.program());

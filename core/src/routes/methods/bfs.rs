@@ -1,6 +1,6 @@
 use super::{BySource, Method};
 use crate::fabric::{Direction, LinkId, NodeId};
-use crate::routes::by_source::{Made, NO_ROUTE, Request, System, TableError};
+use crate::routes::by_source::{KeepGoing, Made, NO_ROUTE, Request, System, TableError};
 use crate::routing::{Route, RoutingEdge, RoutingGraph, legal_routes};
 
 pub(super) const METHOD: Method = Method {
@@ -13,11 +13,7 @@ pub(super) const METHOD: Method = Method {
 /// Reading of what the paper leaves open: a vertex is ordered within its level by the sum of the
 /// weights of its outgoing edges, ties by the order in which it was reached; equally remote next
 /// sources by their coordinates.
-fn headers(
-    system: &System,
-    request: &Request,
-    keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Made, TableError> {
+fn headers(system: &System, request: &Request, keep_going: KeepGoing<'_>) -> Result<Made, TableError> {
     let traffic = request.traffic.as_deref();
     let graph = RoutingGraph::new(system.fabric(), system.rules(), system.turns());
     let nodes = system.nodes();

@@ -1,7 +1,7 @@
 use super::{BySource, Method};
 use crate::fabric::{Direction, NodeId};
 use crate::power::power_of;
-use crate::routes::by_source::{Made, NO_ROUTE, Request, System, TableError};
+use crate::routes::by_source::{KeepGoing, Made, NO_ROUTE, Request, System, TableError};
 use crate::routing::{Route, TurnSet, legal_routes};
 
 pub(super) const METHOD: Method = Method {
@@ -17,11 +17,7 @@ const LOOK: usize = 256;
 ///
 /// Pairs are placed by ascending length, each on its cheapest route whose rest is already in the table,
 /// against the eighth power of the loads.
-fn headers(
-    system: &System,
-    request: &Request,
-    keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Made, TableError> {
+fn headers(system: &System, request: &Request, keep_going: KeepGoing<'_>) -> Result<Made, TableError> {
     let traffic = request.traffic.as_deref();
     let nodes = system.nodes();
     let works = |node: &NodeId| system.fabric().node_works(*node);

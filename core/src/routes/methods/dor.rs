@@ -3,7 +3,7 @@
 
 use super::{BySource, DimensionOrder, Graph, Method, Start};
 use crate::fabric::{Factor, NodeId, Product, Sign};
-use crate::routes::by_source::{Made, NO_ROUTE, Request, System, TableError, share};
+use crate::routes::by_source::{KeepGoing, Made, NO_ROUTE, Request, System, TableError, share};
 use crate::routing::{Route, dimension_order};
 use std::collections::HashMap;
 
@@ -54,11 +54,7 @@ fn hop(product: &Product, here: &[u32], there: &[u32]) -> Vec<u32> {
 
 /// Plain ordered routes without first and last steps: per dimension the shorter way, ties as in
 /// [`crate::routing::dimension_order`]. The order of directions is that of the rules.
-fn headers(
-    system: &System,
-    _request: &Request,
-    keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Made, TableError> {
+fn headers(system: &System, _request: &Request, keep_going: KeepGoing<'_>) -> Result<Made, TableError> {
     let keep_going = &mut share(keep_going, 0.0, 0.2);
     let (fabric, shape) = (system.fabric(), system.fabric().shape());
     let nodes = system.nodes() as NodeId;

@@ -1,5 +1,5 @@
 use super::{BySource, Method};
-use crate::routes::by_source::{Choices, Made, Quality, Request, System, TableError, share};
+use crate::routes::by_source::{Choices, KeepGoing, Made, Quality, Request, System, TableError, share};
 use crate::traffic::{Purpose, draw, draw_below};
 
 pub(super) const METHOD: Method = Method {
@@ -11,11 +11,7 @@ pub(super) const METHOD: Method = Method {
 ///
 /// Parents are drawn from the whole population (panmixia), crossed between two points; each
 /// generation has as many children as parents, and the best of both survive.
-fn headers(
-    system: &System,
-    request: &Request,
-    keep_going: &mut dyn FnMut(f64) -> bool,
-) -> Result<Made, TableError> {
+fn headers(system: &System, request: &Request, keep_going: KeepGoing<'_>) -> Result<Made, TableError> {
     let (traffic, seed, settings) = (request.traffic.as_deref(), request.seed, &request.genetic);
     let mut choices = Choices::found(system, &mut share(keep_going, 0.0, 0.0))?.all_served()?;
     let fixed = Quality::of(system, &choices.headers, traffic).loads;

@@ -12,7 +12,7 @@ mod highest_port;
 mod sssp;
 
 use super::by_destination::{DimensionOrder, Forwarding};
-use super::by_source::{Made, Request, System, TableError};
+use super::by_source::{KeepGoing, Made, Request, System, TableError};
 use crate::fabric::Graph;
 use rayon::prelude::*;
 
@@ -42,7 +42,7 @@ pub struct BySource {
 }
 
 /// Makes tables by source.
-pub type Headers = fn(&System, &Request, &mut dyn FnMut(f64) -> bool) -> Result<Made, TableError>;
+pub type Headers = fn(&System, &Request, KeepGoing<'_>) -> Result<Made, TableError>;
 
 /// Where tables by destination begin.
 pub type Begin = fn(&Graph, Option<&DimensionOrder>, &[u32]) -> Option<Start>;

@@ -1,6 +1,6 @@
 use super::{BySource, Method};
 use crate::fabric::NodeId;
-use crate::routes::by_source::{Choices, Made, NO_ROUTE, System, TableError, TieBreak, share};
+use crate::routes::by_source::{Choices, KeepGoing, Made, NO_ROUTE, System, TableError, TieBreak, share};
 use std::collections::BTreeMap;
 
 pub(super) const METHOD: Method = Method {
@@ -49,7 +49,7 @@ pub(super) fn headers(
     traffic: Option<&[u64]>,
     unique: bool,
     limit: Option<&Limit>,
-    keep_going: &mut dyn FnMut(f64) -> bool,
+    keep_going: KeepGoing<'_>,
 ) -> Result<Option<Made>, TableError> {
     let mut builder = Builder::new(system, traffic, limit, &mut share(keep_going, 0.0, 0.0))?;
     let groups = builder.groups(unique, keep_going)?;
@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
         system: &'a System,
         traffic: Option<&'a [u64]>,
         limit: Option<&'a Limit>,
-        keep_going: &mut dyn FnMut(f64) -> bool,
+        keep_going: KeepGoing<'_>,
     ) -> Result<Self, TableError> {
         let choices = Choices::found(system, keep_going)?.all_served()?;
         let ties = TieBreak::new(system, &choices);
@@ -138,11 +138,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Routes pairs without a choice if they come first, and groups all others.
-    fn groups(
-        &mut self,
-        unique: bool,
-        keep_going: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Groups, TableError> {
+    fn groups(&mut self, unique: bool, keep_going: KeepGoing<'_>) -> Result<Groups, TableError> {
         let nodes = self.system.nodes();
         let mut groups = Groups::new();
         for index in 0..self.choices.headers.len() {
