@@ -298,6 +298,13 @@ def _checkpoint(file):
     simulation.step(5)
 
 
+def _pipelined_checkpoint(file):
+    simulation = fl.Simulation.load(file)
+    # What is forged may come to light late, and then or at the end there is a result.
+    simulation.run(until=min(simulation.now, 1000) + 300)
+    simulation.result()
+
+
 def _result(file):
     from flitloom.view.stored import read_result
 
@@ -338,6 +345,24 @@ def of_checkpoint(draw, content):
     return b"\n".join([MAGIC + json.dumps(fields).encode(), text, state])
 
 
+def of_state(draw, content):
+    """A saved simulation with a few numbers of its state changed in place, and a checksum that fits."""
+    from flitloom.checkpoint import MAGIC
+
+    about, text, state = content[len(MAGIC) :].split(b"\n", 2)
+    forged = bytearray(state)
+    for _ in range(draw.choice([1, 1, 2, 8])):
+        size = draw.choice([1, 1, 2, 4, 8])
+        at = draw.randrange(len(forged) - size)
+        old = int.from_bytes(forged[at : at + size], "little")
+        new = draw.choice(
+            [0, 1, old + 1, old - 1, old ^ (1 << draw.randrange(8 * size)), 2 ** (8 * size) - 1]
+        )
+        forged[at : at + size] = (new % 2 ** (8 * size)).to_bytes(size, "little")
+    fields = json.loads(about) | {"checksum": zlib.crc32(forged, zlib.crc32(text))}
+    return b"\n".join([MAGIC + json.dumps(fields).encode(), text, bytes(forged)])
+
+
 def of_xml(draw, content):
     """XML with some attributes changed, left out or doubled."""
     rough = roughly(draw, content)
@@ -362,6 +387,14 @@ def of_xml(draw, content):
 def _saved(file):
     simulation = fl.Simulation(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", payload=6, slices=2))
     simulation.step(9)
+    simulation.save(file)
+
+
+def _saved_pipelined(file, records, **fields):
+    network = fl.Network(fl.Torus(3, 2), fl.Router(model="pipelined", buffer=3, **fields))
+    load = fl.Load("rand", rate=0.7, length=3, cycles=60, outstanding=3)
+    simulation = fl.Simulation(network, load, **records)
+    simulation.step(25)
     simulation.save(file)
 
 
@@ -431,6 +464,16 @@ def _seeds(folder):
         "packets": b"source,destination,length,start,slice\n0,1,8,0,0\n1,2,8,5,1\n",
         "nodes": b"node[0-7,12],node20\nhost40 rack-1-node[30-31]\n",
         "checkpoint": _made(folder / "s.checkpoint", _saved),
+        # On sets of channels, and on lists of flits.
+        "checkpoint-pipelined": _made(
+            folder / "p.checkpoint", lambda file: _saved_pipelined(file, {"windows": 10})
+        ),
+        "checkpoint-replies": _made(
+            folder / "q.checkpoint",
+            lambda file: _saved_pipelined(
+                file, {"packets": True, "link_time": True}, reply_length=2, reply_places=1, speculative=True
+            ),
+        ),
         "result": _made(folder / "r.nc", fl.simulate(network, collective).to_netcdf),
         "rows": b"rate,buffer,latency\n0.1,4,12.5\n0.2,4,13\n0.1,8,\n",
         "sweep": b'[topology]\nsizes = "4x4"\n[traffic]\nkind = "load"\npattern = "rand"\nlength = 4\n'
@@ -518,6 +561,8 @@ READERS = {
     "packets": Reader("csv", of_text, fl.Packets),
     "nodes": Reader("txt", of_text, _nodes),
     "checkpoint": Reader("checkpoint", of_checkpoint, _checkpoint),
+    "checkpoint-pipelined": Reader("checkpoint", of_state, _pipelined_checkpoint),
+    "checkpoint-replies": Reader("checkpoint", of_state, _pipelined_checkpoint),
     "result": Reader("nc", bitten, _result),
     "rows": Reader("csv", of_text, _rows),
     "sweep": Reader("toml", of_text, _sweep),

@@ -185,11 +185,24 @@ impl Subnet {
                 slot.check(rules, packets)?;
             }
         }
+        if archive.is_reading() {
+            let beyond = |word: usize| routers.len().saturating_sub(64 * word).min(64) as u32;
+            let strays =
+                at_work.iter().enumerate().map(|(word, &set)| set.checked_shr(beyond(word)).unwrap_or(0));
+            if let Some(value) = strays.into_iter().find(|&stray| stray != 0) {
+                return Err(SaveError::Value { field: "routers at work", value });
+            }
+        }
         archive.number("credits under way", credits_under_way)?;
         archive.number("steps to be done", steps)?;
         links.as_mut().map_or(Ok(()), |links| links.fields(archive))?;
         link_time.as_mut().map_or(Ok(()), |record| record.fields(archive))?;
         watch.as_mut().map_or(Ok(()), |watch| watch.0.fields(archive))
+    }
+
+    /// By place of a packet how many of its flits are in queues and on links, where flits do not say which they are.
+    pub(super) fn under_way(&self, packets: usize) -> Option<Vec<u32>> {
+        self.plain.as_ref().map(|plain| plain.under_way(packets))
     }
 
     fn slot(&mut self, time: u32) -> &mut Slot {

@@ -181,14 +181,18 @@ impl Run {
         let Self { rules, packets, waiting, exits, .. } = self;
         packets.check("flits not taken yet", rules.channels, exits.iter().flatten())?;
         let sending = || waiting.iter().filter(|waiting| waiting.size > 0);
-        let channels = sending().flat_map(|waiting| waiting.chosen.into_iter().chain([waiting.channel]));
+        let chosen = waiting.iter().flat_map(|waiting| waiting.chosen);
+        let channels = chosen.chain(sending().map(|waiting| waiting.channel));
         below("packets at sources", rules.channels, channels.map(u32::from))?;
         below("packets at sources", packets.places(), sending().map(|waiting| waiting.packet))?;
         below("packets at sources", 1, sending().map(|waiting| waiting.subnet.into()))?;
         below("replies", self.nodes, self.replies.iter().flatten().map(|reply| reply.to))?;
-        below("classes used last", rules.classes, self.last_class.iter().map(|&class| class as u32))?;
+        if let Some(&class) = self.last_class.iter().find(|&&class| class >= rules.classes) {
+            return Err(SaveError::Value { field: "classes used last", value: class as u64 });
+        }
         below("channels used last", rules.channels, self.last_channel.iter().flatten().copied())?;
         self.feed.as_ref().map_or(Ok(()), |feed| feed.check_restored(packets))?;
+        self.check_flits()?;
         let is_right = |waiting: &&Waiting| {
             let size = packets[waiting.packet].size;
             waiting.next < waiting.size && waiting.size == size
@@ -201,6 +205,30 @@ impl Run {
         } else {
             Err(SaveError::Value { field: "packets at sources", value: waiting.len() as u64 })
         }
+    }
+
+    /// A packet has no more flits than it has, wherever they are, and those in flight are counted.
+    fn check_flits(&self) -> Visited {
+        let Self { packets, waiting, subnets, facts, .. } = self;
+        let wrong = |field: &'static str, value: u64| Err(SaveError::Value { field, value });
+        let mut in_flight = vec![0; facts.len()];
+        for packet in packets.iter() {
+            in_flight[usize::from(packet.class)] += u64::from(packet.size.saturating_sub(packet.delivered));
+        }
+        if let Some(class) = (0..facts.len()).find(|&class| in_flight[class] != facts[class].in_flight) {
+            return wrong("flits in flight", facts[class].in_flight);
+        }
+        let Some(mut flits) = subnets[0].under_way(packets.places()) else { return Ok(()) };
+        for waiting in waiting.iter().filter(|waiting| waiting.size > 0) {
+            flits[waiting.packet as usize] += waiting.size - waiting.next.min(waiting.size);
+        }
+        for (place, &flits) in flits.iter().enumerate() {
+            let packet = &packets[place as u32];
+            if flits > packet.size.saturating_sub(packet.delivered) {
+                return wrong("flits of packets", flits.into());
+            }
+        }
+        Ok(())
     }
 
     /// Whether rates are counted.

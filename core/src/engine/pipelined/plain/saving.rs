@@ -157,6 +157,78 @@ impl Plain {
         if archive.is_reading() { self.check(nodes, packets) } else { Ok(()) }
     }
 
+    /// Who has an output channel is the input channel that says so, and nobody else.
+    fn check_owners(&self) -> Visited {
+        let owners = self.known.iter().map(|known| known.owner).filter(|&owner| owner != NOBODY);
+        below("output channels", self.lanes.len(), owners)?;
+        let lists = self.routers.iter().flat_map(|one| [&one.to_be_routed, &one.routing, &one.waiting]);
+        let mut waits = vec![false; self.lanes.len()];
+        for &lane in lists.flatten() {
+            let is_new = waits.get_mut(lane as usize).map(|waits| !std::mem::replace(waits, true));
+            if is_new != Some(true) || self.lanes[lane as usize].is_idle {
+                return Err(SaveError::Value { field: "input channels that wait", value: lane.into() });
+            }
+        }
+        let mut active = 0;
+        for (at, lane) in self.lanes.iter().enumerate().filter(|&(at, lane)| !lane.is_idle && !waits[at]) {
+            let router = &self.routers[self.inputs[at >> self.channel_bits].router as usize];
+            let out = router.first_output + u32::from(lane.port);
+            let known = self.known.get(((out << self.channel_bits) + u32::from(lane.channel)) as usize);
+            if u32::from(lane.port) >= router.outputs || known.is_none_or(|known| known.owner != at as u32) {
+                return Err(SaveError::Value { field: "input channels", value: at as u64 });
+            }
+            active += 1;
+        }
+        match self.known.iter().filter(|known| known.owner != NOBODY).count() {
+            owned if owned == active => Ok(()),
+            owned => Err(SaveError::Value { field: "output channels", value: owned as u64 }),
+        }
+    }
+
+    /// Routers ask for what channels are ready for.
+    fn check_requests(&self) -> Visited {
+        let mut asks = vec![0; self.asks.len()];
+        let mut asked_by = vec![0; self.asked_by.len()];
+        for (at, &ready) in self.ready.iter().enumerate() {
+            let (port, output) = (at >> self.output_bits, (at & ((1 << self.output_bits) - 1)) as u32);
+            let input = &self.inputs[port];
+            for (sub, _) in (0..).zip(&self.subs).filter(|&(_, &set)| ready & set != 0) {
+                if self.is_small {
+                    asks[input.block as usize] |= 1u64 << ((8 * output + input.first_row + sub) & 63);
+                    continue;
+                }
+                let outer = output * self.output_speedup + input.outer;
+                let first = self.routers[input.router as usize].first_output * self.output_speedup;
+                let Some(by) = asked_by.get_mut((first + outer) as usize) else {
+                    return Err(SaveError::Value { field: "channels that ask", value: at as u64 });
+                };
+                *by |= 1u64 << ((input.first_inner + sub) & 63);
+                asks[input.router as usize] |= 1 << (outer & 63);
+            }
+        }
+        if asks == self.asks && asked_by == self.asked_by {
+            Ok(())
+        } else {
+            Err(SaveError::Value { field: "requests of the switch", value: asks.len() as u64 })
+        }
+    }
+
+    /// By place of a packet how many of its flits are in queues and on links.
+    pub(in super::super) fn under_way(&self, packets: usize) -> Vec<u32> {
+        let mut counts = vec![0; packets];
+        let mask = (1 << self.place_bits) - 1;
+        for (at, lane) in self.lanes.iter().enumerate() {
+            for flit in 0..u32::from(lane.count) {
+                let place = (at << self.place_bits) + ((u32::from(lane.head) + flit) & mask) as usize;
+                counts[(self.queues[place] & PACKET) as usize] += 1;
+            }
+        }
+        for (_, flit) in self.flits.all(false).chain(self.flits.all(true)) {
+            counts[(flit & PACKET) as usize] += 1;
+        }
+        counts
+    }
+
     /// Nothing restored may lead outside the network.
     fn check(&self, nodes: usize, packets: &Packets) -> Visited {
         let wrong = |field: &'static str, at: usize| Err(SaveError::Value { field, value: at as u64 });
@@ -178,8 +250,8 @@ impl Plain {
             let flits = flits.map(|place| self.queues[(at << self.place_bits) + place as usize] & PACKET);
             below("flits in queues", packets.places(), flits)?;
         }
-        let owners = self.known.iter().map(|known| known.owner).filter(|&owner| owner != NOBODY);
-        below("output channels", self.lanes.len(), owners)?;
+        self.check_owners()?;
+        self.check_requests()?;
         let first = |port: u32| (port << self.channel_bits) as usize;
         for router in &self.routers {
             let own = first(router.first_input)..first(router.first_input + router.inputs);
