@@ -103,6 +103,10 @@ def test_verbs_run_what_python_runs(where, tmp_path: Path, capsys: pytest.Captur
         ("--torus 4x4 --model pipelined --routing ugal", "router.routing: ugal is not known with pipelined"),
         ("--torus 4x4 --model pipelined --cycle-limit 20", "not finished after 20 cycles"),
         ("--torus 4x4 --model pipelined --threads 0", "threads: 0 is out of range"),
+        (
+            "--torus 4x4 --model pipelined --threads 2",
+            "threads: several threads are not known with pipelined",
+        ),
     ],
 )
 def test_what_cannot_run_is_told(words, message, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,7 +190,8 @@ def simulate_messages(
         list(range(graph.ranks)) if nodes is None else list(nodes),
     )
     if network.router.model == "pipelined":
-        beside = {"tables": tables, "ranks": True if _on_ranks else None}
+        several = threads if threads > 1 else None
+        beside = {"tables": tables, "ranks": True if _on_ranks else None, "threads": several}
         return pipelined.run(network, workload, {}, beside, cycle_limit)
     if isinstance(network.topology, Switched):
         raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")

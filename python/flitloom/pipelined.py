@@ -21,6 +21,7 @@ from flitloom.tables.by_destination.tables import ForwardingTables
 _WITHOUT = {
     "ranks": "several ranks (mpiexec)",
     "tables": "routes that packets carry",
+    "threads": "several threads",
 }
 
 
