@@ -1,5 +1,5 @@
 use super::{NO_ROUTE, System};
-use crate::fabric::{Direction, NodeId, Shape, Sign};
+use crate::fabric::{Direction, MAX_DIMENSIONS, NodeId, Shape, Sign};
 use crate::power::power_of;
 
 /// How evenly a table loads the links; an unweighted load is a number of routes.
@@ -44,20 +44,38 @@ impl Quality {
         let mut loads = Runs::new(system);
         let mut max_distance = 0;
         for (source, row) in headers.chunks_exact(nodes).enumerate() {
+            let begin = Here::new(loads.shape, source as NodeId);
             for (destination, &header) in row.iter().enumerate() {
                 if header == NO_ROUTE {
                     continue;
                 }
                 let weight = traffic.map_or(1, |traffic| traffic[source * nodes + destination]);
                 let route = system.layout().unpack(header);
-                let mut here = source as NodeId;
+                let mut here = begin;
                 for (direction, hops) in system.runs(&route) {
-                    here = loads.add(here, direction, hops, weight);
+                    loads.add(&mut here, direction, hops, weight);
                 }
                 max_distance = max_distance.max(route.length());
             }
         }
         Self::new(system, loads.finish(), max_distance)
+    }
+}
+
+/// A node, with the coordinates that runs change one by one.
+#[derive(Clone, Copy)]
+struct Here {
+    node: NodeId,
+    coordinates: [u32; MAX_DIMENSIONS],
+}
+
+impl Here {
+    fn new(shape: &Shape, node: NodeId) -> Self {
+        let mut coordinates = [0; MAX_DIMENSIONS];
+        for (dimension, coordinate) in coordinates[..shape.dimensions()].iter_mut().enumerate() {
+            *coordinate = shape.coordinate(node, dimension);
+        }
+        Self { node, coordinates }
     }
 }
 
@@ -74,24 +92,27 @@ impl<'a> Runs<'a> {
         Self { shape, changes: vec![0; shape.nodes() * shape.directions()] }
     }
 
-    /// Adds a weight to the links of a run; returns the node where it ends.
-    fn add(&mut self, from: NodeId, direction: Direction, hops: u32, weight: u64) -> NodeId {
+    /// Adds a weight to the links of a run, and goes to the node where it ends.
+    fn add(&mut self, here: &mut Here, direction: Direction, hops: u32, weight: u64) {
         let dimension = direction.dimension();
         let (size, stride) = (self.shape.size(dimension), self.shape.stride(dimension));
-        let coordinate = self.shape.coordinate(from, dimension);
-        let head = from - coordinate * stride;
+        let coordinate = here.coordinates[dimension];
+        let head = here.node - coordinate * stride;
         // Places along the line in the sense of the direction.
         let turned = |place: u32| if direction.sign() == Sign::Plus { place } else { size - 1 - place };
         let link = |place: u32| {
             (head + turned(place) * stride) as usize * self.shape.directions() + direction.index()
         };
         let start = turned(coordinate);
-        let end = (start + hops) % size;
-        let whole = u64::from((start + hops) / size) * weight;
-        self.changes[link(0)] = self.changes[link(0)].wrapping_add(whole);
+        let mut end = start + hops;
+        while end >= size {
+            end -= size;
+            self.changes[link(0)] = self.changes[link(0)].wrapping_add(weight);
+        }
         self.changes[link(start)] = self.changes[link(start)].wrapping_add(weight);
         self.changes[link(end)] = self.changes[link(end)].wrapping_sub(weight);
-        head + turned(end) * stride
+        here.coordinates[dimension] = turned(end);
+        here.node = head + turned(end) * stride;
     }
 
     fn finish(mut self) -> Vec<u64> {
