@@ -25,6 +25,9 @@ flitloom simulate step.0.et --network "ring4 x full4" --bandwidth 50GB/s --json 
 holds product.json step.json "it['packets_delivered'] == other['packets_delivered'] and it['network'].startswith('ring4 x full4')"
 flitloom simulate step.0.et --torus 4x4 --bandwidth 100GB/s --flit-bytes 32 --flow-control cut-through --buffer 64 --json > wide.json
 holds wide.json step.json "it['time'] < 0.6 * other['time']"
+# Routers with a pipeline move the same packets over the same links, and take longer.
+flitloom simulate step.0.et --torus 4x4 --model pipelined --bandwidth 50GB/s --json > staged.json
+holds staged.json step.json "it['flit_hops'] == other['flit_hops'] and it['time'] > other['time']"
 
 # Which rank on which node: no placement has less on its fullest channel, and the trace runs there.
 flitloom place --torus 4x4 --traffic step.0.et -o placed.json --picture placed.png --json > placement.json
@@ -48,4 +51,3 @@ holds again-checked.json "it['passed'] and it['optimal']"
 ends 2 "16 ranks, the network has 8 nodes" flitloom simulate step.0.et --torus 2x4
 ends 2 "topology: is missing; add --torus 8x8, --mesh 8x8" flitloom simulate step.0.et
 ends 2 "is a message graph, which flitloom view does not take" flitloom view step.0.et -o step.html
-ends 2 "message graphs run on routers of one cycle" flitloom simulate step.0.et --torus 4x4 --model pipelined
