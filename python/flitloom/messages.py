@@ -190,8 +190,7 @@ def simulate_messages(
         list(range(graph.ranks)) if nodes is None else list(nodes),
     )
     if network.router.model == "pipelined":
-        several = threads if threads > 1 else None
-        beside = {"tables": tables, "ranks": True if _on_ranks else None, "threads": several}
+        beside = {"tables": tables, "ranks": True if _on_ranks else None, "threads": threads}
         return pipelined.run(network, workload, {}, beside, cycle_limit)
     if isinstance(network.topology, Switched):
         raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")

@@ -70,6 +70,8 @@ def begin(
     SpecError
         Something does not go with pipelined routers.
     """
+    # One thread is what there is.
+    beside = {**beside, "threads": None if beside.get("threads") == 1 else beside.get("threads")}
     for name, what in _WITHOUT.items():
         if records.get(name) or beside.get(name) is not None:
             raise SpecError.at(name, f"{what} are not known with pipelined routers", "leave it out")

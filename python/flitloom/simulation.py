@@ -210,8 +210,7 @@ class Simulation:
         if is_pipelined:
             from flitloom import pipelined
 
-            several = threads if threads > 1 else None
-            beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle, "threads": several}
+            beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle, "threads": threads}
             self._core = pipelined.begin(network, workload, spec.seed, records, beside)
         elif has_hosts:
             raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
