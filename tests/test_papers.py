@@ -147,6 +147,26 @@ def test_pictures_of_routing(
     assert len(pictures_are_looked_at) == 1
 
 
+@pytest.mark.parametrize("fastest", [1e-5, 1.3e-4])
+@pytest.mark.parametrize("span", [1, 1.5, 45, 1e5])
+def test_the_picture_of_times_is_legible_on_any_machine(
+    fastest: float, span: float, tmp_path: Path, pictures_are_looked_at: list[Any]
+) -> None:
+    rows = [
+        {
+            "population": f"{dimensions}D",
+            "sizes": [2 + side] * dimensions,
+            "max_load": dict.fromkeys(("bfs", "sssp", "balanced"), 1),
+            "seconds": {"bfs": fastest, "sssp": fastest * span ** (side / 3), "balanced": fastest * span},
+        }
+        for dimensions in (2, 3, 4)
+        for side in range(4)
+    ]
+    context = Context(folder=tmp_path)
+    figure_5_angara._picture(context, rows)
+    assert len(pictures_are_looked_at) == 1
+
+
 def test_statements_are_no_values(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert Cell("", "", True, True).status == "holds"
     assert Cell("", "", True, False).status == "does not hold"

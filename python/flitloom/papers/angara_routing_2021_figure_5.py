@@ -177,7 +177,7 @@ def _cells(name: str, rows: list[dict[str, Any]]) -> list[Cell]:
 
 
 def _picture(context: Context, rows: list[dict[str, Any]]) -> Path:
-    from flitloom.plots.canvas import figure
+    from flitloom.plots.canvas import figure, whole_decades
 
     file = context.file(IDENTIFIER, ".png")
     assert file is not None
@@ -186,26 +186,17 @@ def _picture(context: Context, rows: list[dict[str, Any]]) -> Path:
         for (loads, times), name in zip(panels, ("2D", "3D", "4D"), strict=True):
             chosen = [row for row in rows if row["population"] == name]
             nodes = [_product(tuple(row["sizes"])) for row in chosen]
+            # Times are kept to 10 microseconds.
+            spent = [{method: max(time, 1e-5) for method, time in row["seconds"].items()} for row in chosen]
             for method in ("bfs", "sssp", "genetic", "balanced"):
-                known = [
-                    (size, row) for size, row in zip(nodes, chosen, strict=True) if method in row["max_load"]
-                ]
-                sizes = [size for size, _ in known]
-                loads.scatter(
-                    sizes,
-                    [row["max_load"][method] / row["max_load"]["bfs"] for _, row in known],
-                    s=8,
-                    label=method,
-                )
-                times.scatter(
-                    # Times are kept to 10 microseconds.
-                    sizes,
-                    [max(row["seconds"][method], 1e-5) for _, row in known],
-                    s=8,
-                    label=method,
-                )
+                known = [number for number, row in enumerate(chosen) if method in row["max_load"]]
+                sizes = [nodes[number] for number in known]
+                largest = [chosen[number]["max_load"] for number in known]
+                loads.scatter(sizes, [load[method] / load["bfs"] for load in largest], s=8, label=method)
+                times.scatter(sizes, [spent[number][method] for number in known], s=8, label=method)
             loads.set(title=f"{name} systems", xlabel="nodes", ylabel="largest load / BFS")
-            times.set(xlabel="nodes", ylabel="time (s)", yscale="log")
+            times.set(xlabel="nodes", ylabel="time (s)")
+            whole_decades(times, [time for row in spent for time in row.values()])
             loads.legend()
     return file
 

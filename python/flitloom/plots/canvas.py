@@ -13,6 +13,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter
 
 from flitloom.errors import SpecError
 from flitloom.extras import PICTURES
@@ -74,6 +75,17 @@ def panel(path: str | Path | None, ax: Axes | None, width: float, height: float)
     """
     with panels(path, ax, width, height) as (axes,):
         yield axes
+
+
+def whole_decades(axes: Axes, values: Sequence[float]) -> None:
+    """A logarithmic y axis from a power of ten to another, which alone have labels, whatever the values are.
+
+    Labels between powers of ten collide on axes of one or two decades.
+    """
+    lowest, highest = np.floor(np.log10(min(values))), np.ceil(np.log10(max(values)))
+    axes.set_yscale("log")
+    axes.set_ylim(0.8 * 10.0**lowest, 1.25 * 10.0 ** max(highest, lowest + 1))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def legend_below(
