@@ -281,6 +281,7 @@ def test_series_that_are_none():
 UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
     "fabric/layout.py": "where a page draws a switch",
+    "plots/canvas.py": "where an axis ends",
     "fabric/pictures.py": "where a picture shows a switch",
     "view/wires.py": "where a page draws a node or a wire",
     "placing/cosine.py": "a linear program whose solution is a proposal; whole numbers prove the bound",
