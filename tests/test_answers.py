@@ -51,7 +51,8 @@ route-fabric: route --fabric ring.csv --fail cable:s0/1 --from out
 route-critical: route --fabric ring.csv --critical
 route-critical: route --fabric ring.csv --critical --from out
 check-tables: check --fabric ring.csv --lft out/opensm-lfts.dump --path-sl out/path-sl.txt
-simulate-messages: simulate two.goal --torus 2x2
+simulate-messages: simulate two.goal --torus 2x2 --bandwidth 50GB/s
+simulate-messages: simulate two.goal --torus 2x2 --model pipelined
 simulate-graph: simulate --graph ring.csv --tables out
 fabric-show: fabric show ring.csv
 place: place --torus 4x4 --axes data=4:ring:8,expert=4:a2a:1 -o p.json

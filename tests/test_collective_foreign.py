@@ -141,7 +141,7 @@ def test_flaws_are_one_message_with_gpu_threadblock_and_step(
             "trace.goal",
             "num_ranks 4\nrank 0 {\nl1: sen",
             ["simulate", "--torus", "2x2"],
-            "trace.goal: messages: line 3: l1: sen",
+            "trace.goal: line 3: l1: sen",
         ),
     ],
 )

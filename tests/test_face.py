@@ -71,7 +71,7 @@ def test_signatures_can_be_read():
     text = str(inspect.signature(fl.Collective))
     assert text.startswith("(pattern: Optional[str] = None, *, ")
     assert "payload: int = 7" in text
-    for part in (fl.Collective, fl.Load, fl.Router, fl.Packets, fl.TrafficMatrix):
+    for part in (fl.Collective, fl.Load, fl.Router, fl.Packets, fl.TrafficMatrix, fl.Messages):
         assert not re.search("Validator|function|0x|Annotated", str(inspect.signature(part)))
 
 

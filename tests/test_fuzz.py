@@ -73,7 +73,7 @@ FIELDS = (
     [(name,) for name in ("seed", "stop_at", "cycle_limit", "topology", "router", "traffic", "other")]
     + [("topology", name) for name in fl.Topology.model_fields]
     + [("router", name) for name in fl.Router.model_fields]
-    + [("traffic", name) for kind in (fl.Collective, fl.Load, fl.Packets, fl.TrafficMatrix)
+    + [("traffic", name) for kind in (fl.Collective, fl.Load, fl.Packets, fl.TrafficMatrix, fl.Messages)
        for name in kind.model_fields]
 )  # fmt: skip
 CELLS = st.sampled_from(
@@ -182,7 +182,7 @@ def test_any_value_in_any_field_of_a_plan(place, value, folder, plan_text):
 @given(
     field=st.sampled_from(FIELDS),
     value=VALUES,
-    kind=st.sampled_from(["collective", "load", "matrix", "packets"]),
+    kind=st.sampled_from(["collective", "load", "matrix", "packets", "messages"]),
 )
 @example(("topology", "sizes"), [2] * 10_000, "collective")
 @BRIEF

@@ -15,13 +15,13 @@ from flitloom.commands import VERBS, assembly, inputs, run
 from flitloom.commands.completion import LISTED
 from flitloom.commands.inputs import known
 from flitloom.commands.options import Group, grouped
-from flitloom.spec import Collective, Experiment, Load, Packets, Router, Topology, TrafficMatrix
+from flitloom.spec import Collective, Experiment, Load, Messages, Packets, Router, Topology, TrafficMatrix
 from flitloom.spec.words import FIELDS, OPTIONS, Option, flags
 
 PACKAGE = Path(fl.__file__).parent
 MODELS = {
     "topology": [Topology],
-    "traffic": [Collective, Load, Packets, TrafficMatrix],
+    "traffic": [Collective, Load, Packets, TrafficMatrix, Messages],
     "router": [Router],
     "run": [Experiment],
 }

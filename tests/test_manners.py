@@ -122,7 +122,7 @@ def test_every_example_is_shipped_listed_and_copied(capsys, tmp_path):
     files = {
         file.relative_to(ROOT / "examples").as_posix(): file.read_bytes()
         for file in (ROOT / "examples").rglob("*.*")
-        if file.suffix in (".toml", ".csv", ".json", ".topo", ".cfg")
+        if file.suffix in (".toml", ".csv", ".json", ".topo", ".cfg", ".goal")
     }
     assert files == {name: (FOLDER / name).read_bytes() for name in names()}
     assert len(files) >= 6

@@ -150,13 +150,13 @@ def test_a_store_does_not_choose_the_names_of_files(column, folder, capsys):
     assert not list(folder.parent.glob("X*"))
 
 
-@pytest.mark.parametrize("field", ["destinations", "delays", "matrix", "table"])
+@pytest.mark.parametrize("field", ["destinations", "delays", "matrix", "table", "graph"])
 @pytest.mark.parametrize(
     "secret", ["hunter2\nhunter3\n", "987654321987654321\n", "hunter2", '"hunter2\n', "hunter2,987654\n" * 9]
 )
 def test_a_spec_shows_nothing_of_the_files_it_names(field, secret, folder, capsys):
     (folder.parent / "secret").write_text(secret)
-    kind = {"matrix": "matrix", "table": "packets"}.get(field, "collective")
+    kind = {"matrix": "matrix", "table": "packets", "graph": "messages"}.get(field, "collective")
     pattern = 'pattern = "shfl"\n' if field == "delays" else ""
     (folder / "spec.toml").write_text(
         f'[topology]\nsizes = "4x4"\n[traffic]\nkind = "{kind}"\n{pattern}{field} = "../secret"\n'

@@ -99,7 +99,7 @@ def test_verbs_run_what_python_runs(where, tmp_path: Path, capsys: pytest.Captur
     ("words", "message"),
     [
         ("--network dragonfly(4,2,2) --model one-cycle", "topology.network: has switches with hosts"),
-        ("--network line2 --model pipelined", "messages: 3 ranks, the network has 2 nodes"),
+        ("--network line2 --model pipelined", "t.goal: 3 ranks, the network has 2 nodes"),
         ("--torus 4x4 --model pipelined --routing ugal", "router.routing: ugal is not known with pipelined"),
         ("--torus 4x4 --model pipelined --cycle-limit 20", "not finished after 20 cycles"),
         ("--torus 4x4 --model pipelined --threads 0", "threads: 0 is out of range"),

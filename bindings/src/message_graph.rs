@@ -15,8 +15,8 @@ pub fn goal_workload(
     nodes: Vec<u32>,
 ) -> PyResult<Workload> {
     let ranks =
-        parse_goal(text, flit_bytes, calc_cycles).map_err(|error| spec_error(py, "messages", error))?;
-    let graph =
-        MessageGraph::new(ranks, nodes, packet_payload).map_err(|error| spec_error(py, "messages", error))?;
+        parse_goal(text, flit_bytes, calc_cycles).map_err(|error| spec_error(py, "traffic.graph", error))?;
+    let graph = MessageGraph::new(ranks, nodes, packet_payload)
+        .map_err(|error| spec_error(py, "traffic.graph", error))?;
     Ok(Workload { inner: traffic::Workload::Graph(graph) })
 }

@@ -116,7 +116,7 @@ struct Settings {
 pub struct PipelinedSimulation {
     simulation: Simulation,
     ports: Ports,
-    packets: Option<usize>,
+    packets: Option<u64>,
     names: Py<PyAny>,
 }
 
@@ -175,11 +175,7 @@ impl PipelinedSimulation {
         };
         let simulation = py.detach(|| Simulation::new(&all, &place, workload, &setup));
         let simulation = simulation.map_err(|error| PyValueError::new_err((error.option, error.text)))?;
-        let packets = match workload {
-            traffic::Workload::Packets(list) => Some(list.len()),
-            _ => None,
-        };
-        Ok(Self { simulation, ports, packets, names })
+        Ok(Self { simulation, ports, packets: workload.count(), names })
     }
 
     /// As `Simulation.run`.
@@ -234,7 +230,7 @@ impl PipelinedSimulation {
 
     /// Packets in all, if they are known in advance.
     #[getter]
-    fn packets(&self) -> Option<usize> {
+    fn packets(&self) -> Option<u64> {
         self.packets
     }
 

@@ -10,7 +10,7 @@ use flitloom_core::{
     fabric::{LinkId, NodeId},
     probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords, Window, Windows},
     throttle::Throttle,
-    traffic,
+    traffic::{self, PacketSource},
 };
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::{
@@ -176,11 +176,8 @@ impl Simulation {
 
     /// Packets in all, if they are known in advance.
     #[getter]
-    fn packets(&self) -> Option<usize> {
-        match each!(&self.held, simulation => simulation.workload()) {
-            traffic::Workload::Packets(list) => Some(list.len()),
-            _ => None,
-        }
+    fn packets(&self) -> Option<u64> {
+        each!(&self.held, simulation => simulation.workload()).count()
     }
 
     /// Packets delivered so far.
@@ -362,6 +359,9 @@ pub fn totals<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, Py
     totals.set_item("flit_hops", outcome.flit_hops)?;
     totals.set_item("latency_sum", outcome.latency_sum)?;
     totals.set_item("fingerprint", outcome.fingerprint)?;
+    if let Some(makespan) = outcome.makespan {
+        totals.set_item("makespan", makespan)?;
+    }
     Ok(totals)
 }
 

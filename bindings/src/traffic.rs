@@ -3,7 +3,8 @@ use flitloom_core::{
     names::UnknownName,
     routes::by_source::ListedRoutes,
     traffic::{
-        self, Collective, OpenLoad, Packet, PacketList, Pattern, Process, Profile, RouteBook, WorkloadError,
+        self, Collective, OpenLoad, Packet, PacketList, PacketSource, Pattern, Process, Profile, RouteBook,
+        WorkloadError,
     },
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -173,6 +174,12 @@ impl Workload {
         });
         load.map(|load| Self { inner: traffic::Workload::Load(load) })
             .map_err(|error: WorkloadError| spec_error(py, "traffic", error))
+    }
+
+    /// Packets in all, if they are known in advance.
+    #[getter]
+    fn count(&self) -> Option<u64> {
+        self.inner.count()
     }
 
     /// The same without the packets of some nodes of a load.

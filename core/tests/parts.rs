@@ -304,7 +304,7 @@ proptest! {
         };
         let workload = Workload::Graph(graph(shape.nodes() as u32, seed));
         let network = Network::new(Fabric::new(shape), RouterConfig::default()).unwrap();
-        check(&network, &workload, &Options::default(), [stops.0, stops.0 + stops.1])?;
+        check(&network, &workload, &Options { seed, ..Options::default() }, [stops.0, stops.0 + stops.1])?;
     }
 }
 

@@ -2,10 +2,15 @@
 
 use crate::common::{CaseSpace, cases};
 use flitloom_core::{
-    engine::{Options, Setup, Simulation, general},
-    fabric::NodeId,
+    engine::{Network, Options, Setup, Simulation, general},
+    fabric::{Fabric, NodeId, Shape},
     probe::{Flit, Histogram, PacketRecords, Probe, Window},
-    traffic::{PacketSource, Workload},
+    router::RouterConfig,
+    traffic::{
+        MessageGraph, Operation,
+        OperationKind::{Compute, Receive, Send},
+        PacketSource, Workload,
+    },
 };
 use proptest::prelude::*;
 
@@ -32,6 +37,43 @@ fn generated(workload: &Workload, nodes: usize) -> Vec<(u64, u32)> {
         packets
     };
     (0..nodes as NodeId).flat_map(of).collect()
+}
+
+/// Two messages of a node, the second of which waits for a third that another node computes before.
+#[test]
+fn messages_are_counted_when_they_may_start() {
+    let operation = |kind, requires: &[u32]| Operation { kind, requires: requires.to_vec() };
+    let ranks = vec![
+        vec![
+            operation(Send { to: 1, flits: 40, tag: 0 }, &[]),
+            operation(Receive { from: 1, flits: 0, tag: 1 }, &[]),
+            operation(Send { to: 1, flits: 5, tag: 2 }, &[1]),
+        ],
+        vec![
+            operation(Receive { from: 0, flits: 40, tag: 0 }, &[]),
+            operation(Compute { cycles: 200 }, &[0]),
+            operation(Send { to: 0, flits: 0, tag: 1 }, &[1]),
+            operation(Receive { from: 0, flits: 5, tag: 2 }, &[]),
+        ],
+    ];
+    let workload = Workload::Graph(MessageGraph::new(ranks, vec![9, 10], 16).unwrap());
+    let network = Network::new(Fabric::new(Shape::torus(&[8, 8]).unwrap()), RouterConfig::default()).unwrap();
+    for parts in [1, 2] {
+        let setup = Setup { windows: Some(100), parts, ..Setup::default() };
+        let mut held = Simulation::new(&network, &workload, &setup).unwrap();
+        // That the second message may start is known before its cycle.
+        held.run(&Options { stop_at: Some(100), ..Options::default() }).unwrap();
+        let flits = |held: &mut Simulation| -> Vec<u64> {
+            held.windows().unwrap().closed().iter().map(|window| window.generated_flits).collect()
+        };
+        assert_eq!(flits(&mut held), [43], "{parts} parts");
+        assert_eq!(held.windows().unwrap().of_stretch(), (3, 3));
+        held.run(&Options::default()).unwrap();
+        // The first arrives in cycle 43; in cycle 244 a header goes one hop, and in cycle 247 the answer may start.
+        assert_eq!(flits(&mut held), [43, 0, 1 + 6], "{parts} parts");
+        assert_eq!(held.windows().unwrap().of_stretch(), (5, 5));
+        assert_eq!(held.totals().unwrap().flits_delivered, 43 + 1 + 6);
+    }
 }
 
 proptest! {

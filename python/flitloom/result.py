@@ -17,7 +17,7 @@ from flitloom.lazy import xr
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outputs import check_output, write_netcdf, write_text
-from flitloom.spec import DIMENSION_NAMES, Experiment, Load
+from flitloom.spec import DIMENSION_NAMES, Experiment, Load, Messages
 from flitloom.spec.switched import Switched
 from flitloom.workload import Bound, describe
 
@@ -80,6 +80,23 @@ class Result(Fixed):
         return int(self._raw["duration"])
 
     @property
+    def makespan(self) -> int | None:
+        """Of a message graph: the cycle in which its last operation is complete, computing included.
+
+        ``None`` for other traffic, and before the end.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> from flitloom.messages import MessageGraph
+        >>> graph = MessageGraph.steps(2, [([(0, 1, 64)], 0), ([], 100)])
+        >>> result = fl.simulate(fl.Network(fl.Torus(4)), fl.Messages(graph))
+        >>> result.duration, result.makespan
+        (7, 106)
+        """
+        return self._raw.get("makespan")
+
+    @property
     def height(self) -> int:
         """Height t_d of a slice, which is its duration (cup-stacking-2022, 4.3), in cycles."""
         return self.duration
@@ -107,12 +124,12 @@ class Result(Fixed):
 
     @property
     def lower_bound(self) -> int | None:
-        """A duration nothing could beat on the same routes, in cycles; ``None`` for a load."""
+        """A duration nothing could beat on the same routes, in cycles; ``None`` for a load or messages."""
         return self._bound[0] if self._bound else None
 
     @property
     def bottleneck(self) -> str | None:
-        """What the lower bound rests on; ``None`` for a load."""
+        """What the lower bound rests on; ``None`` for a load or messages."""
         return self._bound[1] if self._bound else None
 
     @property
@@ -300,6 +317,8 @@ class Result(Fixed):
             "engine": self.engine,
             "parts": self.parts,
         }
+        if isinstance(self.spec.traffic, Messages):
+            summary |= {"ranks": self.spec.traffic.ranks, "makespan": self.makespan}
         if isinstance(self.spec.traffic, Load) and self.cycles:
             summary["throughput"] = self.throughput
         if "network_latency_sum" in self._raw:

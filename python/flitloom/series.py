@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.lazy import xr
-from flitloom.spec import Collective, Load, Packets, TrafficMatrix
+from flitloom.spec import Collective, Load, Messages, Packets
 from flitloom.workload import silent_nodes
 
 if TYPE_CHECKING:
     from flitloom.network import Network
+    from flitloom.spec.traffic import Kind
 
 #: Variables over windows: their units and what they are.
 VARIABLES = {
@@ -31,7 +32,7 @@ VARIABLES = {
 
 def make_series(
     network: Network,
-    traffic: Collective | Load | Packets | TrafficMatrix,
+    traffic: Kind,
     raw: dict[str, Any],
     window_cycles: int,
     seed: int = 1,
@@ -77,7 +78,7 @@ def make_series(
     return xr.Dataset(variables, coordinates, attributes)
 
 
-def packet_length(traffic: Collective | Load | Packets | TrafficMatrix) -> int:
+def packet_length(traffic: Kind) -> int:
     """Flits of every packet; 0 if they differ."""
     match traffic:
         case Collective():
@@ -85,6 +86,8 @@ def packet_length(traffic: Collective | Load | Packets | TrafficMatrix) -> int:
         case Packets():
             lengths = {row[2] for row in traffic.table}
             return lengths.pop() if len(lengths) == 1 else 0
+        case Messages():
+            return 0
         case _:
             return traffic.length
 

@@ -25,10 +25,11 @@ from flitloom.ranks import Ranks
 from flitloom.reading import placed
 from flitloom.result import Result
 from flitloom.series import make_series
-from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Packets, TrafficMatrix
+from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Messages, Packets, TrafficMatrix
 from flitloom.spec.base import require_whole, show
 from flitloom.spec.damaged import is_damaged, remains
 from flitloom.spec.switched import Switched
+from flitloom.spec.traffic import Kind
 from flitloom.workload import Bound, make_workload
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Simulation:
     ----------
     network : Network
         The network.
-    traffic : Collective, Load, Packets, TrafficMatrix or Plan
+    traffic : Collective, Load, Packets, TrafficMatrix, Messages or Plan
         Who sends what; a plan also gives the routes.
     seed : int
         Seed of everything random; the same seed gives the same run on any machine.
@@ -102,7 +103,7 @@ class Simulation:
     def __init__(
         self,
         network: Network,
-        traffic: Collective | Load | Packets | TrafficMatrix | Plan,
+        traffic: Kind | Plan,
         *,
         seed: int = 1,
         stop_at: int | None = None,
@@ -123,7 +124,7 @@ class Simulation:
         if isinstance(traffic, Plan):
             network = traffic.arbitrated(network)
             traffic = traffic.as_packets(network)
-        if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
+        if not isinstance(traffic, Kind):
             raise SpecError.at(
                 "traffic", f"{show(traffic)} is no traffic", "give fl.Collective(...) or fl.Load(...)"
             )
@@ -196,7 +197,8 @@ class Simulation:
         self._bound = None if network.follows_tables else _core.lower_bound(network._core, workload)
         if records["link_time"]:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
-        if records["packets"] and (count := _packets_of(network, traffic)) > RECORDED_PACKETS:
+        count = _packets_of(network, traffic) if workload.count is None else workload.count
+        if records["packets"] and count > RECORDED_PACKETS:
             raise SpecError.at(
                 "packets",
                 f"the times of some {counted(count, 'packet')}",
@@ -527,7 +529,7 @@ def _routes_checksum(spec: Experiment, tables: Tables | None) -> int | None:
 
 def _check_link_time(
     network: Network,
-    traffic: Collective | Load | Packets | TrafficMatrix,
+    traffic: Kind,
     stop_at: int | None,
     bound: Bound | None,
 ) -> None:
@@ -544,7 +546,7 @@ def _check_link_time(
 
 def simulate(
     network: Network,
-    traffic: Collective | Load | Packets | TrafficMatrix | Plan,
+    traffic: Kind | Plan,
     *,
     seed: int = 1,
     stop_at: int | None = None,
@@ -563,7 +565,7 @@ def simulate(
     ----------
     network : Network
         The network.
-    traffic : Collective, Load, Packets, TrafficMatrix or Plan
+    traffic : Collective, Load, Packets, TrafficMatrix, Messages or Plan
         Who sends what; a plan also gives the routes.
     seed : int
         Seed of everything random; the same seed gives the same result on any machine.
@@ -623,21 +625,24 @@ def simulate(
     return simulation.result()
 
 
-def _memory(network: Network, traffic: Collective | Load | Packets | TrafficMatrix, *, links: bool) -> int:
+def _memory(network: Network, traffic: Kind, *, links: bool) -> int:
     match traffic:
         case Collective():
             longest = traffic.slice_length
         case Packets():
             longest = max(row[2] for row in traffic.table)
+        case Messages():
+            longest = traffic.packet_payload + 1
         case _:
             longest = traffic.length
     # More than are supported are refused for that.
     packets = min(_packets_of(network, traffic), LIMITS["packets"])
-    listed = not isinstance(traffic, Load)
+    # Of loads and messages no more are known than buffers hold.
+    listed = not isinstance(traffic, Load | Messages)
     return memory_needed(network, packets=packets, listed=listed, longest=longest, links=links)
 
 
-def _packets_of(network: Network, traffic: Collective | Load | Packets | TrafficMatrix) -> int:
+def _packets_of(network: Network, traffic: Kind) -> int:
     """Packets that traffic has, or may be expected to have."""
     match traffic:
         case Collective():
@@ -646,6 +651,8 @@ def _packets_of(network: Network, traffic: Collective | Load | Packets | Traffic
             return int(network.nodes * traffic.cycles * traffic.mean_rate / traffic.length)
         case Packets():
             return len(traffic.table)
+        case Messages():
+            return LIMITS["packets"]
         case _:
             return sum(map(sum, traffic.matrix))
 
@@ -719,6 +726,8 @@ def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix,
     bound = _core.lower_bound(network._core, make_workload(network, traffic, seed))
     if bound is None:
         raise SpecError.at(
-            "traffic.kind", "a load has no lower bound on its duration", "give a collective or packets"
+            "traffic.kind",
+            "a load or a message graph has no lower bound on its duration",
+            "give a collective or packets",
         )
     return bound[0]

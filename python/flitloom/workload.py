@@ -9,9 +9,10 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.packed import Routes
-from flitloom.spec import Collective, Experiment, Load, Packets, Topology, TrafficMatrix
+from flitloom.spec import Collective, Experiment, Load, Messages, Packets, Topology
+from flitloom.spec.base import require_whole
 from flitloom.spec.legs import read_route
-from flitloom.spec.traffic import Patterned
+from flitloom.spec.traffic import Kind, Patterned
 
 #: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
 Bound = tuple[int, str, list[int], int | None]
@@ -215,9 +216,25 @@ DRAWN = ("rand", "hots")
 MOST_DRAWS = 1 << 20
 
 
-def make_workload(
-    network: Network, traffic: Collective | Load | Packets | TrafficMatrix, seed: int
-) -> _core.Workload:
+def _make_messages(network: Network, traffic: Messages) -> _core.Workload:
+    """The core's form of a message graph, whose ranks have nodes that there are."""
+    ranks, nodes = traffic.ranks, traffic.nodes
+    if nodes is None and ranks > network.nodes:
+        raise SpecError.at(
+            "traffic.graph", f"{counted(ranks, 'rank')}, the network has {counted(network.nodes, 'node')}"
+        )
+    for rank, node in enumerate(nodes or ()):
+        require_whole(f"traffic.nodes[{rank}]", node, 0, network.nodes - 1)
+    return _core.goal_workload(
+        traffic.graph,
+        traffic.flit_bytes,
+        traffic.calc_cycles,
+        traffic.packet_payload,
+        range(ranks) if nodes is None else nodes,
+    )
+
+
+def make_workload(network: Network, traffic: Kind, seed: int) -> _core.Workload:
     """The core's form of traffic, checked against the network."""
     core = network._core
     match traffic:
@@ -236,6 +253,8 @@ def make_workload(
             return _core.plan_workload(core, table, Routes.of(routes), bytes(traffic.channels), "traffic")
         case Packets():
             return _core.Workload.packets(core, np.array(traffic.table, dtype=np.int64))
+        case Messages():
+            return _make_messages(network, traffic)
         case _:
             if len(traffic.matrix) != network.nodes:
                 raise SpecError.at(
@@ -246,7 +265,7 @@ def make_workload(
             return _core.Workload.packets(core, traffic.packet_table())
 
 
-def describe(network: Network, traffic: Collective | Load | Packets | TrafficMatrix) -> str:
+def describe(network: Network, traffic: Kind) -> str:
     """Pattern, shape and payload of what is simulated."""
     match traffic:
         case Collective():
@@ -256,6 +275,8 @@ def describe(network: Network, traffic: Collective | Load | Packets | TrafficMat
             words = f"{traffic.mean_rate:g} flits per node and cycle in packets of {traffic.length}"
         case Packets():
             return f"{counted(len(traffic.table), 'packet')} on {network.topology}"
+        case Messages():
+            return f"messages of {counted(traffic.ranks, 'rank')} on {network.topology}"
         case _:
             return f"traffic matrix on {network.topology}"
     if isinstance(traffic, Load) and traffic.changes:

@@ -2,7 +2,7 @@ use super::Histogram;
 use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
-    traffic::{Outstanding, PacketSource, Workload},
+    traffic::{Outstanding, PacketSource, Sources, Workload},
     visit::{Saved, State as _, copy_nodes},
 };
 use std::ops::Range;
@@ -11,8 +11,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Flits of the packets that their sources generated (started), sent or not; a packet of a list that
-    /// starts before its predecessor comes with it. Of message graphs none are counted: their packets
-    /// have no start before they are sent.
+    /// starts before its predecessor comes with it. Of a message graph those of the messages that may start.
     pub generated_flits: u64,
     /// Packets whose header left the processor queue of its router.
     pub injected_packets: u64,
@@ -249,6 +248,22 @@ impl Windows {
             self.before = counted;
             self.closed.push(std::mem::take(&mut self.present));
             self.end = end.saturating_add(self.cycles);
+        }
+    }
+
+    /// Counts anew what a message graph has generated: its messages wait for deliveries, so that no second generator
+    /// tells of them.
+    pub(crate) fn count_messages(&mut self, sources: &Sources) {
+        let Some(messages) = sources.messages() else { return };
+        self.closed.iter_mut().for_each(|window| window.generated_flits = 0);
+        self.generated_in_stretch = 0;
+        let nodes = self.first..self.first + self.generated.len() as NodeId;
+        for message in messages.filter(|message| nodes.contains(&message.node)) {
+            if let Some(window) = self.closed.get_mut((message.start / self.cycles) as usize) {
+                window.generated_flits += message.flits;
+                let is_measured = (self.from..self.to).contains(&message.start);
+                self.generated_in_stretch += if is_measured { message.packets } else { 0 };
+            }
         }
     }
 

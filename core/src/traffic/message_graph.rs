@@ -6,6 +6,7 @@ mod progress;
 
 pub use goal::{GoalError, parse_goal};
 pub use progress::GraphProgress;
+pub(crate) use progress::Message;
 
 use super::Routes;
 use crate::{fabric::NodeId, fault::Fault};
@@ -138,6 +139,20 @@ impl MessageGraph {
             _ => 0,
         });
         longest.max().unwrap_or(0) + 1
+    }
+
+    /// Packets of all messages.
+    pub fn packets(&self) -> u64 {
+        let of = |operation: &Operation| match operation.kind {
+            OperationKind::Send { flits, .. } => self.packets_of(flits),
+            _ => 0,
+        };
+        self.operations.iter().map(of).sum()
+    }
+
+    /// Packets of a message of so many flits: one if it has none.
+    fn packets_of(&self, flits: u64) -> u64 {
+        flits.div_ceil(self.packet_payload.into()).max(1)
     }
 
     /// Pairs of nodes that exchange messages, each once, in ascending order.
@@ -335,18 +350,18 @@ impl GraphError {
         let (problem, advice) = match self {
             Self::Nodes { given, needed } => {
                 return Fault::at(
-                    "messages.nodes",
+                    "traffic.nodes",
                     format!("{given} nodes given for {needed} ranks"),
                     "every rank needs one",
                 );
             }
             Self::SharedNode(node) => {
                 let problem = format!("node {node} holds two ranks");
-                return Fault::at("messages.nodes", problem, "every rank needs a node of its own");
+                return Fault::at("traffic.nodes", problem, "every rank needs a node of its own");
             }
             Self::PacketPayload(given) => {
                 let advice = format!("it must be 1 to {}", super::Packet::MAX_LENGTH);
-                return Fault::of("messages.packet_payload", format!("is {given} flits"), advice);
+                return Fault::of("traffic.packet_payload", format!("is {given} flits"), advice);
             }
             Self::Rank { rank, operation, named, ranks } => (
                 format!("operation {operation} of rank {rank} names rank {named}"),

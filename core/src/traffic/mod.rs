@@ -19,6 +19,7 @@ pub use collective::Collective;
 pub use demand::Demand;
 pub use destinations::{AmongError, Destinations};
 pub use load::{OpenLoad, Process, Profile};
+pub(crate) use message_graph::Message;
 pub use message_graph::{
     GoalError, GraphError, GraphProgress, MessageGraph, Operation, OperationKind, RouteOfPair, parse_goal,
 };

@@ -221,7 +221,7 @@ impl PacketSource for MessageGraph {
     }
 
     fn count(&self) -> Option<u64> {
-        None
+        Some(self.packets())
     }
 
     fn next_start(&self, _node: NodeId, _number: u64, _from: u64) -> Option<u64> {

@@ -1,4 +1,4 @@
-use super::{GraphError, GraphProgress, Outstanding, Packet, PacketSource, Routes, Workload};
+use super::{GraphError, GraphProgress, Message, Outstanding, Packet, PacketSource, Routes, Workload};
 use crate::{
     fabric::NodeId,
     save::SaveError,
@@ -252,6 +252,11 @@ impl Sources {
     /// Operations are left that wait for each other.
     pub fn makespan(&self) -> Result<Option<u64>, GraphError> {
         self.graph.as_ref().map(GraphProgress::makespan).transpose()
+    }
+
+    /// Messages of a message graph that may start, as far as that is known.
+    pub(crate) fn messages(&self) -> Option<impl Iterator<Item = Message> + '_> {
+        self.graph.as_ref().map(GraphProgress::messages)
     }
 
     fn start_after(&self, node: NodeId, number: u64, from: u64) -> u64 {

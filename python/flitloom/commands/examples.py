@@ -17,7 +17,7 @@ from flitloom.outputs import make_folder, write_bytes
 #: Where they lie.
 FOLDER = Path(__file__).parents[1] / "examples"
 #: Endings of examples.
-KINDS = (".toml", ".csv", ".json", ".topo", ".cfg")
+KINDS = (".toml", ".csv", ".json", ".topo", ".cfg", ".goal")
 
 app = typer.Typer(
     help="List the examples that come with flitloom, or copy them.\n\nExample: flitloom examples copy",

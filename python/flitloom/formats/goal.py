@@ -9,17 +9,7 @@ from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import plan_operations
 from flitloom.formats.format import Format, Writing, sample
 from flitloom.outputs import write_text
-from flitloom.reading import opened, placed
-from flitloom.traces.goal import goal_text, is_binary, parse_goal_binary
-from flitloom.traces.operations import Ranks
-
-
-def read_goal(file: str | Path) -> str | Ranks:
-    """A GOAL text, or what the binary form says: files of either ending are read as what they are."""
-    with opened(file, limits.GOAL_BYTES) as source:
-        if is_binary(source.start()):
-            return placed(source.name, lambda: parse_goal_binary(source.content()))
-        return source.text()
+from flitloom.traces.goal import goal_text, read_goal
 
 
 def _write_plan(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:

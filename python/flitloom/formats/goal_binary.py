@@ -8,9 +8,8 @@ from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import plan_operations
 from flitloom.formats.format import Format, Writing, sample
-from flitloom.formats.goal import read_goal
 from flitloom.outputs import write_bytes
-from flitloom.traces.goal import goal_binary
+from flitloom.traces.goal import goal_binary, read_goal
 
 
 def _write_plan(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:

@@ -89,10 +89,17 @@ def whole_decades(axes: Axes, values: Sequence[float]) -> None:
 
 
 def legend_below(
-    axes: Sequence[Axes], path: str | Path | None, handles: Sequence[Patch], title: str | None = None
+    axes: Sequence[Axes],
+    path: str | Path | None,
+    handles: Sequence[Patch],
+    title: str | None = None,
+    most: int = 8,
 ) -> None:
-    """A legend below a figure of our own, or below the first of the axes that were given."""
-    columns = len(handles)
+    """A legend below a figure of our own, or below the first of the axes that were given.
+
+    At most so many entries stand side by side.
+    """
+    columns = -(-len(handles) // -(-len(handles) // most))
     if path is None:
         place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1)}
         axes[0].legend(handles=handles, title=title, ncols=columns, **place)

@@ -16,6 +16,7 @@ from flitloom.numerals import counted
 from flitloom.plots import style
 from flitloom.plots.canvas import legend_below, panel, panels
 from flitloom.plots.style import COLOURS, colour
+from flitloom.spec import Messages
 from flitloom.workload import describe
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def plot_link_time(result: Result, path: str | Path | None = None, *, ax: Axes |
         _draw(axes, result, len(result.link_time), 1.0)
         axes.set_title(_title("", result))
         axes.set_ylabel("time (cycles)")
-        handles = _legend(_slices(result))
+        handles = _legend([result])
         axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=len(handles))
     return axes
 
@@ -63,14 +64,13 @@ def compare_link_time(
         What was drawn in.
     """
     end = max(len(result.link_time) for _, result in results)
-    slices = max(_slices(result) for _, result in results)
     count = len(results)
     with panels(path, ax, 8.5, 1 + 4 * count, rows=count, sharey=True) as drawn:
         for axes, (title, result) in zip(drawn, results, strict=True):
             _draw(axes, result, end, share)
             axes.set_title(_title(title, result))
             axes.set_ylabel("time (cycles)")
-        legend_below(drawn, path, _legend(slices))
+        legend_below(drawn, path, _legend([result for _, result in results]))
     return drawn
 
 
@@ -80,9 +80,11 @@ def _title(words: str, result: Result) -> str:
     return f"{words}\n{text}" if words else text
 
 
-def _legend(slices: int) -> list[Patch]:
-    shown = range(min(slices, len(COLOURS)))
-    names = [f"slice {number + 1}" for number in shown] if slices > 1 else ["busy"]
+def _legend(results: Sequence[Result]) -> list[Patch]:
+    slices = max(map(_slices, results))
+    names = [f"slice {number + 1}" for number in range(min(slices, len(COLOURS)))] if slices > 1 else ["busy"]
+    if any(isinstance(result.spec.traffic, Messages) for result in results):
+        names = ["busy, a colour per message"]
     patches = [Patch(color=colour(number), label=name) for number, name in enumerate(names)]
     return [*patches, Patch(color=style.BLOCKED, label="blocked")]
 

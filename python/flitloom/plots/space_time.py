@@ -73,7 +73,7 @@ def compare_space_time(
         legend = [Patch(color=colour(number), label=f"channel {number}") for number in range(channels)]
         margin = charts[0][1].attrs["margin"]
         state = "full" if margin == 0 else f"at most {counted(margin, 'flit')} free"
-        legend_below(drawn, path, legend, f"buffer {state}")
+        legend_below(drawn, path, legend, f"buffer {state}", 5)
     return drawn
 
 

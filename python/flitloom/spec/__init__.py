@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
     from flitloom.spec.graph import Graph
+    from flitloom.spec.messages import Messages
     from flitloom.spec.product import Product
     from flitloom.spec.router import ROUTINGS, SCHEMES, Router
     from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "experiment": ("Experiment", "build_experiment", "read_experiment"),
     "graph": ("Graph",),
+    "messages": ("Messages",),
     "product": ("Product",),
     "router": ("ROUTINGS", "SCHEMES", "Router"),
     "topology": ("DIMENSION_NAMES", "Mesh", "Topology", "Torus"),
@@ -80,6 +82,7 @@ __all__ = [
     "Impulse",
     "Load",
     "Mesh",
+    "Messages",
     "Packets",
     "Product",
     "Router",

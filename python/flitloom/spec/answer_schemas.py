@@ -41,6 +41,7 @@ _RUN = (
     "flits_delivered flit_hops latency age_sum fingerprint engine parts seed version commit spec "
     "links"
 )
+_PIPELINED = "network_latency routers_passed replies_delivered reply_latency"
 #: Labels of the cases of ``load``: one for each option that names what differs.
 _LABELS = "torus mesh network pattern "
 _MORE = "^(topology|router|traffic|throttle|buffer|channels|length|routing|flow_control|arbitration|tables)"
@@ -60,7 +61,7 @@ ANSWERS = {
         "flitloom simulate",
         False,
         _RUN,
-        "throughput network_latency routers_passed replies_delivered reply_latency",
+        f"throughput {_PIPELINED}",
     ),
     "simulate-collective": Answer(
         "flitloom simulate with a plan of a collective operation",
@@ -83,9 +84,8 @@ ANSWERS = {
     "simulate-messages": Answer(
         "flitloom simulate with a message graph",
         False,
-        "network ranks duration cycles packets_injected packets_delivered flits_delivered flit_hops latency "
-        "fingerprint parts",
-        "time",
+        f"{_RUN} network ranks makespan",
+        f"time {_PIPELINED}",
     ),
     "simulate-graph": Answer(
         "flitloom simulate --graph",

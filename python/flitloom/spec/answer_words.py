@@ -108,6 +108,7 @@ links: array: every link: first and last use, flits, share of the time
 load: number: offered work over the capacity
 loads: string: largest load beside the bound
 lost_on_the_way: integer: cycles that chunks lost to each other on the way
+makespan: integer?: cycle in which the last operation of a message graph is complete
 max: integer?: largest latency, in cycles
 max_distance: integer: hops of the longest route
 max_flits: integer: flits on the fullest channel

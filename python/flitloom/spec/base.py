@@ -466,14 +466,18 @@ def _location(problem: ErrorDetails) -> list[str | int]:
     return location
 
 
+#: What kinds of traffic there are, in words.
+_KINDS = "it must be collective, load, packets, matrix or messages"
+
+
 def _message(problem: ErrorDetails) -> str:
     match problem["type"]:
         case "missing":
             return "is missing"
         case "union_tag_not_found":
-            return "is missing; it must be collective, load, packets or matrix"
+            return f"is missing; {_KINDS}"
         case "union_tag_invalid":
-            return f"{show(problem['ctx']['tag'])} is unknown; it must be collective, load, packets or matrix"
+            return f"{show(problem['ctx']['tag'])} is unknown; {_KINDS}"
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"{show(problem['input'])} is not a table of fields"
         case "tuple_type" | "list_type":

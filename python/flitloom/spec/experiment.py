@@ -18,7 +18,7 @@ from flitloom.spec.router import Router
 from flitloom.spec.switched import choose_model, choose_topology
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.topology import Topology
-from flitloom.spec.traffic import Collective, Cycle, Load, Packets, Traffic, TrafficMatrix
+from flitloom.spec.traffic import Cycle, Kind, Traffic
 
 
 class Experiment(SpecModel):
@@ -30,7 +30,7 @@ class Experiment(SpecModel):
         What exists.
     router : Router
         The router at every node.
-    traffic : Collective, Load, Packets or TrafficMatrix
+    traffic : Collective, Load, Packets, TrafficMatrix or Messages
         Who sends what.
     seed : int
         Seed of everything random, 0 to 2^64 - 1.
@@ -57,7 +57,7 @@ class Experiment(SpecModel):
             *,
             topology: Topology | Product,
             router: Router = ...,
-            traffic: Collective | Load | Packets | TrafficMatrix,
+            traffic: Kind,
             seed: int = 1,
             stop_at: int | None = None,
             cycle_limit: int | None = None,

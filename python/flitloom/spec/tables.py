@@ -36,7 +36,7 @@ def column(name: str, check: Check) -> Callable[[Any, ValidationInfo], Any]:
     def read(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str | Path):
             return given(value, info)
-        file = _locate(value, info)
+        file = locate(value, info)
         numbers: list[int] = []
         lines = Lines(file, limits.COLUMN_BYTES)
         for row in lines:
@@ -64,7 +64,7 @@ def matrix(check: Check) -> Callable[[Any, ValidationInfo], Any]:
         rows: Any = []
         where = ""
         if isinstance(value, str | Path):
-            file = _locate(value, info)
+            file = locate(value, info)
             where = f"{show_file(file)}: "
             rows = read_matrix(file, check, tuple)
         else:
@@ -147,7 +147,7 @@ def packet_table(checks: tuple[Check, ...]) -> Callable[[Any, ValidationInfo], A
     def read(value: Any, info: ValidationInfo) -> Any:
         if not isinstance(value, str | Path):
             return given(value, info)
-        file = _locate(value, info)
+        file = locate(value, info)
         lines = Lines(file, limits.COLUMN_BYTES)
         heading = tuple(next(iter(lines), []))
         if heading not in (PACKET_COLUMNS, PACKET_COLUMNS[:4]):
@@ -236,7 +236,7 @@ class Lines:
             raise problem("several problems", problems=found, more=self._more)
 
 
-def _locate(value: str | Path, info: ValidationInfo) -> Path:
+def locate(value: str | Path, info: ValidationInfo) -> Path:
     """The file a spec names, relative to the folder of the spec."""
     folder = (info.context or {}).get("folder", "")
     return Path(folder) / value

@@ -29,6 +29,7 @@ from flitloom.spec.base import (
     whole_number,
 )
 from flitloom.spec.legs import count_hops
+from flitloom.spec.messages import Messages
 from flitloom.spec.tables import column, matrix, packet_table
 from flitloom.spec.topology import NODE, Node, node_number
 
@@ -545,4 +546,6 @@ class TrafficMatrix(SpecModel):
 
 
 #: Any kind of traffic.
-Traffic = Annotated[Collective | Load | Packets | TrafficMatrix, Field(discriminator="kind")]
+Kind = Collective | Load | Packets | TrafficMatrix | Messages
+#: The same as a field of a spec.
+Traffic = Annotated[Kind, Field(discriminator="kind")]

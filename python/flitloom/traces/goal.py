@@ -13,10 +13,13 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
+from flitloom import limits
 from flitloom.errors import SpecError, show
 from flitloom.numerals import counted
+from flitloom.reading import opened, placed
 from flitloom.traces.operations import Operation, Ranks, check_count
 
 #: The number that binary files begin with.
@@ -85,6 +88,20 @@ def parse_goal(text: str) -> Ranks:
             one.requires = sorted(set(one.requires))
             one.follows = sorted(set(one.follows))
     return ranks
+
+
+def read_goal(file: str | Path) -> str | Ranks:
+    """A GOAL text, or what the binary form says: files of either ending are read as what they are.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read.
+    """
+    with opened(file, limits.GOAL_BYTES) as source:
+        if is_binary(source.start()):
+            return placed(source.name, lambda: parse_goal_binary(source.content()))
+        return source.text()
 
 
 def without_comments(text: str) -> str:

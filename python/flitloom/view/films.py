@@ -13,8 +13,9 @@ from flitloom.network import Network
 from flitloom.notebook import frame_html
 from flitloom.numerals import counted
 from flitloom.pipelined import filmed, is_pipelined, timing
-from flitloom.spec import Collective, Experiment, Load, Packets, TrafficMatrix
+from flitloom.spec import Experiment, Messages
 from flitloom.spec.ground import Ground
+from flitloom.spec.traffic import Kind
 from flitloom.view.pack import Packer
 from flitloom.view.text import FRAME_HEIGHT, origin, page_text
 from flitloom.view.widgets import widget
@@ -130,6 +131,8 @@ class Film:
             "fabric": grid_fields(self.network.topology),
             "cycles": cycles,
             "slices": slices,
+            # Their packets name the operation that sends them, counted over all ranks.
+            "messages": isinstance(self.spec.traffic, Messages),
             **_timing(self.network),
             "bound": None if self.bound is None else self.bound[0],
             **self.bottleneck,
@@ -187,7 +190,7 @@ class Film:
 
 def film(
     network: Network,
-    traffic: Collective | Load | Packets | TrafficMatrix | Plan,
+    traffic: Kind | Plan,
     title: str | None = None,
     *,
     seed: int = 1,
@@ -221,7 +224,7 @@ def film(
     'shfl on 8x8 torus, 14 payload flits in 2 slices'
     >>> write_page([made], "shfl.html") # doctest: +SKIP
     """
-    if not isinstance(traffic, Collective | Load | Packets | TrafficMatrix):
+    if not isinstance(traffic, Kind):
         plan, network = traffic, traffic.arbitrated(network)
         title = title or plan.traffic
         traffic = plan.as_packets(network)

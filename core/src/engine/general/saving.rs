@@ -214,7 +214,11 @@ impl<V: Vector, R: Record> visit::State for State<V, R> {
         ahead.as_mut().map_or(Ok(()), |ahead| ahead.visit(visitor))?;
         injection_control.as_deref_mut().map_or(Ok(()), |control| control.visit(visitor))?;
         links.as_mut().map_or(Ok(()), |links| links.visit(visitor))?;
-        visitor.whole(|archive| windows.as_deref_mut().map_or(Ok(()), |windows| windows.fields(archive)))
+        visitor.whole(|archive| {
+            let Some(windows) = windows else { return Ok(()) };
+            windows.count_messages(sources);
+            windows.fields(archive)
+        })
     }
 }
 

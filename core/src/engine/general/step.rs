@@ -187,6 +187,7 @@ impl<V: Vector, R: Record> Step for State<V, R> {
         let counted = self.counted();
         let windows = self.windows.as_mut()?;
         windows.close(cycle, counted);
+        windows.count_messages(&self.sources);
         Some(windows)
     }
 

@@ -72,7 +72,9 @@ impl Feed {
         archive.slice("replies begun", replied)?;
         archive.number("packets begun", injected)?;
         totals.fields(archive)?;
-        windows.as_mut().map_or(Ok(()), |windows| windows.fields(archive))
+        let Some(windows) = windows else { return Ok(()) };
+        windows.count_messages(sources);
+        windows.fields(archive)
     }
 
     /// The start of the next packet of any node; `None` if there is none.
@@ -174,6 +176,13 @@ impl Feed {
         if let Some(windows) = &mut self.windows {
             windows.make_room(node, now.into());
         }
+    }
+
+    /// What happened in windows, if they are kept.
+    pub(super) fn windows(&mut self) -> Option<&mut Windows> {
+        let windows = self.windows.as_mut()?;
+        windows.count_messages(&self.sources);
+        Some(windows)
     }
 
     /// Closes all windows that end at a cycle or before.

@@ -348,7 +348,7 @@ impl Simulation {
 
     /// What happened in windows, if they are kept.
     pub fn windows(&mut self) -> Option<&mut Windows> {
-        self.run.feed.as_mut().and_then(|feed| feed.windows.as_mut())
+        self.run.feed.as_mut().and_then(|feed| feed.windows())
     }
 
     /// Channels of a link, cut into the classes or lanes that the network needs.

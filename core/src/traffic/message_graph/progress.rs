@@ -13,6 +13,16 @@ use std::{
 /// Not known yet.
 const UNKNOWN: u64 = u64::MAX;
 
+/// A message that is sent from a node from a cycle on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub node: NodeId,
+    pub start: u64,
+    pub packets: u64,
+    /// Its flits with the headers.
+    pub flits: u64,
+}
+
 /// How far the operations of a message graph have come.
 ///
 /// Whatever follows from what is known is worked out at once, also for cycles still to come; only
@@ -68,8 +78,7 @@ impl GraphProgress {
                 let receives = matches!(operation.kind, OperationKind::Receive { .. });
                 progress.left[index as usize] = operation.requires.len() as u32 + u32::from(receives);
                 if let OperationKind::Send { flits, .. } = operation.kind {
-                    let payload = u64::from(graph.packet_payload);
-                    progress.packets_left[index as usize] = flits.div_ceil(payload).max(1);
+                    progress.packets_left[index as usize] = graph.packets_of(flits);
                 }
                 for &required in &operation.requires {
                     progress.dependents[(first + required) as usize].push(index);
@@ -120,6 +129,22 @@ impl GraphProgress {
         }
         let start = self.ready[send as usize];
         Some(Packet { destination, length: payload as u32 + 1, start, slice: send })
+    }
+
+    /// Messages that may start, as far as that is known.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = Message> + '_ {
+        (0..self.graph.ranks()).flat_map(move |rank| {
+            let operations = self.graph.first[rank] as usize..self.graph.first[rank + 1] as usize;
+            operations.filter(|&index| self.left[index] == 0).filter_map(move |index| {
+                let OperationKind::Send { flits, .. } = self.graph.operations[index].kind else {
+                    return None;
+                };
+                let packets = self.graph.packets_of(flits);
+                // Every packet has a header.
+                let flits = flits + packets;
+                Some(Message { node: self.graph.nodes[rank], start: self.ready[index], packets, flits })
+            })
+        })
     }
 
     /// Whether an operation is a send.

@@ -46,9 +46,13 @@ def simulate(asked: Simulated) -> None:
 
 
 def simulate_fields(
-    asked: Simulated, fields: dict[str, Any], folder: Path, sitting: Sitting | None = None
+    asked: Simulated,
+    fields: dict[str, Any],
+    folder: Path,
+    sitting: Sitting | None = None,
+    seconds: float | None = None,
 ) -> None:
-    """Simulate the experiment of fields; `sitting` is where its ranks are."""
+    """Simulate the experiment of fields; `sitting` is where its ranks are, a cycle takes so many seconds."""
     check(asked)
     # Tables of switches are part of their network.
     tables, on_ranks = None if asked.has_switches else asked.brought.tables, ranks.started() > 1
@@ -74,7 +78,7 @@ def simulate_fields(
         threads=asked.kept.threads,
         on_ranks=on_ranks,
     )
-    run(simulation, asked)
+    run(simulation, asked, seconds)
 
 
 def _in_turn(
@@ -133,6 +137,8 @@ def _take_network(fields: dict[str, Any], tables: Path) -> None:
     if not isinstance(router, dict) or not isinstance(traffic, dict):
         return
     length = traffic.get("length", traffic.get("payload", 7) + 1)
+    if traffic.get("kind") == "messages":
+        length = traffic.get("packet_payload", 16) + 1
     needed = router_fields(read, length) if isinstance(length, int) else {}
     if needed and not {"flow_control", "channels", "preset"} & set(router):
         fields["router"] = {**needed, **router}

@@ -8,19 +8,17 @@ from flitloom.commands.actions import perform
 from flitloom.commands.inputs.checked import CHECK
 from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.options import Grid, Router, Traffic
-from flitloom.commands.options.simulation import Outputs
+from flitloom.commands.options import Grid, Router, Run, Traffic
+from flitloom.commands.options.simulation import Kept, Outputs
 from flitloom.formats import is_messages
 
 TITLE = "a message graph"
-ITS_OWN = "brings its own traffic; give the network and its routers only"
 _REFUSALS = (
-    Refusal(names_of("seed", "stop_at", "throttle"), "{option}", f"{TITLE} {ITS_OWN}"),
     Refusal(
-        names_of(Traffic, Outputs),
+        names_of(Traffic),
         "{option}",
-        f"{TITLE} brings its own traffic and has no records",
-        "give the network only",
+        f"{TITLE} brings its own traffic",
+        "give the network and its routers only",
     ),
 )
 
@@ -32,8 +30,8 @@ INPUT = Input(
         "simulate": Use(
             partial(perform, "simulate_messages"),
             names_of(
-                Grid, Router, "cycle_limit", "settings", "network", "graph", "tables", "placement",
-                "flit_bytes", "calc_cycles", "bandwidth", "threads", "json",
+                Grid, Router, Run, Kept, Outputs, "network", "graph", "tables", "placement", "flit_bytes",
+                "calc_cycles", "bandwidth", "json",
             ),
             _REFUSALS,
         ),

@@ -72,7 +72,7 @@ def simulate(asked: Simulated) -> None:
         )
     assert file is not None
     fields = asked.fields()
-    sitting = put_on_nodes(file, fields, brought.tables is not None, asked.sizes.flit_bytes, False)
+    sitting = put_on_nodes(file, fields, brought.tables is not None, asked.sizes.flit_bytes)
     experiment.simulate_fields(asked, fields, Path(), sitting)
 
 

@@ -15,7 +15,7 @@ from flitloom.numerals import counted
 from flitloom.result import Result
 from flitloom.simulation import Simulation
 from flitloom.space_time import record_space_time
-from flitloom.spec import Experiment, Router
+from flitloom.spec import Experiment, Messages, Router
 from flitloom.tables.by_source.tables import Tables
 from flitloom.workload import describe
 
@@ -49,8 +49,11 @@ def check_threads(threads: int) -> None:
         raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
 
 
-def run(simulation: Simulation, asked: Simulated) -> None:
-    """Run a simulation to its end, write what is asked for and print what came of it."""
+def run(simulation: Simulation, asked: Simulated, seconds: float | None = None) -> None:
+    """Run a simulation to its end, write what is asked for and print what came of it.
+
+    A cycle takes so many seconds, if that is known.
+    """
     outputs, every = asked.outputs, options.read_time(asked.kept.every, "--every")
     html = outputs.html
     if html is not None:
@@ -74,16 +77,18 @@ def run(simulation: Simulation, asked: Simulated) -> None:
         result.plot_link_time(outputs.chart)
     if outputs.out is not None and ranks.speaks():
         result.to_netcdf(outputs.out)
-    _print(result, asked.printed.json)
+    _print(result, asked.printed.json, seconds)
     if html is not None and ranks.speaks():
         # It may be too large, which takes a while to find.
         write_html(simulation.spec, html)
 
 
-def _print(result: Result, json: bool) -> None:
+def _print(result: Result, json: bool, seconds: float | None) -> None:
     """Print what came of a simulation."""
+    time = {} if seconds is None else {"time": result.duration * seconds}
     if json:
-        screen.print_json({**result.to_dict(), "links": result.link_rows()})
+        named = {"network": head_of(result.network)} if isinstance(result.spec.traffic, Messages) else {}
+        screen.print_json({**named, **result.to_dict(), **time, "links": result.link_rows()})
         return
     units = {
         "latency": "cycles from start to ejection, h + L + 1 unhindered",
@@ -100,12 +105,17 @@ def _print(result: Result, json: bool) -> None:
         "age_sum",
         "network_latency",
         "reply_latency",
+        "makespan",
     )
     units |= dict.fromkeys(in_cycles, "cycles")
     screen.print_fields(
         {
             "network": head_of(result.network),
             **{name: _with_unit(value, units.get(name, "")) for name, value in result.summary().items()},
+            **{
+                name: f"{1e6 * value:.4g} us; a cycle is {1e9 * (seconds or 0):.4g} ns"
+                for name, value in time.items()
+            },
         }
     )
     if result.flit_hops:

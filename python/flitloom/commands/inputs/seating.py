@@ -39,9 +39,7 @@ class Sitting:
     phases: tuple[Table, ...] = ()
 
 
-def put_on_nodes(
-    file: Path, fields: dict[str, Any], has_tables: bool, flit_bytes: int | None, has_messages: bool
-) -> Sitting:
+def put_on_nodes(file: Path, fields: dict[str, Any], has_tables: bool, flit_bytes: int | None) -> Sitting:
     """Let the fields of a spec have the network of a placement, and its ranks' traffic on their nodes.
 
     Raises
@@ -65,10 +63,7 @@ def put_on_nodes(
     damaged = bool(topology.failed_nodes or topology.failed_links)
     if not has_tables and (document.get("routing") == "balanced" or damaged):
         tables = route(topology)
-    phases: tuple[Table, ...] = ()
-    if not has_messages:
-        phases = _seat_traffic(fields, document, nodes, topology.nodes, flit_bytes)
-    return Sitting(nodes, tables, phases)
+    return Sitting(nodes, tables, _seat_traffic(fields, document, nodes, topology.nodes, flit_bytes))
 
 
 def _seat_traffic(
@@ -79,6 +74,9 @@ def _seat_traffic(
     Of phases it is that of the first one; the packets of all of them are returned.
     """
     traffic = fields.get("traffic", {})
+    if traffic.get("kind") == "messages":
+        fields["traffic"] = {**traffic, "nodes": nodes}
+        return ()
     if flit_bytes is not None and traffic:
         raise SpecError.at("--flit-bytes", "is about the bytes of a placement, and other traffic has flits")
     if not traffic:

@@ -328,10 +328,11 @@ export class Run {
 
   describePacket(packet) {
     const { source, destination, slice, start, arrival } = this.columns;
+    const part = this.messages ? "operation" : "slice";
     const to = destination[packet] >= 0 ? this.fabric.nodeName(destination[packet]) : "a node it does not reach";
     const end = arrival[packet] >= 0 ? `delivered in cycle ${arrival[packet]}` : "not delivered";
     return (
-      `Packet from ${this.fabric.nodeName(source[packet])} to ${to}, slice ${slice[packet] + 1}, ` +
+      `Packet from ${this.fabric.nodeName(source[packet])} to ${to}, ${part} ${slice[packet] + 1}, ` +
       `route ${this.route(packet)}: ready in cycle ${start[packet]}, ${end}, waited ${this.waited(packet)} cycles.`
     );
   }
@@ -339,7 +340,8 @@ export class Run {
   describeState(link, cycle) {
     const cell = this.state(link, cycle);
     if (cell === IDLE) return "is idle";
-    return cell === BLOCKED ? "is blocked" : `carries a flit of slice ${cell}`;
+    if (cell === BLOCKED) return "is blocked";
+    return this.messages ? "carries a flit" : `carries a flit of slice ${cell}`;
   }
 
   describeNow(cycle) {

@@ -1,0 +1,106 @@
+"""Traffic of an application: messages and computations that wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import ValidationInfo, field_validator
+
+from flitloom._core import LIMITS
+from flitloom.errors import SpecError
+from flitloom.numerals import counted
+from flitloom.spec.base import Checked, SpecModel, in_file, listed, problem, show, whole
+from flitloom.spec.tables import column, locate
+from flitloom.spec.topology import NODE, node_number
+from flitloom.traces.graph import MessageGraph
+
+_GRAPH = {
+    "anyOf": [
+        {"type": "string", "description": "a GOAL or Chakra file"},
+        {"type": "string", "description": "a GOAL text", "pattern": "^num_ranks "},
+    ]
+}
+
+
+def _graph(value: Any, info: ValidationInfo) -> str:
+    """A GOAL text: what is given, or what a file says."""
+    if isinstance(value, MessageGraph):
+        return value.text
+    if not isinstance(value, str | Path):
+        raise problem(f"{show(value)} is no message graph", "give a file, or a GOAL text")
+    try:
+        if isinstance(value, str) and (value.startswith("num_ranks") or "\n" in value):
+            return MessageGraph(value).text
+        return MessageGraph.read(locate(value, info)).text
+    except SpecError as error:
+        raise problem(str(error)) from None
+
+
+class Messages(SpecModel):
+    """A message graph: what the ranks of an application send, receive and compute.
+
+    An operation starts when those that it requires are complete. A send is complete when the router has
+    taken its last packet, a receive in the cycle behind the ejection of its last flit.
+
+    Parameters
+    ----------
+    graph : path, str or MessageGraph
+        A GOAL file, text (.goal) or binary (.bin), one file of a Chakra trace (.et), or a GOAL text.
+    nodes : sequence of int or path, optional
+        Node or host of every rank, or a CSV file with one node per line; rank r is on node r without.
+    flit_bytes : int
+        Bytes of a flit.
+    packet_payload : int
+        Flits of a packet besides its header.
+    calc_cycles : int
+        Cycles of one unit of ``calc``, a microsecond of a Chakra trace.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.messages import MessageGraph
+    >>> messages = fl.Messages(MessageGraph.exchange(8, [(0, 5, 1600)]))
+    >>> messages.ranks
+    8
+    >>> fl.simulate(fl.Network(fl.Torus(4, 2)), messages).makespan
+    110
+    """
+
+    place: ClassVar[str] = "traffic"
+    positional: ClassVar[str] = "graph"
+
+    kind: Literal["messages"] = "messages"
+    graph: Annotated[str, Checked(_graph, _GRAPH)]
+    nodes: Annotated[tuple[int, ...], Checked(column("node", node_number), in_file(listed(NODE)))] | None = (
+        None
+    )
+    flit_bytes: Annotated[int, whole(1, LIMITS["start"], "bytes")] = 16
+    packet_payload: Annotated[int, whole(1, LIMITS["length"] - 1, "flits")] = 16
+    calc_cycles: Annotated[int, whole(0, LIMITS["start"], "cycles")] = 1
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            graph: str | Path | MessageGraph,
+            *,
+            nodes: Sequence[int] | str | Path | None = None,
+            flit_bytes: int = 16,
+            packet_payload: int = 16,
+            calc_cycles: int = 1,
+        ) -> None: ...
+
+    @field_validator("nodes")
+    @classmethod
+    def _one_per_rank(cls, nodes: tuple[int, ...] | None, info: ValidationInfo) -> tuple[int, ...] | None:
+        graph = info.data.get("graph")
+        if nodes is not None and graph is not None and len(nodes) != (ranks := MessageGraph(graph).ranks):
+            raise problem(counted(len(nodes), "node"), f"one per rank ({ranks}) is needed")
+        return nodes
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return MessageGraph(self.graph).ranks
