@@ -51,6 +51,7 @@ route-fabric: route --fabric ring.csv --fail cable:s0/1 --from out
 route-critical: route --fabric ring.csv --critical
 route-critical: route --fabric ring.csv --critical --from out
 check-tables: check --fabric ring.csv --lft out/opensm-lfts.dump --path-sl out/path-sl.txt
+simulate: simulate --tables t.json --pattern shfl
 simulate-messages: simulate two.goal --torus 2x2 --bandwidth 50GB/s
 simulate-messages: simulate two.goal --torus 2x2 --model pipelined
 simulate-graph: simulate --graph ring.csv --tables out

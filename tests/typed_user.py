@@ -18,6 +18,7 @@ load = fl.Load("uniform", rate=0.1, cycles=1000, impulse=fl.Impulse("trns", at=1
 mixed = fl.Load(classes=[fl.TrafficClass("rand", weight=3)], profile=[(0, 0.0), (10, 0.5)], cycles=100)
 packets = fl.Packets([(0, 5, 8, 0)], routes=["+x1"])
 matrix = fl.TrafficMatrix(np.ones((16, 16), dtype=int), length=4)
+messages = fl.Messages(Path("app.goal"), nodes=[1, 0], flit_bytes=32)
 turned = fl.Load("bcmp", rate=0.1, cycles=500, changes=[fl.TrafficChange("shfl", at=200)])
 experiment = fl.Experiment(topology=torus, traffic=load, seed=3)
 

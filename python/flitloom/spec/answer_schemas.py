@@ -41,7 +41,8 @@ _RUN = (
     "flits_delivered flit_hops latency age_sum fingerprint engine parts seed version commit spec "
     "links"
 )
-_PIPELINED = "network_latency routers_passed replies_delivered reply_latency"
+#: What pipelined routers and routing tables add.
+_ADDED = "tables network_latency routers_passed replies_delivered reply_latency"
 #: Labels of the cases of ``load``: one for each option that names what differs.
 _LABELS = "torus mesh network pattern "
 _MORE = "^(topology|router|traffic|throttle|buffer|channels|length|routing|flow_control|arbitration|tables)"
@@ -61,7 +62,7 @@ ANSWERS = {
         "flitloom simulate",
         False,
         _RUN,
-        f"throughput {_PIPELINED}",
+        f"throughput {_ADDED}",
     ),
     "simulate-collective": Answer(
         "flitloom simulate with a plan of a collective operation",
@@ -85,7 +86,7 @@ ANSWERS = {
         "flitloom simulate with a message graph",
         False,
         f"{_RUN} network ranks makespan",
-        f"time {_PIPELINED}",
+        f"time {_ADDED}",
     ),
     "simulate-graph": Answer(
         "flitloom simulate --graph",

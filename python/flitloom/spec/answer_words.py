@@ -238,6 +238,7 @@ swapped: array: pairs of cables plugged the wrong way round
 switch: string: the switch
 switches: any: switches: how many, or an object each
 systems: integer: failed systems that were tried
+tables: object: method and seed of the routing tables of the packets
 throughput: number?: flits delivered per node and cycle
 time: number: simulated seconds, where the bandwidth of a link says how long a cycle is
 title: string: what it is

@@ -65,7 +65,7 @@ class Messages(SpecModel):
     >>> messages.ranks
     8
     >>> fl.simulate(fl.Network(fl.Torus(4, 2)), messages).makespan
-    110
+    109
     """
 
     place: ClassVar[str] = "traffic"
