@@ -109,6 +109,8 @@ struct Settings {
     replies: Option<(u32, Option<u32>)>,
     /// Parts that the channels of a link are cut into for kinds of messages.
     parts: u32,
+    /// Whether the state will be saved or restored.
+    saves: bool,
 }
 
 /// A run of the pipelined router that Python holds; `names` tells the name of a queue in a deadlock.
@@ -148,7 +150,7 @@ impl PipelinedSimulation {
             (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
         };
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-        let Settings { latency, seed, windows, link_time, packets, film, replies, parts } = settings;
+        let Settings { latency, seed, windows, link_time, packets, film, replies, parts, saves } = settings;
         let channels = channels.unwrap_or(2 * classes * parts);
         let mut all = Options::default();
         for (name, value) in &options {
@@ -160,7 +162,7 @@ impl PipelinedSimulation {
         }
         _ = all.set("num_vcs", &channels.to_string());
         let replies = replies.map(|(length, places)| Replies { length, places });
-        let setup = Setup { latency, seed, windows, replies, link_time, packets, film };
+        let setup = Setup { latency, seed, windows, replies, link_time, packets, film, saves };
         let place = match &switched {
             Some((graph, switched)) => {
                 let lost = unreachable(graph, switched, workload, nodes);
@@ -216,10 +218,12 @@ impl PipelinedSimulation {
     }
 
     /// The state in bytes.
-    fn save<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+    fn save<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let simulation = &mut self.simulation;
         let bytes = py.detach(|| simulation.save());
-        PyBytes::new(py, &bytes)
+        bytes
+            .map(|bytes| PyBytes::new(py, &bytes))
+            .ok_or_else(|| spec_error(py, "state", "is not kept by a run that is not set up to be saved"))
     }
 
     /// Takes a saved state up.

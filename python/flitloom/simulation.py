@@ -100,6 +100,9 @@ class Simulation:
     20
     """
 
+    #: Whether its state can be saved.
+    _saves = True
+
     def __init__(
         self,
         network: Network,
@@ -213,7 +216,8 @@ class Simulation:
             from flitloom import pipelined
 
             beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle, "threads": threads}
-            self._core = pipelined.begin(network, workload, spec.seed, records, beside)
+            saves = self._saves
+            self._core = pipelined.begin(network, workload, spec.seed, records, beside, saves=saves)
         elif has_hosts:
             raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
         else:
@@ -504,6 +508,12 @@ class Simulation:
         return f"Simulation({self.network!r}, {state})"
 
 
+class _Unsaved(Simulation):
+    """A simulation whose state nobody saves: pipelined routers may be several times faster."""
+
+    _saves = False
+
+
 def _restored(
     spec: Experiment,
     records: dict[str, Any],
@@ -620,7 +630,7 @@ def simulate(
     limits: dict[str, Any] = {"seed": seed, "stop_at": stop_at, "cycle_limit": cycle_limit}
     records: dict[str, Any] = {"links": links, "packets": packets, "link_time": link_time, "latencies": False}
     ways: dict[str, Any] = {"tables": tables, "routing": routing, "throttle": throttle, "threads": threads}
-    simulation = Simulation(network, traffic, **limits, **records, **ways)
+    simulation = _Unsaved(network, traffic, **limits, **records, **ways)
     simulation.run(until=stop_at)
     return simulation.result()
 
@@ -680,8 +690,12 @@ def begin_experiment(
     tables: Tables | None = None,
     threads: int = 1,
     on_ranks: bool = False,
+    saves: bool = True,
 ) -> Simulation:
-    """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so."""
+    """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so.
+
+    One that nobody saves may be faster.
+    """
     advice = "fl.Experiment(...) or fl.read_experiment(...)"
     require_kind("experiment", experiment, Experiment, "experiment", advice)
     records = {
@@ -691,7 +705,8 @@ def begin_experiment(
         "latencies": False,
         "windows": windows,
     }
-    return Simulation._of(experiment, records, tables=tables, threads=threads, on_ranks=on_ranks)
+    kind = Simulation if saves else _Unsaved
+    return kind._of(experiment, records, tables=tables, threads=threads, on_ranks=on_ranks)
 
 
 def run_experiment(
@@ -704,7 +719,7 @@ def run_experiment(
 ) -> Result:
     """Simulate what an experiment describes; see `simulate`."""
     simulation = begin_experiment(
-        experiment, links=links, packets=packets, link_time=link_time, tables=tables
+        experiment, links=links, packets=packets, link_time=link_time, tables=tables, saves=False
     )
     simulation.run(until=experiment.stop_at)
     return simulation.result()

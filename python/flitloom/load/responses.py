@@ -306,7 +306,13 @@ def _observe(
     own, apart = (1, False) if resumes else (threads, on_ranks)
     simulation = begun_or_resumed(
         lambda: begin_experiment(
-            experiment, links=False, windows=window, threads=own, on_ranks=apart, tables=tables
+            experiment,
+            links=False,
+            windows=window,
+            threads=own,
+            on_ranks=apart,
+            tables=tables,
+            saves=checkpoint is not None,
         ),
         checkpoint,
         threads=threads,

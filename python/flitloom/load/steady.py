@@ -111,7 +111,13 @@ def run_steady(
     load = load.model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     simulation = begin_experiment(
-        endless, links=False, windows=window, threads=threads, tables=tables, on_ranks=ranks.started() > 1
+        endless,
+        links=False,
+        windows=window,
+        threads=threads,
+        tables=tables,
+        on_ranks=ranks.started() > 1,
+        saves=False,
     )
     measured_cycles = -(-measure // window) * window
     beside = {**ideal_loads(experiment, tables), "router": router_text(experiment, tables)}

@@ -53,7 +53,7 @@ def _totals(experiment: Experiment) -> dict[str, Any]:
     if not isinstance(load, Load):
         return run_experiment(experiment, links=False).summary()
     window = max(1, -(-load.cycles // WINDOWS))
-    simulation = begin_experiment(experiment, links=False, windows=window)
+    simulation = begin_experiment(experiment, links=False, windows=window, saves=False)
     simulation.run(until=experiment.stop_at)
     summary = simulation.result().summary()
     # What is generated is received in the second half of the time in which packets are generated, or not.

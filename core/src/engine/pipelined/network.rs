@@ -151,6 +151,9 @@ impl Subnet {
 
     /// Flits in the queue of a channel behind an input port of a router.
     pub(super) fn queued(&self, router: usize, port: usize, channel: usize, rules: &Rules) -> usize {
+        if let Some(words) = &self.words {
+            return words.queued(router, port, channel, rules.wiring.inputs(router as u32).len());
+        }
         match &self.plain {
             Some(plain) => plain.queued(router, port, channel),
             None => self.routers[router].inputs[port * rules.channels + channel].queue.len(),
@@ -160,8 +163,7 @@ impl Subnet {
     /// All that outlives a cycle.
     pub(super) fn fields(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
         let Self {
-            // Files of BookSim2 run on planes, and films are made in one go.
-            words: _,
+            words,
             plain,
             routers,
             at_work,
@@ -174,6 +176,9 @@ impl Subnet {
             link_time,
             watch,
         } = self;
+        if words.is_some() {
+            return Err(SaveError::Value { field: "routers as planes", value: 1 });
+        }
         plain.as_mut().map_or(Ok(()), |plain| plain.fields(rules.wiring.nodes(), packets, archive))?;
         routers.iter_mut().try_for_each(|router| router.fields(rules, packets, archive))?;
         archive.slice("routers at work", at_work)?;
@@ -320,7 +325,10 @@ impl Subnet {
         numbers: &mut Numbers,
     ) -> bool {
         if let Some(words) = &mut self.words {
-            words.work();
+            if words.must_tell(now) {
+                self.tell_links(rules);
+            }
+            self.words.iter_mut().for_each(|words| words.work(now));
             return false;
         }
         self.steps += rules.internal_speedup;
@@ -351,6 +359,19 @@ impl Subnet {
             }
         }
         overflowed
+    }
+
+    /// Brings the record of links up to date, which planes keep in part.
+    pub(super) fn tell_links(&mut self, rules: &Rules) {
+        if let (Some(words), Some(links)) = (&mut self.words, &mut self.links) {
+            words.tell(rules.wiring.outputs(0).len(), links);
+        }
+    }
+
+    /// Keeps when flits leave by every output port of all routers.
+    pub(super) fn count_links(&mut self, rules: &Rules) {
+        self.links = Some(LinkOccupation::new(rules.wiring.all_outputs()));
+        self.words.iter_mut().for_each(|words| words.count_links());
     }
 
     /// Puts what routers send on the links.

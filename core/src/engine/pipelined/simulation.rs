@@ -12,6 +12,7 @@ use super::{
     plain::Plain,
     run::{Breach, Run},
     stuck::Spot,
+    words,
 };
 use crate::{
     engine::Outcome,
@@ -60,6 +61,9 @@ pub struct Setup {
     pub packets: bool,
     /// Whether all that moves is kept.
     pub film: bool,
+    /// Whether its state will be saved, or is taken up from a saved one; routers that are never asked for it may be
+    /// several times faster.
+    pub saves: bool,
 }
 
 /// Why a run has not gone on.
@@ -106,14 +110,22 @@ pub struct Simulation {
     run: Run,
     is_finished: bool,
     next_look: u32,
+    saves: bool,
 }
 
-/// Plain routers where they do what is asked for: they see no single flits, neither on links nor where nodes do not take
-/// them, and keep a number for every flit under way.
-fn fast(run: &Run, setup: &Setup) -> Option<Plain> {
+/// Routers as planes, plain ones, or those that keep lists. The first two see no single flits, neither on links nor where
+/// nodes do not take them, and keep a number for every flit under way; planes cannot be saved.
+fn subnet(run: &Run, setup: &Setup) -> Subnet {
     let sees_flits = setup.link_time || setup.packets || setup.film || !run.exits.is_empty();
     let numbers = u64::from(run.rules.largest) * 2 * run.nodes as u64;
-    if sees_flits || numbers > MOST_NUMBERS { None } else { Plain::counting(&run.rules) }
+    let rules = &run.rules;
+    if sees_flits || numbers > MOST_NUMBERS {
+        return Subnet::with(rules, None);
+    }
+    match words::new(rules).filter(|_| !setup.saves) {
+        Some(words) => Subnet::of_words(rules, words),
+        None => Subnet::with(rules, Plain::counting(rules).map(Box::new)),
+    }
 }
 
 impl Simulation {
@@ -144,20 +156,26 @@ impl Simulation {
         }
         run.rules.largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
         run.packets = Packets::new(run.rules.largest);
-        run.subnets = vec![Subnet::with(&run.rules, fast(&run, setup).map(Box::new))];
+        run.subnets = vec![subnet(&run, setup)];
+        run.subnets[0].count_links(&run.rules);
         let outputs = run.rules.wiring.all_outputs();
-        run.subnets[0].links = Some(LinkOccupation::new(outputs));
         run.subnets[0].link_time = setup.link_time.then(|| LinkTime::new(outputs));
         if setup.packets || setup.film {
             let packets = setup.packets.then(PacketRecords::default);
             let film = setup.film.then(|| Film::new(outputs));
             run.subnets[0].watch = Some(Box::new((packets, film)));
         }
-        Ok(Self { run, is_finished: false, next_look: LOOK_EVERY })
+        Ok(Self { run, is_finished: false, next_look: LOOK_EVERY, saves: setup.saves })
     }
 
     /// Runs until everything is delivered, or to a cycle; it may go on from where it stopped.
     pub fn run(&mut self, stop_at: Option<u64>, limit: Option<u64>, interrupt: &AtomicBool) -> Stop {
+        let stop = self.go_on(stop_at, limit, interrupt);
+        self.run.subnets[0].tell_links(&self.run.rules);
+        stop
+    }
+
+    fn go_on(&mut self, stop_at: Option<u64>, limit: Option<u64>, interrupt: &AtomicBool) -> Stop {
         let most = u64::from(u32::MAX - LOOK_EVERY);
         let stop = stop_at.unwrap_or(u64::MAX).min(most);
         let limit = limit.unwrap_or(most);
@@ -195,15 +213,15 @@ impl Simulation {
         self.makespan().map_or_else(Stop::Stuck, |_| Stop::Done)
     }
 
-    /// The state in bytes, from which [`restore`](Self::restore) takes it up again. What the run was made of is not in
-    /// it, nor a film.
+    /// The state in bytes, from which [`restore`](Self::restore) takes it up again; `None` for a run that is not
+    /// [set up to be saved](Setup::saves). What the run was made of is not in it, nor a film.
     #[must_use]
-    pub fn save(&mut self) -> Vec<u8> {
+    pub fn save(&mut self) -> Option<Vec<u8>> {
         let mut archive = Archive::writing();
         // Nothing can go wrong while writing.
-        let written = self.fields(&mut archive);
+        let written = self.saves.then(|| self.fields(&mut archive))?;
         debug_assert_eq!(written, Ok(()));
-        archive.into_bytes()
+        Some(archive.into_bytes())
     }
 
     /// Takes a saved state up in a run at its beginning that was made of the same things; on an error it must not be
@@ -221,11 +239,11 @@ impl Simulation {
     /// let load = Workload::Load(OpenLoad::new(random, 0.3, 5, 500, 1)?);
     /// let rule = ChannelRule::new(1, Datelines::BOTH);
     /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
-    /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
+    /// let setup = Setup { latency: 1, seed: 1, saves: true, ..Setup::default() };
     /// let begin = || Simulation::new(&Options::default(), &place, &load, &setup);
     /// let (mut first, mut second) = (begin()?, begin()?);
     /// first.run(Some(200), None, &false.into());
-    /// second.restore(first.save())?;
+    /// second.restore(first.save().unwrap_or_default())?;
     /// first.run(None, None, &false.into());
     /// second.run(None, None, &false.into());
     /// assert_eq!((first.totals(), first.links()), (second.totals(), second.links()));
@@ -233,15 +251,18 @@ impl Simulation {
     /// ```
     ///
     /// # Errors
-    /// The bytes are not those of such a run.
+    /// The bytes are not those of such a run, or this one is not [set up to be saved](Setup::saves).
     pub fn restore(&mut self, bytes: Vec<u8>) -> Result<(), SaveError> {
+        if !self.saves {
+            return Err(SaveError::Value { field: "saves", value: 0 });
+        }
         let mut archive = Archive::reading(bytes);
         self.fields(&mut archive)?;
         archive.end()
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { run, is_finished, next_look } = self;
+        let Self { run, is_finished, next_look, saves: _ } = self;
         run.fields(archive)?;
         archive.flag("finished", is_finished)?;
         archive.number("next look", next_look)
@@ -464,7 +485,7 @@ mod tests {
             let place = Place::Grid(&shape, function, ChannelRule::new(classes, Datelines::BOTH));
             let workload = workloads(&shape, seed, length, kind);
             let replies = replies.map(|(length, places)| Replies { length, places });
-            let setup = Setup { latency, seed, windows, replies, ..Setup::default() };
+            let setup = Setup { latency, seed, windows, replies, saves: true, ..Setup::default() };
             let lists = Setup { link_time: true, ..setup };
             let Some(ours) = run(&options, &place, &workload, &setup) else { return Ok(()) };
             let made = Simulation::new(&options, &place, &workload, &setup);
@@ -476,6 +497,58 @@ mod tests {
         });
         assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
         assert!(plain.get() * 3 > ran.get() && ran.get() > 50, "{ran:?} {plain:?}");
+    }
+
+    /// What routers that are planes can do.
+    const OF_PLANES: &[(&str, &[&str])] = &[
+        ("vc_allocator", &["islip", "separable_input_first", "separable_output_first"]),
+        ("sw_allocator", &["islip", "islip(2)", "separable_input_first", "separable_output_first"]),
+        ("vc_buf_size", &["1", "2", "4", "8", "15"]),
+        ("routing_delay", &["0", "1"]),
+        ("credit_delay", &["0", "1", "3"]),
+        ("wait_for_tail_credit", &["0", "1"]),
+        ("vc_busy_when_full", &["0", "1"]),
+        ("num_vcs", &["2", "4", "8"]),
+        ("input_speedup", &["1", "1", "2"]),
+    ];
+
+    fn meshes() -> impl Strategy<Value = Shape> {
+        let made = [&[4, 3][..], &[70], &[9, 8], &[2, 40], &[24, 23]].map(Shape::mesh);
+        select(made.into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        #[test]
+        fn planes_do_what_plain_routers_do_in_meshes_of_our_own(
+            shape in meshes(),
+            chosen in OF_PLANES
+                .iter()
+                .map(|&(name, values)| select(values.to_vec()).prop_map(move |value| (name, value)))
+                .collect::<Vec<_>>(),
+            (seed, length, kind) in (1u64..1000, 1u32..12, 0u8..6),
+            (windows, reply) in (select(vec![None, Some(40)]), select(vec![None, None, Some(2)])),
+        ) {
+            let mut options = Options::default();
+            let answered = [("classes", "2"), ("use_read_write", "1"), ("num_vcs", "16")];
+            let classes = answered.into_iter().filter(|_| reply.is_some());
+            for (name, value) in chosen.into_iter().chain(classes) {
+                prop_assert!(options.set(name, value));
+            }
+            let rule = ChannelRule::new(1, Datelines::BOTH);
+            let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+            let workload = workloads(&shape, seed, length, kind);
+            let replies = reply.map(|length| Replies { length, places: None });
+            let setup = Setup { latency: 1, seed, windows, replies, ..Setup::default() };
+            let saves = Setup { saves: true, ..setup };
+            let is_words = |setup| {
+                let made = Simulation::new(&options, &place, &workload, setup);
+                made.unwrap().run.subnets[0].is_words()
+            };
+            prop_assert!(is_words(&setup) && !is_words(&saves));
+            let expected = run(&options, &place, &workload, &saves);
+            prop_assert_eq!(run(&options, &place, &workload, &setup), expected);
+        }
     }
 
     #[test]

@@ -77,6 +77,7 @@ def simulate_fields(
         tables=routes,
         threads=asked.kept.threads,
         on_ranks=on_ranks,
+        saves=asked.kept.checkpoint is not None,
     )
     run(simulation, asked, seconds)
 
@@ -90,7 +91,7 @@ def _in_turn(
         packets += [(*row[:3], begins[-1]) for row in table]
         if number + 1 < len(phases):
             alone = experiment.model_copy(update={"traffic": Packets(table)})
-            simulation = begin_experiment(alone, links=False, tables=routes, threads=threads)
+            simulation = begin_experiment(alone, links=False, tables=routes, threads=threads, saves=False)
             simulation.run()
             begins.append(begins[-1] + simulation.totals.duration)
     screen.say(f"phases begin at cycles {', '.join(map(str, begins))}")

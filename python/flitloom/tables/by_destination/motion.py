@@ -197,6 +197,7 @@ def tables_run(
         "packets": False,
         "film": False,
         "replies": None,
+        "saves": False,
     }
     return begun(line, workload, table_fields(tables), name, settings)
 

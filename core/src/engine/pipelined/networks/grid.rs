@@ -4,6 +4,7 @@ use super::super::{
     flit::{Packet, Ways},
     routing::Place,
     wiring::Wiring,
+    words::MOST_IN_LINE,
 };
 use crate::{
     fabric::{Direction, NodeId, Shape},
@@ -44,6 +45,20 @@ impl Grid {
             wiring.attach(node, (node, directions), (node, directions), 1);
         }
         (Self { shape: shape.clone(), function, rule, seed }, wiring)
+    }
+
+    /// The nodes in a line along the first dimension of a mesh of at most two, with dimension order, one class of
+    /// channels and links of one cycle; `None` for all others.
+    pub(in super::super) fn line_of_plain_mesh(&self, wiring: &Wiring) -> Option<usize> {
+        let Self { shape, function, rule, .. } = self;
+        let sizes = shape.sizes();
+        let is_plain = (0..sizes.len()).all(|dimension| !shape.wraps(dimension))
+            && sizes.len() <= 2
+            && sizes.iter().all(|&size| size as usize <= MOST_IN_LINE)
+            && *function == RoutingFunction::DimensionOrder
+            && rule.channels() == 1
+            && wiring.longest() == 1;
+        is_plain.then_some(sizes[0] as usize)
     }
 
     /// How many classes of channels there are.

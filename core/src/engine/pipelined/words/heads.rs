@@ -7,15 +7,19 @@ use super::{
         rules::Rules,
     },
     AnyWords,
+    links::Leaving,
     matching::PORTS,
     noted::Noted,
     planes::{Receive, Step},
     state::{
-        BEHIND, CHANNEL, CHANNELS, DIGITS, FIELDS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT, Output,
-        Owned, READY, SLOTS, TAIL_SENT, Words,
+        BEHIND, CHANNEL, CHANNELS, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, Head, NOBODY, NODE, OCCUPIED,
+        OUTPUT, Output, Owned, READY, SLOTS, TAIL_SENT, Words,
     },
 };
-use crate::bits::{Vector, ones, words, words_mut};
+use crate::{
+    bits::{Vector, ones, words, words_mut},
+    probe::LinkOccupation,
+};
 
 /// Somebody who asks for an output channel: input channel, the channels that it may have, and those that it gets.
 #[derive(Clone, Copy)]
@@ -360,7 +364,10 @@ impl<V: Vector> Words<V> {
 
     /// The switch is matched and crossed; then channels are given to those who waited, and ways are computed.
     #[inline(always)]
-    pub(super) fn step(&mut self) {
+    pub(super) fn step(&mut self, now: u32) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.count(now);
+        }
         self.cross_all();
         self.give_channels();
         if self.routes_later {
@@ -424,8 +431,8 @@ impl<V: Vector> AnyWords for Words<V> {
         self.leave(self.nodes * self.all + (node << self.span_bits) + channel);
     }
 
-    fn work(&mut self) {
-        V::enter(self.proof, Step(self));
+    fn work(&mut self, now: u32) {
+        V::enter(self.proof, Step(self, now));
     }
 
     fn has_no_credits(&self) -> bool {
@@ -442,5 +449,27 @@ impl<V: Vector> AnyWords for Words<V> {
             }
         }
         true
+    }
+
+    fn count_links(&mut self) {
+        self.leaving = Some(Leaving::new(self.blocks));
+    }
+
+    fn must_tell(&self, now: u32) -> bool {
+        self.leaving.as_ref().is_some_and(|leaving| leaving.must_tell(now))
+    }
+
+    fn tell(&mut self, ports: usize, links: &mut LinkOccupation) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.tell((self.words, ports), links);
+        }
+    }
+
+    fn queued(&self, router: usize, port: usize, channel: usize, ports: usize) -> usize {
+        let port = if port + 1 == ports { NODE } else { port };
+        let (vector, word) = self.spot(port, channel, router);
+        let digits = words(&self.lanes[vector][FLITS..][..COUNT]);
+        let digit = |place: usize| (digits[place * V::WORDS + word] >> (router % 64) & 1) << place;
+        (0..COUNT).map(digit).sum::<u64>() as usize
     }
 }

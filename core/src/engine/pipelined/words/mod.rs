@@ -2,6 +2,7 @@
 //! hold are planes with one bit per router, packets are records. They do what plain routers do, to the same bit.
 
 mod heads;
+mod links;
 mod matching;
 mod noted;
 mod planes;
@@ -12,9 +13,15 @@ use super::{
     flit::{Flit, Packets},
     rules::Rules,
 };
-use crate::bits::{Available, InstructionSet, OnVectors, Vector};
+use crate::{
+    bits::{Available, InstructionSet, OnVectors, Vector},
+    probe::LinkOccupation,
+};
 use state::Words;
 use std::fmt;
+
+/// Most nodes in a line, whose places are bytes.
+pub(super) const MOST_IN_LINE: usize = 256;
 
 /// Routers on vectors of some instruction set.
 pub(super) trait AnyWords: Send + Sync {
@@ -39,10 +46,22 @@ pub(super) trait AnyWords: Send + Sync {
     fn retire(&mut self, node: usize, channel: usize);
 
     /// All routers do their step of a cycle.
-    fn work(&mut self);
+    fn work(&mut self, now: u32);
 
     /// Whether no credit is on its way.
     fn has_no_credits(&self) -> bool;
+
+    /// Counts from now on what leaves by every output port.
+    fn count_links(&mut self);
+
+    /// Whether what was counted must be told before the next cycle is done.
+    fn must_tell(&self, now: u32) -> bool;
+
+    /// Tells what was counted since the last time.
+    fn tell(&mut self, ports: usize, links: &mut LinkOccupation);
+
+    /// Flits in the queue of a channel behind an input port of a router with so many ports.
+    fn queued(&self, router: usize, port: usize, channel: usize, ports: usize) -> usize;
 }
 
 impl Clone for Box<dyn AnyWords> {

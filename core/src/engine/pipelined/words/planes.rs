@@ -27,8 +27,8 @@ pub(super) struct Receive<'a, V: Vector> {
     pub arrived: &'a mut Vec<(u32, Flit)>,
 }
 
-/// The step of all routers.
-pub(super) struct Step<'a, V: Vector>(pub &'a mut Words<V>);
+/// The step of all routers in a cycle.
+pub(super) struct Step<'a, V: Vector>(pub &'a mut Words<V>, pub u32);
 
 impl<V: Vector> Task for Receive<'_, V> {
     type Output = ();
@@ -44,7 +44,7 @@ impl<V: Vector> Task for Step<'_, V> {
 
     #[inline(always)]
     fn run(self) {
-        self.0.step();
+        self.0.step(self.1);
     }
 }
 
@@ -239,6 +239,7 @@ impl<V: Vector> Words<V> {
                 self.sent[sent + number] = V::zero();
                 self.credits[credits + number] = V::zero();
             }
+            self.leaving.iter_mut().for_each(|all| all.now[block] = [V::zero(); PORTS]);
             return;
         }
         let matched = turns.decide(&asks, self.input_first, self.iterations);
@@ -338,6 +339,9 @@ impl<V: Vector> Words<V> {
                 for bit in 0..self.channel_bits {
                     digits[bit] = digits[bit] | (matched & carried[input][bit]);
                 }
+            }
+            if let Some(all) = &mut self.leaving {
+                all.now[block][output] = leaving;
             }
             let (mut group, mut vector) = (0, block);
             while vector < vectors {

@@ -1,7 +1,12 @@
 //! What routers remember: planes, and records of packets.
 
 use super::{
-    super::{allocators::AllocatorKind, buffers::Policy, priority::Priority, routing::Routing, rules::Rules},
+    super::{
+        allocators::AllocatorKind, buffers::Policy, networks::Network, priority::Priority, routing::Routing,
+        rules::Rules,
+    },
+    MOST_IN_LINE,
+    links::Leaving,
     matching::{PORTS, Turns},
     noted::{Noted, Spot},
 };
@@ -161,20 +166,32 @@ pub(super) struct Words<V: Vector> {
     pub filled: Noted,
     pub emptied: Noted,
     pub vacated: Noted,
+    /// What leaves by every output port, if it is counted.
+    pub leaving: Option<Leaving<V>>,
 }
 
 fn bits_of(most: u32) -> usize {
     (u32::BITS - most.leading_zeros()) as usize
 }
 
+/// The nodes in a line along the first dimension of a mesh of at most two, with dimension order and links of one
+/// cycle; `None` for other networks.
+fn line(rules: &Rules) -> Option<usize> {
+    match &rules.network {
+        Some(Network::Grid(grid)) => grid.line_of_plain_mesh(&rules.wiring),
+        Some(_) => None,
+        None => {
+            let shape = &rules.shape;
+            let is_plain = !shape.wraps && shape.dimensions <= 2 && rules.routing == Routing::DimensionOrder;
+            (is_plain && shape.radix as usize <= MOST_IN_LINE).then_some(shape.radix as usize)
+        }
+    }
+}
+
 /// Whether routers with these rules can be planes.
 pub(super) fn covers(rules: &Rules) -> bool {
     let Policy::Private(places) = rules.policy else { return false };
-    rules.network.is_none()
-        && !rules.shape.wraps
-        && rules.shape.dimensions <= 2
-        && rules.shape.radix <= 256
-        && rules.routing == Routing::DimensionOrder
+    line(rules).is_some()
         && places < 1 << COUNT
         && rules.channels <= CHANNELS
         && rules.largest <= 1 << LEFT
@@ -224,7 +241,8 @@ impl<V: Vector> Words<V> {
         let channel_of = |group: usize, word: usize| group * together + plane_of(word);
         let span_bits = channels.next_power_of_two().trailing_zeros();
         let all = PORTS << span_bits;
-        let radix = rules.shape.radix as usize;
+        // Whoever builds planes has asked whether the rules are those of planes.
+        let radix = line(rules).unwrap_or(nodes);
         let (ring, queues) = ((places as usize + 1).next_power_of_two(), nodes * (all + (1 << span_bits)));
         let credit_slots = (3 + rules.credit_delay).next_power_of_two();
         let zero = V::zero();
@@ -325,6 +343,7 @@ impl<V: Vector> Words<V> {
             filled: Noted::new(nodes * all),
             emptied: Noted::new(nodes * all),
             vacated: Noted::new(nodes * all),
+            leaving: None,
         }
     }
 }
