@@ -2,6 +2,9 @@
 
 use super::wiring::Wiring;
 
+/// Most nodes in a line of a mesh whose coordinates are bytes.
+pub(super) const MOST_IN_LINE: usize = 256;
+
 /// A mesh or a torus with `radix` nodes in each of `dimensions` dimensions, dimension 0 fastest.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {

@@ -3,8 +3,8 @@
 use super::super::{
     flit::{Packet, Ways},
     routing::Place,
+    shape::MOST_IN_LINE,
     wiring::Wiring,
-    words::MOST_IN_LINE,
 };
 use crate::{
     fabric::{Direction, NodeId, Shape},

@@ -20,9 +20,6 @@ use crate::{
 use state::Words;
 use std::fmt;
 
-/// Most nodes in a line, whose places are bytes.
-pub(super) const MOST_IN_LINE: usize = 256;
-
 /// Routers on vectors of some instruction set.
 pub(super) trait AnyWords: Send + Sync {
     fn copy(&self) -> Box<dyn AnyWords>;

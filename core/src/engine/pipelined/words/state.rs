@@ -3,9 +3,8 @@
 use super::{
     super::{
         allocators::AllocatorKind, buffers::Policy, networks::Network, priority::Priority, routing::Routing,
-        rules::Rules,
+        rules::Rules, shape::MOST_IN_LINE,
     },
-    MOST_IN_LINE,
     links::Leaving,
     matching::{PORTS, Turns},
     noted::{Noted, Spot},
