@@ -110,15 +110,8 @@ def run_steady(
         require_whole("warm_up", warm_up, 0, LIMITS["start"], "cycles")
     load = load.model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
-    simulation = begin_experiment(
-        endless,
-        links=False,
-        windows=window,
-        threads=threads,
-        tables=tables,
-        on_ranks=ranks.started() > 1,
-        saves=False,
-    )
+    ways: dict[str, Any] = {"threads": threads, "tables": tables, "on_ranks": ranks.started() > 1}
+    simulation = begin_experiment(endless, links=False, windows=window, saves=False, **ways)
     measured_cycles = -(-measure // window) * window
     beside = {**ideal_loads(experiment, tables), "router": router_text(experiment, tables)}
     # Proven, and nobody would see it at the level of 95 % just above the bound.
