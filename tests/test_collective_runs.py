@@ -136,6 +136,60 @@ def test_one_port_is_the_message_graph(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().err.count("\n") == 1
 
 
+#: Plans on networks that are no tori or meshes, and whether routers of one cycle know them.
+OTHERS = [
+    (fl.Product("full4 x ring5"), True),
+    (fl.Product("line3 x full4"), True),
+    (fl.Product("ring4*2 x full3"), False),
+    (fl.Graph.family("tori(4x4;2x2;2)"), False),
+    (fl.Graph.family("circulant(16;1,4)"), False),
+]
+
+
+@pytest.mark.parametrize("ports", [None, 1, 2])
+@pytest.mark.parametrize("operation", ["all-gather", "all-to-all"])
+@pytest.mark.parametrize(("network", "has_one_cycle"), OTHERS, ids=lambda value: str(value))
+def test_plans_run_on_products_and_families(
+    network, has_one_cycle: bool, operation: str, ports: int | None
+) -> None:
+    plan = fl.collectives.plan(network, operation)
+    for router in (fl.Router(), fl.Router(model="pipelined")):
+        if router.model != "pipelined" and not has_one_cycle:
+            with pytest.raises(fl.SpecError, match=r"router\.model = pipelined"):
+                simulate_collective(plan, router)
+            continue
+        found = simulate_collective(plan, router, flits=32, ports=ports)
+        least = found.step_cycles - 1
+        for number, one in enumerate(found.transfers):
+            # A chunk leaves when it is there, and goes straight to its neighbour.
+            assert all(found.arrived[other] < found.injected[number] for other in one.needs)
+            assert found.arrived[number] - found.injected[number] >= least
+        assert found.cycles == found.arrived.max() + 1
+        if ports is None:
+            # Chunks meet nowhere.
+            assert found.on_the_way.total() == found.for_ports.total() == 0
+            assert found.cycles <= plan.steps * found.step_cycles
+
+
+def test_plans_on_a_product_of_rings_run_as_on_the_torus() -> None:
+    for router in (fl.Router(), fl.Router(model="pipelined")):
+        cycles = [
+            simulate_collective(fl.collectives.plan(network, "all-gather"), router, flits=32).cycles
+            for network in (fl.Product("ring5 x ring4"), fl.Torus(5, 4))
+        ]
+        assert cycles[0] == cycles[1]
+
+
+def test_why_plans_on_other_graphs_do_not_run() -> None:
+    star = fl.collectives.plan(fl.Graph([(0, 1), (0, 2), (0, 3)], nodes=4), "all-gather")
+    for router, why in (
+        (fl.Router(), "routers of one cycle do not know"),
+        (fl.Router(model="pipelined"), "whole"),
+    ):
+        with pytest.raises(fl.SpecError, match=why):
+            simulate_collective(star, router)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -143,4 +143,12 @@ def test_verbs_take_failed_parts(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert run(["simulate", "--model", "pipelined", "--torus", "5", "--fail", "node:0", "--fail", "node:2",
                 "--pattern", "rand", "--rate", "0.1", "--cycles", "100"]) == 2  # fmt: skip
     said = capsys.readouterr().err.splitlines()
-    assert said[-1] == "error: the tables do not lead from node 1 to node 3"
+    cut_off = (
+        "error: the tables do not lead from node 1 to node 3; no way is left between them: give traffic among"
+    )
+    assert said[-1] == f"{cut_off} nodes that are joined"
+    (tmp_path / "packets.csv").write_text("source,destination,length,start\n1,8,4,0\n")
+    table = ["--packet-table", str(tmp_path / "packets.csv")]
+    assert run(["simulate", *words, *table]) == 2
+    said = capsys.readouterr().err
+    assert "from node 1 to node 8; node 8 has failed: give traffic that leaves it out" in said

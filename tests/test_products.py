@@ -177,14 +177,6 @@ def test_what_is_no_network_is_refused_in_one_line(
     assert len(said.strip().splitlines()) == 1
 
 
-def test_the_engine_refuses_a_product(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "plan.json"
-    fl.collectives.plan(fl.Product("full4 x ring5"), "all-gather").save(file)
-    assert run(["simulate", str(file)]) == 2
-    said = capsys.readouterr().err
-    assert "full4 x ring5 is a product, and the engine is for tori and meshes" in said
-
-
 @pytest.mark.parametrize(
     ("network", "words"),
     [

@@ -167,8 +167,22 @@ impl PipelinedSimulation {
             Some((graph, switched)) => {
                 let lost = unreachable(graph, switched, workload, nodes);
                 if let Some((from, to)) = lost {
-                    let end = if of_grid.is_some() { "node" } else { "host" };
-                    let text = format!("the tables do not lead from {end} {from} to {end} {to}");
+                    let fabric = network.inner.fabric();
+                    let failed = [from, to].into_iter().find(|&node| !fabric.node_works(node));
+                    let (end, advice) = match (&of_grid, failed) {
+                        (None, _) => {
+                            ("host", "give tables that do, or traffic between other hosts".to_owned())
+                        }
+                        (Some(_), None) => (
+                            "node",
+                            "no way is left between them: give traffic among nodes that are joined"
+                                .to_owned(),
+                        ),
+                        (Some(_), Some(node)) => {
+                            ("node", format!("node {node} has failed: give traffic that leaves it out"))
+                        }
+                    };
+                    let text = format!("the tables do not lead from {end} {from} to {end} {to}; {advice}");
                     return Err(exception(py, "UnreachableError", (text, vec![(from, to)])));
                 }
                 Place::Graph(graph, switched)

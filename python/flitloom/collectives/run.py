@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +20,11 @@ from flitloom.network import Network
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec import Router
+from flitloom.spec.families import is_family
+from flitloom.spec.graph import Graph
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import require_grid
+from flitloom.spec.product import Product
+from flitloom.spec.switched import Switched
 
 #: Simulations until the starts of all chunks agree with their arrivals.
 MOST_ROUNDS = 2000
@@ -133,7 +136,8 @@ def simulate_collective(
     Parameters
     ----------
     plan : CollectivePlan
-        A plan for a torus, plain or twisted, or a mesh; failed parts and parallel links are as in the plan.
+        A plan for a torus, plain or twisted, a mesh or a product; failed parts and parallel links are as in
+        the plan. With pipelined routers also for a network of a published family without failed parts.
     router : Router, optional
         The router at every node: wormhole or cut-through, buffers, latency; or a pipelined one.
     flits : int
@@ -156,14 +160,14 @@ def simulate_collective(
     (4, 18, 72)
     """
     ground = plan.ground
-    routers = require_grid(ground.routers, "the engine is")
     if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
         raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
-    lanes = _lanes(ground)
-    count = len(lanes) if ports is None else ports
-    if not 1 <= count <= max(len(lanes), 1):
-        raise SpecError.at("ports", str(count), f"a node has 1 to {len(lanes)}, the number of its links")
-    network = Network(routers, router)
+    links = _links(ground)
+    most = 1 + max(links.values(), default=-1)
+    count = most if ports is None else ports
+    if not 1 <= count <= max(most, 1):
+        raise SpecError.at("ports", str(count), f"a node has 1 to {most}, the number of its links")
+    network = _network(ground, router)
     moves = transfers(plan)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
@@ -174,26 +178,104 @@ def simulate_collective(
         )
     return _Run(
         moves,
-        _ports(ground, lanes, moves, count),
+        _ports(ground, links, moves, count),
         network,
+        _hosts(ground, network),
         count,
     ).result(plan, flits, packet_payload)
 
 
-def _lanes(ground: Ground) -> dict[tuple[int, int], int]:
-    """What links a node has, by direction and number among parallel ones, numbered in this order."""
-    ways = ground.ways
-    kinds = {(ways[ends], lane) for ends, width in ground.links.items() for lane in range(width)}
-    return {kind: number for number, kind in enumerate(sorted(kinds))}
+def _network(ground: Ground, router: Router | None) -> Network:
+    """The network of a plan with its routers.
+
+    Raises
+    ------
+    SpecError
+        It is a graph whose links no routers are known for.
+    """
+    topology = ground.routers
+    if not isinstance(topology, Graph):
+        return Network(topology, router)
+    if router is None or router.model != "pipelined":
+        advice = "give router.model = pipelined"
+        raise SpecError.at(
+            "network", f"{topology} is a graph, which routers of one cycle do not know", advice
+        )
+    if not is_family(topology.name) or topology.failed_nodes or topology.failed_links:
+        problem = (
+            f"{topology} is a graph, and plans run on tori, meshes, products and whole published families"
+        )
+        raise SpecError.at("network", problem)
+    return Network(Switched(network=topology.name), router)
 
 
-def _ports(ground: Ground, lanes: dict[tuple[int, int], int], moves: list[Transfer], count: int) -> Times:
+def _hosts(ground: Ground, network: Network) -> Times:
+    """By node of a plan its number in the network; hosts of switches are in the order of their cables."""
+    topology, plain = network.topology, ground.topology
+    if not isinstance(topology, Switched):
+        return np.arange(topology.nodes)
+    subnet = topology.subnet
+    by_name = {subnet.switches[host.switch].name: number for number, host in enumerate(subnet.hosts)}
+    names = [f"S{'-'.join(map(str, ground.point(node)))}" for node in range(topology.nodes)]
+    if isinstance(plain, Graph):
+        names = list(plain.names)
+    return np.array([by_name[name] for name in names])
+
+
+def _links(ground: Ground) -> dict[tuple[int, int, int], int]:
+    """The port at both ends of every link, by its ends and its number among parallel ones."""
+    if isinstance(ground.topology, Graph):
+        return _matchings([(*ends, lane) for ends, width in ground.links.items() for lane in range(width)])
+    ways: dict[tuple[int, int], Any] = dict(ground.ways)
+    if isinstance(ground.topology, Product):
+        # In a full mesh it is how much further on the other end is.
+        for start, end in ground.links:
+            places = zip(ground.point(start), ground.point(end), ground.sizes, strict=True)
+            ways[start, end] = tuple((there - here) % size for here, there, size in places)
+    kinds = {
+        (*ends, lane): (ways[ends], lane) for ends, width in ground.links.items() for lane in range(width)
+    }
+    number = {kind: place for place, kind in enumerate(sorted(set(kinds.values())))}
+    return {link: number[kind] for link, kind in kinds.items()}
+
+
+def _matchings(links: list[tuple[int, int, int]]) -> dict[tuple[int, int, int], int]:
+    """A number for every link, other for each that leaves or enters the same node: as few as there may be.
+
+    By Koenig's theorem a new link takes a number that is free at its start, after links that alternate
+    between this and one that is free at its end have changed theirs.
+
+    >>> sorted(_matchings([(0, 1, 0), (0, 2, 0), (1, 2, 0), (2, 1, 0)]).values())
+    [0, 0, 1, 1]
+    """
+    # By end (its node, and whether links leave or enter) and number the link.
+    taken: dict[tuple[int, bool], dict[int, tuple[int, int, int]]] = defaultdict(dict)
+    numbers: dict[tuple[int, int, int], int] = {}
+    for link in sorted(links):
+        start, end = (link[0], True), (link[1], False)
+        own, other = (next(n for n in range(len(links)) if n not in taken[one]) for one in (start, end))
+        place, wanted, path = end, own, []
+        while (found := taken[place].get(wanted)) is not None:
+            path.append(found)
+            place = (found[0], True) if not place[1] else (found[1], False)
+            wanted = own + other - wanted
+        for one in path:
+            del taken[one[0], True][numbers[one]], taken[one[1], False][numbers[one]]
+        for one, number in [*((one, own + other - numbers[one]) for one in path), (link, own)]:
+            numbers[one] = number
+            taken[one[0], True][number] = taken[one[1], False][number] = one
+    return numbers
+
+
+def _ports(
+    ground: Ground, links: dict[tuple[int, int, int], int], moves: list[Transfer], count: int
+) -> Times:
     """The port that every transfer goes through; parallel links carry transfers in turn."""
-    ways, seen = ground.ways, Counter[tuple[int, int]]()
+    seen = Counter[tuple[int, int]]()
     ports = np.zeros(len(moves), dtype=np.int64)
     for number, one in enumerate(moves):
         ends = one.start, one.end
-        ports[number] = lanes[ways[ends], seen[ends] % ground.links[ends]] % count
+        ports[number] = links[*ends, seen[ends] % ground.links[ends]] % count
         seen[ends] += 1
     return ports
 
@@ -201,8 +283,12 @@ def _ports(ground: Ground, lanes: dict[tuple[int, int], int], moves: list[Transf
 class _Run:
     """Starts of all chunks and what they lead to, until both agree."""
 
-    def __init__(self, moves: list[Transfer], layers: Times, network: Network, ports: int) -> None:
+    def __init__(
+        self, moves: list[Transfer], layers: Times, network: Network, hosts: Times, ports: int
+    ) -> None:
         self.moves, self.layers, self.network, self.ports = moves, layers, network, ports
+        # By node its number in the network, and the other way round.
+        self.hosts, self.nodes = hosts, np.argsort(hosts)
         self.before = np.array([one.before for one in moves], dtype=np.int64)
         counts = np.array([len(one.needs) for one in moves], dtype=np.int64)
         self.needing = np.repeat(np.arange(len(moves)), counts)
@@ -239,7 +325,7 @@ class _Run:
     def as_graph(self, lengths: list[int], plan: CollectivePlan) -> tuple[Times, Times]:
         """When chunks entered and had arrived if nodes have one port: as a message graph."""
         size = sum(lengths) - len(lengths)
-        ranks = list(range(self.network.topology.nodes))
+        ranks = self.hosts.tolist()
         workload = _core.goal_workload(goal_text(plan, size), 1, 1, lengths[0] - 1, ranks)
         records = self._records(workload)
         names, first = np.unique(records["slice"], return_index=True)
@@ -247,7 +333,8 @@ class _Run:
         # The k-th message of a link is the k-th transfer over it.
         ends = np.array([(one.start, one.end) for one in self.moves], dtype=np.int64)
         transfer = np.lexsort((ends[:, 1], ends[:, 0]))
-        message = np.lexsort((names, records["destination"][first], records["source"][first]))
+        sources, destinations = (self.nodes[records[name][first]] for name in ("source", "destination"))
+        message = np.lexsort((names, destinations, sources))
         place = np.empty(len(names), dtype=np.int64)
         place[transfer] = message
         return entered[place], arrived[place]
@@ -282,7 +369,7 @@ class _Run:
             if not len(moves):
                 continue
             order = moves[np.argsort(starts[moves], kind="stable")]
-            columns = np.column_stack([ends[order], starts[order], np.arange(len(order))])
+            columns = np.column_stack([self.hosts[ends[order]], starts[order], np.arange(len(order))])
             columns = np.repeat(columns, len(lengths), axis=0)
             sizes = np.tile(np.array(lengths, dtype=np.int64), len(order))
             table = np.column_stack([columns[:, :2], sizes, columns[:, 2:]])

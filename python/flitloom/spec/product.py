@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import ValidationInfo
 
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError, show
+from flitloom.errors import show
 from flitloom.numerals import counted
 from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem
 from flitloom.spec.factors import (
@@ -194,25 +194,3 @@ def network_of(fields: dict[str, Any]) -> AnyNetwork:
     if is_family(fields.get("network")):
         return Graph.family(fields["network"], **{k: v for k, v in fields.items() if k != "network"})
     return Product(**fields) if "network" in fields else Topology(**fields)
-
-
-def require_grid(network: AnyNetwork, what: str) -> Topology:
-    """The network as a torus or mesh.
-
-    Raises
-    ------
-    SpecError
-        It is a product or a graph.
-
-    Examples
-    --------
-    >>> import flitloom as fl
-    >>> require_grid(fl.Product("full4"), "the engine is")
-    Traceback (most recent call last):
-    ...
-    flitloom.errors.SpecError: network: full4 is a product, and the engine is for tori and meshes
-    """
-    if not isinstance(network, Topology):
-        kind = f"{network} is a product" if isinstance(network, Product) else "this is a graph"
-        raise SpecError.at("network", f"{kind}, and {what} for tori and meshes")
-    return network
