@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -270,6 +270,31 @@ def test_the_example_is_what_it_says():
     assert result.flit_hops == result.flits_delivered == 2 * 8 * 2 * (64 + 4)
 
 
+def test_a_file_becomes_a_spec(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    Path("out").mkdir()
+    Path("in/app.goal").write_text(GRAPH.text)
+    words = "convert in/app.goal out/spec.toml --torus 4x4 --fail link:0-1 --fail node:(3,3)"
+    assert run(words.split()) == 0
+    assert tomllib.loads(Path("out/spec.toml").read_text())["traffic"] == {
+        "kind": "messages",
+        "graph": "../in/app.goal",
+    }
+    spec = read_experiment("out/spec.toml")
+    assert spec.topology.is_as(fl.Torus(4, 4, failed_nodes=[15], failed_links=["0-1"]))
+    assert spec.traffic == fl.Messages(GRAPH)
+    capsys.readouterr()
+    for refused, message in (
+        ("", "in/app.goal: does not say what network it is for; give --torus or --mesh"),
+        ("--torus 4x4 --as-collective", "--as-collective: does not go with a spec"),
+        ("--torus 1x1", "topology.sizes"),
+    ):
+        assert run(["convert", "in/app.goal", "other.toml", *refused.split()]) == 2
+        assert message in capsys.readouterr().err
+    assert not Path("other.toml").exists()
+
+
 def test_placements_seat_the_ranks_of_a_spec(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("app.goal").write_text(GRAPH.text)
@@ -282,4 +307,3 @@ def test_placements_seat_the_ranks_of_a_spec(tmp_path, monkeypatch, capsys):
     assert found["spec"]["traffic"]["nodes"] == nodes
     totals = simulate_messages(fl.Network(fl.Torus(4, 4)), GRAPH, nodes=nodes)
     assert found["duration"] == totals["duration"]
-    shutil.copy("app.goal", "other.goal")

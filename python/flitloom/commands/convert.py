@@ -26,8 +26,8 @@ class Asked(Group):
         Path,
         typer.Argument(
             help="What to write: .json, MSCCL XML (.xml), an execution plan of MSCCL++ (.mscclpp.json), GOAL "
-            "(.goal, .bin), a Chakra trace (NAME.et makes NAME.0.et, NAME.1.et, ...); of a file of BookSim2 "
-            "a spec (.toml) or such a file (.cfg)."
+            "(.goal, .bin), a Chakra trace (NAME.et makes NAME.0.et, NAME.1.et, ...); of GOAL and Chakra a "
+            "spec (.toml), of a file of BookSim2 a spec (.toml) or such a file (.cfg)."
         ),
     ]
     torus: options.Torus = None
@@ -65,6 +65,7 @@ def command(context: typer.Context, *, asked: Asked) -> None:
       flitloom convert plan.json plan.et
       flitloom convert foreign.xml plan.json --torus 4x4
       flitloom convert trace.goal trace.bin
+      flitloom convert trace.goal spec.toml --torus 4x4
       flitloom convert mesh.cfg spec.toml
     """
     inputs.use("convert", context, asked.source, asked)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.advice import read_bandwidth
+from flitloom.commands import options
+from flitloom.commands.convert import Asked
 from flitloom.commands.inputs.experiment import simulate_fields
 from flitloom.commands.inputs.seating import put_on_nodes
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError, show_file
+from flitloom.outputs import check_output, write_text
+from flitloom.spec.experiment import build_experiment
 from flitloom.traces.graph import MessageGraph
 
 
@@ -33,6 +39,34 @@ def run(asked: Simulated) -> None:
         if error.field != "traffic.graph":
             raise
         raise SpecError.at(show_file(file), error.problem, error.advice) from None
+
+
+def write_spec(asked: Asked) -> None:
+    """Write the spec of an experiment that sends the messages of a file, which it names."""
+    source, target = asked.source, asked.target
+    check_output(target, (".toml",), "TARGET")
+    for option, given in (("--as-collective", asked.as_collective), ("--for", asked.loader is not None)):
+        if given:
+            raise SpecError.at(option, "does not go with a spec (.toml)", "leave it out")
+    topology = options.topology_fields(asked.torus, asked.mesh, None, asked.fail, asked.twist)
+    if not topology:
+        raise SpecError.at(show_file(source), "does not say what network it is for", "give --torus or --mesh")
+    named = os.path.relpath(source, target.parent)
+    traffic = {"kind": "messages", "graph": named}
+    build_experiment({"topology": topology, "traffic": traffic}, target.parent)
+    write_text(target, "\n".join(_table(*part) for part in (("topology", topology), ("traffic", traffic))))
+
+
+def _table(name: str, fields: dict[str, Any]) -> str:
+    """A table of TOML, in which texts, numbers and lists of them are written as in JSON.
+
+    >>> print(_table("topology", {"kind": "torus", "failed_nodes": [3]}), end="")
+    [topology]
+    kind = "torus"
+    failed_nodes = [3]
+    """
+    rows = (f"{field} = {json.dumps(value, ensure_ascii=False)}\n" for field, value in fields.items())
+    return f"[{name}]\n{''.join(rows)}"
 
 
 def _cycle_seconds(asked: Simulated) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from flitloom.commands.actions import perform
+from flitloom.commands.convert import Asked
 from flitloom.commands.inputs.checked import CHECK
 from flitloom.commands.inputs.converting import convert
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
@@ -22,6 +23,15 @@ _REFUSALS = (
     ),
 )
 
+
+def to_file(asked: Asked) -> None:
+    """Write the messages in another format, or the spec of an experiment that sends them."""
+    if asked.target.suffix == ".toml":
+        perform("simulate_messages:write_spec", asked)
+    else:
+        convert(asked)
+
+
 INPUT = Input(
     title=TITLE,
     given="give one that ends in .goal, .bin or .et",
@@ -36,7 +46,7 @@ INPUT = Input(
             _REFUSALS,
         ),
         "check": CHECK,
-        "convert": Use(convert),
+        "convert": Use(to_file),
     },
     several_ranks=True,
 )  # fmt: skip
