@@ -79,6 +79,10 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
     traffic = fields.setdefault("traffic", {})
     if not isinstance(traffic, dict):
         raise SpecError.at("traffic", "is no table of fields")
+    if (kind := traffic.get("kind")) in ("packets", "matrix", "messages"):
+        raise SpecError.at(
+            "traffic.kind", f"is {kind}, and flitloom load sends at a rate", "flitloom simulate runs it"
+        )
     for name in RUN:
         traffic.pop(name, None)
     traffic.update(_some(given, "process", "outstanding", "hotspot_fraction", "hotspot_target"))
