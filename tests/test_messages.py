@@ -139,7 +139,7 @@ def test_a_spec_and_its_file_are_drawn_saved_and_swept(model, tmp_path, monkeypa
         with Image.open(picture) as image:
             assert len(image.getcolors(1 << 24)) > 10
     (shown,) = read(Path("page.html"))
-    assert shown["messages"] is True
+    assert (shown["slices"], shown["part"]) == (1, "operation")
     assert shown["facts"]["fingerprint"] == found["fingerprint"]
     assert shown["title"] == "messages of 16 ranks on 4x4 torus"
     assert int(shown["columns"]["flits"].sum()) == found["flit_hops"]

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 CELLS = 1 << 26
 
 
+#: What pages of message graphs say of slices: packets have the number of the operation that sends them.
+_OF_MESSAGES = {"slices": 1, "part": "operation", "busy": "busy, a colour per message"}
+
+
 @dataclass
 class Film:
     """One simulation from its first cycle to its end, or to the deadlock it ended in.
@@ -131,8 +135,7 @@ class Film:
             "fabric": grid_fields(self.network.topology),
             "cycles": cycles,
             "slices": slices,
-            # Their packets name the operation that sends them, counted over all ranks.
-            "messages": isinstance(self.spec.traffic, Messages),
+            **(_OF_MESSAGES if isinstance(self.spec.traffic, Messages) else {}),
             **_timing(self.network),
             "bound": None if self.bound is None else self.bound[0],
             **self.bottleneck,

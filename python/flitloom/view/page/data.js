@@ -177,7 +177,7 @@ export function roundStep(least) {
 export class Run {
   constructor(head, buffer) {
     // Cycles that a header takes through a router beside its link.
-    Object.assign(this, { router: 0 }, head);
+    Object.assign(this, { router: 0, part: "slice" }, head);
     this.fabric = fabricOf(head.fabric, buffer);
     this.time = "cycle";
     this.unit = "flits";
@@ -328,11 +328,10 @@ export class Run {
 
   describePacket(packet) {
     const { source, destination, slice, start, arrival } = this.columns;
-    const part = this.messages ? "operation" : "slice";
     const to = destination[packet] >= 0 ? this.fabric.nodeName(destination[packet]) : "a node it does not reach";
     const end = arrival[packet] >= 0 ? `delivered in cycle ${arrival[packet]}` : "not delivered";
     return (
-      `Packet from ${this.fabric.nodeName(source[packet])} to ${to}, ${part} ${slice[packet] + 1}, ` +
+      `Packet from ${this.fabric.nodeName(source[packet])} to ${to}, ${this.part} ${slice[packet] + 1}, ` +
       `route ${this.route(packet)}: ready in cycle ${start[packet]}, ${end}, waited ${this.waited(packet)} cycles.`
     );
   }
@@ -340,8 +339,7 @@ export class Run {
   describeState(link, cycle) {
     const cell = this.state(link, cycle);
     if (cell === IDLE) return "is idle";
-    if (cell === BLOCKED) return "is blocked";
-    return this.messages ? "carries a flit" : `carries a flit of slice ${cell}`;
+    return cell === BLOCKED ? "is blocked" : `carries a flit of ${this.part} ${cell < 254 ? cell : "254 or later"}`;
   }
 
   describeNow(cycle) {

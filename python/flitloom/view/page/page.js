@@ -237,10 +237,8 @@ function legend() {
     entries.push(make("span", { className: "entry" }, box, text));
   };
   if (state.mode === "now") {
-    const messages = runs.some((run) => run.messages);
-    const slices = messages ? 1 : Math.min(Math.max(...runs.map((run) => run.slices ?? 0)), 7);
-    const busy = messages ? "busy, a colour per message" : "busy";
-    for (let slice = 0; slice < slices; slice++) swatch(sliceColour(slice), slices > 1 ? `slice ${slice + 1}` : busy);
+    const slices = Math.min(Math.max(...runs.map((run) => run.slices ?? 0)), 7);
+    for (let slice = 0; slice < slices; slice++) swatch(sliceColour(slice), slices > 1 ? `slice ${slice + 1}` : (runs[0].busy ?? "busy"));
     if (runs[0] instanceof Steps) {
       swatch(sliceColour(0), "copy");
       if (runs.some((run) => run.columns.adds.includes(1))) swatch(sliceColour(1), "partial sum");
