@@ -61,6 +61,15 @@ def test_an_answer_takes_the_time_of_the_way_and_back(fields, topology, nodes, h
     assert found["duration"] == 2 * alone(router, there, 8) + 1 + 100
 
 
+def test_threads_change_nothing() -> None:
+    phase = [(rank, (7 * rank + 5) % 144, 200) for rank in range(144)]
+    graph = MessageGraph.steps(144, [(phase, 30), (phase, 0)])
+    network = fl.Network(fl.Torus(12, 12), PIPELINED)
+    one = simulate_messages(network, graph)
+    assert one["parts"] == 1
+    assert simulate_messages(network, graph, threads=5) == {**one, "parts": 2}
+
+
 @pytest.mark.parametrize("where", ["--torus 4x4", "--mesh 4x4", "--network ring4*4", "--network fattree(4)"])
 def test_verbs_run_what_python_runs(where, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(5)
@@ -91,6 +100,7 @@ def test_verbs_run_what_python_runs(where, tmp_path: Path, capsys: pytest.Captur
         for part, head, (messages, _) in zip(flits, heads, steps, strict=True)
     ]  # fmt: skip
     assert totals["duration"] > max(sent) + alone(PIPELINED, 0, 1)
+    assert simulate_messages(network, graph, threads=2) == totals
     assert run(words) == 0
     assert "cycles from generation to arrival" in capsys.readouterr().out
 
@@ -103,10 +113,6 @@ def test_verbs_run_what_python_runs(where, tmp_path: Path, capsys: pytest.Captur
         ("--torus 4x4 --model pipelined --routing ugal", "router.routing: ugal is not known with pipelined"),
         ("--torus 4x4 --model pipelined --cycle-limit 20", "not finished after 20 cycles"),
         ("--torus 4x4 --model pipelined --threads 0", "threads: 0 is out of range"),
-        (
-            "--torus 4x4 --model pipelined --threads 2",
-            "threads: several threads are not known with pipelined",
-        ),
     ],
 )
 def test_what_cannot_run_is_told(words, message, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

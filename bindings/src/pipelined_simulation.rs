@@ -111,6 +111,8 @@ struct Settings {
     parts: u32,
     /// Whether the state will be saved or restored.
     saves: bool,
+    /// Threads that may be used.
+    threads: usize,
 }
 
 /// A run of the pipelined router that Python holds; `names` tells the name of a queue in a deadlock.
@@ -150,7 +152,8 @@ impl PipelinedSimulation {
             (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
         };
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-        let Settings { latency, seed, windows, link_time, packets, film, replies, parts, saves } = settings;
+        let Settings { latency, seed, windows, link_time, packets, film, replies, parts, saves, threads } =
+            settings;
         let channels = channels.unwrap_or(2 * classes * parts);
         let mut all = Options::default();
         for (name, value) in &options {
@@ -190,7 +193,8 @@ impl PipelinedSimulation {
             None => Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines)),
         };
         let simulation = py.detach(|| Simulation::new(&all, &place, workload, &setup));
-        let simulation = simulation.map_err(|error| PyValueError::new_err((error.option, error.text)))?;
+        let mut simulation = simulation.map_err(|error| PyValueError::new_err((error.option, error.text)))?;
+        simulation.divide(threads, Simulation::PORTS_OF_A_THREAD);
         Ok(Self { simulation, ports, packets: workload.count(), names })
     }
 
@@ -295,7 +299,7 @@ impl PipelinedSimulation {
         }
         let result = totals(py, &outcome)?;
         result.set_item("engine", self.engine())?;
-        result.set_item("parts", 1)?;
+        result.set_item("parts", self.simulation.parts())?;
         let facts = self.simulation.facts();
         result.set_item("network_latency_sum", facts[0].network.sum)?;
         result.set_item("latency_max", facts[0].packet.most)?;

@@ -9,7 +9,8 @@ use flitloom_core::{
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{MessageGraph, OpenLoad, Operation, OperationKind, Packet, PacketList, Pattern, Workload},
 };
-use proptest::{prelude::*, sample::select};
+use proptest::{prelude::*, sample::select, test_runner::TestRunner};
+use std::cell::Cell;
 
 const ALLOCATORS: &[&str] = &[
     "islip",
@@ -226,6 +227,11 @@ impl Case {
     }
 
     fn begin(&self) -> Option<Simulation> {
+        self.begin_in(1)
+    }
+
+    /// A run that may use so many threads.
+    fn begin_in(&self, threads: usize) -> Option<Simulation> {
         let mut options = Options::default();
         for word in self.words.split_whitespace() {
             let (name, value) = word.split_once('=')?;
@@ -251,7 +257,9 @@ impl Case {
             film: false,
             saves: true,
         };
-        Simulation::new(&options, &place, &self.workload(), &setup).ok()
+        let mut run = Simulation::new(&options, &place, &self.workload(), &setup).ok()?;
+        run.divide(threads, 1);
+        Some(run)
     }
 }
 
@@ -318,6 +326,48 @@ proptest! {
             _ = again.restore(damaged).map(|()| told(&mut again));
         }
     }
+}
+
+/// Holds a run in parts against one in one part, whole and saved and taken up in other numbers of parts; whether there
+/// were several.
+fn compare_parts(case: &Case, threads: usize, steps: &[(u64, usize)]) -> Result<bool, TestCaseError> {
+    let Some(mut whole) = case.begin() else { return Ok(false) };
+    let expected = (whole.run(LAST, None, &false.into()), told(&mut whole));
+    let mut held = case.begin_in(threads).unwrap();
+    let parts = held.parts();
+    let ended = held.run(LAST, None, &false.into());
+    prop_assert_eq!(&(ended, told(&mut held)), &expected);
+    let (mut held, mut cycle) = (case.begin_in(threads).unwrap(), 0);
+    let mut once_more = case.begin().unwrap();
+    for &(step, threads) in steps {
+        cycle += step;
+        let ended = held.run(Some(cycle), None, &false.into());
+        prop_assert_eq!(&ended, &once_more.run(Some(cycle), None, &false.into()));
+        prop_assert_eq!(told(&mut held), told(&mut once_more));
+        if ended != Stop::Done || held.is_finished() {
+            return Ok(parts > 1);
+        }
+        let mut restored = case.begin_in(threads).unwrap();
+        restored.restore(held.save().unwrap()).unwrap();
+        held = restored;
+    }
+    let ended = held.run(LAST, None, &false.into());
+    prop_assert_eq!(&(ended, told(&mut held)), &expected);
+    Ok(parts > 1)
+}
+
+#[test]
+fn parts_do_what_one_does() {
+    let (threads, cases) = (select(vec![2_usize, 2, 3, 5]), cases(128));
+    let steps = proptest::collection::vec((20_u64..200, select(vec![1_usize, 2, 3, 5])), 0..4);
+    let (all, several) = (cases.cases, Cell::new(0));
+    let ended = TestRunner::new(cases).run(&(drawn(), threads, steps), |(case, threads, steps)| {
+        several.set(several.get() + u32::from(compare_parts(&case, threads, &steps)?));
+        Ok(())
+    });
+    ended.unwrap_or_else(|error| panic!("{error}"));
+    // Much of what is drawn is for routers that run as lists.
+    assert!(several.get() > all / 8, "only {} of {all} cases ran in several parts", several.get());
 }
 
 #[test]

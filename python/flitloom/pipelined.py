@@ -21,7 +21,6 @@ from flitloom.tables.by_destination.tables import ForwardingTables
 _WITHOUT = {
     "ranks": "several ranks (mpiexec)",
     "tables": "routes that packets carry",
-    "threads": "several threads",
 }
 
 
@@ -74,8 +73,6 @@ def begin(
     SpecError
         Something does not go with pipelined routers.
     """
-    # One thread is what there is.
-    beside = {**beside, "threads": None if beside.get("threads") == 1 else beside.get("threads")}
     for name, what in _WITHOUT.items():
         if records.get(name) or beside.get(name) is not None:
             raise SpecError.at(name, f"{what} are not known with pipelined routers", "leave it out")
@@ -105,6 +102,7 @@ def begin(
             "film": bool(records.get("film")),
             "replies": replies,
             "saves": saves,
+            "threads": beside.get("threads", 1),
         },
     )
 

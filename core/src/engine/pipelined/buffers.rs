@@ -164,6 +164,31 @@ impl Behind {
         archive.number("cycle of what is behind", now)
     }
 
+    /// Takes out what is known of all links from one on; links stay as they are numbered.
+    pub(super) fn split_off(&mut self, link: usize) -> Self {
+        let all = self.free.len().max(1);
+        let (groups, trips) = (self.groups.len() / all, self.trips.len() / all);
+        Self {
+            count: self.count,
+            waits_for_tail: self.waits_for_tail,
+            channels: self.channels.split_off(link * self.count),
+            free: self.free.split_off(link),
+            ports: self.ports.split_off(link),
+            groups: self.groups.split_off(link * groups),
+            trips: self.trips.split_off(link * trips),
+            now: self.now,
+        }
+    }
+
+    /// Adds what is known of further links.
+    pub(super) fn append(&mut self, other: &mut Self) {
+        self.channels.append(&mut other.channels);
+        self.free.append(&mut other.free);
+        self.ports.append(&mut other.ports);
+        self.groups.append(&mut other.groups);
+        self.trips.append(&mut other.trips);
+    }
+
     /// A cycle begins.
     #[inline]
     pub(super) fn set_time(&mut self, now: u32) {

@@ -20,7 +20,7 @@ use super::{
     waiting::Waiting,
     wiring::Wiring,
 };
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 fn shape(options: &Options) -> Result<Shape, OptionError> {
     let wraps = match options.text("topology") {
@@ -427,6 +427,6 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
         feed: None,
         exits: Vec::new(),
         classes,
-        rules,
+        rules: Arc::new(rules),
     })
 }

@@ -256,6 +256,26 @@ impl Packets {
         }
     }
 
+    /// The same packets, without the cycles in which their flits were sent.
+    pub(super) fn without_cycles(&self) -> Self {
+        Self { all: self.all.clone(), largest: self.largest, ..Self::default() }
+    }
+
+    /// Puts what is known of a packet at its place.
+    pub(super) fn put(&mut self, place: u32, packet: Packet) {
+        let at = place as usize;
+        if at >= self.all.len() {
+            self.all.resize(at + 1, packet);
+        }
+        self.all[at] = packet;
+    }
+
+    /// Takes over what routers change of a packet, from where its header is.
+    pub(super) fn learn(&mut self, place: u32, there: &Packet) {
+        let packet = &mut self.all[place as usize];
+        (packet.hops, packet.ahead) = (there.hops, there.ahead);
+    }
+
     /// Places of packets.
     pub(super) fn places(&self) -> usize {
         self.all.len()

@@ -12,6 +12,7 @@ mod classes;
 mod feed;
 mod flit;
 mod measures;
+mod meeting;
 mod network;
 mod networks;
 mod numbers;

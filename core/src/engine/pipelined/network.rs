@@ -3,8 +3,9 @@
 use super::{
     buffers::Behind,
     flit::{Flit, Packets},
+    meeting::Hub,
     numbers::Numbers,
-    plain::{Around, Plain},
+    plain::{Around, Desk, Piece, Plain, Worker},
     router::{Input, LAST, Router, World},
     rules::Rules,
     seen::{Seen, SeenInput, SeenOutput},
@@ -17,6 +18,7 @@ use crate::{
     save::{Archive, SaveError},
     visit::{Visited, below},
 };
+use std::sync::Arc;
 
 /// Records of packets, and all that moves.
 pub(super) type Watch = (Option<PacketRecords>, Option<Film>);
@@ -66,6 +68,8 @@ pub(super) struct Subnet {
     /// All routers, if they are planes, or plain, else none.
     words: Option<Box<dyn AnyWords>>,
     plain: Option<Box<Plain>>,
+    /// Plain routers while they are in pieces, and the nodes' side of them.
+    desk: Option<Box<Desk>>,
     pub routers: Vec<Router>,
     /// A bit per router that has something to do.
     at_work: Vec<u64>,
@@ -106,6 +110,7 @@ impl Subnet {
         Self {
             words: None,
             plain,
+            desk: None,
             routers: (0..others as u32).map(|number| Router::new(number, rules)).collect(),
             at_work: vec![0; routers.div_ceil(64)],
             load: vec![0; rules.wiring.all_outputs()],
@@ -119,6 +124,35 @@ impl Subnet {
             links: None,
             link_time: None,
             watch: None,
+        }
+    }
+
+    /// Whether the routers can be run in pieces.
+    pub(super) fn is_divisible(&self, rules: &Rules) -> bool {
+        self.plain.as_ref().is_some_and(|plain| plain.is_divisible(rules)) && self.links.is_some()
+    }
+
+    /// Cuts the routers into pieces, the work `beside` them being such a fraction of theirs; what is run by threads of their own. Nothing but cycles may happen until they are
+    /// joined.
+    pub(super) fn part(
+        &mut self,
+        at: (u32, &Rules, &Packets),
+        pieces: usize,
+        beside: f64,
+    ) -> Option<(Arc<Hub>, Vec<Worker>)> {
+        let (plain, links) = (self.plain.take()?, self.links.take()?);
+        let borders = plain.borders(pieces, at.1, beside);
+        let (desk, workers) = Desk::new(*plain, links, at, borders);
+        let hub = desk.hub().clone();
+        self.desk = Some(Box::new(desk));
+        Some((hub, workers))
+    }
+
+    /// Joins the routers again.
+    pub(super) fn join(&mut self, pieces: Vec<Piece>, now: u32, packets: &mut Packets) {
+        if let Some(desk) = self.desk.take() {
+            let (plain, links) = desk.join(pieces, now, packets);
+            (self.plain, self.links) = (Some(Box::new(plain)), Some(links));
         }
     }
 
@@ -164,6 +198,8 @@ impl Subnet {
     pub(super) fn fields(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
         let Self {
             words,
+            // Pieces are joined before.
+            desk: _,
             plain,
             routers,
             at_work,
@@ -220,7 +256,7 @@ impl Subnet {
         &mut self,
         now: u32,
         rules: &Rules,
-        packets: &Packets,
+        packets: &mut Packets,
         arrived: &mut Vec<(u32, Flit)>,
     ) {
         self.sources.set_time(now);
@@ -230,6 +266,10 @@ impl Subnet {
         }
         if let Some(plain) = &mut self.plain {
             plain.receive(now, rules, packets, &mut self.sources, &mut self.load, arrived);
+            return;
+        }
+        if let Some(desk) = &mut self.desk {
+            desk.receive(rules, packets, &mut self.sources, arrived);
             return;
         }
         let at = now as usize % self.wheel.len();
@@ -255,6 +295,7 @@ impl Subnet {
     pub(super) fn has_no_credits(&self) -> bool {
         self.words.as_ref().is_none_or(|words| words.has_no_credits())
             && self.plain.as_ref().is_none_or(|plain| plain.has_no_credits())
+            && self.desk.as_ref().is_none_or(|desk| desk.hub().balance() == 0)
             && self.credits_under_way == 0
             && self.routers.iter().all(|router| router.busy_credits.is_empty())
     }
@@ -267,6 +308,10 @@ impl Subnet {
         }
         if let Some(plain) = &mut self.plain {
             plain.inject(node, &flit, now, rules, packets);
+            return;
+        }
+        if let Some(desk) = &mut self.desk {
+            desk.inject(node, &flit, now, rules, packets);
             return;
         }
         if let Some(watch) = &mut self.watch
@@ -310,6 +355,10 @@ impl Subnet {
             plain.give_back(node, channel, now, rules);
             return;
         }
+        if let Some(desk) = &mut self.desk {
+            desk.give_back(node, channel, now, rules);
+            return;
+        }
         let (router, port) = rules.wiring.exits[node as usize];
         let latency = rules.wiring.outputs(router)[usize::from(port)].latency;
         self.credits_under_way += 1;
@@ -342,6 +391,10 @@ impl Subnet {
                 plain.leaving().for_each(|output| links.add(output as usize, now.into()));
             }
             plain.work(&mut Around::new((now, steps), rules, packets, numbers, &mut self.load));
+            return false;
+        }
+        if let Some(desk) = &mut self.desk {
+            desk.work(now, rules, packets);
             return false;
         }
         let mut overflowed = false;

@@ -16,7 +16,7 @@ use crate::{
     save::{Archive, SaveError},
     visit::{Visited, below},
 };
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 /// What is known of a packet once its tail has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Breach {
 /// Networks, sources and sinks in motion.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
-    pub rules: Rules,
+    pub rules: Arc<Rules>,
     pub nodes: usize,
     pub numbers: Numbers,
     pub now: u32,
@@ -281,7 +281,7 @@ impl Run {
         let mut arrived = std::mem::take(&mut self.arrived);
         let mut ends = std::mem::take(&mut self.ends);
         for subnet in &mut self.subnets {
-            subnet.receive(now, &self.rules, &self.packets, &mut arrived);
+            subnet.receive(now, &self.rules, &mut self.packets, &mut arrived);
             ends.push(arrived.len());
         }
         if self.feed.is_some() {

@@ -24,13 +24,25 @@ use crate::{
 };
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicBool, Ordering},
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Cycles between two looks for packets that wait for each other, while others still move and while none does.
 const LOOK_EVERY: u32 = 1 << 14;
 /// As above.
 const LOOK_STANDING: u32 = 256;
+
+/// Fewer cycles are not worth cutting the routers into pieces; and those after which pieces are cut anew, then with what is
+/// known of the ways of packets.
+const BRIEF: u64 = 64;
+/// As above.
+const FIRST: u32 = 1 << 10;
+/// What the work of nodes costs, in hops of a packet: making, sending and taking it.
+const NODE_HOPS: f64 = 3.0;
 
 /// Most flits of the largest packet, times two packets of every node, for which plain routers keep numbers.
 const MOST_NUMBERS: u64 = 1 << 22;
@@ -111,6 +123,7 @@ pub struct Simulation {
     is_finished: bool,
     next_look: u32,
     saves: bool,
+    parts: usize,
 }
 
 /// Routers as planes, plain ones, or those that keep lists. The first two see no single flits, neither on links nor where
@@ -129,6 +142,9 @@ fn subnet(run: &Run, setup: &Setup) -> Subnet {
 }
 
 impl Simulation {
+    /// Input ports of routers from which on a thread of their own is worth it.
+    pub const PORTS_OF_A_THREAD: usize = 320;
+
     /// A run at its beginning, of a workload whose nodes are those of the network.
     ///
     /// # Errors
@@ -154,7 +170,8 @@ impl Simulation {
         if setup.replies.is_some_and(|replies| replies.places.is_some()) {
             run.exits = vec![VecDeque::new(); run.nodes * run.rules.channels];
         }
-        run.rules.largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
+        let largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
+        Arc::make_mut(&mut run.rules).largest = largest;
         run.packets = Packets::new(run.rules.largest);
         run.subnets = vec![subnet(&run, setup)];
         run.subnets[0].count_links(&run.rules);
@@ -165,7 +182,39 @@ impl Simulation {
             let film = setup.film.then(|| Film::new(outputs));
             run.subnets[0].watch = Some(Box::new((packets, film)));
         }
-        Ok(Self { run, is_finished: false, next_look: LOOK_EVERY, saves: setup.saves })
+        Ok(Self { run, is_finished: false, next_look: LOOK_EVERY, saves: setup.saves, parts: 1 })
+    }
+
+    /// So many threads may run it from now on, with at least so many input ports of routers each. The routers are then
+    /// run in parts, unless single flits are recorded or an option needs the order of all routers.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::pipelined::{Options, Place, Setup, Simulation},
+    ///     fabric::Shape,
+    ///     routing::{ChannelRule, Datelines, RoutingFunction},
+    ///     traffic::{OpenLoad, Pattern, Workload},
+    /// };
+    /// let shape = Shape::mesh(&[8, 8])?;
+    /// let random = Pattern::Random.destinations(&shape, 1)?;
+    /// let load = Workload::Load(OpenLoad::new(random, 0.3, 5, 500, 1)?);
+    /// let rule = ChannelRule::new(1, Datelines::BOTH);
+    /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+    /// let setup = Setup { latency: 1, seed: 1, saves: true, ..Setup::default() };
+    /// let begin = || Simulation::new(&Options::default(), &place, &load, &setup);
+    /// let (mut one, mut two) = (begin()?, begin()?);
+    /// two.divide(2, 100);
+    /// assert_eq!((one.parts(), two.parts()), (1, 2));
+    /// one.run(None, None, &false.into());
+    /// two.run(None, None, &false.into());
+    /// assert_eq!((one.totals(), one.links()), (two.totals(), two.links()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn divide(&mut self, threads: usize, ports: usize) {
+        let wiring = &self.run.rules.wiring;
+        let most = (wiring.all_inputs() / ports.max(1)).min(wiring.routers()).max(1);
+        let is_divisible = self.run.subnets[0].is_divisible(&self.run.rules);
+        self.parts = if is_divisible { threads.clamp(1, most) } else { 1 };
     }
 
     /// Runs until everything is delivered, or to a cycle; it may go on from where it stopped.
@@ -186,19 +235,20 @@ impl Simulation {
             if self.run.now.is_multiple_of(64) && interrupt.load(Ordering::Relaxed) {
                 return Stop::Interrupted;
             }
-            if !self.skip(stop) {
-                self.run.cycle();
-            }
-            if let Some(feed) = &mut self.run.feed {
-                feed.close(self.run.now.into());
+            if self.parts > 1 && stop.min(limit) - u64::from(self.run.now) >= BRIEF {
+                self.run_in_parts(stop, limit, interrupt);
+            } else {
+                if !self.skip(stop) {
+                    self.run.cycle();
+                }
+                self.close();
             }
             match self.run.breach.take() {
                 None => {}
                 Some(Breach::Deadlock) => return Stop::Deadlock(self.run.find_stuck().unwrap_or_default()),
                 Some(Breach::SharedPlace | Breach::ChannelTwice) => return Stop::Overflow,
             }
-            let stands = self.run.standstill > 0 && self.run.standstill.is_multiple_of(LOOK_STANDING);
-            if stands || self.run.now >= self.next_look {
+            if self.stands() || self.run.now >= self.next_look {
                 self.next_look = self.run.now + LOOK_EVERY;
                 if let Some(circle) = self.run.find_stuck() {
                     return Stop::Deadlock(circle);
@@ -211,6 +261,61 @@ impl Simulation {
             feed.close(stop.min(most));
         }
         self.makespan().map_or_else(Stop::Stuck, |_| Stop::Done)
+    }
+
+    /// Whether no flit has arrived for so long that it is to be looked for the reason.
+    fn stands(&self) -> bool {
+        self.run.standstill > 0 && self.run.standstill.is_multiple_of(LOOK_STANDING)
+    }
+
+    /// Runs in several threads until there is something to be looked at.
+    fn run_in_parts(&mut self, stop: u64, limit: u64, interrupt: &AtomicBool) {
+        let Run { subnets, rules, packets, facts, now, .. } = &mut self.run;
+        let hops = facts.iter().fold((0, 0), |all, one| (all.0 + one.hops.sum, all.1 + one.hops.count));
+        let routers = rules.wiring.routers() as f64;
+        let mean = if hops.1 > 0 { hops.0 as f64 / hops.1 as f64 } else { routers.sqrt() / 2.0 };
+        let until = stop.min(limit).min(if *now < FIRST { FIRST.into() } else { u64::MAX });
+        let rules = rules.clone();
+        let parted = subnets[0].part((*now, &rules, packets), self.parts, NODE_HOPS / mean.max(1.0));
+        let Some((hub, workers)) = parted else { return };
+        let pieces = std::thread::scope(|scope| {
+            let _watch = hub.watch();
+            let threads: Vec<_> =
+                workers.into_iter().map(|worker| scope.spawn(|| worker.run(&rules))).collect();
+            let mut cycle = 0;
+            // Whether credits are under way is known once all have run the same cycles.
+            while hub.wait(if self.run.in_flight() > 0 { u64::max(cycle, 1) - 1 } else { cycle }).is_ok() {
+                if !self.skip(stop) {
+                    hub.begin(cycle, self.run.now);
+                    self.run.cycle();
+                    cycle += 1;
+                }
+                self.close();
+                let now = self.run.now;
+                if self.is_finished
+                    || self.run.breach.is_some()
+                    || self.stands()
+                    || now >= self.next_look
+                    || u64::from(now) >= until
+                    || now.is_multiple_of(64) && interrupt.load(Ordering::Relaxed)
+                {
+                    break;
+                }
+            }
+            hub.end(cycle);
+            let joined =
+                threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            joined.collect()
+        });
+        let Run { subnets, packets, now, .. } = &mut self.run;
+        subnets[0].join(pieces, *now, packets);
+    }
+
+    /// Closes the windows that end.
+    fn close(&mut self) {
+        if let Some(feed) = &mut self.run.feed {
+            feed.close(self.run.now.into());
+        }
     }
 
     /// The state in bytes, from which [`restore`](Self::restore) takes it up again; `None` for a run that is not
@@ -262,7 +367,8 @@ impl Simulation {
     }
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
-        let Self { run, is_finished, next_look, saves: _ } = self;
+        // In how many parts it goes on is no part of the state.
+        let Self { run, is_finished, next_look, saves: _, parts: _ } = self;
         run.fields(archive)?;
         archive.flag("finished", is_finished)?;
         archive.number("next look", next_look)
@@ -370,6 +476,12 @@ impl Simulation {
     /// What happened in windows, if they are kept.
     pub fn windows(&mut self) -> Option<&mut Windows> {
         self.run.feed.as_mut().and_then(|feed| feed.windows())
+    }
+
+    /// In how many parts the routers are run, as long as that is worth it.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        self.parts
     }
 
     /// Channels of a link, cut into the classes or lanes that the network needs.

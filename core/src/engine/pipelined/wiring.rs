@@ -81,6 +81,16 @@ impl Wiring {
         self.first_output[router as usize] as usize + port
     }
 
+    /// The number of an input port among all.
+    pub(super) fn input(&self, router: u32, port: usize) -> usize {
+        self.first_input[router as usize] as usize + port
+    }
+
+    /// Input ports of all routers.
+    pub(super) fn all_inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
     /// Output ports of all routers.
     pub(super) fn all_outputs(&self) -> usize {
         self.outputs.len()

@@ -198,6 +198,7 @@ def tables_run(
         "film": False,
         "replies": None,
         "saves": False,
+        "threads": 1,
     }
     return begun(line, workload, table_fields(tables), name, settings)
 

@@ -6,7 +6,7 @@ use super::{
         flit::{Flit, Packets},
         rules::Rules,
     },
-    state::{HEAD, Leaving, NOBODY, PACKET, Plain, TAIL, View},
+    state::{Leaving, NOBODY, PACKET, Plain, View, marked},
 };
 
 impl Plain {
@@ -39,9 +39,17 @@ impl Plain {
             sources.credit(&rules.policy, (place >> self.channel_bits) as usize, (place & mask) as usize);
         }
         self.flits.take(now, false, &mut arriving);
+        self.take_flits(&arriving, now, rules, packets);
+        self.credits.take(now, false, &mut arriving);
+        self.take_credits(&arriving, rules, load);
+        self.scratch.arriving = arriving;
+    }
+
+    /// Flits arrive at input channels.
+    pub(super) fn take_flits(&mut self, arriving: &[u64], now: u32, rules: &Rules, packets: &Packets) {
         let is_lean = self.is_lean;
         let mut view = self.view();
-        for &item in &arriving {
+        for &item in arriving {
             let (place, flit) = ((item >> 32) as u32, item as u32);
             if is_lean {
                 view.arrive::<true>(place, flit, now, rules, packets);
@@ -49,9 +57,13 @@ impl Plain {
                 view.arrive::<false>(place, flit, now, rules, packets);
             }
         }
-        self.credits.take(now, false, &mut arriving);
+    }
+
+    /// Credits arrive at output channels.
+    pub(super) fn take_credits(&mut self, arriving: &[u64], rules: &Rules, load: &mut [u32]) {
+        let is_lean = self.is_lean;
         let mut view = self.view();
-        for &item in &arriving {
+        for &item in arriving {
             let place = (item >> 32) as u32;
             if is_lean {
                 view.credit::<true>(place, rules, load);
@@ -59,7 +71,6 @@ impl Plain {
                 view.credit::<false>(place, rules, load);
             }
         }
-        self.scratch.arriving = arriving;
     }
 
     /// A source sends a flit.
@@ -77,8 +88,7 @@ impl Plain {
         let delay = rules.wiring.inputs(router)[usize::from(port)].latency + 1;
         let lane = (input << self.channel_bits) + u32::from(flit.channel);
         packets.note_sent(flit, now);
-        let marks = if flit.is_head() { HEAD } else { 0 } | if flit.is_tail() { TAIL } else { 0 };
-        self.flits.view().push(now + delay, false, lane, flit.packet | marks);
+        self.flits.view().push(now + delay, false, lane, marked(flit));
     }
 
     /// A sink gives a place back.
@@ -203,7 +213,7 @@ impl View<'_> {
                 }
                 leaves += *next - 1 - *cycle;
             }
-            self.credits.push(leaves + far.delay, far.is_node, far.first + channel, 0);
+            self.credits.push(leaves + far.delay, far.leaves, far.first + channel, 0);
         }
     }
 
@@ -222,7 +232,7 @@ impl View<'_> {
             if let Some(leaves_next) = &mut self.leaves_next {
                 leaves_next.push(output as u32);
             }
-            self.flits.push(leaves + far.delay, far.is_node, far.first + channel, flit);
+            self.flits.push(leaves + far.delay, far.leaves, far.first + channel, flit);
         }
     }
 }

@@ -4,8 +4,10 @@
 
 mod channels;
 mod common;
+mod desk;
 mod links;
 mod matrix;
+mod pieces;
 mod priorities;
 mod saving;
 mod seen;
@@ -15,7 +17,12 @@ mod step;
 mod switch;
 mod wheel;
 
-pub(super) use {state::Plain, step::Around};
+pub(super) use {
+    desk::{Desk, Worker},
+    pieces::Piece,
+    state::Plain,
+    step::Around,
+};
 
 #[cfg(test)]
 mod tests {

@@ -92,6 +92,7 @@ impl Plain {
             is_by_packet: _,
             is_straight: _,
             is_lean: _,
+            first_router: _,
             inputs: _,
             common: _,
             queues_up: _,

@@ -3,6 +3,7 @@
 use super::super::{
     allocators::{Allocator, AllocatorKind, Request},
     buffers::{Behind, Policy},
+    flit::Flit,
     priority::Priority,
     routing::Routing,
     rules::Rules,
@@ -19,6 +20,12 @@ pub(super) const HEAD: u32 = 1 << 31;
 pub(super) const TAIL: u32 = 1 << 30;
 /// The place of a packet in a flit.
 pub(super) const PACKET: u32 = TAIL - 1;
+/// A flit with its marks.
+pub(super) fn marked(flit: &Flit) -> u32 {
+    let marks = if flit.is_head() { HEAD } else { 0 } | if flit.is_tail() { TAIL } else { 0 };
+    flit.packet | marks
+}
+
 /// No input channel, no channel.
 pub(super) const NOBODY: u32 = u32::MAX;
 /// Most places of a queue.
@@ -53,6 +60,8 @@ pub(super) struct Far {
     pub delay: u32,
     pub is_node: bool,
     pub is_wired: bool,
+    /// Whether it is put on the lists of what leaves these routers: what goes to nodes, and to the routers of other parts.
+    pub leaves: bool,
 }
 
 /// An input port.
@@ -175,7 +184,7 @@ pub(super) struct Ask {
 }
 
 /// All routers of a subnet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in super::super) struct Plain {
     /// The channels of a port, and the flits of a queue, stand this far apart, as powers of two.
     pub(super) channel_bits: u32,
@@ -208,6 +217,8 @@ pub(in super::super) struct Plain {
     pub(super) is_straight: bool,
     /// Whether queues have places of their own, and neither priorities nor loads are kept.
     pub(super) is_lean: bool,
+    /// The number of the first of these routers among all.
+    pub(super) first_router: u32,
     pub(super) routers: Vec<Router>,
     /// A bit per router where input channels wait for a way or an output channel.
     pub(super) at_work: Vec<u64>,
@@ -360,7 +371,7 @@ impl Plain {
                 End::Node(node) => (node << channel_bits, true, true),
                 End::Nothing => (0, false, false),
             };
-            Far { first, delay: link.latency + more, is_node, is_wired }
+            Far { first, delay: link.latency + more, is_node, is_wired, leaves: is_node }
         };
         let every =
             if channel_bits == 6 && rules.channels == 64 { u64::MAX } else { (1 << rules.channels) - 1 };
@@ -446,6 +457,7 @@ impl Plain {
             is_straight: rules.network.is_none()
                 && !rules.shape.wraps
                 && rules.routing == Routing::DimensionOrder,
+            first_router: 0,
             at_work: vec![0; routers.len().div_ceil(64)],
             asks: vec![0; if is_small { blocks } else { routers.len() }],
             grant_bytes: vec![[matrix::turn(0); 8]; blocks],
@@ -513,6 +525,7 @@ impl Plain {
             goes_by_load: self.goes_by_load,
             has_priorities: self.has_priorities,
             is_by_packet: self.is_by_packet,
+            first_router: self.first_router,
             subs: &self.subs,
             sub_of: &self.sub_of,
             routers: &mut self.routers,
@@ -554,6 +567,7 @@ pub(super) struct View<'a> {
     pub goes_by_load: bool,
     pub has_priorities: bool,
     pub is_by_packet: bool,
+    pub first_router: u32,
     pub subs: &'a [u64],
     pub sub_of: &'a [u8],
     pub routers: &'a mut [Router],

@@ -231,7 +231,7 @@ impl Plain {
         packet.hops += 1;
         if self.is_straight {
             // Dimension order on a mesh, as the routing function says it.
-            let (here, there) = (number as u32, packet.destination);
+            let (here, there) = (self.first_router + number as u32, packet.destination);
             let (first, last) = rules.range(packet.kind);
             let along = rules.shape.lowest(here, there);
             let port = along.map_or(rules.shape.processor(), |along| rules.shape.towards(here, there, along));
@@ -239,7 +239,7 @@ impl Plain {
             return;
         }
         let place = Place {
-            router: number as u32,
+            router: self.first_router + number as u32,
             port: input.local as usize,
             enters: input.far.is_node,
             channel: lane & ((1 << self.channel_bits) - 1),
@@ -305,7 +305,7 @@ impl View<'_> {
         self.send_credit(lane, now);
         self.send_flit(out, channel, flit, now, later);
         if flit & around.looks_ahead != 0 {
-            look_ahead(number, output, channel, flit, around);
+            look_ahead(self.first_router + number as u32, output, channel, flit, around);
         }
         if is_tail {
             let state = &mut self.lanes[lane as usize];
@@ -318,9 +318,9 @@ impl View<'_> {
 }
 
 /// Computes the ways of a header at the router behind an output.
-fn look_ahead(number: usize, output: u32, channel: u32, flit: u32, around: &mut Around<'_>) {
+fn look_ahead(number: u32, output: u32, channel: u32, flit: u32, around: &mut Around<'_>) {
     let rules = around.rules;
-    let End::Router(router, entry) = rules.wiring.outputs(number as u32)[output as usize].end else { return };
+    let End::Router(router, entry) = rules.wiring.outputs(number)[output as usize].end else { return };
     let packet = &mut around.packets[flit & PACKET];
     packet.hops += 1;
     let channels = rules.range(packet.kind);

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Lists of what arrives in each of the next cycles, for routers and for nodes, in fixed places.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Wheel {
     mask: u32,
     /// The lists stand this far apart, as a power of two.
@@ -55,6 +55,23 @@ impl Wheel {
         let lists = self.counts.iter().enumerate().skip(usize::from(is_node)).step_by(2);
         let items = lists.flat_map(|(list, &count)| &self.items[list << self.list_bits..][..count as usize]);
         items.map(|&item| ((item >> 32) as u32, item as u32))
+    }
+
+    /// For how many cycles there are lists.
+    pub(super) fn cycles(&self) -> u32 {
+        self.mask + 1
+    }
+
+    /// Takes out all that is on its way from a cycle on: the cycle in which it arrives, whether at a node, and what.
+    pub(super) fn take_all(&mut self, now: u32) -> Vec<(u32, bool, u64)> {
+        let (mut all, mut list) = (Vec::new(), Vec::new());
+        for time in (0..=self.mask).map(|ahead| now + ahead) {
+            for is_node in [false, true] {
+                self.take(time, is_node, &mut list);
+                all.extend(list.iter().map(|&item| (time, is_node, item)));
+            }
+        }
+        all
     }
 
     /// The lists as slices.

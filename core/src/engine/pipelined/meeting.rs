@@ -1,0 +1,164 @@
+//! Where the threads of a run meet: what they give each other, and which cycles they may run.
+
+use super::flit::Packet;
+use crate::engine::{
+    bell::{Bell, Lost, held},
+    sync::{AtomicBool, AtomicU64, Mutex, Ordering},
+};
+use std::sync::Arc;
+
+/// What one gives another in a cycle: flits and credits that arrive two cycles later, with their places there, and
+/// what is known of packets whose headers are among them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Letter {
+    pub flits: Vec<u64>,
+    pub credits: Vec<u64>,
+    pub packets: Vec<(u32, Packet)>,
+}
+
+/// Letters of as many cycles as can be between giving and taking one, by cycle.
+type Letterbox = [Mutex<Letter>; 4];
+
+/// Where all meet: the pieces of the routers, the first of which has the thread of the nodes, and the nodes.
+#[derive(Debug)]
+pub(super) struct Hub {
+    /// By who takes and who gives.
+    boxes: Vec<Vec<Letterbox>>,
+    /// How many cycles may be run, and for all but the first piece how many have been.
+    begun: Bell,
+    done: Vec<Bell>,
+    /// How many are to be run, once that is known.
+    last: AtomicU64,
+    /// What is to be added to the number of a cycle to have its time.
+    offset: AtomicU64,
+    /// By piece credits that it sent less those that arrived.
+    balances: Vec<AtomicU64>,
+    failed: AtomicBool,
+}
+
+impl Hub {
+    /// For so many pieces.
+    pub(super) fn new(pieces: usize) -> Arc<Self> {
+        let boxes = |_| (0..=pieces).map(|_| Letterbox::default()).collect();
+        Arc::new(Self {
+            boxes: (0..=pieces).map(boxes).collect(),
+            begun: Bell::default(),
+            done: (1..pieces).map(|_| Bell::default()).collect(),
+            last: AtomicU64::new(u64::MAX),
+            offset: AtomicU64::new(0),
+            balances: (0..pieces).map(|_| AtomicU64::new(0)).collect(),
+            failed: AtomicBool::new(false),
+        })
+    }
+
+    /// Waits until the other pieces have run so many cycles.
+    ///
+    /// # Errors
+    /// One of them has failed.
+    pub(super) fn wait(&self, cycles: u64) -> Result<(), Lost> {
+        self.done.iter().try_for_each(|done| done.wait(cycles, &self.failed))
+    }
+
+    /// Lets the others run a cycle, which has this time; all before have the same offset, or nothing is under way.
+    pub(super) fn begin(&self, cycle: u64, time: u32) {
+        self.offset.store(u64::from(time) - cycle, Ordering::Relaxed);
+        self.begun.ring();
+    }
+
+    /// Ends the others after so many cycles.
+    pub(super) fn end(&self, cycles: u64) {
+        self.last.store(cycles, Ordering::Release);
+        self.begun.ring();
+    }
+
+    /// Waits for a cycle and for what the others give for it: its time, or that there is none.
+    pub(super) fn time(&self, cycle: u64) -> Option<u32> {
+        self.begun.wait(cycle + 1, &self.failed).ok()?;
+        if cycle >= self.last.load(Ordering::Acquire) {
+            return None;
+        }
+        self.wait(cycle.saturating_sub(1)).ok()?;
+        Some((cycle + self.offset.load(Ordering::Relaxed)) as u32)
+    }
+
+    /// A piece that is not the first has run its next cycle.
+    pub(super) fn ring(&self, piece: usize) {
+        self.done[piece - 1].ring();
+    }
+
+    /// Tells the balance of the credits of a piece.
+    pub(super) fn tell(&self, piece: usize, balance: usize) {
+        self.balances[piece].store(balance as u64, Ordering::Relaxed);
+    }
+
+    /// The sum of what all told; it wraps around.
+    pub(super) fn balance(&self) -> usize {
+        let add = |sum: u64, one: &AtomicU64| sum.wrapping_add(one.load(Ordering::Relaxed));
+        self.balances.iter().fold(0, add) as usize
+    }
+
+    /// Puts a letter by which it arrives in one of the first two cycles.
+    pub(super) fn put(&self, to: usize, cycle: usize, letter: Letter) {
+        *held(&self.boxes[to][0][(cycle + 2) % 4]) = letter;
+    }
+
+    /// Takes all letters that nobody has read after so many cycles: in how many cycles they arrive, and for whom.
+    pub(super) fn left(&self, cycles: u64) -> Vec<(u32, usize, Letter)> {
+        let mut left = Vec::new();
+        for (to, boxes) in self.boxes.iter().enumerate() {
+            for letterbox in boxes {
+                for ahead in 0..2 {
+                    let slot = &letterbox[((cycles + u64::from(ahead) + 2) % 4) as usize];
+                    left.push((ahead, to, std::mem::take(&mut *held(slot))));
+                }
+            }
+        }
+        left
+    }
+
+    /// Ends the others when this thread panics.
+    pub(super) fn watch(self: &Arc<Self>) -> Watch {
+        Watch(self.clone())
+    }
+}
+
+/// Ends the others when a thread panics.
+pub(super) struct Watch(Arc<Hub>);
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// One of those that meet. Its letters go round, so that nothing is allocated in a cycle.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    number: usize,
+    pub come: Vec<Letter>,
+    pub gone: Vec<Letter>,
+}
+
+impl Post {
+    /// A piece, or the nodes behind them.
+    pub(super) fn new(number: usize, pieces: usize) -> Self {
+        let letters = || (0..=pieces).map(|_| Letter::default()).collect();
+        Self { number, come: letters(), gone: letters() }
+    }
+
+    /// Takes what was given two cycles ago for the letters that came before, which have been read.
+    pub(super) fn take(&mut self, hub: &Hub, cycle: u64) {
+        for (come, letterbox) in self.come.iter_mut().zip(&hub.boxes[self.number]) {
+            std::mem::swap(come, &mut *held(&letterbox[((cycle + 2) % 4) as usize]));
+        }
+    }
+
+    /// Gives away what leaves in a cycle.
+    pub(super) fn give(&mut self, hub: &Hub, cycle: u64) {
+        for (gone, boxes) in self.gone.iter_mut().zip(&hub.boxes) {
+            std::mem::swap(gone, &mut *held(&boxes[self.number][(cycle % 4) as usize]));
+        }
+    }
+}

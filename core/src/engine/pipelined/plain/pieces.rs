@@ -1,0 +1,519 @@
+//! Plain routers in pieces, each of which has the arrays of some routers and can be run by a thread of its own.
+//!
+//! What leaves a piece, for the router of another or for a node, is under way for two cycles at least. So a piece puts
+//! it on lists two cycles before it arrives, and at the end of every cycle gives the list of that cycle away.
+
+use super::{
+    super::{
+        flit::Packets, meeting::Letter, numbers::Numbers, priority::Priority, rules::Rules, wiring::End,
+    },
+    state::{Far, HEAD, Leaving, NOBODY, PACKET, Plain, Router},
+    step::Around,
+    wheel::Wheel,
+};
+use crate::{bits::ones, probe::LinkOccupation};
+use std::ops::Range;
+
+/// Cycles from being given away to arriving.
+pub(in super::super) const AHEAD: u32 = 2;
+
+/// The first router of a piece, and its first ports among all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct First {
+    pub router: u32,
+    pub input: u32,
+    pub output: u32,
+}
+
+/// Where pieces end: the first router and ports of each, and those behind the last; what is for routers is numbered
+/// behind what is for nodes.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Borders {
+    firsts: Vec<First>,
+    channel_bits: u32,
+    behind_nodes: u32,
+}
+
+impl Borders {
+    /// How many pieces there are.
+    pub(in super::super) fn pieces(&self) -> usize {
+        self.firsts.len() - 1
+    }
+
+    /// The piece of a router.
+    pub(in super::super) fn piece_of(&self, router: u32) -> usize {
+        self.firsts.partition_point(|first| first.router <= router) - 1
+    }
+
+    /// Where an input channel of any router is told to those that give it something, or an output channel.
+    pub(in super::super) fn of_router(&self, channel: u32) -> u32 {
+        self.behind_nodes + channel
+    }
+
+    /// What a list says of where something arrives: a place of a node, or a channel among all.
+    fn place(&self, item: u64) -> (bool, u32) {
+        let place = (item >> 32) as u32;
+        if place < self.behind_nodes { (true, place) } else { (false, place - self.behind_nodes) }
+    }
+
+    /// Divides what leaves: to the pieces, and to the nodes, which are behind them. Headers take along what is known of
+    /// their packets.
+    pub(in super::super) fn share_out(
+        &self,
+        (flits, credits): (&[u64], &[u64]),
+        packets: &Packets,
+        letters: &mut [Letter],
+    ) {
+        let to = |item: u64, first: fn(&First) -> u32| match self.place(item) {
+            (true, _) => (self.pieces(), item),
+            (false, channel) => {
+                let port = channel >> self.channel_bits;
+                let piece = self.firsts.partition_point(|one| first(one) <= port) - 1;
+                let channel = channel - (first(&self.firsts[piece]) << self.channel_bits);
+                (piece, u64::from(channel) << 32 | item & u64::from(u32::MAX))
+            }
+        };
+        for &item in flits {
+            let (piece, arriving) = to(item, |first| first.input);
+            letters[piece].flits.push(arriving);
+            if item as u32 & HEAD != 0 {
+                let place = item as u32 & PACKET;
+                letters[piece].packets.push((place, packets[place]));
+            }
+        }
+        for &item in credits {
+            let (piece, arriving) = to(item, |first| first.output);
+            letters[piece].credits.push(arriving);
+        }
+    }
+}
+
+/// How lists of a piece are parted from those of the pieces before it, and joined to them again.
+#[derive(Clone, Copy)]
+enum Move {
+    Part,
+    Join,
+}
+
+impl Move {
+    fn list<T>(self, all: &mut Vec<T>, piece: &mut Vec<T>, at: u32) {
+        match self {
+            // Lists that these routers have no use for are empty.
+            Self::Part => *piece = all.split_off((at as usize).min(all.len())),
+            Self::Join => all.append(piece),
+        }
+    }
+}
+
+/// Routers that can be run apart.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Piece {
+    plain: Plain,
+    first: First,
+    /// What is known of packets whose headers are or were here.
+    packets: Packets,
+    /// What left by their links.
+    links: LinkOccupation,
+    /// Nothing is drawn here.
+    numbers: Numbers,
+    /// Flits and credits that leave.
+    leaving: (Vec<u64>, Vec<u64>),
+    /// Credits that arrived.
+    credits: usize,
+}
+
+impl Plain {
+    /// Whether routers with these rules can be divided: each does what it does without knowing the others.
+    pub(in super::super) fn is_divisible(&self, rules: &Rules) -> bool {
+        let wiring = &rules.wiring;
+        let mut links = (0..wiring.routers() as u32).flat_map(|router| wiring.outputs(router));
+        let places = (wiring.nodes() as u64) << self.channel_bits;
+        !self.draws
+            && !self.goes_by_load
+            && !self.queues_up
+            // Flits do not take along when they were sent.
+            && rules.priority != Priority::NetworkAge
+            && links.all(|link| link.latency > 0 || link.end == End::Nothing)
+            && places + self.lanes.len().max(self.known.len()) as u64 <= u64::from(u32::MAX)
+    }
+
+    /// Where pieces of about the same work end; the first one has less, as its thread also does that of the nodes,
+    /// which is given as a fraction of that of all routers.
+    pub(in super::super) fn borders(&self, pieces: usize, rules: &Rules, beside: f64) -> Borders {
+        let ports = self.inputs.len() as f64;
+        let beside = beside * ports;
+        let each = (ports + beside) / pieces as f64;
+        let mut firsts = vec![First::default()];
+        for piece in 1..pieces {
+            let least = (each * piece as f64 - beside).max(0.0) as u32;
+            let before = firsts[piece - 1].router as usize;
+            let range = before + 1..self.routers.len() - (pieces - 1 - piece);
+            let router = range.clone().find(|&router| self.routers[router].first_input >= least);
+            let router = router.unwrap_or(range.end - 1);
+            let Router { first_input: input, first_output: output, .. } = self.routers[router];
+            firsts.push(First { router: router as u32, input, output });
+        }
+        let (routers, inputs, outputs) = (self.routers.len(), self.inputs.len(), self.outputs.len());
+        firsts.push(First { router: routers as u32, input: inputs as u32, output: outputs as u32 });
+        let behind_nodes = (rules.wiring.nodes() as u32) << self.channel_bits;
+        Borders { firsts, channel_bits: self.channel_bits, behind_nodes }
+    }
+
+    /// Every list by router or port, here and in a piece whose first router this is.
+    fn lists(&mut self, piece: &mut Self, first: First, how: Move) {
+        let First { router, input, output } = first;
+        let (inner, outer) = (self.input_speedup * input, self.output_speedup * output);
+        let block = router * self.output_speedup;
+        let (lane, known) = (input << self.channel_bits, output << self.channel_bits);
+        how.list(&mut self.routers, &mut piece.routers, router);
+        how.list(&mut self.asks, &mut piece.asks, if self.is_small { block } else { router });
+        how.list(&mut self.grant_bytes, &mut piece.grant_bytes, block);
+        how.list(&mut self.accept_bytes, &mut piece.accept_bytes, block);
+        how.list(&mut self.ready, &mut piece.ready, input << self.output_bits);
+        how.list(&mut self.inputs, &mut piece.inputs, input);
+        how.list(&mut self.outputs, &mut piece.outputs, output);
+        how.list(&mut self.asked_by, &mut piece.asked_by, outer);
+        how.list(&mut self.lanes, &mut piece.lanes, lane);
+        how.list(&mut self.queues, &mut piece.queues, lane << self.place_bits);
+        how.list(&mut self.known, &mut piece.known, known);
+        how.list(&mut self.stamps, &mut piece.stamps, lane << self.place_bits);
+        how.list(&mut self.priorities, &mut piece.priorities, lane);
+        how.list(&mut self.latest, &mut piece.latest, lane);
+        how.list(&mut self.accepts, &mut piece.accepts, lane);
+        how.list(&mut self.grants, &mut piece.grants, known);
+        how.list(&mut self.switch_accepts, &mut piece.switch_accepts, inner);
+        how.list(&mut self.switch_grants, &mut piece.switch_grants, outer);
+        how.list(&mut self.turns, &mut piece.turns, inner);
+        how.list(&mut self.channel_allocators, &mut piece.channel_allocators, router);
+        how.list(&mut self.switch_allocators, &mut piece.switch_allocators, router);
+        how.list(&mut self.order, &mut piece.order, lane);
+        how.list(&mut self.leaving.flits, &mut piece.leaving.flits, output);
+        how.list(&mut self.leaving.credits, &mut piece.leaving.credits, input);
+        match how {
+            Move::Part => piece.shared = self.shared.as_mut().map(|all| all.split_off(output as usize)),
+            Move::Join => {
+                let shared = self.shared.as_mut().zip(piece.shared.as_mut());
+                shared.into_iter().for_each(|(all, shared)| all.append(shared));
+            }
+        }
+    }
+
+    /// The same rules without routers, from a router on.
+    fn empty(&self, first_router: u32) -> Self {
+        Self {
+            channel_bits: self.channel_bits,
+            place_bits: self.place_bits,
+            channels: self.channels,
+            places: self.places,
+            output_bits: self.output_bits,
+            is_small: self.is_small,
+            input_speedup: self.input_speedup,
+            output_speedup: self.output_speedup,
+            subs: self.subs.clone(),
+            sub_of: self.sub_of.clone(),
+            input_of: self.input_of.clone(),
+            output_of: self.output_of.clone(),
+            input_first: self.input_first,
+            iterations: self.iterations,
+            keeps_order: self.keeps_order,
+            draws: self.draws,
+            goes_by_load: self.goes_by_load,
+            has_priorities: self.has_priorities,
+            is_by_packet: self.is_by_packet,
+            is_straight: self.is_straight,
+            is_lean: self.is_lean,
+            first_router,
+            common: self.common.clone(),
+            queues_up: self.queues_up,
+            leaving: Leaving { cycle: self.leaving.cycle, step: self.leaving.step, ..Leaving::default() },
+            leaves_next: self.leaves_next.is_some().then(Vec::new),
+            scratch: self.scratch.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Numbers routers, ports and channels from the first ones of a piece on, or as they are among all again.
+    fn renumber(&mut self, first: First, borders: &Borders, how: Move) {
+        let moved = |number: u32, by: u32| match how {
+            Move::Part => number - by,
+            Move::Join => number + by,
+        };
+        let (lanes, known) = (first.input << self.channel_bits, first.output << self.channel_bits);
+        for router in &mut self.routers {
+            router.first_input = moved(router.first_input, first.input);
+            router.first_output = moved(router.first_output, first.output);
+            let Router { to_be_routed, routing, waiting, .. } = router;
+            for lane in to_be_routed.iter_mut().chain(routing).chain(waiting) {
+                *lane = moved(*lane, lanes);
+            }
+        }
+        for known in self.known.iter_mut().filter(|known| known.owner != NOBODY) {
+            known.owner = moved(known.owner, lanes);
+        }
+        self.leaves_next.iter_mut().flatten().for_each(|output| *output = moved(*output, first.output));
+        let outputs = known..known + self.known.len() as u32;
+        let inputs = lanes..lanes + self.lanes.len() as u32;
+        for input in &mut self.inputs {
+            input.router = moved(input.router, first.router);
+            input.block = moved(input.block, first.router * self.output_speedup);
+            input.far.renumber(&outputs, borders, how);
+        }
+        self.outputs.iter_mut().for_each(|output| output.far.renumber(&inputs, borders, how));
+    }
+
+    /// Wheels for so many ports.
+    fn wheels(&self, cycles: u32) -> (Wheel, Wheel) {
+        let most = self.inputs.len().max(self.outputs.len());
+        (Wheel::new(cycles, most), Wheel::new(cycles, most * self.input_speedup as usize))
+    }
+}
+
+impl Far {
+    /// `own` are the channels of the piece among which that at the far end may be.
+    fn renumber(&mut self, own: &Range<u32>, borders: &Borders, how: Move) {
+        match how {
+            _ if !self.is_wired => {}
+            Move::Part if self.is_node => self.delay -= AHEAD,
+            Move::Part if own.contains(&self.first) => self.first -= own.start,
+            Move::Part => {
+                self.first = borders.of_router(self.first);
+                self.delay -= AHEAD;
+                self.leaves = true;
+            }
+            Move::Join if self.is_node => self.delay += AHEAD,
+            Move::Join if !self.leaves => self.first += own.start,
+            Move::Join => {
+                self.first -= borders.behind_nodes;
+                self.delay += AHEAD;
+                self.leaves = false;
+            }
+        }
+    }
+}
+
+/// What reaches nodes so soon that it has been given away: by cycle flits and credits.
+pub(in super::super) type Soon = [(Vec<u64>, Vec<u64>); AHEAD as usize];
+
+/// Parts routers, of which nothing is left, and links.
+pub(in super::super) fn part(
+    mut plain: Plain,
+    mut links: LinkOccupation,
+    (now, rules, packets): (u32, &Rules, &Packets),
+    borders: &Borders,
+) -> (Vec<Piece>, Soon) {
+    let cycles = plain.flits.cycles();
+    let (flits, credits) = (plain.flits.take_all(now), plain.credits.take_all(now));
+    let at_work: Vec<u64> = std::mem::take(&mut plain.at_work);
+    let leaves_next: Vec<u32> = plain.leaves_next.iter_mut().flat_map(std::mem::take).collect();
+    let mut pieces = Vec::new();
+    for piece in (0..borders.pieces()).rev() {
+        let (first, end) = (borders.firsts[piece], borders.firsts[piece + 1]);
+        let mut own = plain.empty(first.router);
+        plain.lists(&mut own, first, Move::Part);
+        let routers = first.router as usize..end.router as usize;
+        own.at_work = vec![0; routers.len().div_ceil(64)];
+        let is_at_work = |&router: &usize| at_work[router / 64] >> (router % 64) & 1 != 0;
+        for router in routers.clone().filter(is_at_work) {
+            own.at_work[(router - routers.start) / 64] |= 1 << ((router - routers.start) % 64);
+        }
+        let outputs = first.output..end.output;
+        own.leaves_next = own.leaves_next.take().map(|mut list| {
+            list.extend(leaves_next.iter().filter(|output| outputs.contains(output)));
+            list
+        });
+        own.renumber(first, borders, Move::Part);
+        (own.flits, own.credits) = own.wheels(cycles);
+        let start = outputs.start as usize;
+        pieces.push(Piece {
+            plain: own,
+            first,
+            packets: packets.without_cycles(),
+            links: LinkOccupation {
+                first: links.first.split_off(start),
+                last: links.last.split_off(start),
+                flits: links.flits.split_off(start),
+            },
+            numbers: Numbers::new(),
+            leaving: (Vec::new(), Vec::new()),
+            credits: 0,
+        });
+    }
+    pieces.reverse();
+    let mut soon = Soon::default();
+    for (time, is_node, item) in flits {
+        match borders.dealt((time, is_node, item), now, &rules.wiring.exits, |first| first.input) {
+            Dealt::Soon(cycle) => soon[cycle].0.push(item),
+            Dealt::To(piece, time, place) => {
+                pieces[piece].plain.flits.view().push(time, is_node, place, item as u32);
+            }
+        }
+    }
+    for (time, is_node, item) in credits {
+        match borders.dealt((time, is_node, item), now, &rules.wiring.entries, |first| first.output) {
+            Dealt::Soon(cycle) => soon[cycle].1.push(item),
+            Dealt::To(piece, time, place) => {
+                pieces[piece].plain.credits.view().push(time, is_node, place, 0);
+            }
+        }
+    }
+    (pieces, soon)
+}
+
+/// Where something on its way goes when routers are parted: it reaches a node so many cycles from now; or it goes to a
+/// piece, for a cycle and a place.
+enum Dealt {
+    Soon(usize),
+    To(usize, u32, u32),
+}
+
+impl Borders {
+    fn dealt(
+        &self,
+        (time, is_node, item): (u32, bool, u64),
+        now: u32,
+        ends: &[(u32, u16)],
+        first: fn(&First) -> u32,
+    ) -> Dealt {
+        let place = (item >> 32) as u32;
+        let port = place >> self.channel_bits;
+        if !is_node {
+            let piece = self.firsts.partition_point(|one| first(one) <= port) - 1;
+            return Dealt::To(piece, time, place - (first(&self.firsts[piece]) << self.channel_bits));
+        }
+        match time - now {
+            soon @ 0..AHEAD => Dealt::Soon(soon as usize),
+            _ => Dealt::To(self.piece_of(ends[port as usize].0), time - AHEAD, place),
+        }
+    }
+}
+
+impl Piece {
+    /// A cycle: what others gave away for it arrives, routers do their step, and what leaves is given away.
+    pub(in super::super) fn cycle(
+        &mut self,
+        now: u32,
+        rules: &Rules,
+        borders: &Borders,
+        (come, gone): (&mut [Letter], &mut [Letter]),
+    ) {
+        let Self { plain, packets, links, numbers, leaving: (flits, credits), .. } = self;
+        let known = come.iter_mut().flat_map(|letter| letter.packets.drain(..));
+        known.for_each(|(place, packet)| packets.put(place, packet));
+        plain.flits.take(now, false, flits);
+        plain.take_flits(flits, now, rules, packets);
+        for letter in &mut *come {
+            plain.take_flits(&letter.flits, now, rules, packets);
+            letter.flits.clear();
+        }
+        plain.credits.take(now, false, credits);
+        self.credits += credits.len();
+        plain.take_credits(credits, rules, &mut []);
+        for letter in come {
+            plain.take_credits(&letter.credits, rules, &mut []);
+            self.credits += letter.credits.len();
+            letter.credits.clear();
+        }
+        plain.leaving().for_each(|output| links.add(output as usize, now.into()));
+        plain.work(&mut Around::new((now, 1), rules, packets, numbers, &mut []));
+        plain.flits.take(now, true, flits);
+        plain.credits.take(now, true, credits);
+        borders.share_out((flits, credits), packets, gone);
+    }
+
+    /// Credits that were sent here less those that arrived; it wraps around.
+    pub(in super::super) fn balance(&self) -> usize {
+        self.plain.credits_under_way.wrapping_sub(self.credits)
+    }
+
+    /// What is known of a packet where its header is goes to all packets.
+    fn tell_of_headers(&self, on_their_way: &[(u32, bool, u64)], packets: &mut Packets) {
+        let plain = &self.plain;
+        let mask = (1 << plain.place_bits) - 1;
+        let queued = plain.lanes.iter().enumerate().flat_map(|(at, lane)| {
+            let place = move |flit| (u32::from(lane.head) + flit) & mask;
+            (0..lane.count.into())
+                .map(move |flit| plain.queues[(at << plain.place_bits) + place(flit) as usize])
+        });
+        let flits = queued.chain(on_their_way.iter().map(|&(_, _, item)| item as u32));
+        for place in flits.filter(|flit| flit & HEAD != 0).map(|flit| flit & PACKET) {
+            packets.learn(place, &self.packets[place]);
+        }
+    }
+}
+
+/// What was given away and has not arrived: for which cycle and which piece, the nodes being behind them.
+pub(in super::super) type Given = Vec<(u32, usize, Letter)>;
+
+/// Joins all pieces, with what nodes were to give away.
+pub(in super::super) fn join(
+    pieces: Vec<Piece>,
+    (mut flits_of_nodes, mut credits_of_nodes): (Wheel, Wheel),
+    given: Given,
+    (now, packets): (u32, &mut Packets),
+    borders: &Borders,
+) -> (Plain, LinkOccupation) {
+    let (cycles, mut links) = (flits_of_nodes.cycles(), LinkOccupation::new(0));
+    let bits = borders.channel_bits;
+    let (mut flits, mut credits) = (Vec::new(), Vec::new());
+    let leaves = |(time, _, item): (u32, bool, u64)| {
+        let (is_node, place) = borders.place(item);
+        (time + AHEAD, is_node, place, item as u32)
+    };
+    flits.extend(flits_of_nodes.take_all(now).into_iter().map(leaves));
+    credits.extend(credits_of_nodes.take_all(now).into_iter().map(leaves));
+    for (time, to, letter) in given {
+        letter.packets.iter().for_each(|(place, packet)| packets.learn(*place, packet));
+        let is_node = to == borders.pieces();
+        let (first, what) = (borders.firsts[to], |item: u64| ((item >> 32) as u32, item as u32));
+        let by = |first: u32| if is_node { 0 } else { first << bits };
+        flits.extend(
+            letter.flits.into_iter().map(what).map(|(at, flit)| (time, is_node, at + by(first.input), flit)),
+        );
+        credits.extend(
+            letter.credits.into_iter().map(what).map(|(at, _)| (time, is_node, at + by(first.output), 0)),
+        );
+    }
+    let mut all: Option<Plain> = None;
+    let mut at_work = vec![0; (borders.firsts[borders.pieces()].router as usize).div_ceil(64)];
+    for mut piece in pieces {
+        let (own_flits, own_credits) = (piece.plain.flits.take_all(now), piece.plain.credits.take_all(now));
+        piece.tell_of_headers(&own_flits, packets);
+        let Piece { mut plain, first, links: mut own, .. } = piece;
+        let stays = |(time, by, item): (u32, u32, u64)| {
+            (time, false, (item >> 32) as u32 + (by << bits), item as u32)
+        };
+        let of = |by: u32| {
+            move |item: (u32, bool, u64)| if item.1 { leaves(item) } else { stays((item.0, by, item.2)) }
+        };
+        flits.extend(own_flits.into_iter().map(of(first.input)));
+        credits.extend(own_credits.into_iter().map(of(first.output)));
+        for (word, &bits) in plain.at_work.iter().enumerate() {
+            for bit in ones(bits) {
+                let router = first.router as usize + 64 * word + bit;
+                at_work[router / 64] |= 1 << (router % 64);
+            }
+        }
+        links.first.append(&mut own.first);
+        links.last.append(&mut own.last);
+        links.flits.append(&mut own.flits);
+        plain.renumber(first, borders, Move::Join);
+        match &mut all {
+            None => all = Some(plain),
+            Some(all) => {
+                all.lists(&mut plain, first, Move::Join);
+                let further = plain.leaves_next.into_iter().flatten();
+                all.leaves_next.iter_mut().for_each(|list| list.extend(further.clone()));
+            }
+        }
+    }
+    let mut all = all.unwrap_or_default();
+    (all.flits, all.credits) = all.wheels(cycles);
+    for (time, is_node, place, what) in flits {
+        all.flits.view().push(time, is_node, place, what);
+    }
+    for (time, is_node, place, what) in credits {
+        all.credits.view().push(time, is_node, place, what);
+    }
+    all.at_work = at_work;
+    (all, links)
+}
