@@ -76,15 +76,7 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
         )
     given = {**vars(compared), **vars(packets), **vars(router)}
     fields: dict[str, Any] = {} if spec is None else read_fields(spec)
-    traffic = fields.setdefault("traffic", {})
-    if not isinstance(traffic, dict):
-        raise SpecError.at("traffic", "is no table of fields")
-    if (kind := traffic.get("kind")) in ("packets", "matrix", "messages"):
-        raise SpecError.at(
-            "traffic.kind", f"is {kind}, and flitloom load sends at a rate", "flitloom simulate runs it"
-        )
-    for name in RUN:
-        traffic.pop(name, None)
+    traffic = _traffic_at_a_rate(fields)
     traffic.update(_some(given, "process", "outstanding", "hotspot_fraction", "hotspot_target"))
     if router.preset == "s07":
         # As that paper generates its packets (Eq. 1).
@@ -130,6 +122,20 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
     loads = [case.experiment(kind="load", rate=1.0, cycles=1, **also) for case in made]
     _say_of(made, loads)
     return made
+
+
+def _traffic_at_a_rate(fields: dict[str, Any]) -> dict[str, Any]:
+    """The traffic of the fields of a spec, without what each run is given."""
+    traffic = fields.setdefault("traffic", {})
+    if not isinstance(traffic, dict):
+        raise SpecError.at("traffic", "is no table of fields")
+    if (kind := traffic.get("kind")) in ("packets", "matrix", "messages"):
+        raise SpecError.at(
+            "traffic.kind", f"is {kind}, and flitloom load sends at a rate", "flitloom simulate runs it"
+        )
+    for name in RUN:
+        traffic.pop(name, None)
+    return traffic
 
 
 def _say_of(made: Sequence[Case], loads: Sequence[Experiment]) -> None:
