@@ -88,6 +88,14 @@ def test_the_title_names_the_lines(tmp_path, monkeypatch):
     assert drawn[-1][0].get_title().endswith("\nlines along x: y=1, z=0, y: x=1, z=0, z: x=1, y=1")
 
 
+def test_a_chart_that_is_empty_says_so(tmp_path, capsys):
+    words = f"simulate --torus 4x4 --pattern rand --rate 0.01 --cycles 50 --space-time {tmp_path}/chart.png"
+    assert run(words.split()) == 0
+    assert "chart.png is empty: no buffer is ever full along x: y=1, y: x=1" in capsys.readouterr().err
+    assert run([*CASE, "--space-time", str(tmp_path / "chart.png")]) == 0
+    assert "empty" not in capsys.readouterr().err
+
+
 def test_the_picture_has_the_colours_of_the_busy_channels(tmp_path):
     file = tmp_path / "chart.png"
     assert run([*CASE, "--space-time", str(file)]) == 0

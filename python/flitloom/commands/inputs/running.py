@@ -160,8 +160,13 @@ def draw_space_time(
         if error.field != "at":
             raise
         raise SpecError.at("--space-time-at", error.problem, error.advice) from None
-    if ranks.speaks():
-        pictures.plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
+    if not ranks.speaks():
+        return
+    pictures.plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
+    if not any(bool(buffers.any()) for buffers in busy.values()):
+        lines = busy.attrs["lines"]
+        nothing = f"no buffer is ever full along {lines}; --space-time-at names other lines"
+        screen.say(f"{show_file(file)} is empty: {nothing}")
 
 
 def write_html(experiment: Experiment, html: Path) -> None:
