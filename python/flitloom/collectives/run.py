@@ -15,6 +15,7 @@ from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import goal_text
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
+from flitloom.fabric.examples import switch_name
 from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.notebook import fields_html
@@ -216,9 +217,10 @@ def _hosts(ground: Ground, network: Network) -> Times:
         return np.arange(topology.nodes)
     subnet = topology.subnet
     by_name = {subnet.switches[host.switch].name: number for number, host in enumerate(subnet.hosts)}
-    names = [f"S{'-'.join(map(str, ground.point(node)))}" for node in range(topology.nodes)]
     if isinstance(plain, Graph):
         names = list(plain.names)
+    else:
+        names = [switch_name(ground.point(node)) for node in range(topology.nodes)]
     return np.array([by_name[name] for name in names])
 
 

@@ -44,7 +44,7 @@ def torus(sizes: Sequence[int], cables: int = 0, switches: int = 0, seed: int = 
     nodes = list(product(*map(range, reversed(sizes))))
     gone = set(draw.sample(nodes, switches))
     pairs = [
-        (_name(reversed(node)), _name(reversed(other)))
+        (switch_name(reversed(node)), switch_name(reversed(other)))
         for node, other in families.ring_links(nodes, tuple(reversed(sizes)))
         if not {node, other} & gone
     ]
@@ -56,7 +56,7 @@ def twisted_torus(sizes: Sequence[int]) -> Subnet:
     """A torus where a step over the edge of a short dimension moves half of every long one as well."""
     ground = Ground(Topology(sizes=tuple(sizes), twist=True))
     return subnet(
-        (_name(node), _name(ground.normal((*node[:d], node[d] + 1, *node[d + 1 :]))))
+        (switch_name(node), switch_name(ground.normal((*node[:d], node[d] + 1, *node[d + 1 :]))))
         for node in product(*map(range, sizes))
         for d in range(len(sizes))
     )
@@ -68,9 +68,9 @@ def express_mesh(side: int, express: int) -> Subnet:
     for x, y in product(range(side), range(side)):
         for step in (1, express):
             if x + step < side and (step == 1 or x % express == 0):
-                pairs.append((_name((x, y)), _name((x + step, y))))
+                pairs.append((switch_name((x, y)), switch_name((x + step, y))))
             if y + step < side and (step == 1 or y % express == 0):
-                pairs.append((_name((x, y)), _name((x, y + step))))
+                pairs.append((switch_name((x, y)), switch_name((x, y + step))))
     return subnet(pairs)
 
 
@@ -78,7 +78,7 @@ def hyperx(sizes: Sequence[int]) -> Subnet:
     """Every two switches that differ in one coordinate are joined (Ahn et al. 2009)."""
     nodes = list(product(*map(range, sizes)))
     joined = (pair for pair in combinations(nodes, 2) if sum(p != q for p, q in zip(*pair, strict=True)) == 1)
-    return subnet((_name(a), _name(b)) for a, b in joined)
+    return subnet((switch_name(a), switch_name(b)) for a, b in joined)
 
 
 def dragonfly(group: int, ports: int) -> Subnet:
@@ -96,5 +96,10 @@ def random_regular(switches: int, degree: int, seed: int = 1) -> Subnet:
     return subnet(families.random_regular(switches, degree, seed))
 
 
-def _name(place: Iterable[int]) -> str:
+def switch_name(place: Iterable[int]) -> str:
+    """The name of the switch at a place of a grid or a product.
+
+    >>> switch_name((1, 0))
+    'S1-0'
+    """
     return "S" + "-".join(map(str, place))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from flitloom.errors import SpecError, show
-from flitloom.fabric.examples import subnet, twisted_torus
+from flitloom.fabric.examples import subnet, switch_name, twisted_torus
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.reading import read_fabric
@@ -59,7 +59,7 @@ def _whole(network: object) -> Subnet:
             return _less(subnet(pairs, 1, str(network)), names, network)
         case Product():
             ground = Ground(network)
-            names = [f"S{'-'.join(map(str, ground.point(node)))}" for node in range(network.nodes)]
+            names = [switch_name(ground.point(node)) for node in range(network.nodes)]
             return _less(named_subnet(network.network), names, network)
         case Topology() if network.twist:
             made = twisted_torus(network.sizes)
@@ -116,7 +116,7 @@ def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
     >>> made == named_subnet("ring3 x ring3"), nodes
     (True, (0, 1, 2, 3, 6, 4, 7, 5, 8))
     """
-    names = {node: f"S{'-'.join(map(str, ground.point(node)))}" for node in range(ground.nodes)}
+    names = {node: switch_name(ground.point(node)) for node in range(ground.nodes)}
     nodes = {name: node for node, name in names.items()}
 
     def cables() -> Iterator[tuple[str, str]]:
