@@ -197,7 +197,8 @@ impl Subnet {
     /// All that outlives a cycle.
     pub(super) fn fields(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
         let Self {
-            words,
+            // Runs that are saved have no planes.
+            words: _,
             // Pieces are joined before.
             desk: _,
             plain,
@@ -212,9 +213,6 @@ impl Subnet {
             link_time,
             watch,
         } = self;
-        if words.is_some() {
-            return Err(SaveError::Value { field: "routers as planes", value: 1 });
-        }
         plain.as_mut().map_or(Ok(()), |plain| plain.fields(rules.wiring.nodes(), packets, archive))?;
         routers.iter_mut().try_for_each(|router| router.fields(rules, packets, archive))?;
         archive.slice("routers at work", at_work)?;

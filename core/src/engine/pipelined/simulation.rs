@@ -135,7 +135,7 @@ fn subnet(run: &Run, setup: &Setup) -> Subnet {
     if sees_flits || numbers > MOST_NUMBERS {
         return Subnet::with(rules, None);
     }
-    match words::new(rules).filter(|_| !setup.saves) {
+    match if setup.saves { None } else { words::new(rules) } {
         Some(words) => Subnet::of_words(rules, words),
         None => Subnet::with(rules, Plain::counting(rules).map(Box::new)),
     }

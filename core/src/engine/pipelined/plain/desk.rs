@@ -10,8 +10,9 @@ use super::{
         meeting::{Hub, Letter, Post},
         rules::Rules,
     },
+    links::{reach_sinks, reach_sources, way_back, way_in},
     pieces::{AHEAD, Borders, Piece, join, part},
-    state::{PACKET, Plain, marked},
+    state::{Plain, marked},
     wheel::Wheel,
 };
 use crate::probe::LinkOccupation;
@@ -140,7 +141,6 @@ impl Desk {
         sources: &mut Behind,
         arrived: &mut Vec<(u32, Flit)>,
     ) {
-        let mask = (1 << self.channel_bits) - 1;
         self.post_of_nodes.take(&self.hub, self.cycle);
         let flits = &mut self.passing.0;
         flits.clear();
@@ -150,19 +150,10 @@ impl Desk {
                 packets.learn(place, &packet);
             }
             self.balance = self.balance.wrapping_sub(letter.credits.len());
-            for item in letter.credits.drain(..) {
-                let place = (item >> 32) as u32;
-                let (node, channel) = (place >> self.channel_bits, place & mask);
-                sources.credit(&rules.policy, node as usize, channel as usize);
-            }
+            reach_sources(&letter.credits, self.channel_bits, rules, sources);
+            letter.credits.clear();
         }
-        // Sinks retire in the order of their nodes.
-        flits.sort_unstable();
-        for &item in &*flits {
-            let place = (item >> 32) as u32;
-            let flit = packets.arriving(item as u32 & PACKET, (place & mask) as u16);
-            arrived.push((place >> self.channel_bits, flit));
-        }
+        reach_sinks(flits, self.channel_bits, packets, arrived);
     }
 
     /// A source sends a flit.
@@ -174,22 +165,16 @@ impl Desk {
         rules: &Rules,
         packets: &mut Packets,
     ) {
-        let (router, port) = rules.wiring.entries[node as usize];
-        let input = rules.wiring.input(router, port.into()) as u32;
-        let delay = rules.wiring.inputs(router)[usize::from(port)].latency + 1;
-        let lane = self.borders.of_router((input << self.channel_bits) + u32::from(flit.channel));
+        let (lane, delay) = way_in(rules, node, flit.channel, self.channel_bits);
         packets.note_sent(flit, now);
-        self.flits.view().push(now + delay - AHEAD, true, lane, marked(flit));
+        self.flits.view().push(now + delay - AHEAD, true, self.borders.of_router(lane), marked(flit));
     }
 
     /// A sink gives a place back.
     pub(in super::super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
-        let (router, port) = rules.wiring.exits[node as usize];
-        let output = rules.wiring.output(router, port.into()) as u32;
-        let delay = rules.wiring.outputs(router)[usize::from(port)].latency + 1 + rules.credit_delay;
-        let channel = self.borders.of_router((output << self.channel_bits) + u32::from(channel));
+        let (place, delay) = way_back(rules, node, channel, self.channel_bits);
         self.balance = self.balance.wrapping_add(1);
-        self.credits.view().push(now + delay - AHEAD, true, channel, 0);
+        self.credits.view().push(now + delay - AHEAD, true, self.borders.of_router(place), 0);
     }
 
     /// Gives away what nodes send, and runs the first piece.

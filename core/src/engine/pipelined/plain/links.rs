@@ -9,6 +9,54 @@ use super::{
     state::{Leaving, NOBODY, PACKET, Plain, View, marked},
 };
 
+/// Where a flit that a source sends arrives among all input channels, and after how many cycles.
+#[inline]
+pub(super) fn way_in(rules: &Rules, node: u32, channel: u16, channel_bits: u32) -> (u32, u32) {
+    let (router, port) = rules.wiring.entries[node as usize];
+    let input = rules.wiring.input(router, port.into()) as u32;
+    // A source sends straight on its link.
+    let delay = rules.wiring.inputs(router)[usize::from(port)].latency + 1;
+    ((input << channel_bits) + u32::from(channel), delay)
+}
+
+/// Where a place that a sink gives back arrives among all output channels, and after how many cycles.
+#[inline]
+pub(super) fn way_back(rules: &Rules, node: u32, channel: u16, channel_bits: u32) -> (u32, u32) {
+    let (router, port) = rules.wiring.exits[node as usize];
+    let output = rules.wiring.output(router, port.into()) as u32;
+    let delay = rules.wiring.outputs(router)[usize::from(port)].latency + 1 + rules.credit_delay;
+    ((output << channel_bits) + u32::from(channel), delay)
+}
+
+/// Flits reach sinks, which retire in the order of their nodes.
+#[inline]
+pub(super) fn reach_sinks(
+    flits: &mut [u64],
+    channel_bits: u32,
+    packets: &Packets,
+    arrived: &mut Vec<(u32, Flit)>,
+) {
+    if !flits.is_sorted() {
+        flits.sort_unstable();
+    }
+    let mask = (1 << channel_bits) - 1;
+    for &item in &*flits {
+        let place = (item >> 32) as u32;
+        let flit = packets.arriving(item as u32 & PACKET, (place & mask) as u16);
+        arrived.push((place >> channel_bits, flit));
+    }
+}
+
+/// Credits reach sources.
+#[inline]
+pub(super) fn reach_sources(credits: &[u64], channel_bits: u32, rules: &Rules, sources: &mut Behind) {
+    let mask = (1 << channel_bits) - 1;
+    for &item in credits {
+        let place = (item >> 32) as u32;
+        sources.credit(&rules.policy, (place >> channel_bits) as usize, (place & mask) as usize);
+    }
+}
+
 impl Plain {
     /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
     pub(in super::super) fn receive(
@@ -21,23 +69,11 @@ impl Plain {
         arrived: &mut Vec<(u32, Flit)>,
     ) {
         self.credits_under_way -= self.credits.count(now);
-        let mask = (1 << self.channel_bits) - 1;
         let mut arriving = std::mem::take(&mut self.scratch.arriving);
         self.flits.take(now, true, &mut arriving);
-        // Sinks retire in the order of their nodes.
-        if !arriving.is_sorted() {
-            arriving.sort_unstable();
-        }
-        for &item in &arriving {
-            let place = (item >> 32) as u32;
-            let flit = packets.arriving(item as u32 & PACKET, (place & mask) as u16);
-            arrived.push((place >> self.channel_bits, flit));
-        }
+        reach_sinks(&mut arriving, self.channel_bits, packets, arrived);
         self.credits.take(now, true, &mut arriving);
-        for &item in &arriving {
-            let place = (item >> 32) as u32;
-            sources.credit(&rules.policy, (place >> self.channel_bits) as usize, (place & mask) as usize);
-        }
+        reach_sources(&arriving, self.channel_bits, rules, sources);
         self.flits.take(now, false, &mut arriving);
         self.take_flits(&arriving, now, rules, packets);
         self.credits.take(now, false, &mut arriving);
@@ -82,22 +118,16 @@ impl Plain {
         rules: &Rules,
         packets: &mut Packets,
     ) {
-        let (router, port) = rules.wiring.entries[node as usize];
-        let input = self.routers[router as usize].first_input + u32::from(port);
-        // A source sends straight on its link.
-        let delay = rules.wiring.inputs(router)[usize::from(port)].latency + 1;
-        let lane = (input << self.channel_bits) + u32::from(flit.channel);
+        let (lane, delay) = way_in(rules, node, flit.channel, self.channel_bits);
         packets.note_sent(flit, now);
         self.flits.view().push(now + delay, false, lane, marked(flit));
     }
 
     /// A sink gives a place back.
     pub(in super::super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
-        let (router, port) = rules.wiring.exits[node as usize];
-        let output = self.routers[router as usize].first_output + u32::from(port);
-        let delay = rules.wiring.outputs(router)[usize::from(port)].latency + 1 + rules.credit_delay;
+        let (place, delay) = way_back(rules, node, channel, self.channel_bits);
         self.credits_under_way += 1;
-        self.credits.view().push(now + delay, false, (output << self.channel_bits) + u32::from(channel), 0);
+        self.credits.view().push(now + delay, false, place, 0);
     }
 
     /// Whether no credit is on its way.
