@@ -14,6 +14,8 @@ from flitloom.spec.base import require_whole
 from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Kind, Patterned
 
+#: How links are drawn that carry messages: their operations have 254 numbers in a record of links over time.
+BUSY_WITH_MESSAGES = "busy, a colour per message, one from operation 254 on"
 #: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
 Bound = tuple[int, str, list[int], int | None]
 

@@ -17,7 +17,7 @@ from flitloom.plots import style
 from flitloom.plots.canvas import legend_below, panel, panels
 from flitloom.plots.style import COLOURS, colour
 from flitloom.spec import Messages
-from flitloom.workload import describe
+from flitloom.workload import BUSY_WITH_MESSAGES, describe
 
 if TYPE_CHECKING:
     from flitloom.result import Result
@@ -84,7 +84,7 @@ def _legend(results: Sequence[Result]) -> list[Patch]:
     slices = max(map(_slices, results))
     names = [f"slice {number + 1}" for number in range(min(slices, len(COLOURS)))] if slices > 1 else ["busy"]
     if any(isinstance(result.spec.traffic, Messages) for result in results):
-        names = ["busy, a colour per message"]
+        names = [BUSY_WITH_MESSAGES]
     patches = [Patch(color=colour(number), label=name) for number, name in enumerate(names)]
     return [*patches, Patch(color=style.BLOCKED, label="blocked")]
 

@@ -20,7 +20,7 @@ from flitloom.view.pack import Packer
 from flitloom.view.text import FRAME_HEIGHT, origin, page_text
 from flitloom.view.widgets import widget
 from flitloom.view.wires import grid_fields, twist_facts
-from flitloom.workload import describe, make_workload
+from flitloom.workload import BUSY_WITH_MESSAGES, describe, make_workload
 
 if TYPE_CHECKING:
     from flitloom.plans.plan import Plan
@@ -32,7 +32,7 @@ CELLS = 1 << 26
 
 
 #: What pages of message graphs say of slices: packets have the number of the operation that sends them.
-_OF_MESSAGES = {"slices": 1, "part": "operation", "busy": "busy, a colour per message"}
+_OF_MESSAGES = {"slices": 1, "part": "operation", "busy": BUSY_WITH_MESSAGES}
 
 
 @dataclass
