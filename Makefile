@@ -84,7 +84,7 @@ test-python: build
 	FLITLOOM_TESTS=quick $(BIN)/pytest -n auto -m "not long"
 
 docs-commands: build
-	FLITLOOM_DOCS=all $(BIN)/pytest tests/test_docs_commands.py -n auto
+	FLITLOOM_DOCS=all $(BIN)/pytest tests/docs/test_docs_commands.py -n auto
 
 # Warnings, links that lead nowhere among them, are errors.
 docs: build
@@ -95,7 +95,7 @@ docs: build
 
 # Every picture of the papers, looked at by machine at two sizes; test draws those of the docs and some of these.
 pictures: build
-	FLITLOOM_PICTURES=all $(BIN)/pytest tests/test_papers_congestion.py tests/test_papers.py tests/test_pictures.py \
+	FLITLOOM_PICTURES=all $(BIN)/pytest tests/papers/test_papers_congestion.py tests/papers/test_papers.py tests/plots/test_pictures.py \
 		-k "picture or figure" -n auto
 
 fuzz: build
@@ -134,7 +134,7 @@ FABRIC_PACKAGES := opensm ibsim-utils libumad2sim0 ibutils infiniband-diags
 fabric: build
 	@command -v ibdmchk >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(FABRIC_PACKAGES); } || true
-	FLITLOOM_FABRIC=full $(BIN)/pytest -rs tests/test_opensm.py
+	FLITLOOM_FABRIC=full $(BIN)/pytest -rs tests/fabric/test_opensm.py
 
 # What the wheel runs on; the extension needs nothing newer than what that standard names.
 WHEEL ?= manylinux_2_28

@@ -16,7 +16,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Read by type checkers only, never run; sessions of users, which run in folders of their own.
-collect_ignore = ["typed_user.py", "walks"]
+collect_ignore = ["house/typed_user.py", "docs/walks"]
 
 
 @pytest.fixture(autouse=True)

@@ -27,8 +27,9 @@ from pathlib import Path
 import numpy as np
 
 import flitloom as fl
+from places import TESTS
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = TESTS / "reading" / "corpus"
 #: Memory of a process that reads, and seconds for one case.
 MEMORY, SECONDS = 3 << 30, 20
 #: Longest message.

@@ -57,12 +57,15 @@ def check(wheel, folder):
     printed(programs / "pip", "install", "-q", f"{wheel}[{EXTRAS}]", "pytest", folder=folder)
     print(f"with all extras: {megabytes(packages) - empty:.0f} MB")
     # The walks, without the repository around them.
-    own = ("tests/test_walks.py", "tests/walks", "tests/browser.py", "tests/pictures.py", "tests/sample.py")
+    own = ["tests/docs/walks", "tests/docs/test_walks.py"]
+    own += [f"tests/{name}.py" for name in ("browser", "pictures", "places", "sample")]
     for part in ("docs/walks", "docs/index.md", *own):
         source, target = ROOT / part, folder / "walks" / part
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
-    walked = printed(programs / "python", "-m", "pytest", "-q", "tests", folder=folder / "walks")
+    walked = printed(
+        programs / "python", "-m", "pytest", "-q", "-o", "pythonpath=tests", "tests", folder=folder / "walks"
+    )
     print(f"walks: {walked.splitlines()[-1]}")
 
 

@@ -1,6 +1,6 @@
 """What ``flitloom --help`` prints, without the parser of the command line, which takes most of the time.
 
-The text is the parser's own: `tests/test_start.py` compares both in every width.
+The text is the parser's own: `tests/house/test_start.py` compares both in every width.
 """
 
 from __future__ import annotations

@@ -1,0 +1,220 @@
+"""Every command of README and docs runs, page by page in a folder of its own; long ones are parsed.
+
+``FLITLOOM_DOCS=all pytest tests/docs/test_docs_commands.py`` (``make docs-commands``) runs the long ones too.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from flitloom.commands import VERBS
+from flitloom.commands.assembly import build
+from places import ROOT
+
+#: The commands of the gallery run when the site is built (tests/docs/test_site.py).
+PAGES = [
+    ROOT / "README.md",
+    *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "gallery.md"),
+]
+ALL = os.environ.get("FLITLOOM_DOCS") == "all"
+
+#: What some commands run with here instead; the rest of the line stays.
+REDUCED = {
+    "--sample 500": "--sample 3",
+    "--sample 2016": "--sample 3",
+    "--trials 100": "--trials 2",
+    "--lead N": "--lead 2",
+    "--guard auto --jitter 8": "--guard auto --jitter 8 --moves 20000",
+    "--torus SIZES": "--torus 4x4",
+    "--torus 1024x1024 --pattern rand": "--torus 32x32 --pattern rand",
+    "collective NAME": "collective all-gather",
+    "simulate plan.goal --torus 4x4": "simulate plan.goal --torus 8x8x8",
+    "--torus 16x16 --pattern brev --guard auto": "--torus 8x8 --pattern brev --guard auto",
+    "--pattern NAME": "--pattern brot",
+    "[--routes any-order|minimal]": "--routes any-order --moves 20000",
+    "--operation NAME [--nodes LIST] [--as-one]": "--operation all-gather --nodes 0-7 --as-one",
+    "--seconds 8": "--seconds 0.2",
+    "--cycles 20000": "--cycles 500",
+    "--method genetic": "--method genetic --generations 20",
+    "figure-1 --out figures": "figure-1 --out figures --quick",
+    "jitter --torus 16x16": "jitter --torus 4x4 --trials 2 --moves 2000",
+}
+#: Commands that are only parsed, by how they begin, and why.
+PARSED = {
+    "flitloom bench": "measures for minutes",
+    "flitloom validate booksim": "needs BookSim2; tests/booksim/test_booksim.py runs it with a stand-in",
+    "flitloom demo": "draws for half a minute",
+    "flitloom papers run": "takes seconds to hours; tests/papers/test_papers.py runs them reduced",
+    "flitloom view --live": "needs make wasm; tests/view/test_live_page.py runs it",
+    "flitloom load curve --preset": "measures for a minute; tests/load runs smaller ones",
+    "flitloom load ramp --preset": "takes half a minute; tests/load/test_load.py runs a part",
+    "flitloom load step --preset": "takes half an hour; tests/load/test_load.py runs smaller ones",
+    "flitloom schedule --torus 32x32 --pattern brot --payload 7 --seconds 20": "proves for minutes",
+    "flitloom campaign run": "searches for half a minute; tests/genetic runs a smaller campaign",
+}
+#: Programs of commands that are run: ours, and what every shell has.
+RUN = {"flitloom", "echo", "printf"}
+#: Third-party programs, which a fresh machine may lack, and why they are not run here.
+OTHERS = {
+    "ibnetdiscover": "asks a real fabric",
+    "opensm": "takes a real fabric over; tests/fabric/test_opensm.py loads tables into it on a simulated one",
+    "saquery": "asks a real fabric; tests/fabric/test_opensm.py asks a simulated one",
+    "make": "builds and tests everything",
+    "pip": "installs packages",
+}
+#: Commands whose options are named without the network they need.
+INCOMPLETE = re.compile(
+    r"flitloom( [a-z-]+){0,2}|flitloom schedule (--method greedy|--separate)|flitloom papers run NAME"
+)
+#: Files of somebody's own that pages speak of.
+OWN = (
+    "cluster.topo",
+    "now.topo",
+    "dump.lft",
+    "packets.csv",
+    "foreign.xml",
+    "trace.goal",
+    "trace.0.et",
+    "campaigns/",
+    "long.flit",
+)
+
+#: Files that pages take for granted, and how they are made.
+MADE = {
+    "plan.json": "flitloom schedule --torus 4x4 --pattern shfl -o plan.json",
+    "tables.json": "flitloom route --torus 4x4 -o tables.json",
+    "result.nc": "flitloom simulate --torus 4x4 --pattern shfl --out result.nc",
+}
+#: Exit codes of commands that show what goes wrong.
+CODES = {
+    "flitloom check ring.json --rules unrestricted": 1,
+    "flitloom route --mesh 4 --fail link:1-2": 2,
+    "flitloom simulate --torus 8 --pattern rand --channels 1 --rate 0.9 --cycles 2000 --length 8": 2,
+}
+
+
+def commands(page):
+    """The commands of a page in their order: lines of ``sh`` blocks, and ``flitloom ...`` in the text."""
+    text = page.read_text(encoding="utf-8")
+    for block in re.finditer(r"^```sh\n(.*?)^```|`(flitloom\s[^`]+)`", text, re.MULTILINE | re.DOTALL):
+        if block[2]:
+            yield " ".join(block[2].split())
+            continue
+        for line in block[1].replace("\\\n", " ").splitlines():
+            command = " ".join(re.sub(r"\s#.*", "", line).split())
+            if command and not command.startswith("#"):
+                yield command
+
+
+def programs(command):
+    """The programs that a line of the shell starts, but for settings of the environment before them."""
+    # Brackets of a synopsis are not the shell's.
+    split = shlex.shlex(re.sub(r"\[[^]]*\]", "", command), punctuation_chars=True)
+    split.whitespace_split = True
+    begins = True
+    for word in split:
+        if set(word) <= set("|&;()"):
+            begins = True
+        elif begins and not re.match(r"\w+=", word):
+            begins = False
+            yield word
+
+
+def why_parsed(command):
+    """Why a command is not run here, if it is not."""
+    for program in programs(command):
+        if program in OTHERS:
+            return OTHERS[program]
+        assert program in RUN, f"{command}: {program} is neither a program that is run here nor one of others"
+    if INCOMPLETE.fullmatch(command):
+        return "names options only"
+    if any(name in command for name in OWN) or command.endswith("> cluster.topo"):
+        return "needs somebody's own files, or what a long command made"
+    return next((why for start, why in PARSED.items() if f"{command} ".startswith(start)), None)
+
+
+def parse(command):
+    """Check that the verb and all options of a command exist."""
+    words = shlex.split(command.replace("[", " ").replace("]", " "))
+    if words[0] != "flitloom" or len(words) == 1:
+        return
+    found = get_command(build([words[1]])).commands[words[1]]
+    if hasattr(found, "commands") and len(words) > 2:
+        found = found.commands.get(words[2], found)
+    known = {name for option in found.params for name in (*option.opts, *option.secondary_opts)}
+    unknown = [word for word in words if word.startswith("-") and word.partition("=")[0] not in known]
+    assert not unknown, f"{command}: {unknown}"
+
+
+def reduced(command):
+    for words, fewer in () if ALL else REDUCED.items():
+        command = command.replace(words, fewer)
+    return command
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page(page, tmp_path):
+    for name in ("examples", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = set()
+    for command in commands(page):
+        if command in done:
+            continue
+        done.add(command)
+        if command.startswith("flitloom "):
+            assert command.split()[1] in (*VERBS, "--version", "--install-completion"), command
+        if why_parsed(command) and not (ALL and command.startswith(("flitloom papers", "flitloom campaign"))):
+            parse(command)
+            continue
+        for name, maker in MADE.items():
+            written = any(f"{option} {name}" in command for option in ("-o", "--out"))
+            if name in command and not written and not (tmp_path / name).exists():
+                subprocess.run(
+                    maker, shell=True, cwd=tmp_path, env=environment, check=True, capture_output=True
+                )
+        ended = subprocess.run(
+            reduced(command), shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert ended.returncode == CODES.get(command, 0), (
+            f"{command}\n{ended.stdout[-500:]}{ended.stderr[-1500:]}"
+        )
+        assert "Traceback" not in ended.stderr, command
+
+
+def test_commands_are_found():
+    found = [command for page in PAGES for command in commands(page)]
+    assert "flitloom route --torus 4x2x2x2 --nodes nodes -o tables.json" in found
+    assert "echo 'node[0-27]' > nodes" in found
+    run = [command for command in found if why_parsed(command) is None]
+    assert len(found) > 60
+    assert len(run) > 30
+
+
+def test_commands_need_no_program_that_a_fresh_machine_lacks(tmp_path):
+    """Programs of others stay out, wherever they stand in a line; what is run runs with nothing but ours."""
+    for command in (
+        "opensm -R file -Q",
+        "flitloom fabric show a.net && opensm -Q",
+        "A=1 ibnetdiscover > cluster.topo",
+        "echo node | (saquery x)",
+    ):
+        assert why_parsed(command) in OTHERS.values(), command
+    with pytest.raises(AssertionError, match="flitlom is neither"):
+        why_parsed("flitlom version")
+    assert list(programs("A=1 flitloom version; echo 'a | b' > c")) == ["flitloom", "echo"]
+    (tmp_path / "flitloom").symlink_to(Path(sys.executable).with_name("flitloom"))
+    for page in PAGES:
+        for command in commands(page):
+            if why_parsed(command) is None:
+                missing = [name for name in programs(command) if name not in RUN]
+                assert not missing, command

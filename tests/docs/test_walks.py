@@ -1,0 +1,242 @@
+"""Walks of users: those of the site do what they say, and sessions from a question to an answer find it.
+
+The pages of the site have commands, Python and what both print; ``...`` in a page stands for anything.
+``PYTHONPATH=tests python tests/docs/test_walks.py`` prints what every block gives here. Sessions
+(``tests/docs/walks``) assert what their user would look for: numbers that agree between verbs, exit codes,
+files. Their pictures are looked at by machine, and what they leave is opened by other programs.
+"""
+
+import csv
+import doctest
+import fcntl
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from browser import start
+from places import ROOT, TESTS
+
+FOLDER = Path(__file__).with_name("walks")
+#: Sessions, and whether they are left to `make test-all`.
+SESSIONS = {
+    "architect.sh": True,
+    "astra-sim.sh": True,
+    "booksim.sh": True,
+    "library-author.sh": False,
+    "operator.sh": True,
+    "researcher.py": False,
+    "teacher.sh": True,
+}
+#: A program that runs flitloom, or a file, and looks at every picture before it is written.
+LOOKING = """\
+#!{python}
+import runpy, sys
+sys.path.insert(0, {tests!r})
+# Matplotlib takes a while to import.
+draws = sys.argv[0].endswith("python-looking") or any(
+    word.endswith((".png", ".pdf", ".svg")) for word in sys.argv
+) or "papers" in sys.argv
+seen = []
+if draws:
+    from matplotlib.figure import Figure
+    from pictures import looked_at
+    Figure.savefig = looked_at(Figure.savefig, seen)
+try:
+    if sys.argv[0].endswith("python-looking"):
+        runpy.run_path(sys.argv[1], run_name="__main__")
+    else:
+        from flitloom.commands import run
+        sys.exit(run(sys.argv[1:]))
+finally:
+    wrong = [fault for _, found in seen for fault in found]
+    if wrong:
+        print("\\n".join(wrong), file=sys.stderr)
+        sys.exit(70)
+"""
+WALKS = sorted((ROOT / "docs" / "walks").glob("*.md"))
+#: Those left to `make test-all`.
+LONG = {"architect", "papers"}
+BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def steps(page):
+    """Pairs of a block that is run and what it prints, None where the page does not say."""
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    for number, (kind, text) in enumerate(blocks):
+        if kind != "text":
+            after = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
+            yield kind, text, after[1] if after[0] == "text" else None
+
+
+def outcomes(page, folder):
+    """What every block of a page prints, run in a folder."""
+    names = {}
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for kind, text, expected in steps(page):
+        if kind == "sh":
+            done = subprocess.run(
+                ["bash", "-e", "-c", text],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{text}{done.stderr}"
+            yield text, expected, done.stdout
+        else:
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                exec(compile(text, str(page), "exec"), names)
+            yield text, expected, printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.long if page.stem in LONG else (), id=page.stem) for page in WALKS],
+)
+def test_a_walk_prints_what_it_says(page, tmp_path):
+    compared = 0
+    for text, expected, printed in outcomes(page, tmp_path):
+        if expected is None:
+            continue
+        compared += 1
+        same = doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS)
+        assert same, f"{text}\n{printed}\nis not\n{expected}"
+    assert compared >= 3
+
+
+def test_there_is_a_walk_for_every_role():
+    index = (WALKS[0].parents[1] / "index.md").read_text(encoding="utf-8")
+    assert len(WALKS) == 9
+    assert all(f"(walks/{page.name})" in index for page in WALKS)
+
+
+@pytest.fixture(scope="session")
+def places(tmp_path_factory):
+    """A folder for all sessions, one for all processes of a test run."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    place = base / "sessions"
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def walked(name, place):
+    """The folder that a session leaves, and what it said if it failed; it is run once."""
+    folder, verdict = place / Path(name).stem, place / f"{name}.txt"
+    with (place / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not verdict.exists():
+            folder.mkdir()
+            verdict.write_text(walk(name, folder), encoding="utf-8")
+    return folder, verdict.read_text(encoding="utf-8")
+
+
+def walk(name, folder):
+    """Run a session in a folder; what it said if it failed."""
+    programs = folder.parent / f"{name}-programs"
+    programs.mkdir()
+    for program in ("flitloom", "python-looking"):
+        file = programs / program
+        file.write_text(LOOKING.format(python=sys.executable, tests=str(TESTS)), encoding="utf-8")
+        file.chmod(0o755)
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(programs / "python-looking") if name.endswith(".py") else "bash", str(FOLDER / name)],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return "" if done.returncode == 0 else f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def sessions():
+    return [
+        pytest.param(name, marks=pytest.mark.long if is_long else (), id=Path(name).stem)
+        for name, is_long in SESSIONS.items()
+    ]
+
+
+def opened(file):
+    """Open a file with a program that is not flitloom; what it holds."""
+    match file.suffix:
+        case ".png":
+            from PIL import Image
+
+            with Image.open(file) as image:
+                image.load()
+                return min(image.size) >= 200 and len(image.convert("L").getcolors(256)) > 2
+        case ".json":
+            return json.loads(file.read_text(encoding="utf-8")) is not None
+        case ".csv":
+            with file.open(newline="", encoding="utf-8") as rows:
+                return len({len(row) for row in csv.reader(rows) if row}) == 1
+        case ".xml":
+            return len(ElementTree.parse(file).getroot()) > 0
+        case ".nc":
+            import h5py
+
+            with h5py.File(file) as data:
+                return len(data) > 0
+        case ".toml":
+            import tomllib
+
+            return bool(tomllib.loads(file.read_text(encoding="utf-8")))
+    return True
+
+
+@pytest.mark.parametrize("name", sessions())
+def test_a_session_finds_its_answer(name, places):
+    folder, failed = walked(name, places)
+    assert not failed, failed
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    made = [file for file in files if "examples" not in file.parts]
+    assert len(made) >= 7
+    assert [file.name for file in made if not opened(file)] == []
+    assert any(file.suffix == ".png" for file in made)
+
+
+@pytest.mark.parametrize("name", [one for one in sessions() if one.id != "researcher"])
+def test_the_pages_of_a_session_open_in_a_browser(name, places):
+    pytest.importorskip("selenium")
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    driver = start()
+    try:
+        folder, failed = walked(name, places)
+        assert not failed, failed
+        for page in sorted(folder.glob("*.html")):
+            driver.get(page.as_uri())
+            ready = "return document.body.dataset.ready"
+            WebDriverWait(driver, 60).until(lambda one, ready=ready: one.execute_script(ready))
+            assert driver.find_elements("css selector", "canvas"), page.name
+            assert driver.get_log("browser") == [], page.name
+    finally:
+        driver.quit()
+
+
+def test_there_is_a_session_for_every_kind_of_user():
+    assert {file.name for file in FOLDER.iterdir()} == {*SESSIONS, "session.sh"}
+    for name in SESSIONS:
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        asked = len(re.findall(r"^(?:flitloom|holds|ends) |\bassert |^  flitloom ", text, re.MULTILINE))
+        assert asked >= 20, name
+
+
+if __name__ == "__main__":
+    for walk in WALKS:
+        with tempfile.TemporaryDirectory() as place:
+            for command, _, output in outcomes(walk, Path(place)):
+                print(f"{walk.name}\n{command}--\n{output}==")

@@ -1,0 +1,101 @@
+"""Repairs of fabrics beside traffic: free lanes, rounds of changes, failures that need a stop."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fabrics import command
+from flitloom.errors import SpecError
+from flitloom.fabric import examples, route_subnet
+from flitloom.fabric.failures import without
+from flitloom.tables.by_destination.checking import judge
+from flitloom.tables.by_destination.making import host_levels
+from flitloom.tables.by_destination.risk import repair_risk
+from flitloom.tables.by_destination.tables import ForwardingTables
+
+
+@pytest.mark.parametrize(
+    ("fabric", "switch"),
+    [(examples.torus((6, 6)), 17), (examples.torus((6, 6)), 32), (examples.fat_tree(4), 3)],
+)
+def test_a_dead_switch_is_repaired_without_a_stop(tmp_path, fabric, switch):
+    """Every snapshot of the update is free of deadlock and loops, round by round."""
+    if fabric.hosts and switch == 3:
+        # A switch above the edge, which has no hosts.
+        hosts = {host.switch for host in fabric.hosts}
+        switch = next(index for index in range(len(fabric.switches)) if index not in hosts)
+    old = route_subnet(fabric)
+    old.write(tmp_path / "out")
+    left = without(fabric, {switch}, set())
+    new = route_subnet(left, old=tmp_path / "out")
+    assert new.update.safe
+    assert new.report.passed
+    place = {
+        f"{node.name} to lid {lid}": (row, column)
+        for row, lid in enumerate(new.lids)
+        for column, node in enumerate(left.switches)
+    }
+    round_of = np.full(new.following.shape, len(new.update.rounds))
+    for number, entries in enumerate([*new.update.rounds, [], new.update.last]):
+        for entry in entries:
+            round_of[place[entry]] = number
+    before = new.old.following
+    draw = np.random.default_rng(1)
+    for now in range(len(new.update.rounds) + 2):
+        some = draw.random(before.shape) < 0.5
+        mixed = np.where((round_of < now) | (round_of == now) & some, new.following, before)
+        levels = host_levels(left, new.levels)
+        assert not judge(ForwardingTables(left, new.owners, mixed, levels, None, 8, "mixed")).deadlock
+
+
+def test_spare_lanes_stay_free_and_spare_stops(tmp_path):
+    fabric = examples.torus((5, 5, 5))
+    stops = {}
+    for spare in (0, 1):
+        made = route_subnet(fabric, lanes=3, spare_lanes=spare)
+        assert (made.mode, made.lanes, made.facts()["spare_lanes"]) == ("portable", 3 - spare, spare)
+        assert any("--spare-lanes" in said for said in made.notes()) == (spare == 0)
+        made.write(tmp_path / str(spare))
+        stops[spare] = repair_risk(fabric, tmp_path / str(spare), lanes=3, sample=40).stops
+    assert stops[1] < stops[0] / 3
+
+
+def test_the_risk_says_what_was_tried(tmp_path):
+    fabric = examples.torus((4, 4))
+    route_subnet(fabric).write(tmp_path / "out")
+    risk = repair_risk(fabric, tmp_path / "out")
+    assert risk.describe() == "every single failure can be repaired without a stop (all 48 tried)"
+    assert all(part.repair == "safe" for part in risk.parts)
+    # What the risk calls safe, a repair does.
+    for part in risk.parts[::9]:
+        name = part.part.removeprefix("node:")
+        if name != part.part:
+            gone = [switch.name for switch in fabric.switches].index(name)
+            assert route_subnet(without(fabric, {gone}, set()), old=tmp_path / "out").update.safe
+    some = repair_risk(fabric, tmp_path / "out", sample=5, seed=2)
+    assert some.describe() == "every failure that was tried can be repaired without a stop (5 of 48 drawn)"
+    assert sum(part.repair is None for part in some.parts) == 43
+
+
+def test_critical_takes_the_tables_to_be_repaired(tmp_path, capsys):
+    cables, out = tmp_path / "cables.csv", tmp_path / "out"
+    cables.write_text("".join(f"s{n},s{(n + 1) % 5}\n" for n in range(5)))
+    assert command(capsys, "route", "--fabric", cables, "--lanes", 2, "--spare-lanes", 1, "-o", out)[0] == 0
+    asked = ["route", "--fabric", cables, "--critical", "--from", out]
+    code, text, _ = command(capsys, *asked, "--json")
+    rows = json.loads(text)
+    assert code == 0
+    assert len(rows) == 10
+    assert {row["repair"] for row in rows} <= {"safe", "stop"}
+    code, text, _ = command(capsys, *asked, "--sample", 3)
+    assert code == 0
+    assert "3 of 10 drawn" in text.splitlines()[0]
+    for wrong, message in [
+        (["--lanes", 2, "--spare-lanes", 2], "--spare-lanes: 2; write 0 to 1"),
+        (["--spare-lanes", 1, "--mode", "sl2vl"], "--spare-lanes: only portable tables"),
+    ]:
+        code, _, err = command(capsys, "route", "--fabric", cables, *wrong)
+        assert (code, message in err) == (2, True), err
+    with pytest.raises(SpecError, match="--sample"):
+        repair_risk(examples.torus((4, 4)), out, sample=0)
