@@ -67,6 +67,14 @@ class Network(Fixed):
             topology = _of_product(topology, router)
         self.topology = topology
         self.router = router
+        if isinstance(topology, Switched) and router.model != "pipelined":
+            raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
+        if self.follows_tables and router.routing != "do":
+            raise SpecError.at(
+                "router.routing",
+                f"is {router.routing}, and packets on {topology} go by tables by destination",
+                "leave it out",
+            )
         # What the core's routers of one cycle have no room for is told to the pipelined ones.
         plain = router.model_copy(update={"channels": None}) if router.model == "pipelined" else router
         self._core = _core.Network(topology, plain)
@@ -107,25 +115,68 @@ class Network(Fixed):
         damaged = self.router.model == "pipelined" and is_damaged(self.topology)
         return damaged or isinstance(self.topology, Switched)
 
-    def require_one_cycle(self, what: str) -> None:
-        """Refuse pipelined routers, which some things are not known of: ``what`` they are, and their verb.
+    def one_cycle(self, what: str) -> _core.Network:
+        """The core's network of routers of one cycle; any other is refused.
+
+        Parameters
+        ----------
+        what : str
+            What is known of these routers only, with its verb, for the message.
 
         Raises
         ------
         SpecError
-            The routers are pipelined.
+            The routers are pipelined, or the network is one of switches with hosts.
 
         Examples
         --------
         >>> import flitloom as fl
-        >>> fl.Network(fl.Torus(4, 4), fl.Router(model="pipelined")).require_one_cycle("graphs run on")
+        >>> fl.Network(fl.Torus(4, 4), fl.Router(model="pipelined")).one_cycle("stackings are known of")
         Traceback (most recent call last):
-        flitloom.errors.SpecError: router.model: is pipelined, and graphs run on routers of one cycle; ...
+        flitloom.errors.SpecError: router.model: is pipelined, and stackings are known of routers of one...
         """
         if self.router.model == "pipelined":
             raise SpecError.at(
                 "router.model", f"is pipelined, and {what} routers of one cycle", "leave it out"
             )
+        return self.grid(what)
+
+    def grid(self, what: str) -> _core.Network:
+        """The core's grid of nodes, with its links and its routes in dimension order, whatever the routers.
+
+        Parameters
+        ----------
+        what : str
+            What is known of grids only, with its verb, for the message.
+
+        Raises
+        ------
+        SpecError
+            The network is one of switches with hosts.
+        """
+        if isinstance(self.topology, Switched):
+            raise SpecError.at(
+                "topology", f"{self.topology} has switches with hosts, and {what} tori, meshes and products"
+            )
+        return self._core
+
+    def numbering(self) -> _core.Network:
+        """What the core needs to make packets: how many nodes there are, and their coordinates, if any.
+
+        The hosts of a network of switches are numbered one after the other.
+        """
+        return self._core
+
+    def working_links(self) -> list[bool]:
+        """Whether every link works, by the numbers of links in records.
+
+        >>> import flitloom as fl
+        >>> sum(fl.Network(fl.Torus(4, 4, failed_links=["0-1"])).working_links())
+        62
+        """
+        if isinstance(self.topology, Switched):
+            return [True] * (2 * len(self.topology.subnet.cables))
+        return self._core.working_links()
 
     @property
     def directions(self) -> tuple[str, ...]:

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 #: Bytes of a packet of a list, and of one under way.
 LISTED_BYTES, MOVING_BYTES = 24, 60
+#: Bytes of a pipelined router and of one of its queues, in the smallest of their forms.
+PIPELINED_BYTES, QUEUE_BYTES = 1500, 40
 #: Where Linux says how much memory there is, and how much a group of processes may take.
 MEMINFO = Path("/proc/meminfo")
 GROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def memory_needed(network: Network, *, packets: int, listed: bool, longest: int, links: bool) -> int:
-    """Bytes that a simulation takes in the core, within about a third.
+    """Bytes that a simulation takes in the core, within about a third; of pipelined routers at least.
 
     Parameters
     ----------
@@ -46,9 +48,12 @@ def memory_needed(network: Network, *, packets: int, listed: bool, longest: int,
     """
     # No more packets are under way than buffers hold, nor than there are.
     router = network.router
-    queues = 2 * len(network.topology.sizes) * network.channels
-    moving = min(packets, network.nodes * queues * -(-router.buffer // longest))
-    routers = network.nodes * network._core.bytes_per_router(longest, links)
+    queues = len(network.working_links()) * network.channels
+    moving = min(packets, queues * -(-router.buffer // longest))
+    if router.model == "pipelined":
+        routers = PIPELINED_BYTES * network.nodes + QUEUE_BYTES * queues
+    else:
+        routers = network.nodes * network.one_cycle("runs are of").bytes_per_router(longest, links)
     return routers + LISTED_BYTES * packets * listed + MOVING_BYTES * moving
 
 

@@ -153,7 +153,7 @@ def begun(
     parts = (router.message_classes or 1) if router.reply_length is not None else 1
     try:
         return _core.PipelinedSimulation(
-            network._core,
+            network.numbering(),
             workload,
             router.channels,
             list(options(router).items()),
@@ -170,18 +170,12 @@ def begun(
 
 def check_grid(network: Network) -> None:
     """Refuse what tori and meshes do not know with pipelined routers."""
-    topology, router = network.topology, network.router
+    router = network.router
     if router.routing not in OBLIVIOUS:
         raise SpecError.at(
             "router.routing",
             f"{router.routing} is not known with pipelined routers",
             f"there are {', '.join(OBLIVIOUS)}",
-        )
-    if is_damaged(topology) and router.routing != "do":
-        raise SpecError.at(
-            "router.routing",
-            f"is {router.routing}, and packets go around failed parts by tables by destination",
-            "leave it out",
         )
 
 

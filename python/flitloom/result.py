@@ -234,7 +234,7 @@ class Result(Fixed):
             "last": (dims, last, {"units": "cycles", "long_name": "cycle of the last flit"}),
             "flits": (dims, record["flits"].reshape(shape), {"units": "flits"}),
             "occupation": (dims, np.where(first < 0, 0, last - first + 1), {"units": "cycles"}),
-            "works": (dims, np.array(self.network._core.working_links()).reshape(shape)),
+            "works": (dims, np.array(self.network.working_links()).reshape(shape)),
         }
         coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
         return xr.Dataset(variables, {**coordinates, "direction": list(self.network.directions)})
@@ -270,7 +270,7 @@ class Result(Fixed):
         topology = self.network.topology
         if isinstance(topology, Switched):
             return 2 * len(topology.subnet.cables)
-        return sum(self.network._core.working_links())
+        return sum(self.network.working_links())
 
     @cached_property
     def packets(self) -> xr.Dataset:

@@ -20,6 +20,7 @@ from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outlook import memory_needed, require_memory
 from flitloom.outputs import check_output
+from flitloom.plans.phases import phases_of
 from flitloom.plans.plan import Plan
 from flitloom.ranks import Ranks
 from flitloom.reading import placed
@@ -30,7 +31,8 @@ from flitloom.spec.base import require_whole, show
 from flitloom.spec.damaged import is_damaged, remains
 from flitloom.spec.switched import Switched
 from flitloom.spec.traffic import Kind
-from flitloom.workload import Bound, make_workload
+from flitloom.tables.by_destination.lower_bound import least_duration
+from flitloom.workload import Bound, make_workload, route_bound
 
 if TYPE_CHECKING:
     from flitloom.ranks import Ranks
@@ -196,8 +198,7 @@ class Simulation:
             workload = tables.routed(network, workload)
         is_pipelined = network.router.model == "pipelined"
         # Links and ports carry a flit per cycle with any routers, and pipelined ones take longer for a hop.
-        has_hosts = isinstance(network.topology, Switched)
-        self._bound = None if network.follows_tables else _core.lower_bound(network._core, workload)
+        self._bound = route_bound(network, workload)
         if records["link_time"]:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
         count = _packets_of(network, traffic) if workload.count is None else workload.count
@@ -218,11 +219,10 @@ class Simulation:
             beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle, "threads": threads}
             saves = self._saves
             self._core = pipelined.begin(network, workload, spec.seed, records, beside, saves=saves)
-        elif has_hosts:
-            raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
         else:
             settings = {**records, "threads": threads, "state": state, "ranks": ranks}
-            self._core = _core.Simulation(network._core, workload, spec, settings)
+            core = network.one_cycle("these runs are of")
+            self._core = _core.Simulation(core, workload, spec, settings)
         if state is not None:
             self._core.restore(state)
 
@@ -729,16 +729,26 @@ def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix,
     """A duration that no arbitration and no timing within the routers can beat on the same routes.
 
     For every link, injection and ejection port: the flits that must pass it one per cycle, the shortest
-    way before the first and behind the last of them; the largest of these sums.
+    way before the first and behind the last of them; the largest of these sums. Where packets go by tables
+    by destination, these are the routes.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> fl.lower_bound(fl.Network(fl.Torus(16, 16)), fl.Collective("torn"))
     67
+    >>> pipelined = fl.Router(model="pipelined")
+    >>> fl.lower_bound(fl.Network(fl.Product("full8 x full8"), pipelined), fl.Collective("torn"))
+    11
     """
     require_network(network)
-    bound = _core.lower_bound(network._core, make_workload(network, traffic, seed))
+    if network.follows_tables and not isinstance(traffic, Load | Messages):
+        return _tables_bound(network, traffic, seed)
+    if is_damaged(network.topology):
+        # Refuses packets whose route is cut.
+        bound = _Unsaved(network, traffic, seed=seed, links=False)._bound
+    else:
+        bound = route_bound(network, make_workload(network, traffic, seed))
     if bound is None:
         raise SpecError.at(
             "traffic.kind",
@@ -746,3 +756,19 @@ def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix,
             "give a collective or packets",
         )
     return bound[0]
+
+
+def _tables_bound(network: Network, traffic: Collective | Packets | TrafficMatrix, seed: int) -> int:
+    """The least duration where packets go by tables by destination."""
+    messages = np.concatenate(phases_of(network, traffic, seed)[0])
+    messages = np.column_stack([messages[:, :2], messages[:, 2] * messages[:, 3]])
+    topology = network.topology
+    if isinstance(topology, Switched):
+        tables = topology.forwarding()
+    else:
+        left = remains(topology)
+        tables = left.tables
+        host = {left.nodes[host.switch]: number for number, host in enumerate(tables.subnet.hosts)}
+        ends = [[host[node] for node in pair] for pair in messages[:, :2].tolist()]
+        messages[:, :2] = ends
+    return least_duration(tables, messages, network.router.latency)

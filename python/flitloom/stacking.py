@@ -153,7 +153,7 @@ def stack(
     131
     """
     require_network(network)
-    network.require_one_cycle("stackings are known of")
+    core = network.one_cycle("stackings are known of")
     require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
     if arbitration is not None:
         network = Network(
@@ -173,7 +173,7 @@ def stack(
     for interval in (min(intervals), max(intervals)):
         require_whole("intervals", interval, 0, LIMITS["start"], "cycles")
     durations = _core.stack(
-        network._core,
+        core,
         make_destinations(network, collective, seed),
         collective.payload,
         collective.slices,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
@@ -23,16 +24,16 @@ Bound = tuple[int, str, list[int], int | None]
 def make_destinations(network: Network, traffic: Patterned, seed: int) -> _core.Destinations:
     """Where the packets of patterned traffic go."""
     if isinstance(traffic, Load) and traffic.weights is not None:
-        return _core.Destinations.weighted(network._core, traffic.weights, seed)
+        return _core.Destinations.weighted(network.numbering(), traffic.weights, seed)
     if isinstance(traffic, Load) and traffic.classes:
         classes = [(part.weight, make_destinations(network, part, seed)) for part in traffic.classes]
         return _core.Destinations.classes(classes, seed)
     if traffic.destinations is not None:
-        return _core.Destinations.given(network._core, traffic.destinations)
+        return _core.Destinations.given(network.numbering(), traffic.destinations)
     assert traffic.pattern is not None
     fraction = 0.1 if traffic.hotspot_fraction is None else traffic.hotspot_fraction
     return _core.Destinations.of_pattern(
-        network._core, traffic.pattern, fraction, traffic.hotspot_target, seed
+        network.numbering(), traffic.pattern, fraction, traffic.hotspot_target, seed
     )
 
 
@@ -95,7 +96,7 @@ def _make_load(network: Network, load: Load, seed: int) -> _core.Workload:
 
     def destinations(part: Patterned) -> _core.Destinations:
         to = make_destinations(network, part, seed)
-        return to.among_working(network._core) if failed else to
+        return to.among_working(network.numbering()) if failed else to
 
     for part in _parts(load) if failed else ():
         _require_working(network, part)
@@ -238,7 +239,7 @@ def _make_messages(network: Network, traffic: Messages) -> _core.Workload:
 
 def make_workload(network: Network, traffic: Kind, seed: int) -> _core.Workload:
     """The core's form of traffic, checked against the network."""
-    core = network._core
+    core = network.numbering()
     match traffic:
         case Collective():
             return _core.Workload.collective(core, make_destinations(network, traffic, seed), traffic)
@@ -252,7 +253,12 @@ def make_workload(network: Network, traffic: Kind, seed: int) -> _core.Workload:
                     routes.append(read_route(route))
                 except SpecError as error:
                     raise SpecError(f"traffic.routes[{number}]: {error}") from None
-            return _core.plan_workload(core, table, Routes.of(routes), bytes(traffic.channels), "traffic")
+            packed = Routes.of(routes)
+            _require_own_routes(network, table, packed)
+            if network.router.model == "pipelined":
+                # These number the channels of their lanes themselves.
+                return _core.Workload.packets(core, table)
+            return _core.plan_workload(core, table, packed, bytes(traffic.channels), "traffic")
         case Packets():
             return _core.Workload.packets(core, np.array(traffic.table, dtype=np.int64))
         case Messages():
@@ -265,6 +271,42 @@ def make_workload(network: Network, traffic: Kind, seed: int) -> _core.Workload:
                     f"one per node ({network.nodes}) is needed",
                 )
             return _core.Workload.packets(core, traffic.packet_table())
+
+
+def route_bound(network: Network, workload: _core.Workload) -> Bound | None:
+    """A duration that a workload cannot beat on its routes, which are those of a grid, and what it rests on.
+
+    ``None`` for loads and message graphs, and where packets go by tables by destination. Links and ports
+    carry a flit per cycle with any routers, and pipelined ones take longer for a hop.
+    """
+    if network.follows_tables:
+        return None
+    return _core.lower_bound(network.grid("bounds are of"), workload)
+
+
+def _require_own_routes(network: Network, table: NDArray[np.int64], routes: Routes) -> None:
+    """Refuse given routes that pipelined routers would not take: they know the way, packets carry none.
+
+    Raises
+    ------
+    SpecError
+        The routers are pipelined and a route is not theirs.
+    """
+    if network.router.model != "pipelined":
+        return
+    if network.follows_tables:
+        problem = f"are given, and packets on {network.topology} go by tables by destination"
+        raise SpecError.at("traffic.routes", problem, "leave them out")
+    if network.router.routing != "do":
+        problem = f"are given, and pipelined routers choose theirs by {network.router.routing}"
+        raise SpecError.at("traffic.routes", problem, "leave them out")
+    other = _core.other_route(network.grid("routes are of"), table, routes, "dor")
+    if other is not None:
+        raise SpecError.at(
+            f"traffic.routes[{other}]",
+            "is not in dimension order, and pipelined routers take no other",
+            "leave the routes out, or give router.model = one-cycle",
+        )
 
 
 def describe(network: Network, traffic: Kind) -> str:

@@ -27,7 +27,7 @@ CASES = [
 @pytest.mark.parametrize("engine", _core.engines())
 def test_every_engine_simulates_the_case(case, engine):
     workload = make_workload(case.network, case.traffic, 1)
-    totals = _core.repeat(case.network._core, workload, engine, 2, case.stop_at, True)
+    totals = _core.repeat(case.network.one_cycle("engines are of"), workload, engine, 2, case.stop_at, True)
     result = simulate(case.network, case.traffic, stop_at=case.stop_at)
     assert totals["flit_hops"] == result.flit_hops
     assert f"{totals['fingerprint']:016x}" == result.fingerprint

@@ -75,10 +75,10 @@ def test_a_saved_simulation_needs_its_tables(tmp_path: Path) -> None:
 
 def test_tables_of_another_network_are_refused() -> None:
     tables = tables_of(fl.Torus(6, 4))
-    with pytest.raises(SpecError, match="tables: they are for another network; sizes differ"):
+    with pytest.raises(SpecError, match=r"tables: they are for .*, the network is "):
         fl.simulate(fl.Network(fl.Torus(4, 6), BUBBLES), fl.Collective("torn"), tables=tables)
     failed = fl.Network(fl.Torus(6, 4, failed_nodes=[2]), BUBBLES)
-    with pytest.raises(SpecError, match="failed_nodes differ"):
+    with pytest.raises(SpecError, match="the network is 6x4 torus with 1 failed part"):
         fl.simulate(failed, fl.Collective("torn"), tables=tables)
     with pytest.raises((SpecError, UnreachableError), match="node 2"):
         fl.simulate(failed, fl.Packets([(0, 2, 4, 0)]), tables=tables_of(failed.topology))

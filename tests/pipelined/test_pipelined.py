@@ -388,7 +388,7 @@ def test_failed_parts_are_named_as_the_network_names_them(capsys):
         ((*network, "--torus", "4x4"), "give either --network, --torus or --mesh"),
         (
             ("--model", "pipelined", "--torus", "4x3", "--routing", "valiant", "--fail", "node:5"),
-            "router.routing: is valiant, and packets go around failed parts by tables by destination",
+            "router.routing: is valiant, and packets on 4x3 torus with 1 failed part go by tables",
         ),
     ):
         code, _, said = command(capsys, *asked, *more)

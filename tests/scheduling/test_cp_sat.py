@@ -114,14 +114,18 @@ def optima() -> list[tuple[Case, str, int]]:
 def asked(case: Case, routes: str, target: int) -> list[Job] | None:
     sizes, packets = case
     network = fl.Network(fl.Torus(*sizes))
-    return _core.ScheduleProblem(network._core, np.array(packets), routes).candidates(target)
+    return _core.ScheduleProblem(network.one_cycle("plans are for"), np.array(packets), routes).candidates(
+        target
+    )
 
 
 def test_bounds_are_not_above_the_optimum() -> None:
     met = 0
     for (sizes, packets), routes, optimum in optima():
         network = fl.Network(fl.Torus(*sizes))
-        bound = _core.ScheduleProblem(network._core, np.array(packets), routes).proof()[0]
+        bound = _core.ScheduleProblem(network.one_cycle("plans are for"), np.array(packets), routes).proof()[
+            0
+        ]
         assert bound <= optimum
         met += bound == optimum
     assert met > len(optima()) / 2
@@ -151,9 +155,13 @@ def test_cp_sat_decides_as_exhaustive_search() -> None:
     for ((sizes, packets), routes, optimum), answer in zip(optima(), answers[::2], strict=True):
         network = fl.Network(fl.Torus(*sizes))
         placements = [tuple(placement) for placement in answer]
-        placed = _core.ScheduleProblem(network._core, np.array(packets), routes).packets(placements)
+        placed = _core.ScheduleProblem(network.one_cycle("plans are for"), np.array(packets), routes).packets(
+            placements
+        )
         assert placed["duration"] == optimum
-        assert _core.check_plan(network._core, placed["table"], placed["routes"]) == optimum
+        assert (
+            _core.check_plan(network.one_cycle("plans are for"), placed["table"], placed["routes"]) == optimum
+        )
 
 
 @pytest.mark.parametrize("routes", ["any-order", "minimal"])

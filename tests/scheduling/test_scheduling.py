@@ -143,7 +143,7 @@ def test_cp_sat_agrees_with_the_bound(network: fl.Network) -> None:
     messages = messages_of(found)
     assert found.optimal
     for target, answer in ((found.duration - 1, bool), (found.duration, list)):
-        jobs = _core.ScheduleProblem(network._core, messages, "dor").candidates(target)
+        jobs = _core.ScheduleProblem(network.one_cycle("plans are for"), messages, "dor").candidates(target)
         with Workers(1) as solver:
             assert isinstance(decide(solver, jobs, 10), answer)
 
@@ -160,7 +160,7 @@ def test_methods_go_by_name_and_share() -> None:
     for method in ("greedy:2", "ejection,greedy:x", "greedyy"):
         with pytest.raises(fl.SpecError, match=r"method: .*greedy"):
             fl.plans.search(torus, fl.Collective("shfl"), method)
-    problem = _core.ScheduleProblem(torus._core, np.array([[0, 9, 8, 2]]), "minimal")
+    problem = _core.ScheduleProblem(torus.one_cycle("plans are for"), np.array([[0, 9, 8, 2]]), "minimal")
     assert problem.exact() == [("joint", 1.0)]
     assert set(problem.methods()) <= set(METHODS)
 

@@ -111,7 +111,9 @@ def run(context: Context) -> list[Row]:
     for done, case in enumerate(every):
         # Whole simulations run side by side, as the searches do it.
         workload = make_workload(case.network, case.traffic, 1)
-        best = _core.best_planes(case.network._core, workload, 2 if case.stop_at is None else 1)
+        best = _core.best_planes(
+            case.network.one_cycle("engines are of"), workload, 2 if case.stop_at is None else 1
+        )
         engines = ["general"]
         if best is not None:
             engines = _core.engines() if context.everything else ["general", best]
@@ -151,5 +153,7 @@ def _measure(case: Case, engine: str, repeats: int) -> tuple[float, dict[str, in
     """Return the CPU time in seconds, and the totals of one simulation."""
     workload = make_workload(case.network, case.traffic, 1)
     begin = time.process_time()
-    totals = _core.repeat(case.network._core, workload, engine, repeats, case.stop_at, True)
+    totals = _core.repeat(
+        case.network.one_cycle("engines are of"), workload, engine, repeats, case.stop_at, True
+    )
     return time.process_time() - begin, totals

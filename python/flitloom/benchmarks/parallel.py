@@ -83,7 +83,7 @@ def _of_one_cycle(engine: str, side: int, rate: float) -> Measure:
     """Runs routers of one cycle."""
     network = Network(Torus(side, side))
     workload = make_workload(network, Load("rand", rate=rate, length=8, cycles=ENDLESS), 1)
-    return partial(_core.in_parts, network._core, workload, engine, before=2 * side)
+    return partial(_core.in_parts, network.one_cycle("engines are of"), workload, engine, before=2 * side)
 
 
 def _pipelined(side: int, rate: float) -> Measure:

@@ -162,6 +162,12 @@ class Campaign(SpecModel):
     extrapolate: Annotated[int, whole(0, 1 << 20)] = 0
 
     @model_validator(mode="after")
+    def _of_one_cycle(self) -> Any:
+        if self.router.model == "pipelined":
+            raise problem("router.model: is pipelined, and genetic searches are of routers of one cycle")
+        return self
+
+    @model_validator(mode="after")
     def _not_too_many(self) -> Any:
         runs = self.repeats * len(self.patterns) * len(self.arbitrations)
         count = math.prod(map(len, self.grid.values())) * runs

@@ -357,7 +357,7 @@ class _Run:
         plain = SimpleNamespace(stop_at=None, seed=1, throttle="none")
         off = {"links": False, "link_time": False, "latencies": False, "windows": None}
         settings = {**off, "packets": True, "threads": 1, "state": None, "ranks": None}
-        simulation = _core.Simulation(self.network._core, workload, plain, settings)
+        simulation = _core.Simulation(self.network.one_cycle("these runs are of"), workload, plain, settings)
         simulation.run(None, None, None)
         records: dict[str, Times] = simulation.totals(None, True)["packets"]
         return records
@@ -375,7 +375,9 @@ class _Run:
             columns = np.repeat(columns, len(lengths), axis=0)
             sizes = np.tile(np.array(lengths, dtype=np.int64), len(order))
             table = np.column_stack([columns[:, :2], sizes, columns[:, 2:]])
-            records = self._records(_core.Workload.packets(self.network._core, np.ascontiguousarray(table)))
+            records = self._records(
+                _core.Workload.packets(self.network.numbering(), np.ascontiguousarray(table))
+            )
             entered[order], arrived[order] = _per_chunk(records["slice"], records, len(order))
         return entered, arrived
 

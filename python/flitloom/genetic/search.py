@@ -11,11 +11,13 @@ from flitloom.errors import SpecError, require_kind
 from flitloom.fixed import explained
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.settings import GeneticSettings
-from flitloom.network import Network
+from flitloom.network import Network, require_network
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import require_whole, show
 from flitloom.workload import make_destinations
 
+#: What genetic searches are of, for messages.
+CHROMOSOMES = "genetic searches are of"
 #: Groups of genes that vary, by method (cup-stacking-extended-2023, 4.2 and 5.4).
 GENES = {
     "full": ("interval", "delays", "schemes", "port_lists"),
@@ -128,11 +130,12 @@ def search(
     (True, 20)
     """
     settings = settings or GeneticSettings()
+    require_network(network)
     require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
     if threads is not None:
         require_whole("threads", threads, 1, 4096)
     outcome = _core.genetic_search(
-        network._core,
+        network.one_cycle(CHROMOSOMES),
         make_destinations(network, collective, seed),
         _case(collective, genes),
         _settings(settings, seed, averages=averages),
@@ -157,7 +160,7 @@ def replay(chromosome: Chromosome) -> dict[str, int]:
         reinitialise_slices=chromosome.reinitialise_slices, interlock_slices=chromosome.interlock_slices
     )
     shown: dict[str, int] = _core.genetic_replay(
-        network._core,
+        network.one_cycle(CHROMOSOMES),
         make_destinations(network, chromosome.collective, chromosome.seed),
         _case(chromosome.collective, "full"),
         _settings(settings, chromosome.seed),
@@ -194,7 +197,7 @@ def extrapolate(
         reinitialise_slices=chromosome.reinitialise_slices, interlock_slices=chromosome.interlock_slices
     )
     stacked = _core.genetic_extrapolate(
-        network._core,
+        network.one_cycle(CHROMOSOMES),
         make_destinations(network, collective, chromosome.seed),
         _case(collective, "full"),
         _settings(settings, chromosome.seed),

@@ -15,6 +15,8 @@ from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.numerals import counted
 
+#: What plans of packets are for: nothing waits in them, so a hop takes the same on any router of one cycle.
+PLANS = "plans of packets are for"
 #: Names of operations, for editors to offer.
 OperationName = Literal["all-to-all", "all-gather", "reduce-scatter", "all-reduce", "broadcast"]
 
@@ -119,7 +121,11 @@ def operation_phases(network: Network, operation: Operation) -> tuple[list[NDArr
         why = "has failed" if root in failed else "does not take part"
         raise SpecError.at("operation.root", f"node {root} {why}", "name one that takes part")
     return _core.operation_phases(
-        network._core, str(operation.name), root, operation.payload, None if nodes is None else list(nodes)
+        network.one_cycle(PLANS),
+        str(operation.name),
+        root,
+        operation.payload,
+        None if nodes is None else list(nodes),
     )
 
 

@@ -24,6 +24,7 @@ from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outputs import write_text
 from flitloom.packed import Routes
+from flitloom.plans.operation import PLANS
 from flitloom.plans.phases import phases_of
 from flitloom.plans.proofs import measure, messages_of, prove_bound
 from flitloom.reading import opened, placed, read_json_list
@@ -335,7 +336,7 @@ class Plan(Closed):
     def require(self, network: Network) -> None:
         """Refuse a network of another shape."""
         mine, other = self.network().topology, network.topology
-        if (mine.sizes, mine.wraps, mine.twist) != (other.sizes, other.wraps, other.twist):
+        if mine.shape != other.shape:
             raise SpecError.at("plan.topology", f"the plan is for {mine}, the network is {other}")
 
     def require_traffic(
@@ -375,7 +376,7 @@ class Plan(Closed):
         True
         """
         network = self.network() if network is None else network
-        found = _core.separate_channels(network._core, self.table, self._checked_routes(network))
+        found = _core.separate_channels(network.one_cycle(PLANS), self.table, self._checked_routes(network))
         if found is None:
             raise SpecError.at(
                 "plan",
@@ -391,7 +392,7 @@ class Plan(Closed):
 
     def _checked_routes(self, network: Network) -> Routes:
         directions = self.directions()
-        _core.plan_workload(network._core, self.table, directions, b"", "plan")
+        _core.plan_workload(network.one_cycle(PLANS), self.table, directions, b"", "plan")
         return directions
 
     def as_packets(self, network: Network) -> Packets:
@@ -418,7 +419,7 @@ class Plan(Closed):
             table[:, 3] = np.maximum(table[:, 3] - lead, 0) + delays[table[:, 0]]
         enough = self.channels is not None and (delays is not None or network.channels >= self.channels)
         first = bytes(self.first_channels()) if enough else b""
-        return _core.plan_workload(network._core, table, self.directions(), first, "plan")
+        return _core.plan_workload(network.one_cycle(PLANS), table, self.directions(), first, "plan")
 
 
 def require_plan(plan: object) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.plans.operation import Operation, operation_phases
+from flitloom.plans.operation import PLANS, Operation, operation_phases
 
 if TYPE_CHECKING:
     from flitloom.network import Network
@@ -28,12 +28,12 @@ def measure(plan: Plan) -> int:
     if plan.router is not None:
         # Its packets wait for each other: only its own arbitration says how long.
         return simulated_with(plan, network)
-    return _core.check_plan(network._core, plan.table, plan.directions())
+    return _core.check_plan(network.one_cycle(PLANS), plan.table, plan.directions())
 
 
 def simulated_with(plan: Plan, network: Network) -> int:
     """Cycles that a plan takes on a network, simulated."""
-    raw = _core.simulate(network._core, plan.workload(network))
+    raw = _core.simulate(network.one_cycle(PLANS), plan.workload(network))
     return int(raw["duration"])
 
 
@@ -80,11 +80,11 @@ def prove_bound(plan: Plan) -> int:
     algorithm_bound = 0
     if plan.operation is not None:
         algorithm_bound = operation_phases(network, operation_of(plan))[1]
-        if not _core.phases_respected(network._core, plan.table, plan.directions(), sizes):
+        if not _core.phases_respected(network.one_cycle(PLANS), plan.table, plan.directions(), sizes):
             raise SpecError.at("packets", "one starts before what its node needs for it has arrived")
     kind = (plan.interval, plan.free_slices) if len(sizes) == 1 else (None, False)
     phases = sizes if len(sizes) > 1 else None
-    problem = _core.ScheduleProblem(network._core, messages, plan.routes, *kind, phases=phases)
+    problem = _core.ScheduleProblem(network.one_cycle(PLANS), messages, plan.routes, *kind, phases=phases)
     return max(problem.proof()[0], algorithm_bound)
 
 
@@ -93,8 +93,10 @@ def waiting_bound(plan: Plan) -> int:
     network = plan.network()
     table = plan.table.copy()
     table[:, 3] = 0
-    workload = _core.plan_workload(network._core, np.ascontiguousarray(table), plan.directions(), b"", "plan")
-    bound = _core.lower_bound(network._core, workload)
+    workload = _core.plan_workload(
+        network.one_cycle(PLANS), np.ascontiguousarray(table), plan.directions(), b"", "plan"
+    )
+    bound = _core.lower_bound(network.one_cycle(PLANS), workload)
     return int(bound[0]) if bound else 0
 
 

@@ -14,7 +14,7 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.outputs import write_text
-from flitloom.plans.operation import operation_phases
+from flitloom.plans.operation import PLANS, operation_phases
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.plans.proofs import (
     measure,
@@ -172,7 +172,9 @@ def _shorter(plan: Plan) -> int | None:
     if plan.router is not None or not routes_known or len(phase_sizes(plan)) > 1:
         return None
     network, messages = plan.network(), messages_of(plan)
-    problem = _core.ScheduleProblem(network._core, messages, plan.routes, plan.interval, plan.free_slices)
+    problem = _core.ScheduleProblem(
+        network.one_cycle(PLANS), messages, plan.routes, plan.interval, plan.free_slices
+    )
     found = problem.search(None, 1, REFUTING_MOVES)
     return None if found is None else int(found["duration"])
 
@@ -182,7 +184,7 @@ def _judge_parts(claims: Claims, plan: Plan) -> None:
     network, table = plan.network(), plan.table
     routes = plan.directions()
     try:
-        other = _core.other_route(network._core, table, routes, plan.routes)
+        other = _core.other_route(network.one_cycle(PLANS), table, routes, plan.routes)
         claims.hold("routes", other is None, f"that of packets[{other}] is not among those of {plan.routes}")
     except SpecError as error:
         claims.problems.append(str(error))
@@ -230,7 +232,9 @@ def _guard_problem(plan: Plan, sizes: list[int]) -> str | None:
     begin = 0
     for end in np.cumsum(packets_of(plan, sizes)).tolist():
         try:
-            _core.check_plan(network._core, np.ascontiguousarray(table[begin:end]), routes.part(begin, end))
+            _core.check_plan(
+                network.one_cycle(PLANS), np.ascontiguousarray(table[begin:end]), routes.part(begin, end)
+            )
         except SpecError as error:
             return str(error)
         begin = end
@@ -268,7 +272,7 @@ def late_dependencies(plan: Plan) -> tuple[int, list[str], Any]:
             "packets", f"one begins in virtual channel {max(first)}", f"the plan has {channels}"
         )
     routes = plan.directions()
-    facts = _core.plan_dependencies(network._core, plan.table, routes, channels, bytes(first))
+    facts = _core.plan_dependencies(network.one_cycle(PLANS), plan.table, routes, channels, bytes(first))
     return channels, facts["cycle"], facts["ranks"]
 
 
@@ -298,7 +302,7 @@ def deadlock_certificate(plan: Plan) -> dict[str, Any]:
         )
     network = plan.network()
     topology, names = network.topology, network.directions
-    works = network._core.working_links()
+    works = network.working_links()
     ranked = [
         [link // len(names), names[link % len(names)], channel, int(ranks[link * channels + channel])]
         for link in range(len(works))

@@ -13,7 +13,7 @@ import numpy as np
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.network import Network, require_network
-from flitloom.plans.operation import Operation
+from flitloom.plans.operation import PLANS, Operation
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.jitter import (
     LONGEST,
@@ -74,18 +74,18 @@ def spread(plan: Plan, jitter: int, extra: int = 0, *, reach: int | None = None,
     check_seed(seed)
     network = plan.network()
     routes = plan.directions()
-    _core.check_plan(network._core, plan.table, routes)
+    _core.check_plan(network.one_cycle(PLANS), plan.table, routes)
     if reach is not None:
         require_whole("reach", reach, 1, LONGEST, "cycles")
     # Gaps wider than the plan is long change nothing.
     reach = min(2 * jitter if reach is None else reach, plan.duration + extra)
     together = not plan.free_slices
     starts = _core.spread_plan(
-        network._core, plan.table, routes, together, plan.duration + extra, reach, SWEEPS, seed
+        network.one_cycle(PLANS), plan.table, routes, together, plan.duration + extra, reach, SWEEPS, seed
     )
     table = plan.table.copy()
     table[:, 3] = starts
-    duration = _core.check_plan(network._core, table, routes)
+    duration = _core.check_plan(network.one_cycle(PLANS), table, routes)
     packets = [
         packet.model_copy(update={"start": start}) for packet, start in zip(plan.packets, starts, strict=True)
     ]

@@ -14,6 +14,7 @@ from flitloom.fixed import explained
 from flitloom.network import Network, require_network
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
+from flitloom.plans.operation import PLANS
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed
 from flitloom.spec import Router
@@ -72,7 +73,7 @@ def late_durations(network: Network, late: Late, jitter: int, trials: int, key: 
     for trial in range(trials):
         workload = late(_core.delays(network.nodes, jitter, seed, (stream << 32) + trial))
         try:
-            raw = _core.simulate(network._core, workload)
+            raw = _core.simulate(network.one_cycle(PLANS), workload)
             durations.append(int(raw["duration"]))
         except DeadlockError:
             durations.append(-1)
@@ -103,7 +104,9 @@ def with_channels(network: Network, plan: Plan) -> Network:
         router = Router(**{**network.router.model_dump(), "channels": plan.channels})
         network = Network(network.topology, router)
     first = bytes(plan.first_channels())
-    facts = _core.plan_dependencies(network._core, plan.table, plan.directions(), network.channels, first)
+    facts = _core.plan_dependencies(
+        network.one_cycle(PLANS), plan.table, plan.directions(), network.channels, first
+    )
     if facts["cycle"]:
         raise SpecError.at(
             "plan.channels",
@@ -170,7 +173,7 @@ def study_jitter(
     def together(delays: NDArray[np.int64]) -> _core.Workload:
         shifted = unison.copy()
         shifted[:, 3] = delays[shifted[:, 0]]
-        return _core.plan_workload(network._core, shifted, directions, channels, "plan")
+        return _core.plan_workload(network.one_cycle(PLANS), shifted, directions, channels, "plan")
 
     durations = [
         late_durations(network, late, jitter, trials, (seed, 0))

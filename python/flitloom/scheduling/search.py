@@ -16,7 +16,7 @@ from flitloom.genetic import GeneticSettings
 from flitloom.network import Network, require_network
 from flitloom.numerals import real
 from flitloom.packed import Routes
-from flitloom.plans.operation import Operation
+from flitloom.plans.operation import PLANS, Operation
 from flitloom.plans.phases import phases_of
 from flitloom.plans.plan import Plan, packets_of_core
 from flitloom.scheduling.cp_sat import finish
@@ -103,7 +103,7 @@ def schedule(
     Parameters
     ----------
     network : Network
-        The network; router and arbitration do not matter.
+        The network, with routers of one cycle, whichever: buffers and arbitration do not matter.
     traffic : Collective, Packets, TrafficMatrix or Operation
         What is sent, among the nodes that work; intervals, delays and start times in it are ignored.
     method : str
@@ -137,8 +137,7 @@ def schedule(
         What the genetic search may choose; see `flitloom.genetic.search`.
     progress : callable, optional
         Called with best duration, bound, target and unplaced packets about 20 times a second, the first 0
-        before there is a schedule; in a
-        genetic search with 0, 0, the generations done and all of them.
+        before there is a schedule; in a genetic search with 0, 0, the generations done and all of them.
 
     Returns
     -------
@@ -157,6 +156,7 @@ def schedule(
     False
     """
     require_network(network)
+    network.one_cycle(PLANS)
     wanted = _Wanted(method, routes, free_slices, interval, guard, as_one)
     effort = _Effort(seed, moves, seconds, cp_sat_seconds, progress)
     return _scheduled(network, traffic, wanted, effort, genetic, genes)
@@ -254,7 +254,7 @@ def _phase_by_phase(
     begin = 0
     for messages in phases:
         problem = _core.ScheduleProblem(
-            network._core, messages, routes, wanted.interval, wanted.free_slices, wanted.guard
+            network.one_cycle(PLANS), messages, routes, wanted.interval, wanted.free_slices, wanted.guard
         )
         raw = problem.search(shares, effort.seed, effort.moves, time, effort.progress)
         if raw is None:
@@ -297,11 +297,11 @@ def _plan_of(
     else:
         sizes = [len(phase) for phase in phases]
         together = np.concatenate(phases)
-        whole = _core.ScheduleProblem(network._core, together, str(wanted.routes), phases=sizes)
+        whole = _core.ScheduleProblem(network.one_cycle(PLANS), together, str(wanted.routes), phases=sizes)
         bound = max(algorithm_bound, whole.proof()[0])
     if wanted.as_one and len(phases) > 1:
         stopped |= _without_barriers(network, found, sizes, bound, effort.seed, effort.moves, effort.seconds)
-        duration, begins = _core.check_plan(network._core, *_joined(found)), begins[:1]
+        duration, begins = _core.check_plan(network.one_cycle(PLANS), *_joined(found)), begins[:1]
     cp_sat_bound = len(phases) == 1 and bool(last.get("cp_sat_bound"))
     plan = Plan(
         duration=duration,
@@ -410,7 +410,7 @@ def _without_barriers(
     """Shorten a schedule in phases in place, its barriers lifted; whether it was interrupted."""
     table, routes = _joined(found)
     starts, interrupted = _core.tighten_phases(
-        network._core, table, routes, sizes, bound, seed, moves, seconds
+        network.one_cycle(PLANS), table, routes, sizes, bound, seed, moves, seconds
     )
     end = 0
     for raw, size in zip(found, sizes, strict=True):

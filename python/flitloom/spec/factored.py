@@ -93,9 +93,6 @@ class Factored(OfFactors, Topology):
         if any(self.full) or any(self.steps):
             raise SpecError.at("network", f"{self.network} is a product, and {what} for tori and meshes")
 
-    def _parts(self) -> tuple[object, ...]:
-        return *super()._parts(), self.full, self.steps
-
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
         return self.network + (f" with {counted(failed, 'failed part')}" if failed else "")

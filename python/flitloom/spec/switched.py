@@ -110,10 +110,15 @@ class Switched(Topology):
         """
         raise SpecError.at("topology", f"{self} has switches, and {what} for tori and meshes")
 
-    def _parts(self) -> tuple[object, ...]:
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Its cables and the switches of its hosts."""
         subnet = self.subnet
         cables = sorted((min(ends), max(ends)) for ends in subnet.cable_ends().tolist())
         return tuple(cables), tuple(host.switch for host in subnet.hosts)
+
+    def _parts(self) -> tuple[object, ...]:
+        return self.shape
 
     def __str__(self) -> str:
         name = self.network or Path(self.graph or "").name

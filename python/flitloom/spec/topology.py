@@ -279,6 +279,16 @@ class Topology(SpecModel):
         return ((),) * len(self.sizes)
 
     @property
+    def shape(self) -> tuple[object, ...]:
+        """What is alike in networks whose nodes are connected alike, whatever has failed.
+
+        >>> import flitloom as fl
+        >>> fl.Torus(2, 4).shape == fl.Mesh(2, 4, wrap=[False, True], failed_nodes=[3]).shape
+        True
+        """
+        return self.sizes, self.wraps, self.twist, self.full, self.steps
+
+    @property
     def nodes(self) -> int:
         """Number of routers."""
         product = 1
@@ -331,7 +341,7 @@ class Topology(SpecModel):
         """Refuse circulants where only rings, lines and full meshes are known: this has none."""
 
     def _parts(self) -> tuple[object, ...]:
-        return self.sizes, self.wraps, self.twist, *failed_parts(self.failed_nodes, self.failed_links)
+        return self.shape, *failed_parts(self.failed_nodes, self.failed_links)
 
     def __str__(self) -> str:
         text = f"{'x'.join(map(str, self.sizes))} {'twisted ' if self.twist else ''}{self.kind}"

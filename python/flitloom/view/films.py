@@ -20,7 +20,7 @@ from flitloom.view.pack import Packer
 from flitloom.view.text import FRAME_HEIGHT, origin, page_text
 from flitloom.view.widgets import widget
 from flitloom.view.wires import grid_fields, twist_facts
-from flitloom.workload import BUSY_WITH_MESSAGES, describe, make_workload
+from flitloom.workload import BUSY_WITH_MESSAGES, describe, make_workload, route_bound
 
 if TYPE_CHECKING:
     from flitloom.plans.plan import Plan
@@ -249,7 +249,9 @@ def film(
     if is_pipelined(network):
         raw = filmed(network, workload, spec, limit)
     else:
-        raw = _core.film(network._core, workload, stop_at, limit, seed, spec.throttle)
+        raw = _core.film(
+            network.one_cycle("these pages are of"), workload, stop_at, limit, seed, spec.throttle
+        )
     if raw.get("limit", 0) > longest:
         raise SpecError.at(
             "stop_at",
@@ -258,7 +260,7 @@ def film(
             f"stop earlier, e.g. with --stop-at {min(longest, 1000)}",
         )
     made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})
-    bound = None if network.follows_tables else _core.lower_bound(network._core, workload)
+    bound = route_bound(network, workload)
     if bound is not None:
         made.bound = bound[:2]
         made.bottleneck = (

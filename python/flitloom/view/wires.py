@@ -88,7 +88,7 @@ def grid_fields(topology: Topology) -> dict[str, Any]:
         "wraps": topology.wraps,
         "twist": topology.twist,
         "directions": network.directions,
-        "failed_links": np.flatnonzero(~np.array(network._core.working_links())).tolist(),
+        "failed_links": np.flatnonzero(~np.array(network.working_links())).tolist(),
         "failed_nodes": topology.failed_nodes,
     }
 

@@ -179,7 +179,7 @@ def tables_run(
     # Hosts are a line to what makes packets.
     line = Network(Topology(kind="mesh", sizes=(max(2, len(tables.subnet.hosts)),)), router)
     slices = np.zeros((len(packets), 1), dtype=np.int64)
-    workload = _core.Workload.packets(line._core, np.hstack([packets, slices]))
+    workload = _core.Workload.packets(line.numbering(), np.hstack([packets, slices]))
     hosts, outgoing = tables.subnet.hosts, tables.subnet.outgoing()
     lanes = tables.used_lanes
     per_lane = max(1, router.channels // lanes) if router.channels else 2

@@ -328,12 +328,8 @@ class Tables(Fixed):
 
     def routed(self, network: Network, workload: _core.Workload) -> _core.Workload:
         """A workload of the core over the routes of these tables; they must be for the network."""
-        parts = ("sizes", "wraps", "failed_nodes", "failed_links")
-        different = [
-            part for part in parts if getattr(self.topology, part) != getattr(network.topology, part)
-        ]
-        if different:
-            raise SpecError.at("tables", "they are for another network", f"{' and '.join(different)} differ")
+        if not self.topology.is_as(network.topology):
+            raise SpecError.at("tables", f"they are for {self.topology}, the network is {network.topology}")
         if self.channels is not None:
             raise SpecError.at(
                 "tables",
@@ -341,8 +337,8 @@ class Tables(Fixed):
                 "packets follow the channels of the router's rule, so leave the channels out",
             )
         if self._table is not None:
-            return workload.over_table(network._core, self._table)
-        return workload.over_routes(network._core, *self.listed())
+            return workload.over_table(network.one_cycle("source routes are for"), self._table)
+        return workload.over_routes(network.one_cycle("source routes are for"), *self.listed())
 
     def checksum(self) -> int:
         """CRC-32 of all routes: equal tables have equal checksums."""
