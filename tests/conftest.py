@@ -19,6 +19,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 collect_ignore = ["house/typed_user.py", "docs/walks"]
 
 
+@pytest.fixture
+def own_folder(tmp_path, monkeypatch):
+    """A folder for the files of one test, in which it runs."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(autouse=True)
 def workers_start_warm(request, monkeypatch):
     """Fork workers in the quick part, but for tests of how they start and end."""

@@ -293,3 +293,9 @@ def test_sums_that_cross_a_node_with_few_links() -> None:
         assert fl.collectives.check(wrong)["problems"]
     nearer = plan.model_copy(update={"proof": {"kind": "crossing", "nodes": [27], "from": 27, "to": 26}})
     assert "its proof shows only" in fl.collectives.check(nearer)["problems"][0]
+
+
+def test_plans_of_collective_operations_are_shown_in_short():
+    assert repr(fl.collectives.plan(fl.Torus(4, 4), "all-gather")) == (
+        "CollectivePlan(all-gather on 4x4 torus: 4 steps, optimal)"
+    )

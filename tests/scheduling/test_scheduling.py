@@ -192,3 +192,40 @@ def test_packets_of_a_plan_are_written_with_all_their_fields() -> None:
         assert json.loads(packet.line()) == packet.model_dump()
         # What the core made would pass as what anybody writes.
         assert type(packet).model_validate(packet.model_dump()) == packet
+
+
+def test_plans_can_be_compared() -> None:
+    """What is computed from a plan, or how long its search took, does not count."""
+    first, again = (fl.plans.search(fl.Network(fl.Torus(4, 4)), fl.Collective("trns")) for _ in range(2))
+    assert first.table.shape == again.table.shape
+    assert first == again == first
+    assert first != first.model_copy(update={"packets": first.packets[1:]})
+    assert first != "plan"
+    one, other = (fl.collectives.plan(fl.Torus(4, 4), "all-gather") for _ in range(2))
+    assert one.ground.nodes == 16
+    assert one == other == one
+    assert one != one.expanded()
+
+
+TORUS, SHUFFLE = fl.Torus(4, 4), fl.Collective("shfl", payload=14, slices=2)
+
+
+def test_plans_that_say_the_same_are_equal_and_hash_alike(network):
+    ring = fl.placing.axes_traffic(fl.placing.parse_axes("data=4:ring:8,expert=4:a2a:1"))
+    for make in (
+        lambda: fl.plans.search(network, SHUFFLE),
+        lambda: fl.collectives.plan(TORUS, "all-gather"),
+        lambda: fl.tables.make(fl.Torus(4, 4)),
+        lambda: fl.placing.place(fl.Torus(4, 4), ring),
+        lambda: fl.Network(fl.Torus(4, 4)),
+    ):
+        one, other = make(), make()
+        assert one is not other
+        assert one == other
+        assert hash(one) == hash(other)
+        assert len({one, other}) == 1
+    assert fl.plans.search(network, SHUFFLE) != fl.plans.search(
+        network, fl.Collective("bcmp", payload=14, slices=2)
+    )
+    assert fl.placing.place(fl.Torus(4, 4), ring) != fl.placing.place(fl.Torus(8, 2), ring)
+    assert fl.Network(fl.Torus(4, 4)) != fl.Network(fl.Torus(4, 4), fl.Router(buffer=8))

@@ -94,3 +94,21 @@ def test_problems_and_cycles_stand_below_their_rows(
     assert int(rows["problems"]) == int(rows["unreachable"].split()[0]) > 0
     assert below[0].startswith("  no route from ")
     assert "optimal" not in rows["lower bound"]
+
+
+def test_tables_after_a_dead_node_say_what_is_in_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    network = ["--torus", "4x4", "--fail", "node:5"]
+    assert run(["route", *network, "-o", "tables.json"]) == 0
+    Path("to.csv").write_text("5\n" * 16, encoding="utf-8")
+    capsys.readouterr()
+    for tables in (["--tables", "tables.json"], []):
+        load = ["--destinations", "to.csv", "--rate", "0.1", "--cycles", "100"]
+        assert run(["simulate", *network, *tables, *load]) == 2
+        message = capsys.readouterr().err
+        assert (
+            "node 0 sends to node 5, which has failed, and 14 more nodes do so; give destinations" in message
+        )
+        assert "routing tables can" not in message

@@ -1,0 +1,44 @@
+"""Files that a verb does not take, and options named as they were typed."""
+
+from pathlib import Path
+
+import pytest
+
+from flitloom.traces import Operation, write_chakra
+from places import ROOT
+from verbs import made, refused
+
+TORUS = ROOT / "examples" / "fabrics" / "torus-4x4x2.topo"
+
+
+MESH = "topology = mesh; k = 4; n = 2; routing_function = dor; traffic = transpose; injection_rate = 0.01;\n"
+
+
+pytestmark = pytest.mark.usefixtures("own_folder")
+
+
+def test_a_file_that_a_verb_does_not_take_is_called_by_its_kind(capsys):
+    Path("mesh.cfg").write_text(MESH)
+    write_chakra([[Operation("send", 64, 1)], [Operation("recv", 64, 0)]], "trace.et")
+    made("simulate --torus 4x4 --pattern shfl -o result.nc", "route --torus 4x4 -o tables.json")
+    kinds = {
+        "view mesh.cfg -o page.html": "mesh.cfg: is a file of BookSim2, which flitloom view does not take; "
+        "flitloom simulate, flitloom convert or flitloom load curve take it",
+        "view trace.0.et -o page.html": "trace.0.et: is a message graph, which flitloom view does not take",
+        "convert result.nc a.goal": "result.nc: is a result, which flitloom convert does not take; flitloom "
+        "view takes it",
+        "simulate tables.json --pattern rand": "tables.json: is a file of routing tables; write --tables tab",
+        "load curve tables.json --pattern rand": "tables.json: is a file of routing tables; write --tables t",
+        "sweep mesh.cfg --grid traffic.rate=0.1 -o a.csv": "mesh.cfg: is a file of BookSim2; flitloom load",
+        "simulate mesh.cfg --html page.html": "--html: a file of BookSim2 is run without records",
+    }
+    for command, said in kinds.items():
+        assert refused(command, capsys).startswith(said), command
+
+
+def test_messages_call_an_option_as_it_was_typed(capsys, monkeypatch):
+    monkeypatch.setattr("flitloom.commands.actions.place.NOT_OF_JOBS", ("graph",))
+    for option in ("--graph", "--fabric"):
+        for words in ([option, str(TORUS)], [f"{option}={TORUS}"]):
+            said = refused(["place", *words, "--jobs", "jobs.toml"], capsys)
+            assert said == f"{option} does not go with --jobs"

@@ -1,0 +1,71 @@
+"""What the screen shows: progress that does not go back, and readers that leave."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import flitloom as fl
+from flitloom import settings
+from flitloom.commands import run, screen
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    for name in settings.SETTINGS:
+        monkeypatch.delenv(settings.variable(name), raising=False)
+    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_what_was_told_is_not_taken_back(monkeypatch):
+    from rich.progress import Progress
+
+    told = []
+    monkeypatch.setattr(screen, "shows_progress", lambda: True)
+    monkeypatch.setattr(Progress, "update", lambda _, task, **fields: told.append((task, fields)))
+    with screen.several_progresses() as show:
+        for label, done, total in [("a", 9, 100), ("a", 3, 100), ("b", 1, 7), ("a", 50, 100), ("b", 0, 7)]:
+            show(label, done, total)
+    assert [(task, fields["completed"]) for task, fields in told] == [(0, 9), (0, 9), (1, 1), (0, 50), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "wrong.json"],
+        ["check", "wrong.json", "--json"],
+        ["check", "--fabric", "ring.csv", "--lft", "ring/opensm-lfts.dump", "--lanes", "1"],
+        ["check", "plan.json"],
+        ["recheck", "wrong.json", "certificate.json"],
+    ],
+    ids=" ".join,
+)
+def test_a_verdict_survives_a_reader_that_leaves(words, tmp_path):
+    """Standard output is a pipe that nobody reads, as behind ``| head``."""
+    file = tmp_path / "tables.json"
+    fl.tables.make(fl.Torus(4, 4)).to_json(file)
+    assert run(["check", str(file), "--certificate", str(tmp_path / "certificate.json")]) == 0
+    # A route that ends elsewhere.
+    wrong = file.read_text().replace('"nodes": [0, 1]}', '"nodes": [0, 3]}', 1)
+    (tmp_path / "wrong.json").write_text(wrong)
+    (tmp_path / "ring.csv").write_text("".join(f"s{n},s{(n + 1) % 6}\n" for n in range(6)))
+    assert run(["route", "--fabric", str(tmp_path / "ring.csv"), "-o", str(tmp_path / "ring")]) == 0
+    fl.plans.search(fl.Network(fl.Torus(4)), fl.Collective("torn")).save(tmp_path / "plan.json")
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    (tmp_path / "plan.json").write_text(json.dumps({**plan, "duration": plan["duration"] + 1}))
+    codes = []
+    for closed in (False, True):
+        reader, writer = os.pipe()
+        if closed:
+            os.close(reader)
+        command = [sys.executable, "-m", "flitloom", *words]
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
+        os.close(writer)
+        codes.append(done.returncode)
+        if not closed:
+            os.close(reader)
+    assert codes == [1, 1], done.stderr

@@ -1,0 +1,66 @@
+"""`flitloom papers` runs every paper whole, and the citation names all of them."""
+
+import tomllib
+
+import pytest
+
+from flitloom import settings
+from flitloom.commands import run
+from flitloom.papers import Cell, Report, identifiers
+from places import ROOT
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    for name in settings.SETTINGS:
+        monkeypatch.delenv(settings.variable(name), raising=False)
+    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_an_unknown_paper_is_told_in_two_lines(capsys):
+    assert run(["papers", "run", "nonsense"]) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 2
+    assert max(map(len, err.splitlines())) < 120
+    assert "flitloom papers list" in err
+
+
+def test_the_citation_names_this_version_and_every_paper():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert f"\nversion: {version}\n" in text
+    from flitloom.papers import SOURCES
+
+    for source in SOURCES.values():
+        title = source.partition(": ")[2].partition(".")[0]
+        assert f'title: "{title}"' in text
+        if "doi:" in source:
+            assert f"doi: {source.partition('doi:')[2]}\n" in text
+
+
+PAPERS = sorted({name.partition("/")[0] for name in identifiers()})
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_runs_whole_into_one_page(paper, tmp_path, monkeypatch, capsys):
+    def made_up(identifier, context):
+        assert context.folder == tmp_path / paper
+        cells = [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5), Cell("a", "grows", True, True)]
+        return Report(identifier, "made up", cells)
+
+    monkeypatch.setattr("flitloom.commands.actions.papers.reproduce", made_up)
+    count = sum(name.startswith(f"{paper}/") for name in identifiers())
+    words = f"In all: {count} of {2 * count} published values reproduced, "
+    words += f"{count} of {count} published statements hold."
+    assert run(["papers", "run", paper, "-o", str(tmp_path / paper)]) == 0
+    assert words in capsys.readouterr().out.splitlines()
+    page = (tmp_path / paper / "index.html").read_text(encoding="utf-8")
+    assert words in page
+    for name in identifiers():
+        assert (name in page) == name.startswith(f"{paper}/")
+
+
+def test_there_are_five_papers():
+    assert len(PAPERS) == 5
