@@ -5,8 +5,7 @@ from __future__ import annotations
 #: Every verb with its summary. It is a module of `flitloom.commands` with a function ``command`` or a Typer
 #: group ``app``, and imported only when it is used; its own help begins with the same words.
 VERBS = {
-    "demo": "Six collectives on a 16x16 torus: whole packets, slices at the best interval, and the best "
-    "schedule.",
+    "demo": "Answer five questions with a picture each, in half a minute.",
     "simulate": "Simulate traffic on a network, cycle by cycle.",
     "load": "Where a network saturates, and how it behaves below and beyond: curves and responses.",
     "stack": "Find the best interval between slices that all nodes send in unison (simple stacking).",

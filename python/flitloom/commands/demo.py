@@ -1,4 +1,4 @@
-"""``flitloom demo``: the main job in one command."""
+"""``flitloom demo``: five questions, their answers and their pictures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def command(
     json_: options.Json = False,
     threads: options.Threads = None,
 ) -> None:
-    """Six collectives on a 16x16 torus: whole packets, slices at the best interval, and the best schedule.
+    """Answer five questions with a picture each, in half a minute.
 
-    Every node sends 28 payload flits, as one packet or as four slices of 8 flits - in unison at the best
-    interval, or each node at its own time so that nothing ever waits. Prints durations, the best interval,
-    the gain and the lower bound, and draws what every link does over time.
+    Where does a network saturate, and what is the bound? When should each node send, and is that optimal?
+    Which routes avoid a dead node? Which rank should run on which node? What do slices and schedules save in
+    six collective operations? Prints every question, the command that answers it, and its answer.
 
     Example: flitloom demo --out demo-output
     """

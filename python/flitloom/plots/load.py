@@ -28,7 +28,8 @@ def plot_load_curves(
     """Draw latency and accepted load over offered load, a curve per name.
 
     Points of a saturated network have no latency: their curves end with an arrow up to the first of
-    them. A dotted line is the bound of the routing.
+    them. A dotted line is the bound of the routing, and a band the loads between the last that is accepted
+    and the first that is not: there the network saturates.
 
     Parameters
     ----------
@@ -68,6 +69,7 @@ def plot_load_curves(
                     textcoords="data",
                     arrowprops={"arrowstyle": "->", "color": colour, "linestyle": ":"},
                 )
+            _mark_saturation(accepted, ordered, colour, named=len(curves) == 1)
             top = max([top, *ages])
             accepted.plot([row["rate"] for row in ordered], [row["accepted"] for row in ordered], **style)
             most = max([most, *(row["rate"] for row in ordered)])
@@ -89,6 +91,23 @@ def plot_load_curves(
             latency.legend(loc="upper left")
         title_of_all(title, drawn, path)
     return drawn
+
+
+def _mark_saturation(axes: Axes, ordered: Sequence[Mapping[str, Any]], colour: str, *, named: bool) -> None:
+    """A band between the last load that a network accepts and the first that it does not."""
+    first = next((number for number, row in enumerate(ordered) if row["latency"] is None), 0)
+    if not first:
+        return
+    below, above = ordered[first - 1]["rate"], ordered[first]["rate"]
+    axes.axvspan(below, above, color=colour, alpha=0.2, linewidth=0)
+    if named:
+        text = f"saturates between\n{below:.4g} and {above:.4g}"
+        right = above < 0.55 * ordered[-1]["rate"]
+        axes.annotate(
+            text, (above if right else below, 0.05), (6 if right else -6, 0), fontsize="small",
+            xycoords=("data", "axes fraction"), textcoords="offset points",
+            horizontalalignment="left" if right else "right",
+        )  # fmt: skip
 
 
 def _draw_bounds(

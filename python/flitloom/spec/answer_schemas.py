@@ -241,11 +241,7 @@ ANSWERS = {
     "papers-list": Answer("flitloom papers list", True, "identifier title"),
     "papers-run": Answer("flitloom papers run", True, "row column paper ours status"),
     "cite": Answer("flitloom cite", True, "name citation"),
-    "demo": Answer(
-        "flitloom demo",
-        True,
-        "pattern whole whole_bound sliced interval gain sliced_bound scheduled scheduled_bound optimal chart",
-    ),
+    "demo": Answer("flitloom demo", True, "question command answer pictures"),
 }
 
 

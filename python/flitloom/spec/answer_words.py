@@ -14,6 +14,7 @@ algbw: number: bytes per second of the operation
 algorithm_bound: integer?: lower bound of the algorithm, in cycles
 algorithms: array: algorithms that are compared, with their rounds and factors
 alone: number: cycles without other jobs
+answer: any: what the command prints with --json
 apart: boolean: whether no channel carries bytes of two jobs, so that none slows another one down
 arbitration: string: the arbitration scheme, e.g. C00
 averaging: integer?: windows that are averaged
@@ -35,12 +36,12 @@ chain_length: integer: messages in the longest chain
 changed_entries: integer?: entries that differ
 channels: integer?: virtual channels per link
 channels_at_fullest: integer: channels that carry as much as the fullest one
-chart: string: file of the link-time chart
 chosen: array: the guard chosen for every pattern
 chunks: integer: chunks per node
 chunks_sent: integer: chunks that crossed a link
 citation: string: the full reference
 column: string: column of the published table
+command: string: the command that answers the question
 commit: string: commit of flitloom that computed it
 compared: array: algorithms of a schedule file, replayed
 confidence: number?: half width of the 95 % confidence interval of the mean latency, in cycles
@@ -165,6 +166,7 @@ pattern: string: the traffic pattern
 peak: number?: largest throughput on the way, in flits/node/cycle
 perfect_load: number: mean load of a link
 phases: array: phases of the traffic, one after the other, an object each
+pictures: array: files that were drawn
 placement: array: the node of every rank
 plan_deadlocks: integer: trials in which the plan ended in a deadlock
 plan_mean: number?: mean duration of the plan with late nodes, in cycles
@@ -175,6 +177,7 @@ policy: string: how waiting jobs are placed
 ports: integer: links that a node may send on at once
 problem_count: integer: problems in all
 problems: array: what is wrong, in words
+question: string: what is asked
 ranks: integer: ranks of the application
 rate: number: offered flits per node and cycle
 receive_bound: number?: what the most wanted node can receive, in flits/node/cycle
@@ -199,8 +202,6 @@ rules_in_words: string: the rules, in words
 runs: array: placements that were simulated, an object each
 saturated: boolean?: whether the network accepts less than is offered
 saturation: number?: the saturated load, in flits/node/cycle
-scheduled: integer: duration of the schedule, in cycles
-scheduled_bound: integer: proven lower bound of schedules, in cycles
 scratch_load: integer?: largest load of tables made from scratch
 seconds: number?: seconds that it took
 seed: integer: seed of all random numbers
@@ -216,8 +217,6 @@ sigma4: number?: fourth root of the mean fourth power of the loads over their me
 simulated: any: duration when simulated, in cycles
 sizes: array: sizes of every dimension
 slice_length: integer: flits of a slice
-sliced: integer: duration in slices, in cycles
-sliced_bound: integer: lower bound of the duration in slices, in cycles
 slices: integer: slices of a message
 slope_rule: object?: the critical load by the slope of throughput
 source_max: integer?: most packets that a node sent
@@ -267,7 +266,6 @@ waiting: array: names of jobs for which too few nodes are free
 waits: array: what waits for what
 warm_up: integer?: cycles before what is measured
 whole: integer: duration as whole packets, in cycles
-whole_bound: integer: lower bound of the duration as whole packets, in cycles
 window_cycles: integer: cycles of a window
 worst_node: integer?: the node that sends least
 wraps: array: whether each dimension wraps
