@@ -27,7 +27,8 @@ def test_the_demo_answers_with_the_commands_that_it_names(tmp_path, monkeypatch,
     curve, plan, tables, placement, compared = (answer["answer"] for answer in answers)
     assert {row["saturated"] for row in curve} == {False, True}
     assert all(row["saturated"] or row["rate"] <= row["bound"] for row in curve)
-    assert plan["optimal"] and tables["optimal"] and not tables["deadlock"] and placement["optimal"]
+    assert all(answer["optimal"] for answer in (plan, tables, placement))
+    assert not tables["deadlock"]
     # Cup-Stacking papers, the perfect shuffle on 16x16: whole packets.
     assert next(row["whole"] for row in compared if row["pattern"] == "shfl") == 528
     assert all(row["scheduled"] >= row["scheduled_bound"] for row in compared)
@@ -42,4 +43,5 @@ def test_a_question_that_cannot_be_answered_ends_the_demo(tmp_path, monkeypatch,
     assert run(["demo", "--out", str(tmp_path / "shown")]) == 2
     said = capsys.readouterr().err
     assert "node 99" in said or "node:99" in said
-    assert "route --torus 4x4 --fail node:99" in said and "exit code 2" in said
+    assert "flitloom route --torus 4x4 --fail node:99" in said
+    assert "ended with exit code 2" in said
