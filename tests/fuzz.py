@@ -228,9 +228,11 @@ def _store(file):
 
 
 def _nodes(file):
-    from flitloom.fabric.hostlist import read_nodes
+    from flitloom.fabric.names import Names
 
-    read_nodes(file, 64)
+    Names(64, (*(f"node{number}" for number in range(61)), "host40", "rack-1-node30", "rack-1-node31")).read(
+        file
+    )
 
 
 def _torus_config(file):

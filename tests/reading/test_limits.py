@@ -17,7 +17,8 @@ import fuzz
 import fuzz_formats
 from flitloom import limits
 from flitloom.errors import show
-from flitloom.fabric.hostlist import parse_nodes, read_nodes
+from flitloom.fabric.hostlist import parse_nodes
+from flitloom.fabric.names import Names
 from flitloom.reading import opened
 from limited import run_limited
 from places import ROOT
@@ -153,13 +154,13 @@ def test_what_is_no_file_is_refused_at_once(tmp_path):
         (Path("a\0b"), "characters that no file has"),
     ]:
         with pytest.raises(fl.SpecError, match=message):
-            read_nodes(file, 16)
+            Names(16).read(file)
 
 
 def test_a_pipe_is_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with subprocess.Popen(["sh", "-c", "sleep 0.1; echo 'node[0-3]'"], stdout=subprocess.PIPE) as writer:
-        assert read_nodes(f"/dev/fd/{writer.stdout.fileno()}", 16) == [0, 1, 2, 3]
+        assert Names(16).listed(f"/dev/fd/{writer.stdout.fileno()}") == [0, 1, 2, 3]
 
 
 def test_leading_zeros_do_not_change_a_node():

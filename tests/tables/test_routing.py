@@ -265,7 +265,7 @@ def test_wrong_routes_are_named(change: dict[str, object], message: str, tmp_pat
 
 
 def test_slurm_notation() -> None:
-    assert parse_nodes("node[0-3,7] node10\nrack.5", 12) == [0, 1, 2, 3, 7, 10, 5]
+    assert parse_nodes("node[0-3,7] node10\n5", 12) == [0, 1, 2, 3, 7, 10, 5]
     for text, message in [
         ("node[0-3],node2", "node 2 is named twice"),
         ("node[3-1]", "backwards"),
@@ -390,7 +390,7 @@ def test_parts_fail_by_their_coordinates() -> None:
 def test_routes_of_an_allocation_may_pass_through_others(tmp_path: Path, capsys) -> None:
     """Two columns without a cable between them have no routes of their own."""
     file = tmp_path / "nodes"
-    file.write_text("n[0-12/4],n[2-14/4]")
+    file.write_text("node[0-12/4],node[2-14/4]")
     arguments = ["route", "--mesh", "4x4", "--nodes", str(file), "--rules", "dimension-order"]
     assert run(arguments) == 2
     assert "no working links connect them" in capsys.readouterr().err

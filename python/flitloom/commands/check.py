@@ -29,8 +29,11 @@ class OfFabric(Group):
         Path | None, typer.Option("--slvl", "--sl2vl", help="With --fabric: slvl.txt or opensm-sl2vl.dump.")
     ] = None
     nodes: Annotated[
-        Path | None,
-        typer.Option(help="With --fabric: file of the hosts that the tables are for, e.g. node[0-7,12]."),
+        str | None,
+        typer.Option(
+            help="With --fabric: the hosts that the tables are for, e.g. node[0-7,12], or a file.",
+            metavar="LIST",
+        ),
     ] = None
     lanes: Annotated[
         int | None, typer.Option(help="With --fabric and without --slvl: lanes, 1 to 8; vl = sl mod lanes.")

@@ -30,6 +30,7 @@ class Where(Group):
     wrap: options.Wrap = None
     twist: options.Twist = False
     fail: options.Fail = None
+    hosts: options.HostNames = None
 
     def fields(self, advice: str) -> dict[str, Any]:
         """Fields of the network; `advice` says how to name one.
@@ -40,7 +41,13 @@ class Where(Group):
             None is named.
         """
         fields = options.topology_fields(
-            self.torus, self.mesh, self.wrap, self.fail, network=self.network, graph=self.graph
+            self.torus,
+            self.mesh,
+            self.wrap,
+            self.fail,
+            network=self.network,
+            graph=self.graph,
+            hosts=self.hosts,
         )
         if not {"sizes", "network", "cables"} & fields.keys():
             raise SpecError.at("topology", "is missing", advice)
@@ -58,10 +65,14 @@ class Planned(Group):
         typer.Option(help="Chunks per node; per pair for all-to-all; in all for broadcast and reduce."),
     ] = 1
     root: Annotated[
-        int | None, typer.Option(help="Root of broadcast, reduce, scatter, gather. [default: 0]")
+        str | None,
+        typer.Option(help="Root of broadcast, reduce, scatter, gather. [default: 0]", metavar="NODE"),
     ] = None
     nodes: Annotated[
-        str | None, typer.Option(help="Nodes that take part, e.g. 0-15,20. [default: all]", metavar="NODES")
+        str | None,
+        typer.Option(
+            help="Nodes that take part, e.g. 0-15,20 or n[00-15], or a file. [default: all]", metavar="LIST"
+        ),
     ] = None
     matrix: Annotated[
         Path | None, typer.Option(help="all-to-all-v: CSV file, chunks from every node (row) to every node.")

@@ -13,6 +13,7 @@ from flitloom.commands.actions import perform
 from flitloom.commands.options import (
     CommonThreads,
     Group,
+    HostNames,
     Html,
     Json,
     Mesh,
@@ -109,12 +110,14 @@ class Sought(Group):
     ] = None
     fail: Annotated[list[str] | None, shown("fail", note="with --fabric also node:S5, cable:S5/3")] = None
     nodes: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="File of the allocated nodes in Slurm notation, node[0-7,12]; with --fabric: of the hosts "
-            "whose pairs are balanced; all others are served, too."
+            help="The allocated nodes in Slurm notation, node[0-7,12], or a file; with --fabric: the hosts "
+            "whose pairs are balanced; all others are served, too.",
+            metavar="LIST",
         ),
     ] = None
+    hosts: HostNames = None
     through: Annotated[
         bool,
         typer.Option(

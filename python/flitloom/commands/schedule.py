@@ -57,13 +57,16 @@ class Sought(Group):
     interval: Annotated[
         int | None, typer.Option(help="A given interval between slices. [default: the best]")
     ] = None
-    root: Annotated[int | None, typer.Option(help="Operation broadcast: the sender. [default: first]")] = None
+    root: Annotated[
+        str | None, typer.Option(help="Operation broadcast: the sender. [default: first]", metavar="NODE")
+    ] = None
     nodes: Annotated[
         str | None,
         typer.Option(
             help="Operation: only these nodes, e.g. 0-7,12 or node[0-7,12], or a file.", metavar="LIST"
         ),
     ] = None
+    hosts: options.HostNames = None
     as_one: Annotated[
         bool, typer.Option("--as-one", help="Operation: no barriers; a node continues when it can.")
     ] = False

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from flitloom.errors import SpecError, show
+from flitloom.errors import SpecError
 from flitloom.fabric.identifiers import has_none, with_identifiers
-from flitloom.fabric.model import Subnet
+from flitloom.fabric.model import NO_HOSTS, Subnet
+from flitloom.fabric.names import Names
 
 
 def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> list[int]:
@@ -32,15 +33,8 @@ def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> l
     >>> hosts_named(torus((4,)), ["S2-host0", "S0-host0"])
     [0, 2]
     """
-    known: dict[str, list[int]] = {}
-    for index, host in enumerate(subnet.hosts):
-        for name in dict.fromkeys([host.name, host.name.split()[0] if host.name.split() else host.name]):
-            known.setdefault(name, []).append(index)
-    kept: set[int] = set()
-    for name in names:
-        if name not in known:
-            raise SpecError(f"{place}: no host is called {show(name)}; {_example(subnet, name)}")
-        kept.update(known[name])
+    called = names_of_hosts(subnet)
+    kept = {host for name in names for host in called.of(name, place)}
     if not kept:
         raise SpecError(f"{place}: no hosts in the list")
     return sorted(kept)
@@ -54,9 +48,17 @@ def part_of(subnet: Subnet, hosts: Iterable[int]) -> Subnet:
     return replace(subnet, hosts=tuple(subnet.hosts[index] for index in hosts))
 
 
-def _example(subnet: Subnet, name: str) -> str:
-    """A name as a list could have it: one that the unknown one is a word of, or any."""
-    longer = next((host.name for host in subnet.hosts if name in host.name.split()), None)
-    if longer is None or '"' in longer:
-        return f"{show(subnet.hosts[0].name)} is one"
-    return f'a name with blanks stands in quotes: "{show(longer)[1:-1]}"'
+def names_of_hosts(subnet: Subnet) -> Names:
+    """What the hosts are called: as their switches where the file names no hosts.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric
+    >>> names_of_hosts(parse_fabric("a,b\\nb,c\\nc,a\\n")).numbers("c,a")
+    [2, 0]
+    """
+    if NO_HOSTS in subnet.remarks:
+        called = [subnet.switches[host.switch].name for host in subnet.hosts]
+    else:
+        called = [host.name for host in subnet.hosts]
+    return Names(len(called), tuple(called), "host")

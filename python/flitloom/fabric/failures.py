@@ -10,7 +10,6 @@ from flitloom.errors import SpecError, show
 from flitloom.fabric.model import Cable, Subnet
 from flitloom.fabric.recognition import Recognition, recognise
 
-_HELP = "write node:S5, node:(0,1,2), cable:S5/3, link:S5-S6 or link:(0,1)+x"
 _COORDINATES = re.compile(r"\((\d{1,6}(?:,\d{1,6})*)\)")
 
 
@@ -49,7 +48,7 @@ def fail_parts(subnet: Subnet, parts: Iterable[str]) -> Subnet:
         elif kind in ("cable", "link"):
             cables.update(_cables(subnet, recognition, what, part))
         else:
-            raise SpecError.at("--fail", f"{show(part)} is no failed part", str(_HELP))
+            raise SpecError.at("--fail", f"{show(part)} is no failed part", _help(subnet))
     return without(subnet, switches, cables)
 
 
@@ -78,7 +77,7 @@ def _switch(subnet: Subnet, recognition: Recognition | None, name: str, part: st
         place = tuple(int(number) for number in match[1].split(","))
         if recognition is None or not recognition.coordinates:
             raise SpecError.at(
-                "--fail", f"{show(part)}: the switches of a graph have no coordinates", str(_HELP)
+                "--fail", f"{show(part)}: the switches of a graph have no coordinates", _help(subnet)
             )
         if place not in recognition.coordinates:
             raise SpecError.at("--fail", f"{show(part)}: no switch has these coordinates")
@@ -89,11 +88,22 @@ def _switch(subnet: Subnet, recognition: Recognition | None, name: str, part: st
     if len(found) != 1:
         count = "no switch is" if not found else f"{len(found)} switches are"
         problem = f"{show(part)}: {count} called {show(name)}"
+        advice = _help(subnet)
         raise SpecError(
-            f"--fail: {problem}; {_HELP}", "--fail", problem, _HELP, given=name,
+            f"--fail: {problem}; {advice}", "--fail", problem, advice, given=name,
             names=[switch.name for switch in subnet.switches],
         )  # fmt: skip
     return found[0]
+
+
+def _help(subnet: Subnet) -> str:
+    """How failed parts of this subnet are written."""
+    if not subnet.cables:
+        return f"write node:{subnet.switches[0].name}"
+    cable = subnet.cables[0]
+    a, b = subnet.switches[cable.a].name, subnet.switches[cable.b].name
+    port = subnet.port_name(cable.a, cable.a_port)
+    return f"write node:{a}, cable:{port} or link:{a}-{b}; of a torus also node:(0,1) or link:(0,1)+x"
 
 
 def _guid(guid: int | None) -> str:
@@ -121,7 +131,7 @@ def _cables(subnet: Subnet, recognition: Recognition | None, what: str, part: st
                 continue
             found = _between(subnet, *ends)
     if not found:
-        raise SpecError.at("--fail", f"{show(part)}: there is no such cable", str(_HELP))
+        raise SpecError.at("--fail", f"{show(part)}: there is no such cable", _help(subnet))
     return found
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from pathlib import Path
 
-from flitloom.errors import SpecError, show, show_file
-from flitloom.limits import DIGITS, NODES_BYTES
-from flitloom.reading import read_text
+from flitloom.errors import SpecError, show
+from flitloom.limits import DIGITS
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
-_ITEM = re.compile(r"(?P<prefix>[A-Za-z][A-Za-z0-9_.-]*?)?(?:\[(?P<ranges>[0-9,:/-]+)\]|(?P<number>[0-9]+))")
+_ITEM = re.compile(r"(?:node)?(?:\[(?P<ranges>[0-9,:/-]+)\]|(?P<number>[0-9]+))")
 _NODES = re.compile(r"([0-9]+)(?:-([0-9]+)(?:[/:]([0-9]+))?)?")
 #: A name in quotes, between commas and blanks.
 _QUOTED = re.compile(r"(?:^|(?<=[\s,]))([\"'])([^\n]*?)\1(?=[\s,]|$)")
@@ -80,7 +78,9 @@ def _numbers(ranges: str, item: str, place: str) -> list[str]:
 
 
 def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
-    """Read a node list such as ``node[0-7,12],node[20-30/2]``; the number of a name is its node.
+    """Read a list of numbers of nodes such as ``node[0-7,12],20,node[30-40/2]``.
+
+    Digits of other names than ``node`` are no numbers of nodes; `flitloom.fabric.names.Names` knows names.
 
     Parameters
     ----------
@@ -104,7 +104,8 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
     for item in split_list(text, place):
         match = _ITEM.fullmatch(item)
         if match is None:
-            raise SpecError(f"{place}: {show(item)} is no list of nodes; write node[0-7,12] or node3")
+            advice = "nodes have numbers here, write node[0-7,12] or node3"
+            raise SpecError(f"{place}: {show(item)} is no list of nodes; {advice}")
         for part in (match["ranges"] or match["number"]).split(","):
             bounds = _NODES.fullmatch(part)
             if bounds is None:
@@ -127,11 +128,6 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
     if not found:
         raise SpecError(f"{place}: no nodes in the list")
     return found
-
-
-def read_nodes(file: str | Path, nodes: int) -> list[int]:
-    """Read a file of node lists in Slurm notation."""
-    return parse_nodes(read_text(file, NODES_BYTES), nodes, show_file(file))
 
 
 def _node(digits: str) -> int:

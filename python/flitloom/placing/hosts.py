@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.fabric.model import NO_HOSTS, Subnet
+from flitloom.fabric.allocation import names_of_hosts
+from flitloom.fabric.model import Subnet
+from flitloom.fabric.names import Names, read_hosts
 from flitloom.numerals import counted
 from flitloom.pipelined import far_ends, host_rows
+from flitloom.spec import Graph
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
+from flitloom.spec.product import AnyNetwork, network_of
 from flitloom.spec.switched import Switched
 
 #: Pairs of a switch with hosts and a host up to which routes are followed.
@@ -148,7 +154,29 @@ def host_names(subnet: Subnet) -> list[str]:
     >>> host_names(parse_fabric("a,b\\nb,c\\nc,a\\n"))
     ['a', 'b', 'c']
     """
-    names = [host.name for host in subnet.hosts]
-    if NO_HOSTS in subnet.remarks:
-        names = [subnet.switches[host.switch].name for host in subnet.hosts]
-    return [(name.split() or [name])[0] for name in names]
+    return [(name.split() or [name])[0] for name in names_of_hosts(subnet).called]
+
+
+def names_of(topology: AnyNetwork, hosts: Path | None = None) -> Names:
+    """What the nodes of a network are called, by a file of hosts or by itself.
+
+    None of a torus, a mesh or a product has a name.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> names_of(fl.Torus(4, 4)).numbers("0-2")
+    [0, 1, 2]
+    >>> names_of(fl.Graph(["0-1"], nodes=2, names=["a", "b"])).number("b")
+    1
+    """
+    if hosts is not None:
+        return Names(topology.nodes, read_hosts(hosts, topology.nodes))
+    if isinstance(topology, Switched):
+        return names_of_hosts(topology.subnet)
+    return Names(topology.nodes, topology.names if isinstance(topology, Graph) else ())
+
+
+def named_nodes(fields: dict[str, Any], hosts: Path | None) -> Names:
+    """The same of a network that its fields describe."""
+    return names_of(network_of(fields), hosts)

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
-from flitloom.fabric.allocation import hosts_named
-from flitloom.fabric.hostlist import expand, parse_nodes
 from flitloom.fixed import explained
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
 from flitloom.placing.host_jobs import free_hosts, share_switch
+from flitloom.placing.hosts import names_of
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, packet_rows
 from flitloom.placing.search import place
@@ -461,7 +460,4 @@ def _job(entry: Any, place_of: str, topology: Topology) -> Job:
 
 def _nodes(text: str, place: str, topology: Topology) -> tuple[int, ...]:
     """Nodes by their numbers; hosts of switches also by their names."""
-    bare = text and set(text) <= set("0123456789,-")
-    if isinstance(topology, Switched) and not bare:
-        return tuple(hosts_named(topology.subnet, expand(text, place), place))
-    return tuple(parse_nodes(f"node[{text}]" if bare else text, topology.nodes, place))
+    return tuple(names_of(topology).numbers(text, place))

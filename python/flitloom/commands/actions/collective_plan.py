@@ -9,10 +9,10 @@ from flitloom import collectives, limits
 from flitloom.collectives import CollectivePlan
 from flitloom.collectives.collective_plan import facts_of
 from flitloom.commands import options, pictures, screen
-from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.collective import Planned, Where
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
+from flitloom.placing.hosts import names_of
 from flitloom.reading import read_text
 from flitloom.spec.product import network_of
 
@@ -26,16 +26,16 @@ def run(operation: str, where: Where, planned: Planned) -> None:
     if where.graph is not None:
         name = where.graph.name
         screen.say(f"note: the nodes are the {counted(topology.nodes, 'switch')} of {name}, for any hosts")
-    width, nodes, matrix = planned.width, planned.nodes, planned.matrix
+    width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
     found = collectives.plan(
         topology,
         operation,
         chunks=planned.chunks,
         twist=where.twist,
-        root=planned.root,
+        root=None if planned.root is None else called.number(planned.root, "--root"),
         latency=planned.latency,
         width=None if width is None else options.whole_numbers(width, "--width"),
-        nodes=None if nodes is None else read_node_list(nodes, topology.nodes),
+        nodes=None if planned.nodes is None else called.listed(planned.nodes, "--nodes"),
         matrix=None if matrix is None else _read_matrix(matrix),
         seed=1 if planned.seed is None else planned.seed,
     )

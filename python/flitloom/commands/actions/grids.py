@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from flitloom.commands import options
 from flitloom.errors import SpecError
+from flitloom.placing.hosts import names_of
 from flitloom.spec import Mesh, Topology, Torus
 from flitloom.spec.failed import read_failed
 from flitloom.spec.ground import Ground
 
 
-def grid_topology(torus: str | None, mesh: str | None, fail: Sequence[str]) -> Topology:
-    """The network of ``--torus``, ``--mesh`` and ``--fail``.
+def grid_topology(
+    torus: str | None, mesh: str | None, fail: Sequence[str], hosts: Path | None = None
+) -> Topology:
+    """The network of ``--torus``, ``--mesh`` and ``--fail``, whose nodes ``--hosts`` may name.
 
     >>> str(grid_topology("4x4", None, ["node:3"]))
     '4x4 torus with 1 failed part'
     """
     if (torus is None) == (mesh is None):
         raise SpecError("name the network with --torus 4x2x2x2 or --mesh 8x8")
-    failed = read_failed(fail)
+    whole: Topology = Torus(torus) if torus is not None else Mesh(str(mesh))
+    failed = read_failed(names_of(whole, hosts).numbered(fail))
     return Torus(torus, **failed) if torus is not None else Mesh(str(mesh), **failed)
 
 

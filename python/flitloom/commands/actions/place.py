@@ -12,15 +12,12 @@ from flitloom import interrupts
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions import place_jobs, place_shape
 from flitloom.commands.actions.grids import sized
-from flitloom.commands.actions.nodes import read_hosts, read_node_list
 from flitloom.commands.options import refuse
 from flitloom.commands.place import Asked, Ranks, Where
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
-from flitloom.fabric.allocation import hosts_named
-from flitloom.fabric.hostlist import expand
+from flitloom.fabric.names import Names, read_hosts
 from flitloom.fabric.networks import fabric
-from flitloom.limits import NODES_BYTES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.placing import (
@@ -34,10 +31,9 @@ from flitloom.placing import (
 )
 from flitloom.placing.formats import ending_of, require_coordinates
 from flitloom.placing.ground import ground_of_subnet
-from flitloom.placing.hosts import host_names
+from flitloom.placing.hosts import host_names, names_of
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.placing.ways import ROUTINGS
-from flitloom.reading import read_text
 from flitloom.spec import Product, Topology
 from flitloom.spec.factored import factored
 from flitloom.spec.factors import factors_of
@@ -80,14 +76,15 @@ def run(context: typer.Context, asked: Asked) -> None:
 def _place(asked: Asked) -> None:
     """Search for a placement of ranks, print how good it is, and write what is asked for."""
     where, sought, reported = asked.where, asked.sought, asked.reported
-    topology, names = _network(where, sought.routing)
+    topology, names = _network(where, sought.routing, reported.hosts)
     for file in reported.out or []:
         require_coordinates(topology, file)
     if reported.chart is not None:
         check_picture(reported.chart, "--picture")
     if reported.hosts is not None:
-        names = read_hosts(reported.hosts, topology.nodes)
-    nodes = None if sought.nodes is None else _nodes(sought.nodes, topology)
+        names = list(read_hosts(reported.hosts, topology.nodes))
+    called = names_of(topology) if names is None else Names(topology.nodes, tuple(names))
+    nodes = None if sought.nodes is None else called.listed(sought.nodes, "--nodes")
     traffic = traffic_of(asked.ranks)
     if sought.flit_bytes is not None and sought.minimise != "time":
         raise SpecError.at("--flit-bytes", "belongs to --minimise time")
@@ -113,8 +110,10 @@ def _place(asked: Asked) -> None:
     _report(found, asked, names)
 
 
-def _network(where: Where, routing: str | None) -> tuple[Topology, list[str] | None]:
-    """The network, and the names of its nodes where a file has them.
+def _network(
+    where: Where, routing: str | None, hosts: Path | None = None
+) -> tuple[Topology, list[str] | None]:
+    """The network, and the names of its nodes where a file has them; failed parts may have those of `hosts`.
 
     Raises
     ------
@@ -123,11 +122,10 @@ def _network(where: Where, routing: str | None) -> tuple[Topology, list[str] | N
     """
     tables = None if routing is None or routing in ROUTINGS else Path(routing)
     if where.graph is None:
-        fields = options.topology_fields(
-            where.torus, where.mesh, where.wrap, None, where.twist, where.network
-        )
+        grid = {name: getattr(where, name) for name in ("torus", "mesh", "wrap", "twist", "network")}
+        fields = options.topology_fields(**grid, fail=None)
         if "network" not in fields:
-            return sized(fields | read_failed(where.fail or [])), None
+            return sized(options.topology_fields(**grid, fail=where.fail, hosts=hosts)), None
         network = fields["network"]
         of_switches = is_family(network) or any(one.width > 1 for one in factors_of(network))
         if of_switches or (tables is not None and tables.suffix != ".json"):
@@ -156,15 +154,6 @@ def _of_switches(where: Where, tables: Path | None) -> Switched:
         "twist": where.twist,
     }
     return Switched(**options.switches_fields(where.graph, where.network, where.fail, tables, **grid))
-
-
-def _nodes(text: str, topology: Topology) -> list[int]:
-    """Nodes by their numbers; hosts of switches also by their names."""
-    file = Path(text)
-    listed = read_text(file, NODES_BYTES) if len(text) < 4096 and file.is_file() else text
-    if not isinstance(topology, Switched) or set(listed) <= set("0123456789,- \n"):
-        return read_node_list(text, topology.nodes)
-    return hosts_named(topology.subnet, expand(listed, "--nodes"), "--nodes")
 
 
 def _report(found: Placement, asked: Asked, names: list[str] | None) -> None:

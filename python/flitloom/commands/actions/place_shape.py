@@ -10,10 +10,10 @@ from typing import Any
 import typer
 
 from flitloom.commands import options, screen
-from flitloom.commands.actions.nodes import read_hosts
 from flitloom.commands.options.network import check_name
 from flitloom.commands.place import Asked, Where
 from flitloom.errors import SpecError
+from flitloom.fabric.names import read_hosts
 from flitloom.numerals import counted
 from flitloom.outputs import write_text
 from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
@@ -32,7 +32,7 @@ def run(asked: Asked) -> None:
         raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
     names = list(ground.names) if where.graph is not None else None
     if reported.hosts is not None:
-        names = read_hosts(reported.hosts, len(ground.names))
+        names = list(read_hosts(reported.hosts, len(ground.names)))
     begin = time.perf_counter()
     found = fit(grid, ground, steps)
     seconds = time.perf_counter() - begin

@@ -23,11 +23,11 @@ from flitloom.commands.inputs.verdicts import certify
 from flitloom.commands.options import check_files, refuse
 from flitloom.commands.route import Asked, Written
 from flitloom.commands.screen import progress, say
-from flitloom.errors import SpecError, show_file
-from flitloom.fabric.hostlist import read_nodes
+from flitloom.errors import SpecError
 from flitloom.limits import LISTED_NODES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
+from flitloom.placing.hosts import names_of
 from flitloom.spec import Topology
 from flitloom.spec.factored import Factored
 from flitloom.spec.switched import Switched
@@ -77,8 +77,8 @@ def run(context: typer.Context, asked: Asked) -> None:
     if sought.traffic is not None:
         weights = read_matrix(sought.traffic, topology.nodes)
     if sought.through and sought.nodes is not None:
-        members = read_nodes(sought.nodes, topology.nodes)
-        weights = pairs_among(topology, members, show_file(sought.nodes))
+        members = names_of(topology, sought.hosts).listed(sought.nodes, "--nodes")
+        weights = pairs_among(topology, members, "--nodes")
     made = _make(asked, topology, weights)
     _report(made, written)
 
@@ -108,9 +108,10 @@ def _network(asked: Asked) -> tuple[Topology, Weights]:
     named, sought = asked.named, asked.sought
     fail = sought.fail or []
     if sought.placement is None:
-        topology = grid_topology(named.torus, named.mesh, fail)
+        topology = grid_topology(named.torus, named.mesh, fail, sought.hosts)
         if sought.nodes is not None and not sought.through:
-            topology = without_others(topology, read_nodes(sought.nodes, topology.nodes))
+            called = names_of(topology, sought.hosts)
+            topology = without_others(topology, called.listed(sought.nodes, "--nodes"))
         return topology, None
     given = None
     if named.torus is not None or named.mesh is not None or fail:

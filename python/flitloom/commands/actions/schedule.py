@@ -13,7 +13,6 @@ import typer
 from flitloom import interrupts, settings
 from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
-from flitloom.commands.actions.nodes import read_node_list
 from flitloom.commands.actions.schedule_text import print_plan
 from flitloom.commands.options import refuse
 from flitloom.commands.schedule import Asked
@@ -21,6 +20,7 @@ from flitloom.errors import SpecError, UnreachableError
 from flitloom.genetic import GeneticSettings
 from flitloom.network import Network
 from flitloom.numerals import counted
+from flitloom.placing.hosts import names_of
 from flitloom.plans.operation import Operation
 from flitloom.scheduling.compared import Beside, beside
 from flitloom.scheduling.planning import Planned, best_known, guarded
@@ -104,8 +104,10 @@ def _problem(asked: Asked, topology: dict[str, Any]) -> tuple[Network, Sendable,
     experiment = build_experiment({"topology": topology, "traffic": fields, "seed": sought.seed})
     network = Network(experiment.topology)
     if sent.operation is not None:
-        members = None if sought.nodes is None else tuple(read_node_list(sought.nodes, network.nodes))
-        return network, Operation(sent.operation, sent.payload, sought.root, members), sought.seed
+        called = names_of(network.topology, sought.hosts)
+        members = None if sought.nodes is None else tuple(called.listed(sought.nodes, "--nodes"))
+        root = None if sought.root is None else called.number(sought.root, "--root")
+        return network, Operation(sent.operation, sent.payload, root, members), sought.seed
     traffic = experiment.traffic
     assert isinstance(traffic, Collective | TrafficMatrix)
     if sought.interval is not None and isinstance(traffic, Collective) and sent.slices == 1:

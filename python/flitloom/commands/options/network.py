@@ -20,8 +20,9 @@ def topology_fields(
     twist: bool = False,
     network: str | None = None,
     graph: Path | None = None,
+    hosts: Path | None = None,
 ) -> dict[str, Any]:
-    """The fields of a topology, a product or a graph that options give."""
+    """The fields of a topology, a product or a graph that options give; `hosts` names its nodes."""
     if torus is not None and mesh is not None:
         raise SpecError.at("topology", "give either --torus or --mesh")
     refuse_grid(torus, mesh, wrap, network, graph)
@@ -46,7 +47,16 @@ def topology_fields(
         fields["wrap"] = [answers[word] for word in wrap.split(",")]
     if twist:
         fields["twist"] = True
-    return fields | read_failed(fail or [])
+    return fields | read_failed(_numbered(fail, fields, hosts) if fail else [])
+
+
+def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: Path | None) -> list[str]:
+    """Failed parts with numbers for names of the network."""
+    if hosts is None and "names" not in fields:
+        return list(fail)
+    from flitloom.placing.hosts import named_nodes
+
+    return named_nodes(fields, hosts).numbered(fail)
 
 
 def check_name(network: str) -> None:

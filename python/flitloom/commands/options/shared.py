@@ -44,6 +44,15 @@ GraphFile = Annotated[
         "--graph", help="File of switches and cables: ibnetdiscover, GraphML, anynet, CSV.", metavar="FILE"
     ),
 ]
+HostNames = Annotated[
+    Path | None,
+    typer.Option(
+        "--hosts",
+        help="File with the name of every node, in the order of the nodes; lists and failed parts then have "
+        "these names.",
+        metavar="FILE",
+    ),
+]
 Switches = Annotated[
     str | None,
     typer.Option(
