@@ -94,7 +94,7 @@ def _on_tables(experiment: Experiment, load: Load, tables: Tables) -> dict[str, 
 
 def _on_switches(experiment: Experiment, load: Load, topology: Switched) -> dict[str, Any]:
     """What the fullest channel of tables by destination allows."""
-    key = json.dumps([str(topology), topology.tables, load.model_dump(mode="json"), experiment.seed])
+    key = json.dumps([part.model_dump(mode="json") for part in (topology, load)] + [experiment.seed])
     try:
         demands = make_demands(Network(topology, experiment.router), load, experiment.seed)
         if key not in _fullest:

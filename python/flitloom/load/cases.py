@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
+from flitloom.digests import digest
 from flitloom.errors import SpecError
 from flitloom.fixed import explained
 from flitloom.spec import OTHER_NAMES
@@ -124,9 +125,14 @@ def routes_of(tables: Path | Tables | None) -> Tables | None:
     return tables_of(tables) if isinstance(tables, Path) else tables
 
 
-@lru_cache(maxsize=16)
 def tables_of(file: Path) -> Tables:
-    """Tables in a file, which is read once."""
+    """Tables in a file, which is read once unless it changes."""
+    return _tables_of(file, digest(file))
+
+
+@lru_cache(maxsize=16)
+def _tables_of(file: Path, content: str) -> Tables:
+    del content
     return read_tables(file)
 
 

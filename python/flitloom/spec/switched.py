@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pydantic
 from pydantic import ValidationInfo, model_validator
 
+from flitloom.digests import digest, require_same
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.base import Problems, problem
@@ -39,6 +40,9 @@ class Switched(Topology):
         searched for without.
     failed : sequence of str
         Parts that do not work, as ``--fail`` names them.
+    content : sequence of str
+        SHA-256 of `graph` and `tables`, of those that are given; found if it is left out. Another one than
+        that of the files is refused.
 
     Examples
     --------
@@ -52,6 +56,7 @@ class Switched(Topology):
     graph: str | None = None
     tables: str | None = None
     failed: tuple[str, ...] = ()
+    content: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
 
@@ -62,6 +67,7 @@ class Switched(Topology):
             graph: str | None = None,
             tables: str | None = None,
             failed: tuple[str, ...] = (),
+            content: tuple[str, ...] = (),
         ) -> None: ...
 
     @model_validator(mode="before")
@@ -76,24 +82,27 @@ class Switched(Topology):
         for name in ("graph", "tables"):
             if fields.get(name) is not None:
                 fields[name] = str((folder / fields[name]).absolute())
+        files = _files(fields.get("graph"), fields.get("tables"))
         try:
-            hosts = len(
-                subnet_of(*(fields.get(name) for name in ("network", "graph")), _failed(fields)).hosts
-            )
+            content = tuple(map(digest, files))
+            if given := tuple(fields.get("content") or ()):
+                require_same(files, given, "content")
+            named = fields.get("network"), fields.get("graph"), _failed(fields)
+            hosts = len(_subnet_of(*named, content).hosts)
         except SpecError as error:
             raise problem(str(error)) from None
         if hosts < 2:
             raise problem(f"{fields.get('network') or fields.get('graph')}: has fewer than two hosts")
-        return {**fields, "kind": "mesh", "sizes": (hosts,), "failed": _failed(fields)}
+        return {**fields, "kind": "mesh", "sizes": (hosts,), "failed": _failed(fields), "content": content}
 
     @property
     def subnet(self) -> Subnet:
         """Its switches, cables and hosts."""
-        return subnet_of(self.network, self.graph, self.failed)
+        return _subnet_of(self.network, self.graph, self.failed, self.content)
 
     def forwarding(self) -> ForwardingTables:
         """Its tables by destination."""
-        return forwarding_of(self.network, self.graph, self.failed, self.tables)
+        return _forwarding_of(self.network, self.graph, self.failed, self.tables, self.content)
 
     @property
     def lanes(self) -> int:
@@ -131,24 +140,41 @@ def _failed(fields: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(part) for part in fields.get("failed") or ())
 
 
+def _files(graph: str | None, tables: str | None) -> list[str]:
+    """The files of a network, in the order of their digests."""
+    return [file for file in (graph, tables) if file is not None]
+
+
 @lru_cache(maxsize=16)
-def subnet_of(network: str | None, graph: str | None, failed: tuple[str, ...]) -> Subnet:
-    """The switches, cables and hosts of a name or a file."""
+def _subnet_of(
+    network: str | None, graph: str | None, failed: tuple[str, ...], content: tuple[str, ...]
+) -> Subnet:
+    """The switches, cables and hosts of a name, or of a file with this content."""
     from flitloom.fabric.networks import fabric
 
-    return fabric(Path(graph or "") if network is None else network, fail=failed)
+    made = fabric(Path(graph or "") if network is None else network, fail=failed)
+    require_same(_files(graph, None), content[: graph is not None], "topology.content")
+    return made
 
 
 @lru_cache(maxsize=16)
-def forwarding_of(
-    network: str | None, graph: str | None, failed: tuple[str, ...], tables: str | None
+def _forwarding_of(
+    network: str | None,
+    graph: str | None,
+    failed: tuple[str, ...],
+    tables: str | None,
+    content: tuple[str, ...],
 ) -> ForwardingTables:
-    """The tables of a network: those of a file, or the best that are found."""
+    """The tables of a network: those of a file with this content, or the best that are found."""
     from flitloom.tables.by_destination.making import route_subnet
     from flitloom.tables.by_destination.tables import read_tables
 
-    subnet = subnet_of(network, graph, failed)
-    return route_subnet(subnet).forwarding() if tables is None else read_tables(subnet, tables)
+    subnet = _subnet_of(network, graph, failed, content)
+    if tables is None:
+        return route_subnet(subnet).forwarding()
+    made = read_tables(subnet, tables)
+    require_same([tables], content[-1:], "topology.content")
+    return made
 
 
 def is_product(fields: Mapping[str, Any]) -> bool:

@@ -35,8 +35,23 @@ class Point(Job):
 
     @property
     def experiment(self) -> Experiment:
-        """What is simulated."""
+        """What is simulated.
+
+        Raises
+        ------
+        SpecError
+            A file that it names has changed since.
+        """
         return build_experiment(self.spec["experiment"])
+
+    @property
+    def by_path(self) -> str | None:
+        """The id that earlier versions gave it, which knew files by their paths alone; None without files."""
+        fields = self.spec["experiment"]
+        if not fields["topology"].get("content"):
+            return None
+        topology = {name: value for name, value in fields["topology"].items() if name != "content"}
+        return Job(self.kind, {**self.spec, "experiment": {**fields, "topology": topology}}).id
 
     @property
     def values(self) -> dict[str, Value]:
@@ -98,6 +113,8 @@ class Sweep:
 
     def _point(self, values: dict[str, Value], experiment: Experiment, number: int) -> Point:
         fields = experiment.model_dump(mode="json", exclude_none=True)
+        if "" in fields["topology"].get("content", ()):
+            raise SpecError.at("topology", "a pipe is read only once", "write its contents to a file first")
         fields["seed"] = seed = experiment.seed + number
         spec = {
             "experiment": fields,

@@ -28,6 +28,7 @@ def run(asked: Asked) -> None:
     points = Sweep(_fields(asked), read_grid(asked.grid), asked.seeds, asked.spec.parent).points()
     _foretell_memory(points, asked.workers)
     results = Store(check_output(asked.store or out.with_suffix(".sqlite"), place="--store").absolute())
+    _tell_of_earlier(points, results)
     executor = _ranks() if asked.mpi else None
     try:
         with kept(results, [point.id for point in points], "simulations") as show:
@@ -44,6 +45,16 @@ def run(asked: Asked) -> None:
     for outcome, (times, first, cause) in causes.items():
         screen.say(f"note: outcome {outcome} {times} times, first of {first}: {cause}")
     screen.say(f"wrote {out}: {counted(len(rows), 'simulation')}, {count} of them run now")
+
+
+def _tell_of_earlier(points: Sequence[Point], results: Store) -> None:
+    """Say how many simulations of an earlier version are not believed."""
+    finished = results.finished()
+    if count := sum(point.by_path in finished for point in points if point.id not in finished):
+        screen.say(
+            f"note: {counted(count, 'simulation')} in {show_file(results.file)} are of an earlier version, "
+            "which did not look into the files of the network; they are run anew"
+        )
 
 
 def _fields(asked: Asked) -> dict[str, Any]:

@@ -1,0 +1,66 @@
+"""What stands in files, as numbers by which it is told from anything else."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from flitloom import limits
+from flitloom.errors import SpecError, show_file
+from flitloom.reading import opened
+
+#: The files that are read of a folder of tables by destination.
+OF_TABLES = ("opensm-lfts.dump", "path-sl.txt", "sl2vl.dump", "report.json")
+
+
+def digest(place: str | Path) -> str:
+    """SHA-256 of what stands in a file, or in the files of a folder of tables.
+
+    A pipe, which can be read only once, has none: the text is empty.
+
+    Raises
+    ------
+    SpecError
+        It cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ring.csv")
+    ...     _ = file.write_text("a,b\\n")
+    ...     first = digest(file), digest(folder)
+    ...     _ = file.write_text("a,c\\n")
+    ...     first[0][:8], first[0] == digest(file), first[1] == digest(folder)
+    ('2aefedff', False, False)
+    """
+    place = Path(place)
+    if place.is_dir():
+        inside = (place / name for name in OF_TABLES)
+        names = "".join(f"{digest(file)} {file.name}\n" for file in inside if file.exists())
+        return hashlib.sha256(names.encode()).hexdigest()
+    if place.exists() and not place.is_file():
+        return ""
+    found = hashlib.sha256()
+    with opened(place, limits.STATE_BYTES) as source:
+        for piece in source.pieces():
+            found.update(piece)
+    return found.hexdigest()
+
+
+def require_same(places: Sequence[str | Path], digests: Sequence[str], field: str) -> None:
+    """Refuse files that are not what they were when a spec was made of them.
+
+    Raises
+    ------
+    SpecError
+        One of them has changed; the message names it.
+    """
+    for place, given in zip(places, digests, strict=True):
+        if digest(place) != given:
+            raise SpecError.at(
+                field,
+                f"{show_file(place)} has changed since this spec was made",
+                "give it as it was, or make the spec anew",
+            )
