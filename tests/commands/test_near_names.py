@@ -86,3 +86,21 @@ def test_every_command_takes_the_names_of_other_tools(line, ours, other, capsys)
 
     assert rows(other) == rows(ours)
     assert f'"{other}"' not in rows(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "elsewhere"),
+    [("tornado", "ceil(k/2) - 1 in every dimension"), ("neighbor", "1 in every dimension"), ("torn", "")],
+)
+def test_names_that_mean_something_else_elsewhere_are_remarked(name, elsewhere, tmp_path, capsys):
+    spec = tmp_path / "x.toml"
+    spec.write_text(f'topology = {{ sizes = "4x4" }}\n[traffic]\nkind = "collective"\npattern = "{name}"\n')
+    for words in (
+        ["simulate", "--torus", "4x4", "--pattern", name],
+        ["simulate", str(spec)],
+        ["load", "bound", "--torus", "4x4", "--pattern", name],
+        ["stack", "--torus", "4x4", "--pattern", name],
+    ):
+        assert run(words) == 0
+        said = capsys.readouterr().err
+        assert (f"note: {name} is " in said and elsewhere in said) == bool(elsewhere), words

@@ -233,10 +233,11 @@ def test_files_say_the_same_placement(tmp_path: Path, capsys: pytest.CaptureFixt
     order = [int(rank) for rank in files[4].read_text().split(",")]
     assert [nodes[rank] for rank in order] == [node for node in range(8) for _ in (0, 1)]
     jax = json.loads(files[5].read_text())
-    mesh = np.arange(8)[jax["order"]].reshape(jax["mesh_shape"])
+    # Two devices per node.
+    mesh = np.arange(16)[jax["order"]].reshape(jax["mesh_shape"])
     assert jax["axis_names"] == ["b", "a"]
     # Rank = a + 4 b.
-    assert mesh[2, 3] == nodes[3 + 4 * 2]
+    assert mesh[2, 3] // 2 == nodes[3 + 4 * 2]
     assert files[6].read_text().splitlines()[5] == f"({nodes[5] % 4},{nodes[5] // 4})"
 
 

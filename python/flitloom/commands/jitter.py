@@ -14,9 +14,10 @@ from flitloom.commands.options import Grid, Group, grouped
 class Compared(Group):
     """What is sent, how late nodes are, and which methods are compared."""
 
-    patterns: Annotated[str, typer.Option(help="Patterns to take the mean over.", metavar="NAME,...")] = (
-        "bcmp,brev,brot,shfl,torn,trns"
-    )
+    patterns: Annotated[
+        str,
+        typer.Option(help="Patterns to take the mean over.", metavar="NAME,...", callback=options.remarked),
+    ] = "bcmp,brev,brot,shfl,torn,trns"
     jitter: Annotated[
         str, typer.Option(help="Largest delays: every node is late by 0 to J cycles.", metavar="J,...")
     ] = "0,1,2,4,8,16"

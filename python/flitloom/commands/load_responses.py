@@ -45,7 +45,11 @@ class Step(Group):
     cycles: Annotated[int, typer.Option(min=1, help="Cycles of the run.")] = 10_000
     then: Annotated[
         str | None,
-        typer.Option(help="Another pattern that follows the first, e.g. shfl.", metavar="NAME"),
+        typer.Option(
+            help="Another pattern that follows the first, e.g. shfl.",
+            metavar="NAME",
+            callback=options.remarked,
+        ),
     ] = None
     at: Annotated[int | None, typer.Option(min=1, help="Cycle of the change. [default: half of the run]")] = (
         None
@@ -88,7 +92,10 @@ class Background(shared.Compared):
     """The networks and patterns that are compared; the pattern is that of the steady load."""
 
     pattern: Annotated[
-        str | None, typer.Option(help="Pattern of the background, or several. [default: rand]")
+        str | None,
+        typer.Option(
+            help="Pattern of the background, or several. [default: rand]", callback=options.remarked
+        ),
     ] = "rand"
 
 

@@ -19,7 +19,9 @@ class Stacked(Group):
     pattern: Annotated[
         list[str] | None,
         typer.Option(
-            help="A pattern, or all (the papers' six). May be repeated. [default: all]", metavar="NAME"
+            help="A pattern, or all (the papers' six). May be repeated. [default: all]",
+            metavar="NAME",
+            callback=options.remarked,
         ),
     ] = None
     destinations: options.Destinations = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,12 +111,8 @@ def _csv(placement: Placement, hosts: list[str]) -> str:
 
 
 def _rankfile(placement: Placement, hosts: list[str]) -> str:
-    taken: dict[int, int] = {}
-    lines = []
-    for rank, node in enumerate(placement.nodes.tolist()):
-        slot = taken[node] = taken.get(node, -1) + 1
-        lines.append(f"rank {rank}={hosts[node]} slot={slot}\n")
-    return "".join(lines)
+    seats = enumerate(zip(placement.nodes.tolist(), _slots(placement), strict=True))
+    return "".join(f"rank {rank}={hosts[node]} slot={slot}\n" for rank, (node, slot) in seats)
 
 
 def _hosts(placement: Placement, hosts: list[str]) -> str:
@@ -127,10 +124,27 @@ def _mpich(placement: Placement, _hosts: list[str]) -> str:
     return ",".join(map(str, order)) + "\n"
 
 
+def _slots(placement: Placement) -> list[int]:
+    """Per rank, how many ranks of lower numbers are on its node.
+
+    >>> import flitloom as fl
+    >>> from flitloom.placing import place, stencil_traffic
+    >>> _slots(place(fl.Torus(2, 2), stencil_traffic((4,)), per_node=2, effort=1))
+    [0, 1, 0, 1]
+    """
+    slots: list[int] = []
+    taken: Counter[int] = Counter()
+    for node in placement.nodes.tolist():
+        slots.append(taken[node])
+        taken[node] += 1
+    return slots
+
+
 def _jax(placement: Placement, _hosts: list[str]) -> str:
     """JAX reshapes with the last axis fastest, so axes stand in reverse."""
     shape = list(reversed(placement.traffic.mesh or (placement.traffic.ranks,)))
-    order = placement.nodes.tolist()
+    # Devices are listed node by node.
+    order = (placement.nodes * placement.per_node + _slots(placement)).tolist()
     document = {
         "mesh_shape": shape,
         "axis_names": [axis.name for axis in reversed(placement.traffic.axes)],

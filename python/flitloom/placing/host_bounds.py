@@ -41,6 +41,7 @@ class Wires:
 
     def __init__(self, subnet: Subnet, per_node: int) -> None:
         self.hosts, self.cables = subnet.hosts_per_switch(), subnet.cable_ends()
+        self.per_node = per_node
         self.places = np.array(self.hosts, dtype=np.int64) * per_node
         self.ends = self.cables.astype(np.int64)
         self.switches = len(self.places)
@@ -195,14 +196,32 @@ def host_bounds(subnet: Subnet, traffic: Traffic, per_node: int, plain: int) -> 
     wires, messages = Wires(subnet, per_node), Messages(traffic)
     ones = np.ones(len(wires.ends), dtype=np.int64)
     hops: Bounded = (0, {"kind": "nothing"})
-    if not len(traffic.bytes) or not len(ones):
+    if not len(traffic.bytes):
         return hops, hops
-    step = messages.divisor
-    hops = (_up(_nearest(wires, messages, ones), step), {"kind": "sorted", "lengths": ones.tolist()})
-    found = [bound(wires, messages) for bound in (_leaving, _component, _cut, _sorted)]
+    step, own = messages.divisor, {"hosts": 1} if per_node > 1 else {}
+    hops = (
+        _up(_nearest(wires, messages, ones, 1), step),
+        {"kind": "sorted", "lengths": ones.tolist(), **own},
+    )
+    found = []
+    if per_node > 1:
+        # A host is as a switch with one cable, over which all leaves that does not stay.
+        found += [
+            (value, {**proof, "host": True})
+            for value, proof in (
+                _leaving(messages, [(per_node - 1, 1)]),
+                _component(messages, per_node),
+                _across(messages, len(subnet.hosts), per_node),
+            )
+            if value
+        ]
+    if len(ones):
+        spots = sorted(set(zip(wires.places[wires.used] - 1, wires.degrees[wires.used], strict=True)))
+        found += [_leaving(messages, spots), _component(messages, int(wires.places.max()))]
+        found += [_cut(wires, messages), _sorted(wires, messages)]
     if _is_uniform(wires, traffic, per_node):
         found.append((plain, {"kind": "uniform"}))
-    value, proof = max(found, key=lambda one: one[0])
+    value, proof = max(found, key=lambda one: one[0], default=(0, {"kind": "nothing"}))
     return (_up(value, step), proof), hops
 
 
@@ -216,11 +235,12 @@ def _is_uniform(wires: Wires, traffic: Traffic, per_node: int) -> bool:
     return full and len(traffic.bytes) == pairs and len(np.unique(traffic.bytes)) == 1
 
 
-def _leaving(wires: Wires, messages: Messages) -> Bounded:
-    """What a rank sends to other switches, or receives from there, wherever it is."""
+def _leaving(messages: Messages, spots: list[tuple[int, int]]) -> Bounded:
+    """What a rank sends to other switches, or receives from there, wherever it is.
+
+    `spots` are the places besides its own that it may have at its switch, and the channels of the switch.
+    """
     best: Bounded = (0, {"kind": "nothing"})
-    # Places besides its own at a rank's switch, and channels of the switch.
-    spots = sorted(set(zip(wires.places[wires.used] - 1, wires.degrees[wires.used], strict=True)))
     if any(channels == 0 for _, channels in spots):
         return best
     for sends in (True, False):
@@ -247,9 +267,15 @@ def _leaving(wires: Wires, messages: Messages) -> Bounded:
     return best
 
 
-def _component(wires: Wires, messages: Messages) -> Bounded:
+def _across(messages: Messages, hosts: int, per_node: int) -> Bounded:
+    """What the host with the most ranks sends to others, or receives, at least."""
+    outwards = messages.outwards()
+    least = int(outwards[-(-messages.ranks // hosts) : min(per_node, messages.ranks) + 1].min())
+    return least, {"kind": "across"}
+
+
+def _component(messages: Messages, most: int) -> Bounded:
     """The largest messages that join more ranks than any switch has places: one of them leaves a switch."""
-    most = int(wires.places.max())
     sources, destinations, amounts = messages.columns
     group = {rank: [rank] for rank in range(messages.ranks)}
     for at in np.argsort(-amounts, kind="stable").tolist():
@@ -273,19 +299,24 @@ def _message(messages: Messages, amount: int) -> dict[str, Any]:
     return {"kind": "message", "source": int(sources[at]), "destination": int(destinations[at])}
 
 
-def _nearest(wires: Wires, messages: Messages, lengths: Whole) -> int:
-    """At least so many bytes times lengths: every rank's largest partners at the least distances."""
+def _nearest(wires: Wires, messages: Messages, lengths: Whole, of_host: int = 0) -> int:
+    """At least so many bytes times lengths: every rank's largest partners at the least distances.
+
+    The cable of a host counts `of_host` where hosts have several ranks.
+    """
     partners = messages.alike(2)
     most = max(len(amounts) for amounts, _, _ in partners)
     between = wires.distances(lengths)[:, wires.used]
     places = wires.places[wires.used]
+    beside = wires.per_node - 1
     rows = []
     for source, row in enumerate(between):
         order = np.argsort(row, kind="stable")
         free = places.copy()
-        # Its own switch is the nearest.
-        free[source] -= 1
-        rows.append(np.repeat(row[order], free[order])[:most])
+        # Its own host and its own switch are the nearest.
+        free[source] -= 1 + beside
+        far = np.repeat(row[order] + 2 * of_host * (beside > 0), free[order])
+        rows.append(np.concatenate([np.zeros(beside, dtype=np.int64), far])[:most])
     table = np.unique(np.array(rows), axis=0)
     total = sum(
         count * int((table[:, : len(amounts)] @ amounts[: table.shape[1]]).min())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ class HostWays:
         Channels that there are.
     missing : array
         By row and host, whether the tables lead there.
+    between : int
+        Channels between switches; with the cables of hosts, a channel from and to every host follows.
     """
 
     rows: NDArray[np.uint32]
@@ -49,6 +52,51 @@ class HostWays:
     channels: NDArray[np.uint32]
     numbers: int
     missing: NDArray[np.bool_]
+    between: int
+
+    def with_hosts(self) -> HostWays:
+        """The same over the cables of hosts as well, which carry what leaves one of several ranks.
+
+        Raises
+        ------
+        SpecError
+            There are too many hosts.
+
+        Examples
+        --------
+        >>> from flitloom.spec.switched import Switched
+        >>> ways = host_ways(Switched(network="circulant(4;1)")).with_hosts()
+        >>> ways.numbers, ways.channels[ways.starts[1] : ways.starts[2]].tolist(), ways.way(0, 1)
+        (16, [8, 0, 13], [0])
+        """
+        hosts = len(self.rows)
+        if hosts**2 > MOST_WAYS:
+            raise SpecError.at(
+                "per_node",
+                f"of {hosts} hosts",
+                f"several ranks are placed on {math.isqrt(MOST_WAYS)} at most",
+            )
+        pairs = (self.rows[:, None].astype(np.int64) * hosts + np.arange(hosts)).ravel()
+        sources, destinations = np.divmod(np.arange(hosts**2), hosts)
+        apart = sources != destinations
+        begins, lengths = self.starts[pairs].astype(np.int64), np.diff(self.starts)[pairs].astype(np.int64)
+        lengths = np.where(apart, lengths + 2, 0)
+        ends = np.cumsum(lengths)
+        starts = ends - lengths
+        channels = np.zeros(int(ends[-1]), dtype=np.uint32)
+        place = np.arange(len(channels)) - np.repeat(starts, lengths)
+        inner = (place > 0) & (place < np.repeat(lengths, lengths) - 1)
+        channels[inner] = self.channels[(np.repeat(begins, lengths) + place - 1)[inner]]
+        channels[starts[apart]] = self.between + sources[apart]
+        channels[ends[apart] - 1] = self.between + hosts + destinations[apart]
+        return replace(
+            self,
+            rows=np.arange(hosts, dtype=np.uint32),
+            starts=np.concatenate([[0], ends]).astype(np.uint32),
+            channels=channels,
+            numbers=self.between + 2 * hosts,
+            missing=self.missing[self.rows],
+        )
 
     @property
     def core(self) -> HostWays:
@@ -66,9 +114,10 @@ class HostWays:
         return tuple([source, end, *self.way(source, end)] for source, end in ends)
 
     def way(self, source: int, destination: int) -> list[int]:
-        """The channels from a host to another one."""
+        """The channels between switches from a host to another one."""
         pair = int(self.rows[source]) * len(self.rows) + destination
-        return [int(channel) for channel in self.channels[self.starts[pair] : self.starts[pair + 1]]]
+        channels = self.channels[self.starts[pair] : self.starts[pair + 1]].tolist()
+        return [channel for channel in channels if channel < self.between]
 
 
 def host_ways(topology: Switched) -> HostWays:
@@ -122,6 +171,7 @@ def host_ways(topology: Switched) -> HostWays:
         taken[there],
         2 * len(subnet.cables),
         missing,
+        2 * len(subnet.cables),
     )
 
 

@@ -124,7 +124,8 @@ class Placement:
         How long it took, bounds included.
     loads : array of int
         Bytes per channel: node times directions plus direction (+x, -x, +y, ...). Between switches channel
-        ``2 * i`` runs along cable ``i`` from its first end, ``2 * i + 1`` back.
+        ``2 * i`` runs along cable ``i`` from its first end, ``2 * i + 1`` back. Where hosts have several
+        ranks, a channel from every host and one to every host follow.
     row_major_loads : array of int
         The same of ranks in the order of the nodes.
     interrupted : bool
@@ -281,6 +282,7 @@ class Placement:
                 else {}
             ),
             **({"allowed": list(self.allowed)} if self.allowed else {}),
+            **({"host_cables": True} if isinstance(self.topology, Switched) and self.per_node > 1 else {}),
             "per_node": self.per_node,
             "traffic": traffic,
             **self.facts(),

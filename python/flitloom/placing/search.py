@@ -130,7 +130,8 @@ def place(
     slots = _slots(topology, traffic, nodes, per_node)
     ways: Ways | None
     if isinstance(topology, Switched):
-        name, ways = hosts_for(topology, routing), host_ways(topology)
+        name, of_hosts = hosts_for(topology, routing), host_ways(topology)
+        ways = of_hosts.with_hosts() if per_node > 1 else of_hosts
     else:
         name, tables = tables_for(topology, routing)
         ways = None if tables is None else TableWays(tables)

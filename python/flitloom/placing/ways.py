@@ -67,14 +67,14 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
         raise SpecError.at(
             "topology.twist",
             "ranks are placed by dimension order on healthy twisted tori only",
-            "leave nodes out with --nodes",
+            "a node left out with --nodes still passes messages on, and a failed one does not",
         )
     if topology.nodes > MOST_LISTED:
         raise SpecError.at(
             "topology",
             f"has {counted(topology.nodes, 'node')}",
-            f"routes of tables, which failed parts need, are followed on at most {MOST_LISTED} nodes; leave "
-            "nodes out with --nodes",
+            f"routes of tables, which failed parts need, are followed on at most {MOST_LISTED} nodes; a node "
+            "left out with --nodes still passes messages on, and a failed one does not",
         )
     if isinstance(routing, str):
         if routing not in ROUTINGS:

@@ -1378,7 +1378,9 @@ class Board(Shape):
 class Wiring:
     """Hosts at switches, where ranks are placed, and the cables between these."""
 
-    def __init__(self, wiring):
+    def __init__(self, wiring, host_cables):
+        # Whether cables of hosts are channels like any other.
+        self.host_cables = host_cables
         self.switches = len(wiring["switches"])
         need(1 <= self.switches <= LARGEST, "wiring.switches: is empty, or too long")
         last = self.switches - 1
@@ -1411,8 +1413,11 @@ class Wiring:
         counts = Counter(self.hosts)
         return {(count * per_node - 1, len(self.near[switch])) for switch, count in counts.items()}
 
-    def sorted_sum(self, ranks, bytes_of, per_node, lengths):
-        """At least so many bytes times lengths, every rank at the switch that is best for it alone."""
+    def sorted_sum(self, ranks, bytes_of, per_node, lengths, of_host=0):
+        """At least so many bytes times lengths, every rank at the switch that is best for it alone.
+
+        What leaves a host, and what comes to one, crosses its cable, which has a length of its own.
+        """
         partners = [{} for _ in range(ranks)]
         for (source, destination), amount in bytes_of.items():
             for one, other in ((source, destination), (destination, source)):
@@ -1427,7 +1432,9 @@ class Wiring:
             # What is not reached is as far as the farthest.
             farthest = max(far.values())
             places = sorted(far.get(switch, farthest) for switch in self.hosts for _ in range(per_node))
-            rows.add(tuple(places[1 : most + 1]))
+            # The host of a rank itself is at its switch.
+            others = [each + 2 * of_host for each in places[per_node:]]
+            rows.add(tuple(([0] * (per_node - 1) + others)[:most]))
         return up(
             sum(
                 count * min(sum(a * d for a, d in zip(amounts, row, strict=False)) for row in rows)
@@ -1458,10 +1465,20 @@ class Wiring:
         if kind == "sorted":
             lengths = [whole(each, 0, 1 << 40, "lengths") for each in proof["lengths"]]
             need(len(lengths) == len(self.cables), "lengths: one per cable")
-            need(max(lengths) <= 1 or not hops, "lengths: hop-bytes count every hop once")
-            total = self.sorted_sum(ranks, bytes_of, per_node, lengths)
+            need(max(lengths, default=0) <= 1 or not hops, "lengths: hop-bytes count every hop once")
+            of_host = whole(proof.get("hosts", 0), 0, 1, "hosts")
+            need(not of_host or (hops and self.host_cables), "hosts: their cables do not count here")
+            total = self.sorted_sum(ranks, bytes_of, per_node, lengths, of_host)
             return total if hops else up(total, 2 * sum(lengths))
         need(not hops, f"a certificate of the kind {kind!r:.40} is not about this")
+        # A host is as a switch with one cable.
+        of_host = proof.get("host", False)
+        need(not of_host or self.host_cables, "host: cables of hosts do not count here")
+        spots = {(per_node - 1, 1)} if of_host else self.spots(per_node)
+        if kind == "across":
+            need(of_host, "across: is about hosts")
+            few, many = up(ranks, self.count), min(per_node, ranks)
+            return min(self.outwards(count, ranks, bytes_of, axes) for count in range(few, many + 1))
         if kind == "cut":
             inside = {whole(one, 0, self.switches - 1, "cut") for one in proof["switches"]}
             channels = sum((a in inside) != (b in inside) for a, b in self.cables)
@@ -1472,11 +1489,11 @@ class Wiring:
             least = min(self.outwards(count, ranks, bytes_of, axes) for count in range(few, many + 1))
             return up(up(least, step) * step, channels)
         if kind == "message":
-            need(all(aside == 0 for aside, _ in self.spots(per_node)), "a message may stay at its switch")
+            need(all(aside == 0 for aside, _ in spots), "a message may stay at its switch")
             return bytes_of.get((proof["source"], proof["destination"]), 0)
         if kind == "component":
             left, least = set(proof["ranks"]), whole(proof["bytes"], 1, 1 << 62, "bytes")
-            need(len(left) > 1 + max(aside for aside, _ in self.spots(per_node)), "ranks: fit at one switch")
+            need(len(left) > 1 + max(aside for aside, _ in spots), "ranks: fit at one switch")
             ahead, partners = [left.pop()], {}
             for pair, amount in bytes_of.items():
                 for one, other in (pair, pair[::-1]) if amount >= least else ():
@@ -1493,7 +1510,7 @@ class Wiring:
             (each for pair, each in bytes_of.items() if pair[side] == proof["rank"]), reverse=True
         )
         values = []
-        for aside, channels in self.spots(per_node):
+        for aside, channels in spots:
             need(channels > 0, "a switch has no cables")
             if kind == "degree":
                 values.append(up(sum(amounts[aside:]), channels))
@@ -2226,7 +2243,10 @@ class Sent:
             out[a] = out.get(a, 0) + amount
             into[b] = into.get(b, 0) + amount
             need(listed is None or (a, b) in listed, f"ways: none leads from {a} to {b}")
-            for channel in network.way(a, b) if listed is None else listed[a, b]:
+            ways = network.way(a, b) if listed is None else listed[a, b]
+            if isinstance(network, Wiring) and network.host_cables:
+                ways = [("from", a), *ways, ("to", b)]
+            for channel in ways:
                 loads[channel] = loads.get(channel, 0) + amount
         self.fullest = max(loads.values(), default=0)
         self.as_full = sum(value == self.fullest for value in loads.values())
@@ -2334,7 +2354,10 @@ def in_order(document, network, ranks, per_node):
 
 def verified_placement(document):
     """What holds of a placement's document; `Refused` if it claims anything else."""
-    network = Wiring(document["wiring"]) if "wiring" in document else Board(document["topology"])
+    host_cables = document.get("host_cables", False)
+    need(type(host_cables) is bool, "host_cables: is true or false")
+    need(not host_cables or "wiring" in document, "host_cables: are those of hosts of switches")
+    network = Wiring(document["wiring"], host_cables) if "wiring" in document else Board(document["topology"])
     listed = listed_ways(document, network)
     ranks, bytes_of = pairs_of(document["traffic"])
     per_node = whole(document["per_node"], 1, 1024, "per_node")

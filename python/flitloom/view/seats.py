@@ -230,6 +230,14 @@ def _loads(
                 loads[:, channel] += amounts
         except (KeyError, TypeError, IndexError):
             raise SpecError.at(f"ways.{number}", "is no route of this network between two ranks") from None
+    if document.get("host_cables") is True:
+        # A channel from and to every host, which the page does not draw.
+        from_, to = np.zeros((2, len(parts), topology.nodes), dtype=np.int64)
+        for (source, destination), amounts in sent.items():
+            if source != destination:
+                from_[:, source] += amounts
+                to[:, destination] += amounts
+        loads = np.hstack([loads, from_, to])
     return list(loads)
 
 

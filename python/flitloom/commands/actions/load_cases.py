@@ -76,6 +76,7 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
         )
     given = {**vars(compared), **vars(packets), **vars(router)}
     fields: dict[str, Any] = {} if spec is None else read_fields(spec)
+    options.remarked_in(fields)
     traffic = _traffic_at_a_rate(fields)
     traffic.update(_some(given, "process", "outstanding", "hotspot_fraction", "hotspot_target"))
     if router.preset == "s07":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -207,14 +206,17 @@ def _print(found: Placement) -> None:
     ]
     screen.print_table(["bytes", "row-major", "placed", "no less than"], rows)
     screen.echo()
-    gap = 100 * (found.reached - found.bound) / found.bound if found.bound else math.inf
-    verdict = "proven optimal" if found.optimal else f"at most {gap:.1f} % above the bound"
+    verdict = "proven optimal"
+    if not found.optimal:
+        gap = 100 * (found.reached - found.bound) / found.bound if found.bound else 0.0
+        verdict = f"at most {gap:.1f} % above the bound" if found.bound else "no bound is known"
+    proof = in_words(found.bound_proof) if found.bound or found.optimal else ""
     screen.print_fields(
         {
             "network": str(found.topology),
             "ranks": str(found.traffic.ranks),
             "routes": _routes(found),
-            "verdict": f"{verdict} ({in_words(found.bound_proof)})",
+            "verdict": f"{verdict} ({proof})" if proof else verdict,
             **{f"bound of {one.name}": in_words(one.bound_proof) for one in found.phases},
             "fullest port": f"{counted(found.fullest_port, 'byte')} sent or received by one node"
             + (", phases added up" if found.phases else ""),
@@ -245,7 +247,7 @@ def _simulated(found: Placement) -> str:
 
 def in_words(proof: dict[str, Any]) -> str:
     """What a certificate says, in a clause."""
-    kind = proof["kind"]
+    kind, place = proof["kind"], "host" if proof.get("host") else "switch"
     if kind == "phases":
         return "no phase has less"
     if kind == "uniform":
@@ -257,19 +259,23 @@ def in_words(proof: dict[str, Any]) -> str:
         stay = f", its largest {counted(proof['aside'], 'message')} aside" if proof.get("aside") else ""
         return f"rank {proof['rank']} {verb} it over {counted(proof['channels'], 'channel')}{stay}"
     if kind == "component":
-        return f"{len(proof['ranks'])} ranks joined by messages as large do not fit at one switch"
+        return f"{len(proof['ranks'])} ranks joined by messages as large do not fit at one {place}"
+    if kind == "across":
+        return "any so many ranks as a host has at least send as much to the others"
     if kind == "clique":
         return f"{len(proof['ranks'])} ranks that all send to each other use one channel for several messages"
     if kind == "packing":
         verb = "sent" if proof["sends"] else "received"
         if proof["shared"] == 1:
-            return f"a message as large {verb} by rank {proof['rank']} leads to another switch"
+            return f"a message as large {verb} by rank {proof['rank']} leads to another {place}"
         which = f"{proof['shared']} messages {verb} by rank {proof['rank']}"
         of = (
             f" of the {'first' if proof['sends'] else 'last'} {counted(proof['along'], 'dimension')}"
             if "along" in proof
             else ""
         )
+        if proof.get("host"):
+            return f"{which} leave its host"
         return f"{which} share one of {counted(proof['channels'], 'channel')}{of}"
     if kind == "slabs":
         which, verb = ("first", "sends") if proof["sends"] else ("last", "receives")
@@ -292,4 +298,4 @@ def in_words(proof: dict[str, Any]) -> str:
         return "matrices of cosines are positive semidefinite"
     if kind == "sorted":
         return "largest messages at least distances"
-    return "there is no traffic"
+    return "nothing is sent from one node to another"

@@ -64,6 +64,7 @@ def _fields(asked: Asked) -> dict[str, Any]:
             show_file(asked.spec), "is a file of BookSim2", "flitloom load curve runs it at several rates"
         )
     fields = read_fields(asked.spec)
+    options.remarked_in(fields)
     options.merge(fields, {"router": {"preset": asked.preset}} if asked.preset is not None else {})
     for setting in asked.settings or []:
         change(fields, setting)

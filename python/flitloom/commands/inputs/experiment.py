@@ -15,7 +15,7 @@ from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
 from flitloom.commands.inputs.showing import film_of_experiment, show
 from flitloom.commands.load_curve import Points
-from flitloom.commands.options import Grid, Router, Run, Traffic
+from flitloom.commands.options import Grid, Router, Run, Traffic, remarked_in
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.escape import escape_order
@@ -41,7 +41,9 @@ CURVED = names_of(
 def simulate(asked: Simulated) -> None:
     """Simulate the experiment."""
     file = asked.file
-    fields = asked.fields({} if file is None else read_fields(file), kind=file is None)
+    read = {} if file is None else read_fields(file)
+    remarked_in(read)
+    fields = asked.fields(read, kind=file is None)
     simulate_fields(asked, fields, Path() if file is None else file.parent)
 
 

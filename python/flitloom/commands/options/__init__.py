@@ -11,6 +11,7 @@ from flitloom.commands.options.network import (
     topology_fields,
 )
 from flitloom.commands.options.parts import given, merge, part, read_time, whole_numbers
+from flitloom.commands.options.patterns import remarked, remarked_in
 from flitloom.commands.options.refusing import check_files, refuse, typed
 from flitloom.commands.options.shared import (
     Changes,
@@ -78,6 +79,8 @@ __all__ = [
     "read_time",
     "refuse",
     "refuse_grid",
+    "remarked",
+    "remarked_in",
     "shown",
     "sizes_of_fabric",
     "switches_fields",

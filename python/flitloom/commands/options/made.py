@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from flitloom.commands.options.patterns import remarked
 from flitloom.spec.words import FIELDS, OPTIONS, Option, flags, spoken
 
 #: What a verb calls the values of an option that it takes several of.
@@ -30,6 +31,8 @@ def shown(name: str, *, several: bool = False, default: bool = True, note: str =
     'Sizes of a mesh, e.g. 8x8; for files that do not say.'
     """
     about = OPTIONS[name]
+    if name == "pattern":
+        changes = {"callback": remarked, **changes}
     metavar = about.metavar or None
     if several and about.several:
         metavar = _PLURALS.get(about.metavar, about.metavar)
