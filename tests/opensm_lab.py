@@ -12,6 +12,8 @@ from itertools import permutations, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from waiting import until
+
 #: What must be installed: the programs and the library that stands for the InfiniBand hardware.
 PROGRAMS = ("opensm", "ibsim", "ibdmchk", "ibnetdiscover")
 LIBRARIES = tuple(Path("/usr/lib").glob("*/umad2sim/libumad2sim.so"))
@@ -66,7 +68,9 @@ class Lab:
             stderr=subprocess.STDOUT,
             env=self.environment,
         )
-        time.sleep(0.5)
+        # Its socket is named in the abstract space of Linux, whose names are listed.
+        name = self.environment["IBSIM_SOCKNAME"]
+        until(lambda: name in Path("/proc/net/unix").read_text(), "ibsim listens")
 
     def close(self):
         self.process.kill()
@@ -107,11 +111,12 @@ class Lab:
         with subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as manager:  # fmt: skip
             try:
-                end = time.monotonic() + 900
-                while "SUBNET UP" not in (log.read_text() if log.exists() else ""):
-                    assert manager.poll() is None, "OpenSM ended"
-                    assert time.monotonic() < end, "OpenSM does not come up"
-                    time.sleep(0.1)
+                until(
+                    lambda: manager.poll() is not None or (log.exists() and "SUBNET UP" in log.read_text()),
+                    "OpenSM is up",
+                    limit=900,
+                )
+                assert manager.poll() is None, "OpenSM ended"
 
                 pairs = "".join(
                     f"0x{source.guid:016x} {source.port_guid:x} {host.port_guid:x} {host.lid}\n"

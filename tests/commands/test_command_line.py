@@ -1,13 +1,10 @@
 """The command line as a user meets it: exit codes, stdout and stderr."""
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 import xarray as xr
@@ -15,6 +12,7 @@ import xarray as xr
 import flitloom
 from flitloom import stacking
 from flitloom.commands import VERBS, run
+from waiting import cpu_seconds, until
 
 SHUFFLE = ("simulate", "--torus", "8x8", "--pattern", "shfl")
 
@@ -160,11 +158,6 @@ def start(*arguments):
     )
 
 
-def cpu_seconds(pid):
-    times = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-
-
 def test_ctrl_c_keeps_finished_sweeps(flit, monkeypatch, tmp_path):
     def interrupted(network, collective, **options):
         if collective.pattern == "brot":
@@ -191,8 +184,7 @@ def test_ctrl_c_keeps_finished_sweeps(flit, monkeypatch, tmp_path):
 def test_ctrl_c_ends_long_work(arguments):
     with start(*arguments, "--torus", "32x32") as running:
         # Long after the start in its own time, however busy the machine is.
-        while cpu_seconds(running.pid) < 2:
-            time.sleep(0.05)
+        until(lambda: cpu_seconds(running.pid) >= 2, "two seconds of work")
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
     # Before that it may have said how long it will take.

@@ -1,6 +1,5 @@
 """Ctrl-C at any moment: exit code 130 and one line, with nothing left behind."""
 
-import contextlib
 import os
 import pty
 import random
@@ -8,17 +7,16 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 import flitloom as fl
 from flitloom import _core, interrupts
 from places import ROOT
+from waiting import at_work, cpu_seconds, session, stat, until
 
 LONG = """
-import sys, time
+import signal, sys, time
 from flitloom import interrupts
 interrupts.arm()
 def ready():
@@ -66,30 +64,15 @@ def begin(arguments, folder, **options):
 
 def is_armed(process):
     """Whether the command answers Ctrl-C: its own handler is there, which Linux shows as a bit."""
-    while process.poll() is None:
-        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-        threads = next(int(line.split()[1]) for line in lines if line.startswith("Threads:"))
-        if threads > 1:
-            return True
-        time.sleep(0.001)
-    return False
-
-
-def session(leader):
-    """Processes of a session, from the kernel's own tables: `ps` is a program that a machine may lack."""
-    found = []
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        # A process may end while it is looked at.
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            # State, parent, group and session follow the name, which may hold anything.
-            fields = file.read_text().rpartition(")")[2].split()
-            if int(fields[3]) == leader:
-                found.append(int(file.parent.name))
-    return found
+    # The eighteenth fact is the number of threads; one waits for Ctrl-C.
+    until(lambda: process.poll() is not None or int(stat(process.pid)[17]) > 1, "a thread waits for Ctrl-C")
+    return process.poll() is None
 
 
 def test_processes_of_a_session_are_found():
-    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True
+    ) as process:
         assert session(process.pid) == [process.pid]
         process.kill()
     assert session(process.pid) == []
@@ -105,7 +88,11 @@ def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
     moment = random.Random(f"{arguments} {longest}").uniform(0, longest)
     with begin(arguments, tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert is_armed(process)
-        time.sleep(moment)
+        start = cpu_seconds(process.pid)
+        until(
+            lambda: process.poll() is not None or cpu_seconds(*session(process.pid)) >= start + moment,
+            f"{moment} s of work",
+        )
         # As a terminal does, to workers too.
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -118,10 +105,7 @@ def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
     kept = {"long.toml", "long.sqlite", "curves.csv", "load.toml", "rows.sqlite", "plans.sqlite"}
     kept |= {"flitloom-papers.sqlite", "angara-routing-2021-figure-5.jsonl"}
     assert {file.name for file in tmp_path.iterdir()} <= kept
-    limit = time.monotonic() + 20
-    while session(process.pid):
-        assert time.monotonic() < limit
-        time.sleep(0.05)
+    until(lambda: not session(process.pid), "all processes end")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +114,7 @@ def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
         # In the interpreter, in C that keeps the interpreter's lock, and in C that does not.
         "ready()\nwhile True: pass",
         "ready()\nsum(range(10**12))",
-        "ready()\ntime.sleep(1000)",
+        "ready()\nsignal.pause()",
         "ready()\n[0] * 10**8 == [0.0] * 10**8",
         "try:\n    ready()\n    while True: pass\nexcept KeyboardInterrupt:\n    pass",
         "with interrupts.keeping():\n    ready()\n    while True: pass",
@@ -143,7 +127,7 @@ def test_ctrl_c_ends_whatever_goes_on(work):
         stderr=subprocess.PIPE,
     ) as process:
         assert process.stdout.readline() == b"ready\n"
-        time.sleep(0.1)
+        at_work(process.pid)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == (130 if "keeping" not in work else -signal.SIGINT)
         err = process.stderr.read()
@@ -158,16 +142,21 @@ try:
         while True: pass
 except KeyboardInterrupt:
     interrupts.kept()
-    time.sleep(1)
+    sys.stdin.read()
     interrupts.tell("interrupted: all is kept")
     print("kept", flush=True)
-    time.sleep(1000)
+    signal.pause()
 """
     with subprocess.Popen(
-        [sys.executable, "-c", PATIENT + work], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", PATIENT + work],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
+        at_work(process.pid)
+        process.stdin.close()
         assert process.stdout.readline() == b"kept\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
@@ -180,7 +169,7 @@ except KeyboardInterrupt:
         # One simulation in this process, several in workers, a checkpoint.
         """
 from flitloom.load.running import run_all
-def long(progress): ready(); time.sleep(1000)
+def long(progress): ready(); signal.pause()
 made, interrupted = run_all(long, [()])
 """,
         """
@@ -192,7 +181,7 @@ made, interrupted = run_all(time.sleep, [(1000,), (0,)], workers=2)
 import flitloom as fl
 load = fl.Load("rand", rate=0.3, length=8, cycles=90_000_000)
 simulation = fl.Simulation(fl.Network(fl.Torus(64, 64)), load)
-def save(self, file): time.sleep(1); print("kept", flush=True)
+def save(self, file): sys.stdin.read(); print("kept", flush=True)
 fl.Simulation.save = save
 ready()
 try:
@@ -205,13 +194,16 @@ except KeyboardInterrupt:
 )
 def test_what_is_finished_has_the_time_to_be_written(work, tmp_path):
     with subprocess.Popen(
-        [sys.executable, "-c", PATIENT + work + "time.sleep(1)\nprint('kept', flush=True)"],
+        [sys.executable, "-c", PATIENT + work + "sys.stdin.read()\nprint('kept', flush=True)"],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=tmp_path,
     ) as process:
         assert process.stdout.readline() == b"ready\n"
-        time.sleep(0.2)
+        at_work(process.pid)
         process.send_signal(signal.SIGINT)
+        at_work(process.pid)
+        process.stdin.close()
         assert process.stdout.read().splitlines()[-1] == b"kept"
         assert process.wait(timeout=60) == 0
 
@@ -307,10 +299,14 @@ def test_the_cursor_comes_back_on_a_terminal(words, told, tmp_path):
 
 def test_a_process_that_is_to_ignore_ctrl_c_does():
     ignoring = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)"
-    script = ignoring + LONG + "ready()\ntime.sleep(0.7)\nprint('done')"
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
+    script = ignoring + LONG + "ready()\nsys.stdin.read()\nprint('done')"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", script], **pipes) as process:
         assert process.stdout.readline() == b"ready\n"
+        # No other thread is there that would end it.
+        assert stat(process.pid)[17] == "1"
         process.send_signal(signal.SIGINT)
+        process.stdin.close()
         assert process.stdout.read() == b"done\n"
     assert process.returncode == 0
 

@@ -175,13 +175,13 @@ def test_no_moves_are_not_the_usual_number(capsys):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_process_leaves_no_part_of_a_file(number, tmp_path):
     work = """
-import sys, time
+import signal, sys
 from flitloom.outputs import replacing
 with replacing(sys.argv[1]) as out:
     out.write(b"a" * 100000)
     out.flush()
     print("ready", flush=True)
-    time.sleep(100)
+    signal.pause()
 """
     command = [sys.executable, "-c", work, str(tmp_path / "numbers.txt")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:

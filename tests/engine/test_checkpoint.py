@@ -6,13 +6,13 @@ import random
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 import flitloom as fl
 from flitloom import checkpoint
 from flitloom.spec.switched import Switched
+from waiting import until
 
 ONE_CYCLE = fl.Router()
 PIPELINED = fl.Router(model="pipelined")
@@ -169,9 +169,7 @@ def test_a_killed_run_goes_on_from_its_checkpoint(network, cycles, tmp_path):
     first = subprocess.Popen(
         command(*case, "--checkpoint", file, "--every", "0.1s"), stdout=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 60
-    while not file.exists() and first.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: file.exists() or first.poll() is not None, "the checkpoint is written")
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     assert fl.Simulation.load(file).now > 0
@@ -185,9 +183,7 @@ def test_ctrl_c_leaves_a_checkpoint(tmp_path):
     case = ["--torus", "64x64", "--pattern", "rand", "--rate", "0.1", "--cycles", "10000000"]
     started = command(*case, "--checkpoint", file, "--every", "0.2s")
     with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as run:
-        deadline = time.monotonic() + 60
-        while not file.exists() and run.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
+        until(lambda: file.exists() or run.poll() is not None, "the checkpoint is written")
         file.unlink()
         run.send_signal(signal.SIGINT)
         assert run.wait(20) == 130

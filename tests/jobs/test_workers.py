@@ -1,6 +1,5 @@
 """Worker processes: their errors are raised here, and they end with their parent."""
 
-import contextlib
 import importlib
 import inspect
 import os
@@ -10,8 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from pathlib import Path
 
 import pytest
 
@@ -19,6 +16,7 @@ import flitloom as fl
 from flitloom import genetic, workers
 from flitloom.campaign import parse_campaign, running
 from places import ROOT
+from waiting import children_of, cpu_seconds, stat, until
 
 SMALL = ROOT / "examples" / "campaigns" / "small.toml"
 
@@ -87,33 +85,19 @@ def kill_own_process():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def children_of(parent):
-    """Processes that the process started, as their own numbers."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = status.read_text().rpartition(")")[2].split()
-            if int(fields[1]) == parent and fields[0] != "Z":
-                found.append(int(status.parent.name))
-    return found
-
-
-@pytest.mark.parametrize("delay", [0.0, 0.4])
-def test_workers_end_when_their_parent_is_killed(tmp_path, delay):
+@pytest.mark.parametrize("worked", [0.0, 3.0])
+def test_workers_end_when_their_parent_is_killed(tmp_path, worked):
     file = tmp_path / "long.toml"
     file.write_text(SMALL.read_text().replace("generations = 60", "generations = 1000000"))
     command = [sys.executable, "-m", "flitloom", "campaign", "run", str(file), "--threads", "3"]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as parent:
-        while len(children := children_of(parent.pid)) < 3:
-            time.sleep(0.01)
-        time.sleep(delay)
+        until(lambda: len(children_of(parent.pid)) == 3, "three workers are there")
+        children = children_of(parent.pid)
+        until(lambda: cpu_seconds(*children) >= worked, f"the workers took {worked} s")
         parent.kill()
         # The pipe closes when nobody is left who could write to it.
         assert parent.stderr.read() == b""
-    limit = time.monotonic() + 20
-    while any(Path(f"/proc/{child}").exists() for child in children):
-        assert time.monotonic() < limit
-        time.sleep(0.05)
+    until(lambda: not any(map(stat, children)), "the workers end")
 
 
 def tiny(repeats):
