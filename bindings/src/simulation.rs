@@ -386,6 +386,13 @@ pub fn window_table<'py>(py: Python<'py>, windows: &Windows) -> PyResult<Bound<'
         let counts = column(py, ages.classes().map(|(_, count)| count as i64));
         table.set_item(format!("{name}_histogram"), (least, counts))?;
     }
+    let queues = windows.queues();
+    table.set_item("slot_cycles", queues.cycles())?;
+    table.set_item("source_queues", queues.queues())?;
+    table.set_item("generated_by_source", counts(py, queues.generated()))?;
+    table.set_item("sent_by_source", counts(py, queues.sent()))?;
+    table.set_item("busy_by_source", counts(py, &windows.busy()))?;
+    table.set_item("generated_for", counts(py, queues.generated_for()))?;
     table.set_item("stretch", windows.stretch())?;
     table.set_item("of_stretch", windows.of_stretch())?;
     Ok(table)
@@ -406,6 +413,11 @@ pub fn packet_table<'py>(py: Python<'py>, records: &[PacketRecord]) -> PyResult<
     add("tail_arrival", |record| record.tail_arrival)?;
     add("hops", |record| record.hops.into())?;
     Ok(table)
+}
+
+/// Counts as an array.
+fn counts<'py, T: Copy + Into<u64>>(py: Python<'py>, counts: &[T]) -> Bound<'py, PyArray1<i64>> {
+    column(py, counts.iter().map(|&count| count.into() as i64))
 }
 
 /// Whole numbers as an array.

@@ -36,6 +36,8 @@ struct Seen {
     of_stretch: (u64, u64),
     by_source: Vec<u64>,
     ages: [Histogram; 2],
+    /// Cycles of a slot; packets generated and sent, busy cycles and flits for nodes by slot.
+    queues: (u64, Vec<u32>, Vec<u32>, Vec<u64>, Vec<u64>),
 }
 
 impl Seen {
@@ -54,6 +56,11 @@ impl Seen {
             of_stretch: windows.of_stretch(),
             by_source: windows.delivered_by_source().to_vec(),
             ages: [plain(windows.ages()), plain(windows.network_ages())],
+            queues: {
+                let queues = windows.queues();
+                let (generated, sent) = (queues.generated().to_vec(), queues.sent().to_vec());
+                (queues.cycles(), generated, sent, windows.busy(), queues.generated_for().to_vec())
+            },
         }
     }
 }

@@ -265,7 +265,10 @@ impl Case {
 
 /// All that can be asked of a run.
 fn told(run: &mut Simulation) -> String {
-    let windows = run.windows().map(|windows| format!("{:?} {:?}", windows.closed(), windows.of_stretch()));
+    let windows = run.windows().map(|windows| {
+        let queues = (windows.queues(), windows.busy());
+        format!("{:?} {:?} {queues:?}", windows.closed(), windows.of_stretch())
+    });
     let (now, is_finished, totals) = (run.now(), run.is_finished(), run.totals());
     let records = (run.link_time().cloned(), run.packets());
     format!("{now} {is_finished} {totals:?} {:?} {:?} {records:?} {windows:?}", run.facts(), run.links())

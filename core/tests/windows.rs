@@ -1,11 +1,11 @@
 //! Windows against the records of single packets and flits, which count the same things another way.
 
-use crate::common::{CaseSpace, cases};
+use crate::common::{Case, CaseSpace, cases};
 use flitloom_core::{
     engine::{Network, Options, Setup, Simulation, general},
-    fabric::{Fabric, NodeId, Shape},
-    probe::{Flit, Histogram, PacketRecords, Probe, Window},
-    router::RouterConfig,
+    fabric::{Fabric, LinkId, NodeId, Shape},
+    probe::{Flit, Histogram, PacketRecord, PacketRecords, Probe, Window},
+    router::{ProcessorQueues, RouterConfig},
     traffic::{
         MessageGraph, Operation,
         OperationKind::{Compute, Receive, Send},
@@ -13,6 +13,7 @@ use flitloom_core::{
     },
 };
 use proptest::prelude::*;
+use std::collections::{BTreeMap, HashMap};
 
 /// Cycles in which flits are ejected.
 #[derive(Default)]
@@ -37,6 +38,42 @@ fn generated(workload: &Workload, nodes: usize) -> Vec<(u64, u32)> {
         packets
     };
     (0..nodes as NodeId).flat_map(of).collect()
+}
+
+/// Headers by source queue: when each packet was there, when its header left, its flits.
+type Departures = BTreeMap<(NodeId, usize), Vec<(u64, u64, u32)>>;
+
+/// Departures, given the first links of packets where nodes have a queue per direction.
+fn departures(
+    case: &Case,
+    workload: &Workload,
+    records: &[PacketRecord],
+    first: &HashMap<(NodeId, u64), usize>,
+) -> Departures {
+    let mut ordered = records.to_vec();
+    ordered.sort_by_key(|record| (record.source, record.number));
+    let mut departures = Departures::new();
+    for record in ordered {
+        let queue = match case.router.processor_queues {
+            ProcessorQueues::One => 0,
+            // A packet to its own node is in the first queue.
+            ProcessorQueues::PerDirection => *first.get(&(record.source, record.number)).unwrap_or(&0),
+        };
+        let length = workload.packet_at(record.source, record.number, record.generated).unwrap().length;
+        let queue = departures.entry((record.source, queue)).or_default();
+        // A packet of a list that starts before its predecessor comes with it.
+        let there = queue.last().map_or(0, |&(there, ..)| there).max(record.generated);
+        queue.push((there, record.injected, length));
+    }
+    departures
+}
+
+/// Cycles before an end in which a queue is busy, one by one.
+fn busy_cycles(queue: &[(u64, u64, u32)], end: u64) -> u64 {
+    let is_busy = |&cycle: &u64| {
+        queue.iter().any(|&(there, left, length)| (there..left + u64::from(length)).contains(&cycle))
+    };
+    (0..end).filter(is_busy).count() as u64
 }
 
 /// Two messages of a node, the second of which waits for a third that another node computes before.
@@ -76,6 +113,16 @@ fn messages_are_counted_when_they_may_start() {
     }
 }
 
+/// The first link of every packet.
+#[derive(Default)]
+struct FirstLinks(HashMap<(NodeId, u64), LinkId>);
+
+impl Probe for FirstLinks {
+    fn flit_crosses(&mut self, _cycle: u64, link: LinkId, _channel: u8, flit: Flit) {
+        self.0.entry((flit.source, flit.number)).or_insert(link);
+    }
+}
+
 proptest! {
     #![proptest_config(cases(128))]
 
@@ -95,16 +142,31 @@ proptest! {
             (workload, _) => (workload, false),
         };
         let nodes = case.shape.nodes();
-        let mut probe = (PacketRecords::default(), Ejections::default());
+        let mut probe = (PacketRecords::default(), (Ejections::default(), FirstLinks::default()));
         if general::simulate(&network, &workload, &case.options(), &mut probe).is_err() {
             return Ok(());
         }
-        let (records, Ejections(ejections)) = (probe.0.into_sorted(), probe.1);
+        let (records, (Ejections(ejections), FirstLinks(first_links))) = (probe.0.into_sorted(), probe.1);
+        let first_links = first_links.into_iter().map(|(packet, link)| {
+            (packet, network.fabric().link_ends(link).1.index())
+        });
+        let departures = departures(&case, &workload, &records, &first_links.collect());
+        let queues = if case.router.processor_queues == ProcessorQueues::One { 1 } else { case.shape.directions() };
         let (first, end) = (stretch.0, stretch.0 + stretch.1);
         let setup = Setup { windows: Some(cycles), options: case.options(), ..Setup::default() };
         let mut held = Simulation::new(&network, &workload, &setup).unwrap();
         held.windows().unwrap().measure(first, end);
         held.run(&Options { stop_at: Some(stop), ..case.options() }).unwrap();
+        let now = held.now();
+        if now == stop && stop % cycles == 0 && !closed {
+            let windows = held.windows().unwrap();
+            let (busy, width) = (windows.busy(), nodes * queues);
+            for (&(node, queue), departures) in &departures {
+                let at = node as usize * queues + queue;
+                let counted: u64 = busy.iter().skip(at).step_by(width).sum();
+                prop_assert_eq!(counted, busy_cycles(departures, stop), "queue {} of {}", queue, node);
+            }
+        }
         // Taken up from what was saved.
         let bytes = held.save();
         let mut held = Simulation::new(&network, &workload, &setup).unwrap();
@@ -125,7 +187,7 @@ proptest! {
             let delivered: Vec<_> = records.iter().filter(|record| span.contains(&record.tail_arrival)).collect();
             let ages = || delivered.iter().map(|record| record.tail_arrival + 2 - record.generated);
             let network_ages = || delivered.iter().map(|record| record.tail_arrival + 2 - record.injected);
-            let inside = |record: &&flitloom_core::probe::PacketRecord| {
+            let inside = |record: &&PacketRecord| {
                 record.injected < span.end && record.tail_arrival >= span.end
             };
             let flits = all.iter().filter(|(start, _)| span.contains(start)).map(|&(_, length)| u64::from(length));
@@ -142,6 +204,30 @@ proptest! {
             };
             prop_assert_eq!(*window, expected, "window {}", number);
         }
+
+        let (slots, busy, width) = (windows.queues(), windows.busy(), nodes * queues);
+        prop_assert!(slots.sent().len() / width <= 64);
+        let mut sent = vec![0; slots.sent().len()];
+        let mut expected = vec![0; sent.len()];
+        for (&(node, queue), departures) in &departures {
+            for (index, &(_, left, _)) in departures.iter().enumerate() {
+                let at = (left / slots.cycles()) as usize * width + node as usize * queues + queue;
+                sent[at] += 1;
+                expected[at] += busy_cycles(&departures[..=index], left + 100)
+                    - busy_cycles(&departures[..index], left + 100);
+            }
+        }
+        prop_assert_eq!(slots.sent(), sent);
+        prop_assert_eq!(busy, expected);
+        let added: u64 = slots.generated().iter().map(|&packets| u64::from(packets)).sum();
+        prop_assert_eq!(added as usize, records.len());
+        let mut generated_for = vec![0; slots.generated_for().len()];
+                for record in &records {
+            let length = workload.packet_at(record.source, record.number, record.generated).unwrap().length;
+            let at = (record.generated / slots.cycles()) as usize * nodes + record.destination as usize;
+            generated_for[at] += u64::from(length);
+        }
+        prop_assert_eq!(slots.generated_for(), generated_for);
 
         let stretch = first..end;
         let mut by_source = vec![0; nodes];

@@ -24,7 +24,7 @@ from flitloom.spec.base import explain
 #: How every such file begins.
 MAGIC = b"flitloom simulation\n"
 #: Raised when what is saved, or how, changes.
-FORMAT = 3
+FORMAT = 4
 
 
 class Header(BaseModel):
@@ -32,7 +32,7 @@ class Header(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[3]
+    format: Literal[4]
     #: The flitloom that wrote it; another one may simulate the same spec, but keeps other state.
     version: str
     cycle: Annotated[int, Field(ge=0)]
@@ -72,7 +72,7 @@ def write(
             f"files of at most {limits.STATE_BYTES} are read",
         )
     about = Header(
-        format=3,
+        format=4,
         version=version(),
         state_bytes=len(state),
         checksum=zlib.crc32(state, zlib.crc32(text)),

@@ -29,6 +29,13 @@ VARIABLES = {
     "in_flight": ("packets", "packets in the network at the window's end"),
 }
 
+#: Variables over slots and source queues.
+BY_SOURCE = {
+    "generated_by_source": ("packets", "packets generated, by source queue"),
+    "sent_by_source": ("packets", "packets whose header left their source queue"),
+    "busy_by_source": ("cycles", "cycles in which a source queue has something to send or is sending"),
+}
+
 
 def make_series(
     network: Network,
@@ -51,9 +58,11 @@ def make_series(
         for name, (unit, text) in VARIABLES.items()
     }
     variables["delivered_by_source"] = ("node", raw["delivered_by_source"], {"units": "packets"})
+    variables |= _of_slots(raw, network.nodes)
     coordinates: dict[str, Any] = {
         "window": ("window", window, {"units": "cycles", "long_name": "first cycle of the window"}),
         "node": np.arange(network.nodes),
+        "slot": _slots(raw, network.nodes),
     }
     if silent:
         sends = np.ones(network.nodes, dtype=bool)
@@ -67,6 +76,7 @@ def make_series(
     generated, delivered = raw["of_stretch"]
     attributes = {
         "window_cycles": window_cycles,
+        "slot_cycles": raw["slot_cycles"],
         "nodes": network.nodes,
         "packet_length": packet_length(traffic),
         "measured_from": begin,
@@ -76,6 +86,29 @@ def make_series(
         "measured_delivered": delivered,
     }
     return xr.Dataset(variables, coordinates, attributes)
+
+
+def _slots(raw: dict[str, Any], nodes: int) -> tuple[str, NDArray[np.int64], dict[str, str]]:
+    """The slots of source queues, by the first cycle of each."""
+    first = np.arange(len(raw["generated_for"]) // nodes) * raw["slot_cycles"]
+    return ("slot", first, {"units": "cycles", "long_name": "first cycle of the slot"})
+
+
+def _of_slots(raw: dict[str, Any], nodes: int) -> dict[str, Any]:
+    """What nodes generated and sent in slots, by source queue, and for whom."""
+    queues = raw["source_queues"]
+    shape = (-1, nodes) if queues == 1 else (-1, nodes, queues)
+    dimensions = ("slot", "node") if queues == 1 else ("slot", "node", "queue")
+    variables = {
+        name: (dimensions, raw[name].reshape(shape), {"units": unit, "long_name": text})
+        for name, (unit, text) in BY_SOURCE.items()
+    }
+    text = "flits of the packets generated for a node"
+    generated_for = raw["generated_for"].reshape(-1, nodes)
+    return {
+        **variables,
+        "generated_for": (("slot", "node"), generated_for, {"units": "flits", "long_name": text}),
+    }
 
 
 def packet_length(traffic: Kind) -> int:

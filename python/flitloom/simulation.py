@@ -237,6 +237,11 @@ class Simulation:
         return int(self._core.now)
 
     @property
+    def keeps_windows(self) -> bool:
+        """Whether `windows` says what happened."""
+        return self._records["windows"] is not None
+
+    @property
     def finished(self) -> bool:
         """Whether everything is delivered."""
         return bool(self._core.finished)
@@ -425,7 +430,10 @@ class Simulation:
         `Result.duration`, and packets ``in_flight`` at its end. Over ``node``: ``delivered_by_source``,
         packets delivered in the stretch. Over classes of ages, of which the last is empty: ``age_histogram``
         of the packets generated in the stretch, as far as they are delivered, and ``network_age_histogram``
-        of those delivered in it.
+        of those delivered in it. Over ``slot`` (at most 64, each of ``slot_cycles``, the last one perhaps
+        cut off) and ``node``, and ``queue`` where nodes have several: packets generated and sent and busy
+        cycles of source queues (``generated_by_source``, ``sent_by_source``, ``busy_by_source``), and flits
+        ``generated_for`` a node; see `flitloom.analysis.utilisation`.
 
         Raises
         ------

@@ -113,7 +113,7 @@ def test_damaged_files_are_refused(saved):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("format", 2, "format: is 2; this flitloom reads format 3"),
+        ("format", 3, "format: is 3; this flitloom reads format 4"),
         ("version", "9.9", "version: written by flitloom 9.9"),
         ("state_bytes", 7, "state_bytes: 7 are announced"),
         ("checksum", 1, "checksum: does not fit"),

@@ -7,6 +7,7 @@ mod histogram;
 mod link_occupation;
 mod link_time;
 mod packet_record;
+mod source_queues;
 mod windows;
 
 pub use arbitration::{ArbitrationCounts, ArbitrationUse};
@@ -15,6 +16,7 @@ pub use histogram::Histogram;
 pub use link_occupation::LinkOccupation;
 pub use link_time::{BLOCKED, IDLE, LinkTime};
 pub use packet_record::{PacketRecord, PacketRecords};
+pub use source_queues::{Departure, SourceQueues};
 pub use windows::{Counted, Delivery, Window, Windows};
 
 use crate::{

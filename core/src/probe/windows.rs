@@ -1,4 +1,4 @@
-use super::Histogram;
+use super::{Departure, Histogram, SourceQueues};
 use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
@@ -134,16 +134,27 @@ pub struct Windows {
     ages: Histogram,
     network_ages: Histogram,
     delivered_of_stretch: u64,
+    queues: SourceQueues,
+    /// Whether the packets of a node go to several queues, so that others tell which gets one.
+    sorted: bool,
+    /// Starts of the packets at the fronts of source queues, if others than the generators tell them.
+    fronts: Vec<u64>,
 }
 
 impl Windows {
     /// Windows of so many cycles, at least one; everything is measured until another stretch is set.
     pub fn new(workload: &Workload, nodes: usize, cycles: u64) -> Self {
-        Self::of_part(workload, nodes, 0..nodes, cycles)
+        Self::of_part(workload, nodes, 0..nodes, cycles, 1)
     }
 
-    /// The same for what some of the nodes generate and deliver.
-    pub(crate) fn of_part(workload: &Workload, nodes: usize, part: Range<usize>, cycles: u64) -> Self {
+    /// The same for what some of the nodes generate and deliver, which have so many source queues each.
+    pub(crate) fn of_part(
+        workload: &Workload,
+        nodes: usize,
+        part: Range<usize>,
+        cycles: u64,
+        queues: usize,
+    ) -> Self {
         let first = |node| workload.next_start(node, 0, 0).unwrap_or(u64::MAX);
         Self {
             length: workload.uniform_length(),
@@ -156,6 +167,9 @@ impl Windows {
             outstanding: Outstanding::new(workload, part.len()),
             makes_room: true,
             generated: vec![0; part.len()],
+            queues: SourceQueues::new(part.len(), queues, nodes, slot_cycles(cycles)),
+            sorted: queues > 1,
+            fronts: Vec::new(),
             next_start: part.map(|node| first(node as NodeId)).collect(),
             from: 0,
             to: u64::MAX,
@@ -171,6 +185,11 @@ impl Windows {
     /// The same where deliveries make no room at closed sources: [`make_room`](Self::make_room) is called instead.
     pub(crate) fn with_room_told(self) -> Self {
         Self { makes_room: false, ..self }
+    }
+
+    /// The same where all that a node generates goes to the first of its source queues.
+    pub(crate) fn with_first_queues(self) -> Self {
+        Self { sorted: false, ..self }
     }
 
     /// Measures a stretch of cycles, in place of what was measured before. It begins with the present
@@ -214,6 +233,57 @@ impl Windows {
         }
     }
 
+    /// A header leaves a source queue, by its number among all.
+    #[inline(always)]
+    pub fn leave(&mut self, queue: usize, departure: Departure) {
+        self.queues.leave(queue, departure);
+    }
+
+    /// A source queue gets a packet of which the generators do not tell.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, queue: usize, cycle: u64) {
+        self.queues.add(queue, cycle);
+    }
+
+    /// Flits are generated for a node of which the generators do not tell.
+    pub(crate) fn add_for(&mut self, destination: usize, cycle: u64, flits: u32) {
+        self.queues.add_for(destination, cycle, flits);
+    }
+
+    /// The number behind that of the packet that left a source queue last, 0 if none has.
+    pub(crate) fn next_to_leave(&self, queue: usize) -> u64 {
+        self.queues.left(queue).0
+    }
+
+    /// Takes the starts of the packets at the fronts of all source queues, `u64::MAX` for none.
+    pub(crate) fn set_fronts(&mut self, fronts: Vec<u64>) {
+        self.fronts = fronts;
+    }
+
+    /// What nodes generated and sent, but for [`busy`](Self::busy).
+    pub fn queues(&self) -> &SourceQueues {
+        &self.queues
+    }
+
+    /// Busy cycles by slot, node and queue, those of packets that wait at the end of the last window included.
+    pub fn busy(&self) -> Vec<u64> {
+        let now = self.end - self.cycles;
+        if self.fronts.len() == self.generated.len() * self.queues.queues() {
+            return self.queues.busy_before(now, self.fronts.iter().copied());
+        }
+        self.queues.busy_before(now, (0..self.generated.len()).map(|node| self.front(node)))
+    }
+
+    /// The start of the packet at the front of the only source queue of a node, or `u64::MAX`.
+    pub(crate) fn front(&self, node: usize) -> u64 {
+        let (number, before) = self.queues.left(node * self.queues.queues());
+        if self.outstanding.is_some() {
+            return u64::MAX;
+        }
+        let from = if number == 0 { 0 } else { before + 1 };
+        self.workload.next_start(self.first + node as NodeId, number, from).unwrap_or(u64::MAX)
+    }
+
     /// A closed source may generate its next packet, for a delivery in the present window.
     #[inline(never)]
     pub(crate) fn make_room(&mut self, source: NodeId, cycle: u64) {
@@ -247,6 +317,7 @@ impl Windows {
             self.present.in_flight = counted.injected_packets.wrapping_sub(counted.delivered_packets);
             self.before = counted;
             self.closed.push(std::mem::take(&mut self.present));
+            self.queues.close(end);
             self.end = end.saturating_add(self.cycles);
         }
     }
@@ -274,8 +345,15 @@ impl Windows {
         let named = self.first + node as NodeId;
         while self.next_start[node] < end {
             let (start, number) = (self.next_start[node], self.generated[node]);
-            let packet = || self.workload.packet_at(named, number, start).map(|packet| packet.length);
-            flits += u64::from(self.length.or_else(packet).unwrap_or(0));
+            let packet = self.workload.packet_at(named, number, start);
+            let length = self.length.or(packet.map(|packet| packet.length)).unwrap_or(0);
+            flits += u64::from(length);
+            if let Some(packet) = packet {
+                self.queues.add_for(packet.destination as usize, start, length);
+            }
+            if !self.sorted {
+                self.queues.add(node * self.queues.queues(), start);
+            }
             self.generated_in_stretch += u64::from((self.from..self.to).contains(&start));
             self.generated[node] = number + 1;
             if let Some(outstanding) = &mut self.outstanding {
@@ -363,6 +441,8 @@ impl Windows {
             by_source.for_each(|(own, part)| *own += part);
             self.ages.merge(&part.ages);
             self.network_ages.merge(&part.network_ages);
+            self.queues.adopt(part.queues, part.first as usize);
+            self.fronts.append(&mut part.fronts);
         }
     }
 
@@ -370,11 +450,21 @@ impl Windows {
     /// kept by the first.
     pub(crate) fn part(&self, nodes: Range<usize>, before: Counted) -> Self {
         let first = nodes.start as NodeId;
+        let (queues, fronts) = (self.queues.part(nodes.clone()), Vec::new());
         let (generated, next_start) =
             (self.generated[nodes.clone()].to_vec(), self.next_start[nodes.clone()].to_vec());
         let outstanding = self.outstanding.as_ref().map(|outstanding| outstanding.part(nodes));
         if first == 0 {
-            return Self { first, generated, next_start, outstanding, before, ..self.clone() };
+            return Self {
+                first,
+                generated,
+                next_start,
+                outstanding,
+                before,
+                queues,
+                fronts,
+                ..self.clone()
+            };
         }
         let Self { from, to, end, cycles, .. } = *self;
         Self {
@@ -397,6 +487,9 @@ impl Windows {
             ages: Histogram::default(),
             network_ages: Histogram::default(),
             delivered_of_stretch: 0,
+            queues,
+            sorted: self.sorted,
+            fronts,
         }
     }
 
@@ -410,6 +503,8 @@ impl Windows {
             length: _,
             first: _,
             makes_room: _,
+            sorted: _,
+            fronts: _,
             cycles,
             end,
             closed,
@@ -425,6 +520,7 @@ impl Windows {
             ages,
             network_ages,
             delivered_of_stretch,
+            queues,
         } = self;
         let given = *cycles;
         archive.number("cycles of a window", cycles)?;
@@ -454,8 +550,18 @@ impl Windows {
         archive.number("delivered of the stretch", delivered_of_stretch)?;
         archive.slice("delivered by source", delivered_by_source)?;
         ages.fields("ages", archive)?;
-        network_ages.fields("network ages", archive)
+        network_ages.fields("network ages", archive)?;
+        queues.fields(archive)
     }
+}
+
+/// Cycles of a slot in the beginning: long windows are several slots, so that short runs have enough of them.
+fn slot_cycles(window: u64) -> u64 {
+    const LONG: u64 = 100;
+    let halves = std::iter::successors(Some(window.max(1)), |&cycles| {
+        (cycles > LONG && cycles.is_multiple_of(2)).then_some(cycles / 2)
+    });
+    halves.last().unwrap_or(1)
 }
 
 fn archive_windows(windows: &mut Vec<Window>, archive: &mut Archive) -> Result<(), SaveError> {

@@ -1,7 +1,7 @@
 //! The packets in the network, in slots.
 
 use super::layout::RouteWord;
-use crate::probe::Flit;
+use crate::probe::{Departure, Flit, Windows};
 use std::hint::select_unpredictable;
 
 /// What a header needs to go on.
@@ -34,6 +34,16 @@ impl Packet {
     pub(super) fn describe(&self, head: bool, tail: bool) -> Flit {
         let Self { source, number, start, slice, .. } = *self;
         Flit { source, number, start, slice, head, tail }
+    }
+}
+
+/// The header of a packet leaves the processor queue with a number among all of this part, where windows are kept.
+#[inline(never)]
+pub(super) fn leave_source(windows: &mut Option<Box<Windows>>, line: usize, packet: &mut Packet, cycle: u64) {
+    packet.injected = cycle;
+    if let Some(windows) = windows {
+        let Packet { number, start, length, .. } = *packet;
+        windows.leave(line, Departure { number, cycle, start, length });
     }
 }
 

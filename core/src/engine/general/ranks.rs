@@ -153,11 +153,12 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
 
     fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
         self.settle();
-        self.part.state.windows(cycle)?;
+        let Part { layout, state } = &mut self.part;
+        state.windows(layout, cycle)?;
         let parts = self.parts().ok()?.into_iter();
-        let of_part = |part: Part<V, R>| {
-            let counted = part.state.counted();
-            part.state.windows.map(|windows| (*windows, counted))
+        let of_part = |mut part: Part<V, R>| {
+            let windows = part.state.windows(&part.layout, cycle)?.clone();
+            Some((windows, part.state.counted()))
         };
         self.seen = self.common.windows(parts.filter_map(of_part).collect());
         self.seen.as_deref_mut()

@@ -216,7 +216,9 @@ impl Common {
 
     /// What happened in the windows of the whole network, given the parts' and their totals.
     pub(super) fn windows(&self, parts: Vec<(Windows, Counted)>) -> Option<Box<Windows>> {
-        let mut windows = Windows::new(&self.workload, self.layout.nodes, self.demands.windows?);
+        let Layout { nodes, processor_queues, .. } = *self.layout;
+        let mut windows =
+            Windows::of_part(&self.workload, nodes, 0..nodes, self.demands.windows?, processor_queues);
         windows.gather(parts);
         Some(Box::new(windows))
     }
@@ -331,8 +333,8 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
     fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
         self.settle();
         let close = |seat: &mut Seat<V, R>| {
-            let state = &mut seat.part.state;
-            Some((state.windows(cycle)?.clone(), state.counted()))
+            let Part { layout, state } = &mut seat.part;
+            Some((state.windows(layout, cycle)?.clone(), state.counted()))
         };
         self.seen = self.common.windows(self.seats.iter_mut().filter_map(close).collect());
         self.seen.as_deref_mut()

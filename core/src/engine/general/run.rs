@@ -109,7 +109,7 @@ impl<P: Probe> Engine<P> for Run {
     }
 
     fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
-        self.step.windows(cycle)
+        self.step.windows(&self.layout, cycle)
     }
 
     fn occupancy(&self) -> Vec<u16> {

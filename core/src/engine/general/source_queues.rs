@@ -28,6 +28,9 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             before.count += 1;
             any = true;
+            if let Some(windows) = &mut self.windows {
+                windows.add(layout.line(node, queue), cycle);
+            }
         }
         any
     }
@@ -72,6 +75,26 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         self.feeds.before[line] = before;
         may.then(|| self.enter_processor(layout, place, number, packet))
+    }
+
+    /// Starts of the packets at the fronts of all processor queues and of what waits before them, `u64::MAX` for none;
+    /// where nodes have one, its generator knows.
+    pub(super) fn fronts(&self, layout: &Layout) -> Vec<u64> {
+        if layout.processor_queues == 1 {
+            return Vec::new();
+        }
+        let lines = (0..layout.nodes)
+            .flat_map(|node| (layout.link_queues..layout.queues).map(move |queue| (node, queue)));
+        let front = |(node, queue)| {
+            let line = layout.line(node, queue);
+            let slots = self.fifo(layout, Place::new(node, queue)).slots(&self.packets);
+            let mut waits = slots.iter().map(|&slot| self.packets.packet(slot));
+            let next = self.windows.as_ref().map_or(0, |windows| windows.next_to_leave(line));
+            let entered = waits.find(|packet| packet.number >= next);
+            let before = self.feeds.before[line];
+            entered.map_or(if before.count > 0 { before.start } else { u64::MAX }, |packet| packet.start)
+        };
+        lines.map(front).collect()
     }
 
     fn step_on(&self, node: usize, before: &mut Before) {

@@ -242,7 +242,8 @@ impl<V: Vector, R: Record> State<V, R> {
             routes: sources.routes(),
             windows: demands.windows.map(|cycles| {
                 let part = layout.first..layout.first + layout.nodes;
-                Box::new(Windows::of_part(sources.workload(), layout.shape.nodes(), part, cycles))
+                let (all, queues) = (layout.shape.nodes(), layout.processor_queues);
+                Box::new(Windows::of_part(sources.workload(), all, part, cycles, queues))
             }),
             sources,
             before: None,

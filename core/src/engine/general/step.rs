@@ -45,7 +45,7 @@ pub(super) trait Step: Send + Sync {
     /// Flits in a queue behind a link.
     fn flits(&self, layout: &Layout, node: usize, queue: usize) -> u32;
     /// What happened in windows, if that is kept; all that ended before a cycle are closed.
-    fn windows(&mut self, cycle: u64) -> Option<&mut Windows>;
+    fn windows(&mut self, layout: &Layout, cycle: u64) -> Option<&mut Windows>;
     /// The state as fields, to be saved or restored.
     fn fields(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError>;
     /// The same once more.
@@ -183,10 +183,11 @@ impl<V: Vector, R: Record> Step for State<V, R> {
         self.links.as_ref().map(|links| links.table())
     }
 
-    fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
-        let counted = self.counted();
+    fn windows(&mut self, layout: &Layout, cycle: u64) -> Option<&mut Windows> {
+        let (counted, fronts) = (self.counted(), self.fronts(layout));
         let windows = self.windows.as_mut()?;
         windows.close(cycle, counted);
+        windows.set_fronts(fronts);
         windows.count_messages(&self.sources);
         Some(windows)
     }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     engine::{Outcome, fingerprint, lateness},
-    probe::{Counted, Delivery, Windows},
+    probe::{Counted, Delivery, Departure, Windows},
     save::{Archive, SaveError},
     traffic::{GraphError, Sources, Workload},
     visit::{Saved, Visited},
@@ -58,7 +58,13 @@ impl Feed {
             replied: vec![0; nodes],
             injected: 0,
             totals: Outcome::default(),
-            windows: windows.map(|cycles| Windows::new(workload, nodes, cycles).with_room_told()),
+            windows: windows.map(|cycles| {
+                // Replies for which a node has a number of places do not grow.
+                let grows = replies.is_some_and(|replies| replies.places.is_none());
+                Windows::of_part(workload, nodes, 0..nodes, cycles, 1 + usize::from(grows))
+                    .with_room_told()
+                    .with_first_queues()
+            }),
         }
     }
 
@@ -106,6 +112,18 @@ impl Feed {
         Some(packet((number, node as u32, to), (1, Kind::ReadReply), length, created))
     }
 
+    /// The header of a packet of a class leaves its source.
+    pub(super) fn leave(&mut self, node: usize, class: usize, packet: &Packet) {
+        self.injected += u64::from(class == 0);
+        let Some(windows) = &mut self.windows else { return };
+        let queues = windows.queues().queues();
+        if class < queues {
+            let (number, cycle) = (packet.number.into(), packet.injected.into());
+            let departure = Departure { number, cycle, start: packet.created.into(), length: packet.size };
+            windows.leave(node * queues + class, departure);
+        }
+    }
+
     /// A node sends no reply any more.
     pub(super) fn has_replied(&mut self, node: usize) {
         if std::mem::take(&mut self.is_replying[node]) {
@@ -141,6 +159,12 @@ impl Feed {
         if let Some(windows) = &mut self.windows {
             let (source, start) = (packet.source, packet.created.into());
             windows.deliver(Delivery { cycle, source, start, injected: packet.injected.into() });
+            if let Some(replies) = self.replies {
+                windows.add_for(source as usize, now.into(), replies.length);
+                if windows.queues().queues() > 1 {
+                    windows.add(node as usize * 2 + 1, now.into());
+                }
+            }
         }
         if self.replies.is_none() {
             self.make_room(now, packet.source);
@@ -178,10 +202,16 @@ impl Feed {
         }
     }
 
-    /// What happened in windows, if they are kept.
-    pub(super) fn windows(&mut self) -> Option<&mut Windows> {
+    /// What happened in windows, if they are kept; by node the time of the reply that waits to be sent first.
+    pub(super) fn windows(&mut self, reply: impl Fn(usize) -> Option<u32>) -> Option<&mut Windows> {
         let windows = self.windows.as_mut()?;
         windows.count_messages(&self.sources);
+        if windows.queues().queues() > 1 {
+            let fronts = (0..self.nodes)
+                .flat_map(|node| [windows.front(node), reply(node).map_or(u64::MAX, u64::from)]);
+            let fronts = fronts.collect();
+            windows.set_fronts(fronts);
+        }
         Some(windows)
     }
 

@@ -475,7 +475,13 @@ impl Simulation {
 
     /// What happened in windows, if they are kept.
     pub fn windows(&mut self) -> Option<&mut Windows> {
-        self.run.feed.as_mut().and_then(|feed| feed.windows())
+        let Run { feed, waiting, replies, packets, classes, .. } = &mut self.run;
+        let first = |node: usize| {
+            let sent = waiting[node * classes.len() + 1];
+            let waits = (sent.size > 0 && sent.next == 0).then(|| packets[sent.packet].created);
+            waits.or_else(|| replies[node].front().map(|reply| reply.time))
+        };
+        feed.as_mut().and_then(|feed| feed.windows(first))
     }
 
     /// In how many parts the routers are run, as long as that is worth it.

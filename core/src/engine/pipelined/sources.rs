@@ -373,7 +373,7 @@ impl Run {
             let packet = &mut self.packets[flit.packet];
             packet.injected = self.now;
             if let Some(feed) = &mut self.feed {
-                feed.injected += u64::from(class == 0);
+                feed.leave(node, class, packet);
             }
             if self.rules.routing_delay == 0 && !self.rules.cuts_by_next_port {
                 let (router, port) = self.rules.wiring.entries[node];

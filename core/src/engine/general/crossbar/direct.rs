@@ -7,6 +7,7 @@ use crate::{
         crossing::Crossing,
         layout::{Layout, Place},
         output_arbiter::PerChannel,
+        packets::leave_source,
         record::{Any, Record, Set},
         state::State,
     },
@@ -192,7 +193,8 @@ impl<V: Vector, R: Record> State<V, R> {
                     injected += u64::from(owner > link_queues);
                     if windows && owner > link_queues {
                         let slot = self.fifos[node * layout.queues + owner as usize - 1].front;
-                        self.packets.packet_mut(slot).injected = cycle;
+                        let line = layout.line(node, owner as usize - 1);
+                        leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
                     }
                 }
                 continue;
@@ -212,7 +214,8 @@ impl<V: Vector, R: Record> State<V, R> {
             injected += u64::from(owner > link_queues);
             crossing.slot = self.fifos[from.node() * layout.queues + owner as usize - 1].front;
             if windows && owner > link_queues {
-                self.packets.packet_mut(crossing.slot).injected = cycle;
+                let line = layout.line(from.node(), owner as usize - 1);
+                leave_source(&mut self.windows, line, self.packets.packet_mut(crossing.slot), cycle);
             }
         }
         self.outcome.packets_injected += injected;

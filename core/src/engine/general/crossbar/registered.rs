@@ -13,6 +13,7 @@ use crate::{
         crossing::Crossing,
         layout::{Layout, Place},
         output_arbiter::PerChannel,
+        packets::leave_source,
         record::{Any, Record, Set},
         state::State,
     },
@@ -149,7 +150,8 @@ impl<V: Vector, R: Record> State<V, R> {
                 let injected = layout.is_processor(queue);
                 self.outcome.packets_injected += u64::from(injected);
                 if windows && injected {
-                    self.packets.packet_mut(slot).injected = cycle;
+                    let line = layout.line(node, queue);
+                    leave_source(&mut self.windows, line, self.packets.packet_mut(slot), cycle);
                 }
             }
         }
