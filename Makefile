@@ -26,6 +26,12 @@ PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 pyth
 CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lock core/Cargo.toml bindings/Cargo.toml pyproject.toml
 # Cargo and maturin build against the same interpreter.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# Where tests draw, from which seed: make test SEED=7 draws other cases, and the same ones again.
+SEED ?= 1
+export PROPTEST_RNG_SEED := $(SEED)
+# Of long lists and loops test runs a sample; make test SAMPLE= runs all of them.
+SAMPLE ?= quick
+PYTEST := $(BIN)/pytest --hypothesis-seed=$(SEED)
 # The tests start many short processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -72,19 +78,27 @@ lint-quick: build
 	$(BIN)/mypy
 
 # The integration tests run on the core that the extension was built from, which saves a build of it: both packages
-# are named because features of what they share are chosen for all packages together. test-all builds with the checks
-# of overflow, runs every case of what is sampled here, and starts every worker as a new process.
+# are named because features of what they share are chosen for all packages together. Tests inside the core are
+# built in that profile, too: optimized they take seconds.
 BUILT := --release -p flitloom-core -p flitloom-bindings --no-default-features \
 	--features flitloom-core/vectors,flitloom-bindings/vectors
+INSIDE := --release -p flitloom-core --no-default-features --lib
+# TIMES=1 prints the time of every test of the core, which test programs do with their unstable options only.
+ifneq ($(TIMES),)
+REPORT := --config 'target."cfg(all())".runner=["env","RUSTC_BOOTSTRAP=1"]' -- -Z unstable-options --report-time
+else
+REPORT := --quiet
+endif
+test-rust: export FLITLOOM_TESTS := $(SAMPLE)
 test-rust: build
-	FLITLOOM_TESTS=quick cargo test --locked $(BUILT) --test integration --quiet
-	CARGO_INCREMENTAL=0 cargo test --locked -p flitloom-core --no-default-features --lib --quiet
+	cargo test --locked $(BUILT) --test integration $(REPORT)
+	CARGO_INCREMENTAL=0 cargo test --locked $(INSIDE) $(REPORT)
 
 test-python: build
-	FLITLOOM_TESTS=quick $(BIN)/pytest -n auto -m "not long"
+	FLITLOOM_TESTS=$(SAMPLE) $(PYTEST) -n auto -m "not long"
 
 docs-commands: build
-	FLITLOOM_DOCS=all $(BIN)/pytest tests/docs/test_docs_commands.py -n auto
+	FLITLOOM_DOCS=all $(PYTEST) tests/docs/test_docs_commands.py -n auto
 
 # Warnings, links that lead nowhere among them, are errors.
 docs: build
@@ -95,7 +109,7 @@ docs: build
 
 # Every picture of the papers, looked at by machine at two sizes; test draws those of the docs and some of these.
 pictures: build
-	FLITLOOM_PICTURES=all $(BIN)/pytest tests/papers/test_papers_congestion.py tests/papers/test_papers.py tests/plots/test_pictures.py \
+	FLITLOOM_PICTURES=all $(PYTEST) tests/papers/test_papers_congestion.py tests/papers/test_papers.py tests/plots/test_pictures.py \
 		-k "picture or figure" -n auto
 
 fuzz: build
@@ -119,14 +133,17 @@ DRAWN ?= 0
 booksim: build
 	$(BIN)/flitloom validate booksim --binary $(BOOKSIM) --configs $(CONFIGS) --seed $(DRAWN)
 
+# All cases in the profile of the extension, and a sample of them with the checks of overflow (cargo's dev profile),
+# with which the examples in the documents of the core run as well. Workers of Python tests start as new processes.
 # Where Rust lacks the target, the tests of live pages are left out and say so.
-test-all: lint
+test-all: lint-quick
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	cargo test --locked --workspace --quiet
+	@$(MAKE) --no-print-directory test-rust SAMPLE= TIMES=1
+	FLITLOOM_TESTS=quick CARGO_INCREMENTAL=0 cargo test --locked -p flitloom-core --no-default-features --quiet
 	$(MAKE) --no-print-directory model
 	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
-	$(BIN)/pytest -n auto
+	$(PYTEST) -n auto --durations=20
 
 # Judges from outside: OpenSM on ibsim loads our tables, ibdmchk looks for loops. As root on Debian the packages are
 # installed; elsewhere the tests say what is missing.
@@ -134,7 +151,7 @@ FABRIC_PACKAGES := opensm ibsim-utils libumad2sim0 ibutils infiniband-diags
 fabric: build
 	@command -v ibdmchk >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(FABRIC_PACKAGES); } || true
-	FLITLOOM_FABRIC=full $(BIN)/pytest -rs tests/fabric/test_opensm.py
+	FLITLOOM_FABRIC=full $(PYTEST) -rs tests/fabric/test_opensm.py
 
 # What the wheel runs on; the extension needs nothing newer than what that standard names.
 WHEEL ?= manylinux_2_28
@@ -185,7 +202,7 @@ lock:
 SHARD ?= 0/400
 mutants: $(VENV)/requirements.stamp
 	@cargo mutants --version >/dev/null 2>&1 || { echo "error: cargo-mutants is missing; cargo install cargo-mutants --locked"; exit 2; }
-	cargo mutants --package flitloom-core --no-default-features --no-shuffle --shard $(SHARD) --output target \
+	FLITLOOM_TESTS=quick cargo mutants --package flitloom-core --no-default-features --no-shuffle --shard $(SHARD) --output target \
 		--file 'core/src/engine/**' --file 'core/src/schedule/**' --file 'core/src/genetic/**' --file 'core/src/routes/**' --file 'core/src/routing/**' \
 		-- --lib --tests
 

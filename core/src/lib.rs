@@ -9,6 +9,9 @@
 
 pub mod bits;
 pub mod collective;
+#[cfg(test)]
+#[path = "../tests/common/drawn.rs"]
+mod drawn;
 pub mod engine;
 pub mod fabric;
 pub mod fault;

@@ -33,6 +33,7 @@ mod routing_functions;
 mod routing_in_motion;
 mod schedules;
 mod simulations;
+mod slots;
 mod tables_by_destination;
 mod tables_by_source;
 mod throttles;

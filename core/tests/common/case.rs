@@ -1,7 +1,7 @@
 //! Random networks with random packets. A [`CaseSpace`] bounds what is drawn, so that an engine that
 //! does less than everything can be given only what it does.
 
-use super::twin;
+use super::{drawn::drawn, twin};
 use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
     engine::{Network, Options},
@@ -648,7 +648,10 @@ fn shape(dimensions: &[(u32, bool)], smallest: u32, most: u32, meshes: bool) -> 
 /// So many cases, half of them where a sample will do; PROPTEST_CASES=2560 makes them ten times as many.
 pub fn cases(usual: u32) -> ProptestConfig {
     let beside_the_test = FileFailurePersistence::WithSource("proptest-regressions");
-    let default = ProptestConfig::default();
-    let cases = (usual * default.cases / 256).div_ceil(if super::sample::is_quick() { 2 } else { 1 });
-    ProptestConfig { cases, failure_persistence: Some(Box::new(beside_the_test)), ..default }
+    let cases = drawn(usual);
+    ProptestConfig {
+        cases,
+        failure_persistence: Some(Box::new(beside_the_test)),
+        ..ProptestConfig::default()
+    }
 }

@@ -3,6 +3,7 @@
 
 mod case;
 mod compare;
+mod drawn;
 mod recorder;
 mod sample;
 mod twin;

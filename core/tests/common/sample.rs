@@ -1,9 +1,6 @@
 //! What `make test` leaves to `make test-all`: of long lists it runs a sample.
 
-/// Whether a sample will do: `FLITLOOM_TESTS=quick`.
-pub fn is_quick() -> bool {
-    std::env::var("FLITLOOM_TESTS").is_ok_and(|how| how == "quick")
-}
+use super::drawn::is_quick;
 
 /// All of them, or every `step`-th where a sample will do.
 pub fn sampled<T>(all: impl IntoIterator<Item = T>, step: usize) -> impl Iterator<Item = T> {

@@ -35,6 +35,7 @@ mod tests {
         },
         Plain,
     };
+    use crate::drawn::drawn;
     use proptest::{
         prelude::*,
         sample::select,
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn plain_routers_do_what_the_others_do() -> Result<(), TestError<(Chosen, Chosen)>> {
-        let (all, plain) = (200, Cell::new(0));
+        let (all, plain) = (drawn(200), Cell::new(0));
         TestRunner::new(ProptestConfig::with_cases(all)).run(
             &(networks(), one_of(REST)),
             |(network, rest)| {

@@ -106,7 +106,7 @@ mod tests {
         },
         on,
     };
-    use crate::bits::InstructionSet;
+    use crate::{bits::InstructionSet, drawn::drawn};
     use proptest::{prelude::*, sample::select};
 
     const ALLOCATORS: &[&str] = &["islip", "separable_input_first", "separable_output_first"];
@@ -160,7 +160,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(40))]
+        #![proptest_config(ProptestConfig::with_cases(drawn(40)))]
         #[test]
         fn planes_do_what_lists_do(words in words()) {
             let mut options = Options::default();

@@ -106,10 +106,7 @@ mod tests {
     use super::*;
     use crate::{
         fabric::{Fabric, Shape},
-        schedule::{
-            Demand, MethodName, PlannedPacket, Problem, RouteChoice, Slicing, Solution, classic_bound,
-            distance_bound, planned_packets, search, solve, verify,
-        },
+        schedule::{Demand, MethodName, Problem, RouteChoice, Slicing, search},
         traffic::{CollectiveOperation, Group},
     };
 
@@ -138,134 +135,8 @@ mod tests {
         found.map(|found| found.schedule.placements)
     }
 
-    /// With any number of bends.
-    fn staircases(fabric: &Fabric, demands: &[Demand], seed: u64, moves: u64) -> Vec<PlannedPacket> {
-        let problem = Problem::over_any_minimal_route(fabric, demands).unwrap();
-        let found: Solution = solve(fabric, &problem, seed, &mut limited(moves), &mut |_| ()).unwrap();
-        found.packets(demands, Slicing::OneInterval, &problem)
-    }
-
     fn limited(moves: u64) -> Budget<'static> {
         Budget::of_moves(moves)
-    }
-
-    #[test]
-    fn schedules_have_no_conflicts_and_stay_near_the_load() {
-        // Sizes, packet length, moves, and how far above the bound it may end, in per cent.
-        let cases: [(&[u32], u32, u64, u32); 6] = [
-            (&[16], 8, 10_000, 15),
-            (&[8, 8], 4, 100_000, 35),
-            (&[12, 6], 5, 20_000, 60),
-            (&[16, 8], 8, 50_000, 15),
-            (&[4, 4, 4], 2, 50_000, 20),
-            (&[16, 16], 8, 100_000, 6),
-        ];
-        for (sizes, length, moves, above) in cases {
-            let fabric = Fabric::new(Shape::torus(sizes).unwrap());
-            let demands = exchange_of(&fabric, length);
-            let problem = problem_of(&fabric, &demands);
-            let placements = all_to_all(&fabric, &problem, 1, &mut limited(moves)).unwrap();
-            let packets = planned_packets(&demands, Slicing::OneInterval, &problem, &placements);
-            let duration = verify(&fabric, &packets).unwrap();
-            let bound = u64::from(classic_bound(&problem));
-            assert!(bound <= duration, "{sizes:?}");
-            assert!(100 * duration <= u64::from(100 + above) * bound, "{sizes:?}: {duration} over {bound}");
-            assert_eq!(all_to_all(&fabric, &problem, 1, &mut limited(moves)), Some(placements));
-        }
-    }
-
-    #[test]
-    fn staircases_are_minimal_and_free_of_conflicts() {
-        for (sizes, length, moves) in [
-            (vec![8, 8], 8, 100_000),
-            (vec![8, 8], 4, 50_000),
-            (vec![4, 4, 4], 2, 20_000),
-            (vec![12, 6], 5, 5_000),
-        ] {
-            let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
-            let demands = exchange_of(&fabric, length);
-            let packets = staircases(&fabric, &demands, 1, moves);
-            let duration = verify(&fabric, &packets).unwrap();
-            let bound = distance_bound(&fabric, &demands);
-            assert!(bound <= duration && 10 * duration <= 18 * bound, "{sizes:?}: {duration} over {bound}");
-            for (packet, demand) in packets.iter().zip(&demands) {
-                assert_eq!((packet.source, packet.destination), (demand.source, demand.destination));
-                assert_eq!(
-                    packet.path.len() as u32,
-                    fabric.shape().distance(demand.source, demand.destination)
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn rings_of_one_slot_are_nearly_filled() {
-        // Sizes, packet length, moves, and the longest duration allowed.
-        let cases: [(&[u32], u32, u64, u64); 4] = [
-            (&[8, 8], 8, 500_000, 570),
-            (&[4, 4], 4, 20_000, 75),
-            (&[5, 5], 5, 20_000, 152),
-            (&[12, 6], 6, 1, 760),
-        ];
-        for (sizes, length, moves, longest) in cases {
-            let fabric = Fabric::new(Shape::torus(sizes).unwrap());
-            let demands = exchange_of(&fabric, length);
-            let packets = staircases(&fabric, &demands, 1, moves);
-            let duration = verify(&fabric, &packets).unwrap();
-            assert!(
-                distance_bound(&fabric, &demands) <= duration && duration <= longest,
-                "{sizes:?}: {duration}"
-            );
-            assert_eq!(staircases(&fabric, &demands, 1, moves), packets);
-        }
-    }
-
-    #[test]
-    fn trains_nearly_fill_rings_of_several_slots() {
-        // Sizes, packet length, moves, and the longest duration allowed.
-        let cases: [(&[u32], u32, u64, u64); 3] =
-            [(&[16, 16], 8, 1, 4240), (&[8, 8], 4, 50_000, 325), (&[12, 12], 3, 1, 730)];
-        for (sizes, length, moves, longest) in cases {
-            let fabric = Fabric::new(Shape::torus(sizes).unwrap());
-            let demands = exchange_of(&fabric, length);
-            let packets = staircases(&fabric, &demands, 1, moves);
-            let duration = verify(&fabric, &packets).unwrap();
-            let bound = distance_bound(&fabric, &demands);
-            assert!(bound <= duration && duration <= longest, "{sizes:?}: {duration} over {bound}");
-            assert_eq!(staircases(&fabric, &demands, 1, moves), packets);
-        }
-    }
-
-    #[test]
-    fn octants_nearly_fill_all_links_of_a_cube() {
-        let fabric = Fabric::new(Shape::torus(&[8, 8, 8]).unwrap());
-        let demands = exchange_of(&fabric, 8);
-        let packets = staircases(&fabric, &demands, 1, 1000);
-        let duration = verify(&fabric, &packets).unwrap();
-        let bound = distance_bound(&fabric, &demands);
-        assert!(bound <= duration && duration <= 4190, "{duration} over {bound}");
-        for (packet, demand) in packets.iter().zip(&demands) {
-            let distance = fabric.shape().distance(demand.source, demand.destination);
-            assert_eq!((packet.destination, packet.path.len() as u32), (demand.destination, distance));
-        }
-    }
-
-    #[test]
-    fn searches_tell_how_far_they_are() {
-        // Offset by offset, and in lanes.
-        for (sizes, length, moves) in
-            [(vec![12, 6], 5, 50_000), (vec![8, 8], 4, 50_000), (vec![8, 8], 8, 20_000)]
-        {
-            let fabric = Fabric::new(Shape::torus(&sizes).unwrap());
-            let problem = Problem::over_any_minimal_route(&fabric, &exchange_of(&fabric, length)).unwrap();
-            let mut told = Vec::new();
-            let mut tell = |progress| told.push(progress);
-            let found = solve(&fabric, &problem, 1, &mut limited(moves), &mut tell).unwrap();
-            assert!(told.len() > 50, "{sizes:?}: {}", told.len());
-            assert!(told.iter().is_sorted_by(|one, next| one.best >= next.best && one.moves >= next.moves));
-            assert_eq!(told.last().map(|last| last.best), Some(found.duration));
-            assert!(told.iter().all(|now| now.bound == found.bound && now.moves <= moves));
-        }
     }
 
     #[test]
