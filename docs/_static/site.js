@@ -1,30 +1,48 @@
-// Buttons that copy commands and code, and search that works where the site was opened as files.
+// Buttons that copy commands and code, long output that is folded, and search that works in a site opened as files.
 
-async function copyOnce(text) {
+/** Output of more lines than this is folded, to this many lines of CSS. */
+const LONGEST = 16;
+
+/** Copy a text; whether that worked. */
+async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
+    return true;
   } catch {
     // Where the clipboard is missing or denied, a selection is copied.
     const area = document.createElement("textarea");
     area.value = text;
     document.body.append(area);
     area.select();
-    document.execCommand("copy");
+    const done = document.execCommand("copy");
     area.remove();
+    return done;
   }
 }
 
 document.addEventListener("DOMContentLoaded", () => {
-  const blocks = ".highlight-sh, .highlight-python, .highlight-toml";
+  const blocks = ".highlight-sh, .highlight-bash, .highlight-python, .highlight-py, .highlight-toml";
   for (const block of document.querySelectorAll(`:is(${blocks}) div.highlight`)) {
     const text = block.querySelector("pre").textContent;
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "copy", textContent: "Copy" });
     button.addEventListener("click", async () => {
-      await copyOnce(text);
-      button.textContent = "Copied";
+      button.textContent = (await copied(text)) ? "Copied" : "Select and copy";
       setTimeout(() => (button.textContent = "Copy"), 1500);
     });
+    block.append(button);
+  }
+  for (const block of document.querySelectorAll(".highlight-text div.highlight")) {
+    const lines = block.querySelector("pre").textContent.trimEnd().split("\n").length;
+    if (lines <= LONGEST) continue;
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "unfold" });
+    const fold = (folded) => {
+      block.classList.toggle("folded", folded);
+      button.textContent = folded ? `Show all ${lines} lines` : "Show less";
+      button.setAttribute("aria-expanded", String(!folded));
+    };
+    button.addEventListener("click", () => fold(!block.classList.contains("folded")));
+    fold(true);
     block.append(button);
   }
 });
