@@ -26,8 +26,8 @@ EXTRA = MADE / "extra"
 #: Where the front page shows the live page, and what it shows there.
 LIVE_HERE = "<!-- live -->"
 LIVE = """```{raw} html
-<iframe class="live" src="live.html" title="Simulate a network in this page" loading="lazy"></iframe>
-<p>The engine runs in this page. <a href="live.html">Open it in a window of its own</a>.</p>
+<iframe class="live" src="live.html#lesson=slices&amp;play=1" title="Simulate a network in this page"></iframe>
+<p>The engine runs in this page. <a href="live.html#lesson=slices">Open it in a separate window</a>.</p>
 ```
 """
 #: Modules whose public names are shown, with what they are for; those of flitloom itself come first.

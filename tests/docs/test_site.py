@@ -139,7 +139,7 @@ def test_the_live_page_is_the_first_thing_on_the_site(site):
         pytest.skip("the engine of live pages is not built (make wasm)")
     front = (site / "index.html").read_text(encoding="utf-8")
     assert (site / "live.html").stat().st_size > 500_000
-    assert 0 < front.index('src="live.html"') < front.index('id="where-to-begin"')
+    assert 0 < front.index('src="live.html#lesson=slices') < front.index('id="where-to-begin"')
 
 
 def test_commands_can_be_copied_and_pages_are_found_from_files(site):

@@ -9,6 +9,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
+from flitloom.load.bounds import ideal_loads
 from flitloom.spec import PERMUTATIONS, SCHEMES
 from flitloom.spec.router import ROUTINGS
 from flitloom.view import page
@@ -184,72 +185,153 @@ def live(engine, tmp_path_factory):  # noqa: ARG001
         driver.quit()
 
 
-def begin_with(driver, preset):
-    """Choose a preset, and return the facts of its runs: a list of names with the values of every run."""
+def begin_with(driver, link):
+    """Follow a link of the page, and return the facts by their names: the values of every run."""
     driver.execute_script(
-        "const chosen = document.getElementById('preset'); chosen.value = arguments[0];"
-        "chosen.dispatchEvent(new Event('change'))",
-        preset,
+        "location.hash = arguments[0]; dispatchEvent(new HashChangeEvent('hashchange'))", link
     )
-    assert driver.find_element("id", "problem").text == ""
     rows = driver.find_elements("css selector", "#facts tbody tr")
-    return [
-        (row.get_attribute("data-fact"), [cell.text for cell in row.find_elements("css selector", "td")])
+    return {
+        row.get_attribute("data-fact"): [cell.text for cell in row.find_elements("css selector", "td")]
         for row in rows
-    ]
+    }
 
 
-def facts_of(result):
-    """Latency and accepted load as a live page writes them."""
-    return [f"{result.mean_latency:.4g} cycles", f"{result.throughput:.4g} flits/node/cycle"]
+def problem(driver):
+    return driver.find_element("id", "problem").text
 
 
-def test_a_live_page_begins_with_what_is_chosen(live):
-    facts = begin_with(live, "a hot spot")
-    result = fl.simulate(fl.Network(fl.Torus(8, 8)), fl.Load("hots", rate=0.2, length=8, cycles=600))
-    assert [name for name, _ in facts[:2]] == ["latency", "accepted load"]
-    assert [values[0] for _, values in facts[:2]] == facts_of(result)
-    assert dict(facts)["target"] == ["(4,4)"]
-    facts = dict(begin_with(live, "a deadlock"))
+def measured(result, cycles, length=8):
+    """Latency and accepted load in the second half of the cycles in which packets are generated."""
+    packets, half = result.packets, cycles // 2
+    ejected = int(((packets.tail_arrival >= half) & (packets.tail_arrival < cycles)).sum())
+    late = (packets.generated >= half) & (packets.generated < cycles)
+    ages = (packets.tail_arrival + 2 - packets.generated).where(late, drop=True)
+    return float(ages.mean()), length * ejected / result.network.topology.nodes / (cycles - half)
+
+
+def digits(value):
+    return float(f"{value:.4g}")
+
+
+def test_a_live_page_shows_what_its_link_asks_for(live):
+    facts = begin_with(live, "sizes=8x8&kind=load&pattern=hots&rate=0.1&cycles=600")
+    assert problem(live) == ""
+    network = fl.Network(fl.Torus(8, 8))
+    result = fl.simulate(network, fl.Load("hots", rate=0.1, length=8, cycles=600), packets=True)
+    age, accepted = measured(result, 600)
+    assert list(facts)[:2] == ["latency", "accepted load"]
+    assert facts["latency"] == [f"{digits(age):g} cycles"]
+    assert facts["accepted load"] == [f"{digits(accepted):g} flits/node/cycle"]
+    assert facts["fingerprint"] == [result.fingerprint]
+    assert facts["target"] == ["(4,4)"]
+    facts = begin_with(live, "lesson=deadlock")
     ring = fl.Network(fl.Torus(8), fl.Router(channels=1))
     with pytest.raises(fl.DeadlockError) as stuck:
         fl.simulate(ring, fl.Load("rand", rate=0.9, length=8, cycles=1000))
     assert facts["outcome"][0].startswith(f"deadlock in cycle {stuck.value.cycle},")
-    facts = dict(begin_with(live, "a throttle, off and on"))
-    network = fl.Network(fl.Torus(16, 16), fl.Router(flow_control="cut-through", buffer=16))
+    facts = begin_with(live, "lesson=throttle")
+    router = fl.Router(flow_control="cut-through", buffer=16)
+    network = fl.Network(fl.Torus(16, 16), router)
     load = fl.Load("bcmp", rate=0.4, length=8, cycles=800)
     results = [fl.simulate(network, load, throttle=throttle) for throttle in ("none", "pt")]
     assert facts["fingerprint"] == [result.fingerprint for result in results]
-    assert [*zip(facts["latency"], facts["accepted load"], strict=True)] == [
-        tuple(facts_of(result)) for result in results
-    ]
-    facts = dict(begin_with(live, "a shuffle in slices"))
+    assert all(value.startswith("none: saturated") for value in facts["latency"])
+    facts = begin_with(live, "lesson=slices")
     shuffle = fl.simulate(
         fl.Network(fl.Torus(16, 16)), fl.Collective("shfl", payload=28, slices=4, interval=60)
     )
     assert facts["fingerprint"] == [shuffle.fingerprint]
+    assert facts["duration"] == [f"{shuffle.duration} cycles"]
+
+
+def test_a_lesson_has_a_text_a_question_and_an_animation(live):
+    lessons = live.find_elements("css selector", "#lesson option")
+    names = [lesson.get_attribute("value") for lesson in lessons if lesson.get_attribute("value")]
+    assert len(names) == 8
+    for name in names:
+        facts = begin_with(live, f"lesson={name}")
+        assert problem(live) == "", name
+        assert live.execute_script("return document.getElementById('lesson').value") == name
+        told = live.find_elements("css selector", "#told > p, #told summary")
+        assert [len(part.text) > 20 for part in told] == [True, True], name
+        runs = len(next(iter(facts.values())))
+        assert len(live.find_elements("css selector", ".run canvas.torus")) == runs
+        assert live.execute_script("return Number(document.getElementById('cycle').max)") > 50
+
+
+def test_a_link_comes_back_and_a_wrong_one_is_refused(live):
+    begin_with(live, "lesson=slices")
+    live.execute_script(
+        "const form = document.getElementById('live');"
+        "form.elements.sizes.value = '4x4'; form.elements.payload.value = '9'; form.requestSubmit()"
+    )
+    link = live.execute_script("return location.hash")
+    facts = begin_with(live, "lesson=tree")
+    assert live.execute_script("return location.hash") == "#lesson=tree"
+    assert facts["target"] == ["(4,4)"]
+    facts = begin_with(live, link)
+    assert live.execute_script("return location.hash") == link
+    again = fl.simulate(fl.Network(fl.Torus(4, 4)), fl.Collective("shfl", payload=9, slices=4, interval=60))
+    assert facts["fingerprint"] == [again.fingerprint]
+    for wrong, said in {
+        "size=4x4": "the link has the field 'size', which this page does not know",
+        "kind=lod": "the link has kind=lod, which is not a choice here",
+        "lesson=no": "there is no lesson 'no'; there are slices, wormhole",
+        "sizes=1x8": "size",
+    }.items():
+        begin_with(live, wrong)
+        assert said in problem(live)
+        assert live.execute_script("return document.getElementById('lesson').value") == "slices"
+
+
+@pytest.mark.parametrize(
+    ("link", "topology", "pattern"),
+    [
+        ("sizes=8x8&kind=load&pattern=bcmp", fl.Torus(8, 8), "bcmp"),
+        ("sizes=8x8&kind=load&pattern=rand", fl.Torus(8, 8), "rand"),
+        ("sizes=4x6x3&kind=load&pattern=rand", fl.Torus(4, 6, 3), "rand"),
+        ("shape=mesh&sizes=8x4&kind=load&pattern=rand", fl.Mesh(8, 4), "rand"),
+        ("shape=mesh&sizes=8x8&kind=load&pattern=trns", fl.Mesh(8, 8), "trns"),
+        ("sizes=16&kind=load&pattern=torn", fl.Torus(16), "torn"),
+    ],
+)
+def test_the_bound_of_a_live_page_is_that_of_load(live, link, topology, pattern):
+    facts = begin_with(live, f"{link}&rate=0.02&cycles=50")
+    load = fl.Load(pattern, rate=0.02, cycles=50)
+    bound = ideal_loads(fl.Experiment(topology=topology, traffic=load))["bound"]
+    assert facts["bound"] == [f"{digits(bound):g} flits/node/cycle (links)"]
 
 
 def test_a_live_page_measures_curves(live):
-    begin_with(live, "a hot spot")
-    live.execute_script("document.getElementById('measure').click()")
+    facts = begin_with(live, "sizes=8x8&kind=load&pattern=bcmp&rate=0.4&cycles=8000&curves=1")
+    assert problem(live) == ""
     live.execute_script("document.querySelector('#measured details').open = true")
     rows = [
-        [float(cell.text) for cell in row.find_elements("css selector", "td")]
+        [cell.text for cell in row.find_elements("css selector", "td")]
         for row in live.find_elements("css selector", "#measured tbody tr")
     ]
     assert len(rows) == 10
-    assert len(live.find_elements("css selector", "#measured svg circle")) == 20
     network = fl.Network(fl.Torus(8, 8))
-    for offered, accepted, latency in (rows[2], rows[9]):
-        packets = fl.simulate(
-            network, fl.Load("hots", rate=offered, length=8, cycles=600), packets=True
-        ).packets
-        ejected = int(((packets.tail_arrival >= 300) & (packets.tail_arrival < 600)).sum())
-        assert accepted == float(f"{8 * ejected / 64 / 300:.4g}")
-        late = (packets.generated >= 300) & (packets.generated < 600)
-        ages = (packets.tail_arrival + 2 - packets.generated).where(late, drop=True)
-        assert latency == float(f"{float(ages.mean()):.4g}")
+    curve = fl.load.curve(network, "bcmp", [float(row[0]) for row in rows], refine=0)
+    assert [row[2] == "saturated" for row in rows] == curve.saturated.values.tolist()
+    steady = [row for row in rows if row[2] != "saturated"]
+    assert len(live.find_elements("css selector", "#measured svg circle")) == len(rows) + len(steady)
+    # Short runs are near the long ones of `flitloom load`, and the facts of a run are its point.
+    for (_, accepted, _), long in zip(rows, curve.accepted.values, strict=True):
+        assert float(accepted) == pytest.approx(float(long), rel=0.06)
+    for (_, _, latency), long in zip(steady, curve.latency.values, strict=False):
+        assert float(latency) == pytest.approx(float(long), rel=0.25)
+    for offered in (rows[1], rows[4]):
+        result = fl.simulate(
+            network, fl.Load("bcmp", rate=float(offered[0]), length=8, cycles=8000), packets=True
+        )
+        assert (float(offered[2]), float(offered[1])) == tuple(map(digits, measured(result, 8000)))
+    assert facts["accepted load"] == [f"{rows[4][1]} flits/node/cycle"]
+    marks = live.find_elements("css selector", "#measured .band, #measured path.bound")
+    assert len(marks) == 4
+    assert "Saturates between" in live.find_element("css selector", "#measured > p").text
+    assert len(live.find_elements("css selector", "#measured .grid")) > 12
 
 
 def test_without_the_engine_it_says_how_to_get_it(tmp_path, monkeypatch, capsys):

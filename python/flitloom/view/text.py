@@ -31,7 +31,7 @@ PARTS = Path(__file__).with_name("page")
 #: Modules of the page; each may import the others by their file names.
 MODULES = ("data", "colours", "torus", "charts", "page")
 #: Those that only a live page has.
-LIVE_MODULES = ("curves", "live")
+LIVE_MODULES = ("bounds", "curves", "lessons", "links", "live")
 #: The engine of live pages; ``make wasm`` builds it.
 ENGINE = PARTS / "engine.wasm"
 #: Height of a page in a notebook, in pixels.

@@ -1,19 +1,14 @@
 // The live page: the engine inside, compiled to WebAssembly.
 
+import { channelBound } from "./bounds.js";
 import { curve, shown } from "./curves.js";
 import { Run, unpack } from "./data.js";
-import { start } from "./page.js";
+import { LESSONS } from "./lessons.js";
+import { fieldsOf, fill, readLink, writeLink } from "./links.js";
+import { play, start } from "./page.js";
 
 const find = (id) => document.getElementById(id);
 
-const congested = { sizes: "16x16", kind: "load", pattern: "bcmp", rate: 0.4, cycles: 800, flow_control: "cut-through", buffer: 16 };
-/** What a reader may begin with: fields of the form that are not as usual, a line of them for every run shown. */
-export const PRESETS = {
-  "a shuffle in slices": [{}],
-  "a hot spot": [{ sizes: "8x8", kind: "load", pattern: "hots", rate: 0.2, cycles: 600 }],
-  "a deadlock": [{ sizes: "8", kind: "load", pattern: "rand", rate: 0.9, cycles: 1000, channels: 1 }],
-  "a throttle, off and on": [congested, { ...congested, throttle: "pt" }],
-};
 /** Loads of a curve, as shares of twice the load that the form asks for. */
 const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
@@ -67,27 +62,45 @@ export function spec(form) {
 function title(asked) {
   const shape = `${asked.sizes.join("x")} ${asked.wraps[0] ? "torus" : "mesh"}`;
   const { traffic } = asked;
+  const { channels, buffer, flow_control: control, arbitration, routing, throttle } = asked;
   const more = [
-    asked.routing === "do" ? "" : `, routing ${asked.routing}`,
-    asked.throttle === "none" ? "" : `, throttle ${asked.throttle}`,
+    routing === "do" ? "" : `, routing ${routing}`,
+    throttle === "none" ? "" : `, throttle ${throttle}`,
+    control === "wormhole" ? "" : `, ${control}`,
+    channels ? `, ${channels} ${channels > 1 ? "channels" : "channel"}` : "",
+    buffer === 4 ? "" : `, buffers of ${buffer}`,
+    arbitration === "C00" ? "" : `, ${arbitration}`,
   ].join("");
   if (traffic.kind === "load") return `${asked.pattern} on ${shape}, ${traffic.rate} flits per node and cycle${more}`;
   const slices = traffic.slices > 1 ? ` in ${traffic.slices} slices` : "";
   return `${asked.pattern} on ${shape}, ${traffic.payload} payload flits${slices}${more}`;
 }
 
-/** The run that a spec asks for, with its latency and its accepted load before all other facts. */
+/** The cycles in which a load is measured: the second half of those in which packets are generated. */
+const windowOf = ({ cycles }) => [Math.floor(cycles / 2), cycles];
+
+/** What a run says of itself before all other facts; a load is measured as its curves are. */
+function firstFacts(run, asked, bound) {
+  const { traffic } = asked;
+  const [begin, end] = traffic.kind === "load" && !run.deadlock ? windowOf(traffic) : [0, run.cycles];
+  const { latency, accepted, saturated } = run.measured(begin, end);
+  const load = `${shown(accepted)} flits/node/cycle`;
+  if (run.deadlock) return { outcome: run.facts.outcome, "accepted load": `${load} before it` };
+  const facts = { latency: latency == null ? "-" : `${shown(latency)} cycles`, "accepted load": load };
+  if (traffic.kind !== "load") return { duration: run.facts.duration, "lower bound": run.facts["lower bound"], ...facts };
+  if (bound != null) facts.bound = `${shown(bound)} flits/node/cycle (links)`;
+  if (saturated || (bound != null && traffic.rate > bound)) facts.latency = "none: saturated, packets wait ever longer";
+  facts.measured = `in cycles ${begin} to ${end}`;
+  return facts;
+}
+
+/** The run that a spec asks for, with what matters most before all other facts. */
 function runOf(engine, asked) {
   const { head, buffer } = engine(asked);
   if (head.error) throw new Error(head.error);
   head.title = title(asked);
   const run = new Run(head, buffer);
-  const { latency, accepted } = run.measured(0, run.cycles);
-  run.facts = {
-    latency: latency == null ? "-" : `${shown(latency)} cycles`,
-    "accepted load": `${shown(accepted)} flits/node/cycle`,
-    ...run.facts,
-  };
+  run.facts = { ...firstFacts(run, asked, asked.traffic.kind === "load" ? channelBound(engine, asked) : null), ...run.facts };
   if (asked.pattern === "hots") {
     run.target = run.fabric.node(run.fabric.sizes.map((size) => Math.floor(size / 2)));
     run.facts.target = run.fabric.nodeName(run.target);
@@ -95,55 +108,70 @@ function runOf(engine, asked) {
   return run;
 }
 
-/** Latency and accepted load over the offered load, measured in the second half of the cycles that a spec asks for. */
+/** Latency and accepted load over the offered load; a saturated load has no latency. */
 export function measure(engine, asked) {
   const { rate, cycles } = asked.traffic;
   const most = Math.min(1, 2 * rate);
+  const bound = channelBound(engine, asked);
   const points = SHARES.map((share) => {
     const offered = Number((share * most).toPrecision(4));
     const { head, buffer } = engine({ ...asked, traffic: { ...asked.traffic, rate: offered } });
     if (head.error) throw new Error(head.error);
-    const stuck = Boolean(head.deadlock);
-    return { offered, stuck, ...new Run(head, buffer).measured(Math.floor(cycles / 2), cycles) };
+    const found = new Run(head, buffer).measured(...windowOf({ cycles }));
+    const saturated = found.saturated || (bound != null && offered > bound);
+    return { offered, stuck: Boolean(head.deadlock), ...found, saturated, latency: saturated ? null : found.latency };
   });
-  return points.filter(({ stuck }) => !stuck);
+  return { bound, points: points.filter(({ stuck }) => !stuck) };
+}
+
+/** The loads between which a network saturates, if it does. */
+function bandOf(points) {
+  const first = points.findIndex(({ saturated }) => saturated);
+  return first > 0 ? [points[first - 1].offered, points[first].offered] : null;
 }
 
 /** Draw measured points as two curves with a table of their numbers. */
-function drawCurves(asked, points) {
-  const most = points.at(-1).offered;
+function drawCurves(asked, { bound, points }) {
+  const band = bandOf(points);
   const curves = [
-    ["Accepted load (flits/node/cycle); dashed: all that is offered", "accepted load", "accepted", most],
-    ["Mean latency (cycles)", "latency", "latency", null],
-  ].map(([words, name, key, ideal]) => `<section><h3>${words}</h3>${curve(points.map((point) => [point.offered, point[key]]), name, ideal)}</section>`);
-  const rows = points.map(({ offered, accepted, latency }) => `<tr><td>${shown(offered)}</td><td>${shown(accepted)}</td><td>${shown(latency)}</td></tr>`);
-  const half = Math.floor(asked.traffic.cycles / 2);
+    ["Accepted load (flits/node/cycle); dashed: all that is offered", "accepted load", "accepted", true],
+    ["Mean latency (cycles), up to saturation", "latency", "latency", false],
+  ].map(([words, name, key, ideal]) => `<section><h3>${words}</h3>${curve(points.map((point) => [point.offered, point[key]]), name, { ideal, bound, band })}</section>`);
+  const rows = points.map(
+    ({ offered, accepted, latency, saturated }) =>
+      `<tr><td>${shown(offered)}</td><td>${shown(accepted)}</td><td>${saturated ? "saturated" : shown(latency)}</td></tr>`,
+  );
+  const [begin, end] = windowOf(asked.traffic);
   const left = SHARES.length - points.length;
-  const words = `Measured in cycles ${half} to ${asked.traffic.cycles}.${left ? ` At ${left} more loads it ends in a deadlock.` : ""}`;
+  const words = [
+    band ? `Saturates between ${shown(band[0])} and ${shown(band[1])} flits per node and cycle.` : "",
+    bound == null ? "" : `Links allow ${shown(bound)}.`,
+    `Measured in cycles ${begin} to ${end}.`,
+    left ? `${left} more loads end in a deadlock.` : "",
+  ];
   find("measured").innerHTML =
     `<p></p>${curves.join("")}<div><details><summary>Numbers</summary><table><thead><tr><th scope="col">offered</th><th scope="col">accepted</th>` +
     `<th scope="col">latency</th></tr></thead><tbody>${rows.join("")}</tbody></table></details></div>`;
-  find("measured").firstElementChild.textContent = `${title(asked).replace(/, [0-9.]+ flits per node and cycle/, "")}. ${words}`;
+  find("measured").firstElementChild.textContent = `${title(asked).replace(/, [0-9.]+ flits per node and cycle/, "")}. ${words.filter(Boolean).join(" ")}`;
 }
 
-/** Fields of the form as usual, but for some. */
-function fill(form, fields) {
-  form.reset();
-  for (const [name, value] of Object.entries(fields)) form.elements[name].value = String(value);
+/** The text of a lesson, and its question with an answer that opens. */
+function tell(lesson) {
+  const part = (tag, text) => Object.assign(document.createElement(tag), { textContent: text });
+  if (!lesson) return find("told").replaceChildren();
+  const answer = document.createElement("details");
+  answer.append(part("summary", lesson.question), part("p", lesson.answer));
+  find("told").replaceChildren(part("p", lesson.text), answer);
 }
 
-/** Connect the form with the engine, and run it once. */
+/** Connect the form with the engine, and run what the link asks for. */
 export async function live() {
   const engine = await load(await unpack(find("engine").textContent));
   const form = find("live");
-  const chosen = find("preset");
-  chosen.append(...Object.keys(PRESETS).map((name) => new Option(name)));
-  const parts = () => {
-    const load = form.elements.kind.value === "load";
-    find("of-load").hidden = !load;
-    find("of-collective").hidden = load;
-    find("measure").hidden = !load;
-  };
+  const chosen = find("lesson");
+  chosen.append(...Object.entries(LESSONS).map(([name, { title: text }]) => new Option(text, name)), new Option("none: my experiment", ""));
+  let before = [];
+  let link = "";
   const trying = (work) => {
     find("problem").textContent = "";
     try {
@@ -152,36 +180,72 @@ export async function live() {
       find("problem").textContent = error.message;
     }
   };
-  let before = [];
-  const simulate = () => {
-    const made = runOf(engine, spec(form));
-    const same = before.length && String(before[0].fabric.sizes) === String(made.fabric.sizes);
-    const shown = find("keep").checked && same ? [before[0], made] : [made];
-    before = [made];
-    start(shown);
+  const parts = () => {
+    const isLoad = form.elements.kind.value === "load";
+    find("of-load").hidden = !isLoad;
+    find("of-collective").hidden = isLoad;
+    find("measure").hidden = !isLoad;
   };
-  const begin = () => {
-    const name = chosen.value;
-    const made = PRESETS[name].map((fields) => {
-      fill(form, fields);
-      return runOf(engine, spec(form));
-    });
-    chosen.value = name;
-    find("measured").replaceChildren();
-    parts();
+  const keep = (state) => {
+    link = writeLink(state);
+    history.replaceState(null, "", link);
+  };
+  const show = (made) => {
     before = [made.at(-1)];
-    start(made);
+    start(made.map(({ run }) => run));
+  };
+  const made = () => ({ fields: fieldsOf(form), run: runOf(engine, spec(form)) });
+  const simulate = () => {
+    const one = made();
+    const same = before.length && String(before[0].run.fabric.sizes) === String(one.run.fabric.sizes);
+    const both = find("keep").checked && same ? [before[0], one] : [one];
+    chosen.value = "";
+    tell(null);
+    find("measured").replaceChildren();
+    show(both);
+    keep({ runs: both.map(({ fields }) => fields) });
   };
   const curves = () => {
     const asked = spec(form);
-    const points = measure(engine, asked);
-    if (!points.length) throw new Error("every load ends in a deadlock");
-    drawCurves(asked, points);
+    const measured = measure(engine, asked);
+    if (!measured.points.length) throw new Error("every load ends in a deadlock");
+    drawCurves(asked, measured);
+    keep({ lesson: chosen.value, runs: before.map(({ fields }) => fields), curves: true });
+  };
+  const begin = (asked) => {
+    const lesson = LESSONS[asked.lesson] ?? null;
+    if (asked.lesson && !lesson) throw new Error(`there is no lesson '${asked.lesson}'; there are ${Object.keys(LESSONS).join(", ")}`);
+    const runs = (lesson?.runs ?? asked.runs).map((fields) => (fill(form, fields), made()));
+    chosen.value = lesson ? asked.lesson : "";
+    tell(lesson);
+    find("measured").replaceChildren();
+    parts();
+    show(runs);
+    keep({ lesson: asked.lesson, runs: runs.map(({ fields }) => fields) });
+    if (asked.curves) curves();
+    if (asked.play && !matchMedia("(prefers-reduced-motion: reduce)").matches) play(true);
+  };
+  const follow = () => {
+    const asked = readLink(location.hash);
+    const first = { ...asked, lesson: "slices" };
+    find("problem").textContent = "";
+    try {
+      begin(asked.lesson || asked.runs.length ? asked : first);
+    } catch (error) {
+      begin(first);
+      find("problem").textContent = error.message;
+    }
   };
   form.addEventListener("submit", (event) => (event.preventDefault(), trying(simulate)));
   form.elements.kind.addEventListener("change", parts);
-  chosen.addEventListener("change", () => trying(begin));
+  chosen.addEventListener("change", () => chosen.value && trying(() => begin({ lesson: chosen.value })));
   find("measure").addEventListener("click", () => form.reportValidity() && trying(curves));
-  trying(begin);
+  find("link").addEventListener("click", async () => {
+    const address = `${location.href.split("#")[0]}${link}`;
+    const done = await navigator.clipboard?.writeText(address).then(() => true, () => false);
+    find("link").textContent = done ? "Copied" : "The link is in the address bar";
+  });
+  window.addEventListener("hashchange", () => location.hash !== link && follow());
+  follow();
   globalThis.flitloom = { engine };
 }

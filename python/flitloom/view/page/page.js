@@ -75,7 +75,8 @@ function show(cycle) {
   redraw();
 }
 
-function play(on) {
+/** Play the cycles, or pause. */
+export function play(on) {
   state.playing = on;
   const button = find("play");
   button.textContent = on ? "Pause" : "Play";
@@ -348,7 +349,7 @@ export function start(made) {
   const alone = runs.length === 1;
   find("runs").className = alone ? `alone${panels[0].torus.flat ? " flat" : ""}` : "";
   // A single run has room for its numbers beside the network.
-  if (alone) find("runs").firstElementChild.lastElementChild.prepend(facts);
+  if (alone) find("runs").firstElementChild.prepend(facts);
   setMode(moving ? "now" : runs[0].columns.load ? "load" : "cables");
   const stuck = runs.find((run) => run.deadlock);
   if (stuck) show(cycles - 1);

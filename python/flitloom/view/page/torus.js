@@ -13,7 +13,42 @@ const SLANTS = [
 
 /** Places of nodes and ends of links, in units of the distance between neighbours. */
 export function layout(fabric) {
-  return fabric.places ? placed(fabric) : grid(fabric);
+  if (fabric.places) return placed(fabric);
+  return isRing(fabric) ? ring(fabric) : grid(fabric);
+}
+
+/** Largest ring that is drawn as one; longer ones are lines whose ends meet. */
+const LONGEST_RING = 64;
+
+function isRing({ sizes, wraps }) {
+  return sizes.length === 1 && Boolean(wraps?.[0]) && sizes[0] > 2 && sizes[0] <= LONGEST_RING;
+}
+
+/** A ring as a circle: plus leads clockwise, outside of minus. */
+function ring(fabric) {
+  const count = fabric.nodes;
+  const radius = Math.max(1.2, count / 6);
+  const at = (place, reach) => {
+    const angle = Math.PI / 2 - (2 * Math.PI * place) / count;
+    return [reach * Math.cos(angle), reach * Math.sin(angle)];
+  };
+  const nodes = Array.from({ length: count }, (_, node) => at(node, radius));
+  const lines = new Float32Array(fabric.links * 4);
+  const exists = new Uint8Array(fabric.links);
+  for (let link = 0; link < fabric.links; link++) {
+    if (fabric.target(link) < 0 || fabric.failed.has(link)) continue;
+    exists[link] = 1;
+    const ports = fabric.directions.length;
+    const [node, minus] = [Math.floor(link / ports), link % ports];
+    const reach = radius + (minus ? -0.07 : 0.07);
+    lines.set([...at(node, reach), ...at(node + (minus ? -1 : 1), reach)], 4 * link);
+  }
+  const labels = nodes.map((_, node) => {
+    const [x, y] = at(node, radius + 0.4);
+    return { text: String(node), x, y: y - 0.1, centre: true };
+  });
+  const rim = radius + 0.8;
+  return { nodes, lines, exists, bends: new Map(), labels, low: [-rim, -rim], high: [rim, rim], round: true };
 }
 
 /** Points inside a curved line. */
@@ -143,7 +178,7 @@ export class TorusView {
     /** So much wider than high that nothing fits beside it. */
     this.flat = high[0] - low[0] > 2.5 * (high[1] - low[1]);
     // Coordinates stand below and to the left, in pixels; planes have names instead.
-    const dimensions = run.fabric.sizes?.length ?? 3;
+    const dimensions = this.plan.round ? 3 : (run.fabric.sizes?.length ?? 3);
     this.room = dimensions > 2 ? [0, 0] : [dimensions > 1 ? 20 : 0, 14];
   }
 
@@ -186,8 +221,10 @@ export class TorusView {
     for (const failed of this.run.fabric.failedNodes) this.cross(context, failed);
     context.font = `${Math.min(12, Math.max(8, unit * 0.5))}px system-ui, sans-serif`;
     context.fillStyle = colours.ink;
-    context.textAlign = "left";
-    for (const { text, x, y } of this.plan.labels) context.fillText(text, ...this.place(x, y));
+    for (const { text, x, y, centre } of this.plan.labels) {
+      context.textAlign = centre ? "center" : "left";
+      context.fillText(text, ...this.place(x, y));
+    }
     if (under) this.coordinates(context);
     this.mark(context, this.run.deadlock?.links ?? [], colours.mark, thick + 2.5, lines);
     this.mark(context, path ?? [], colours.ink, thick + 0.5, lines, true);
