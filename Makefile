@@ -11,6 +11,7 @@
 # make model  how threads wait for each other, in every order of their steps
 # make wasm   the engine of live pages (flitloom view --live)
 # make docs   the site, as static files in target/site
+# make recording  the moving picture of the README, from the live page (needs Chromium and its driver)
 # make lock   refresh the pinned requirements (needs uv)
 # make mutants  plant faults in a sample of the core and see whether the tests notice (needs cargo-mutants; long)
 # make pictures  every picture of the papers, looked at by machine (minutes)
@@ -36,7 +37,7 @@ PYTEST := $(BIN)/pytest --hypothesis-seed=$(SEED)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted
+.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted
 
 build: $(VENV)/extension.stamp
 
@@ -59,6 +60,9 @@ $(ENGINE): $(CORE_SOURCES) $(shell find wasm -name '*.rs' -o -name '*.toml')
 	rustup target add $(WASM)
 	cargo build --locked --quiet --manifest-path wasm/Cargo.toml --target-dir target --target $(WASM) --profile wasm
 	cp target/$(WASM)/wasm/flitloom_wasm.wasm $@
+
+recording: build wasm
+	$(BIN)/python tools/record_live.py docs/images/live.webp
 
 model:
 	cargo test --locked --quiet --manifest-path model/Cargo.toml --target-dir target

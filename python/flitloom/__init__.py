@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from flitloom import collectives, load, placing, plans, tables
+    from flitloom import collectives, load, papers, placing, plans, tables
 
     # Names of before, for one release.
     from flitloom.collectives.checking import check_collective as check_collective
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     __version__: str
 
 #: Modules that have verbs of their own: ``fl.load.curve``.
-_MODULES = ("collectives", "load", "placing", "plans", "tables")
+_MODULES = ("collectives", "load", "papers", "placing", "plans", "tables")
 #: Public names by the module that has them; a module is imported when one of its names is used first.
 _HOMES = {
     "collectives.collective_plan": ("CollectivePlan",),
@@ -198,6 +198,7 @@ __all__ = [
     "collectives",
     "load",
     "lower_bound",
+    "papers",
     "placing",
     "plans",
     "read_experiment",

@@ -67,7 +67,7 @@ SHOWN = [ROOT / "README.md", ROOT / "docs" / "three-routers.md", *WALKS]
 #: Those left to `make test-all`.
 LONG = {"README", "architect", "booksim2", "papers", "three-routers"}
 #: How long something took differs from run to run.
-TIMED = re.compile(r"^((?:time|found in) +)[0-9.]+ s$", re.MULTILINE)
+TIMED = re.compile(r"^((?:time|found in) +)[0-9.]+ [mu]?s$", re.MULTILINE)
 BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

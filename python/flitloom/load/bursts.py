@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom import ranks
 from flitloom.load.cases import Case, routes_of
-from flitloom.load.running import run_all
+from flitloom.load.running import Pool, run_all
 from flitloom.simulation import begin_experiment
 from flitloom.spec.experiment import build_experiment
 from flitloom.workload import left_working
@@ -22,7 +22,7 @@ def run_bursts(
     packets: int,
     *,
     length: int = 8,
-    workers: int | None = None,
+    workers: Pool = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.load.cases import Case, routes_of
-from flitloom.load.running import run_all
+from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.load.verdicts import check_refine, middle
 from flitloom.spec import Load
@@ -28,7 +28,7 @@ def run_curve(
     measure: int = 10_000,
     limit: int = 400_000,
     refine: float = 0.0,
-    workers: int | None = None,
+    workers: Pool = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[tuple[Case, Steady]], bool]:
@@ -90,7 +90,7 @@ def _between(
 def _measured(
     pairs: Sequence[tuple[Case, float]],
     settings: dict[str, Any],
-    workers: int | None,
+    workers: Pool,
     threads: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[tuple[Case, Steady]], bool]:

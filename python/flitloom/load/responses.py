@@ -23,7 +23,7 @@ from flitloom.fixed import explained
 from flitloom.jobs import begun_or_resumed
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case, routes_of
-from flitloom.load.running import run_all
+from flitloom.load.running import Pool, run_all
 from flitloom.simulation import begin_experiment
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
@@ -336,7 +336,7 @@ def run_responses(
     tasks: Sequence[tuple[Case, dict[str, Any]]],
     settings: dict[str, Any],
     *,
-    workers: int | None = None,
+    workers: Pool = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[tuple[Case, Response]], bool]:
     """Responses of several cases on all cores, each with the fields of its load.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, as_completed
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
@@ -12,13 +13,15 @@ from flitloom.workers import usable_cores
 
 Made = TypeVar("Made")
 Progress = Callable[[int, int], None]
+#: Where simulations run: an executor, or so many processes of this host; by default one per core.
+Pool = Executor | int | None
 
 
 def run_all(
     work: Callable[..., Made],
     tasks: Sequence[tuple[Any, ...]],
     *,
-    workers: int | None = None,
+    workers: Pool = None,
     threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[list[Made | None], bool]:
@@ -32,8 +35,9 @@ def run_all(
         count as much each.
     tasks : sequence of tuple
         Its arguments, a tuple per call.
-    workers : int, optional
-        Processes; by default one per core, or per `threads` cores of each.
+    workers : int or concurrent.futures.Executor, optional
+        Processes, by default one per core, or per `threads` cores of each; or where the tasks run instead:
+        e.g. a Dask client's executor or ``mpi4py.futures.MPIPoolExecutor``.
     threads : int
         Threads of each task.
     progress : callable, optional
@@ -47,7 +51,7 @@ def run_all(
     """
     made: list[Made | None] = [None] * len(tasks)
     on_ranks = ranks.started() > 1
-    if len(tasks) == 1 or on_ranks:
+    if on_ranks or (len(tasks) == 1 and not isinstance(workers, Executor)):
         # What is finished on one rank is not yet on others.
         with nullcontext() if on_ranks else interrupts.keeping():
             try:
@@ -57,16 +61,34 @@ def run_all(
                 interrupts.kept()
                 return made, True
         return made, False
-    workers = workers or max(1, usable_cores() // threads)
     with interrupts.keeping():
         try:
-            for place, one in as_finished(work, tasks, workers, progress):
+            if isinstance(workers, Executor):
+                finished = _elsewhere(work, tasks, workers, progress)
+            else:
+                finished = as_finished(work, tasks, workers or max(1, usable_cores() // threads), progress)
+            for place, one in finished:
                 made[place] = one
         except KeyboardInterrupt:
             # What is finished is to be written.
             interrupts.kept()
             return made, True
     return made, False
+
+
+def _elsewhere(
+    work: Callable[..., Made], tasks: Sequence[tuple[Any, ...]], executor: Executor, progress: Progress | None
+) -> Iterator[tuple[int, Made]]:
+    """Places and results of tasks that an executor runs, as they finish."""
+    places = {executor.submit(work, *task): place for place, task in enumerate(tasks)}
+    try:
+        for count, future in enumerate(as_completed(places), start=1):
+            yield places[future], future.result()
+            if progress is not None:
+                progress(count, len(tasks))
+    finally:
+        for future in places:
+            future.cancel()
 
 
 def _part(progress: Progress | None, place: int, count: int) -> Progress | None:

@@ -10,7 +10,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case, routes_of, told
-from flitloom.load.running import run_all
+from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, run_steady
 from flitloom.load.unsteady import never_steady
 from flitloom.spec import Load
@@ -31,7 +31,7 @@ def run_saturation(
     warm_up: int | None = None,
     measure: int = 10_000,
     limit: int = 400_000,
-    workers: int | None = None,
+    workers: Pool = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from flitloom.errors import SpecError
+from flitloom.load.bounds import ideal_loads
 from flitloom.load.bursts import run_bursts
-from flitloom.load.cases import Case
+from flitloom.load.cases import Case, routes_of
 from flitloom.load.curves import curve_rows, run_curve
 from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, run_step
 from flitloom.load.search import run_saturation
@@ -38,6 +40,7 @@ def curve(
     seed: int = 1,
     measure: int = 10_000,
     workers: int | None = None,
+    executor: Executor | None = None,
 ) -> xr.Dataset:
     """Measure the load-latency curve: steady states at rising loads, on all cores.
 
@@ -63,6 +66,8 @@ def curve(
         Cycles measured per load, behind the warm-up.
     workers : int, optional
         Processes; by default one per core.
+    executor : concurrent.futures.Executor, optional
+        Where simulations run instead: e.g. a Dask client's executor or ``mpi4py.futures.MPIPoolExecutor``.
 
     Returns
     -------
@@ -85,7 +90,9 @@ def curve(
     >>> curve.latency.plot()  # doctest: +SKIP
     """
     cases = _cases(networks, traffic, length, throttle, seed)
-    points, interrupted = run_curve(cases, list(rates), refine=refine, measure=measure, workers=workers)
+    points, interrupted = run_curve(
+        cases, list(rates), refine=refine, measure=measure, workers=executor or workers
+    )
     _go_on(interrupted)
     closed = isinstance(traffic, Load) and traffic.outstanding is not None
     parts = []
@@ -111,12 +118,13 @@ def saturation(
     seed: int = 1,
     measure: int = 10_000,
     workers: int | None = None,
+    executor: Executor | None = None,
 ) -> xr.Dataset:
     """Find the load at which networks saturate, by bisection below the bound of the routing, on all cores.
 
     Parameters
     ----------
-    networks, traffic, length, throttle, seed, measure, workers
+    networks, traffic, length, throttle, seed, measure, workers, executor
         As in `curve`.
     within : float
         The search ends when a load that is accepted and one that is not differ by this share of the latter.
@@ -135,8 +143,42 @@ def saturation(
     True
     """
     cases = _cases(networks, traffic, length, throttle, seed)
-    rows, interrupted = run_saturation(cases, within=within, measure=measure, workers=workers)
+    rows, interrupted = run_saturation(cases, within=within, measure=measure, workers=executor or workers)
     _go_on(interrupted)
+    return _by_case(networks, rows)
+
+
+def bound(
+    networks: Networks, traffic: str | Load, *, length: int = 8, throttle: str = "none", seed: int = 1
+) -> xr.Dataset:
+    """The load that no router can exceed on these networks under their routing; nothing is simulated.
+
+    Parameters
+    ----------
+    networks, traffic, length, throttle, seed
+        As in `curve`.
+
+    Returns
+    -------
+    xarray.Dataset
+        By ``case`` for several networks: ``bound`` in flits per node and cycle, ``bound_of`` (what it rests
+        on), and ``receive_bound`` (what the most wanted node can receive); missing where they are not known.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> networks = {"torus": fl.Network(fl.Torus(16, 16)), "mesh": fl.Network(fl.Mesh(16, 16))}
+    >>> fl.load.bound(networks, "torn").bound.values.tolist()
+    [0.125, 0.125]
+    """
+    cases = _cases(networks, traffic, length, throttle, seed)
+    rows = [
+        {
+            **case.labels,
+            **ideal_loads(case.experiment(kind="load", rate=1.0, cycles=1), routes_of(case.tables)),
+        }
+        for case in cases
+    ]
     return _by_case(networks, rows)
 
 
@@ -149,12 +191,13 @@ def burst(
     throttle: str = "none",
     seed: int = 1,
     workers: int | None = None,
+    executor: Executor | None = None,
 ) -> xr.Dataset:
     """Let every node send packets that are all there in cycle 0, and see how long they take.
 
     Parameters
     ----------
-    networks, length, throttle, seed, workers
+    networks, length, throttle, seed, workers, executor
         As in `curve`.
     pattern : str
         Where packets go, e.g. ``"trns"``.
@@ -174,7 +217,7 @@ def burst(
     True
     """
     cases = _cases(networks, pattern, None, throttle, seed)
-    rows, interrupted = run_bursts(cases, packets, length=length, workers=workers)
+    rows, interrupted = run_bursts(cases, packets, length=length, workers=executor or workers)
     _go_on(interrupted)
     found = _by_case(networks, rows)
     # Here it bounds a duration.

@@ -136,10 +136,29 @@ def options(identifier: str) -> tuple[str, ...]:
 def reproduce(identifier: str, context: Context | None = None) -> Report:
     """Compute a published table or figure anew.
 
+    Parameters
+    ----------
+    identifier : str
+        The table or figure, e.g. ``"cup-stacking-2022/table-2"``; `identifiers` lists them.
+    context : Context, optional
+        How it runs: folder of its pictures, threads, seed, quick or full.
+
+    Returns
+    -------
+    Report
+        Every cell with the published value; `Report.dataset` has them as labelled arrays.
+
     Raises
     ------
     SpecError
         There is none of that name, or it has no such columns to choose.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> found = fl.papers.reproduce("scaling-effects-2007/equation-2").dataset
+    >>> dict(found.sizes)["row"] > 2, bool((found.status != "not reproduced").all())
+    (True, True)
     """
     context = context or Context()
     report = find(identifier, context.columns).reproduce(context)

@@ -6,10 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flitloom.fixed import explained
 from flitloom.outputs import check_output, within
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: Citations of the papers, by the first part of an identifier.
 SOURCES = {
@@ -36,6 +39,8 @@ SOURCES = {
     ),
 }
 
+#: What tells cells of a table apart.
+_PLACES = ("row", "column")
 Value = int | float | bool | str | None
 
 
@@ -164,6 +169,39 @@ class Report:
             parts.append(f"{exact} of {len(others)} by the plain router")
         different = counts.keys() & {"not reproduced", "not reached", "beaten", "does not hold"}
         return ", ".join(parts) + ("; others in parentheses." if different else ".")
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """The cells as labelled arrays: ``ours``, ``published`` and ``status`` by ``row`` and ``column``.
+
+        Numbers are real; a statement is 1 where it holds and 0 where not. A cell that the table does not have
+        is not a number, with an empty status. What a number counts, the title and the column say.
+
+        Examples
+        --------
+        >>> cells = [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5), Cell("b", "y", None, 7)]
+        >>> found = Report("scaling-effects-2007/equation-2", "An equation", cells).dataset
+        >>> float(found.ours.sel(row="b", column="x") - found.published.sel(row="b", column="x"))
+        1.0
+        >>> found.status.sel(row="a").values.tolist()
+        ['reproduced', '']
+        """
+        import numpy as np
+        import xarray as xr
+
+        rows, columns = (list(dict.fromkeys(getattr(cell, of) for cell in self.cells)) for of in _PLACES)
+        shape = len(rows), len(columns)
+        numbers = {name: np.full(shape, np.nan) for name in ("ours", "published")}
+        status = np.full(shape, "", dtype=object)
+        for cell in self.cells:
+            place = rows.index(cell.row), columns.index(cell.column)
+            for name, value in (("ours", cell.ours), ("published", cell.paper)):
+                if isinstance(value, int | float):
+                    numbers[name][place] = value
+            status[place] = cell.status
+        data = {name: (_PLACES, values) for name, values in {**numbers, "status": status.astype(str)}.items()}
+        about = {"identifier": self.identifier, "title": self.title, "source": self.source}
+        return xr.Dataset(data, {"row": rows, "column": columns}, {**about, "verdict": self.verdict})
 
     @property
     def source(self) -> str:
