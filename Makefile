@@ -1,4 +1,4 @@
-# make demo   build everything into .venv and run the main job
+# make demo   build everything into .venv and answer five questions with pictures
 # make test   the quick part of the tests, minutes
 # make test-all  everything CI runs
 # make golden every table, bound, verdict and plan that is published, compared (minutes)

@@ -26,7 +26,7 @@ impl Pipelined {
         let mut all = Options::default();
         for (name, value) in &options {
             if !all.set(name, value) {
-                return Err(PyValueError::new_err((name.clone(), "is no option".to_owned())));
+                return Err(PyValueError::new_err((name.clone(), "is not an option".to_owned())));
             }
         }
         match Phases::new(&all, packets) {

@@ -160,7 +160,7 @@ impl PipelinedSimulation {
             let last = (channels.max(1) - 1).to_string();
             let value = if name.ends_with("_end_vc") && value.is_empty() { &last } else { value };
             if !all.set(name, value) {
-                return Err(PyValueError::new_err((name.clone(), "is no option".to_owned())));
+                return Err(PyValueError::new_err((name.clone(), "is not an option".to_owned())));
             }
         }
         _ = all.set("num_vcs", &channels.to_string());

@@ -66,7 +66,7 @@ fn table_error(py: Python<'_>, error: TableError) -> PyErr {
 
 fn direction(py: Python<'_>, place: &str, name: &str) -> PyResult<Direction> {
     let known = (0..12).map(Direction::from_index).find(|direction| direction.to_string() == name);
-    known.ok_or_else(|| spec_error(py, place, format!("{name:?} is no direction; write +x, -y and so on")))
+    known.ok_or_else(|| spec_error(py, place, format!("{name:?} is not a direction; write +x, -y and so on")))
 }
 
 fn build_fabric(

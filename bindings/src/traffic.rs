@@ -222,7 +222,7 @@ impl Workload {
         let listed = ListedRoutes::new(fabric, routes).map_err(|index| {
             let (from, to) = (sources[index], destinations[index]);
             let text = format!(
-                "route {index}, from node {from} to node {to}, is no walk over working links of the network, or the second one of its pair"
+                "route {index}, from node {from} to node {to}, is not a walk over working links of the network, or the second one of its pair"
             );
             spec_error(py, "tables", text)
         })?;

@@ -96,14 +96,14 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     name = show_file(file)
     with opened(file, limits.STATE_BYTES) as source:
         if source.stream.read(len(MAGIC)) != MAGIC:
-            raise SpecError(f"{name}: is no saved simulation; flitloom simulate --checkpoint writes them")
+            raise SpecError(f"{name}: is not a saved simulation; flitloom simulate --checkpoint writes them")
         about = source.stream.readline(limits.LINE_BYTES).rstrip(b"\n")
         text = source.stream.readline(limits.STATE_BYTES).rstrip(b"\n")
         state = source.content()
     try:
         fields = parse_json(about.decode(), f"{name}: header")
     except UnicodeDecodeError:
-        raise SpecError(f"{name}: header: is no UTF-8 text; the file is damaged") from None
+        raise SpecError(f"{name}: header: is not UTF-8 text; the file is damaged") from None
     if isinstance(fields, dict) and fields.get("format") != FORMAT:
         raise SpecError(
             f"{name}: format: is {str(fields.get('format'))[:20]}; this flitloom reads format {FORMAT}"

@@ -220,7 +220,7 @@ def require_kind(place: str, value: object, kind: Any, what: str, advice: str) -
     >>> require_kind("traffic", "shfl", int, "collective", "fl.Collective(...)")
     Traceback (most recent call last):
     ...
-    flitloom.errors.SpecError: traffic: 'shfl' is no collective; give fl.Collective(...)
+    flitloom.errors.SpecError: traffic: 'shfl' is not a collective; give fl.Collective(...)
     """
     if not isinstance(value, kind):
         raise SpecError(f"{place}: {show(value)} is no {what}; give {advice}")

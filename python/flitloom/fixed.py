@@ -18,7 +18,7 @@ class Fixed:
     >>> fl.Network(fl.Torus(4, 4)).nodes = 3
     Traceback (most recent call last):
     ...
-    flitloom.errors.SpecError: Network.nodes: no Network can be changed; make another ...
+    flitloom.errors.SpecError: Network.nodes: a Network is immutable; create a new one ...
     """
 
     _fixed = False
@@ -40,7 +40,7 @@ class Fixed:
 
 
 def explained(kind: Kind) -> Kind:
-    """Let a frozen dataclass say in our words that it cannot be changed.
+    """Let a frozen dataclass refuse changes with a message that tells what to do.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def explained(kind: Kind) -> Kind:
     >>> fl.Operation("all-to-all").message = 3
     Traceback (most recent call last):
     ...
-    flitloom.errors.SpecError: Operation.message: no Operation can be changed; make another ...
+    flitloom.errors.SpecError: Operation.message: an Operation is immutable; create a new one ...
     """
 
     def refuse(value: object, name: str, *_given: object) -> None:
@@ -61,5 +61,6 @@ def explained(kind: Kind) -> Kind:
 def unchangeable(value: object, name: str, there: bool) -> SpecError:
     """The error when an attribute of such a value is set; `there`: whether it has that attribute."""
     kind = type(value).__name__
+    named = f"{'an' if kind[0] in 'AEIOU' else 'a'} {kind}"
     what = f"another {name}" if there else "what it should be"
-    return SpecError.at(f"{kind}.{name}", f"no {kind} can be changed", f"make another {kind} with {what}")
+    return SpecError.at(f"{kind}.{name}", f"{named} is immutable", f"create a new one with {what}")

@@ -59,7 +59,7 @@ class Network(Fixed):
         kinds, advice = Topology | Product, "fl.Torus(...), fl.Mesh(...) or fl.Product(...)"
         require_kind("topology", topology, kinds, "topology", advice)
         if router is not None and not isinstance(router, Router):
-            raise SpecError.at("router", f"{router!r} is no router", "give fl.Router(...)")
+            raise SpecError.at("router", f"{router!r} is not a router", "give fl.Router(...)")
         router = router or Router()
         if routing is not None:
             router = Router(**{**router.model_dump(), "routing": routing})

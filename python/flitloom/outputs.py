@@ -50,7 +50,7 @@ def check_output(file: str | Path, suffixes: tuple[str, ...] = (), place: str = 
         raise SpecError(f"{place}: {name} is a folder; name a file")
     folder = file.absolute().parent
     if not folder.is_dir():
-        raise SpecError(f"{place}: {name} cannot be written: {show_file(folder)} is no folder")
+        raise SpecError(f"{place}: {name} cannot be written: {show_file(folder)} is not a folder")
     if not os.access(folder, os.W_OK) or (file.exists() and not os.access(file, os.W_OK)):
         raise SpecError(f"{place}: {name} cannot be written: permission denied")
     return file
@@ -161,7 +161,7 @@ def within(folder: str | Path, name: str) -> Path:
     """
     if not _PLAIN.fullmatch(name):
         raise SpecError.at(
-            "output", f"{show(name)} is no name for a file", "letters, digits, - _ and . make one"
+            "output", f"{show(name)} is not a name for a file", "letters, digits, - _ and . make one"
         )
     return Path(folder) / name
 

@@ -82,7 +82,7 @@ class Source:
         try:
             return self.content().decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            raise SpecError(f"{self.name}: byte {error.start} is no UTF-8 text") from None
+            raise SpecError(f"{self.name}: byte {error.start} is not UTF-8 text") from None
 
     def lines(self, progress: Progress | None = None) -> Iterator[tuple[int, str]]:
         """The lines with their numbers, from 1, and their ends; each of bounded length."""
@@ -98,7 +98,7 @@ class Source:
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
-                raise SpecError(f"{self.name}, line {number}: is no UTF-8 text") from None
+                raise SpecError(f"{self.name}, line {number}: is not UTF-8 text") from None
             if progress is not None and number % _REPORT == 0:
                 progress(seen, self.size)
             yield number, text
@@ -199,14 +199,14 @@ def parse_json(text: str, place: str) -> Any:
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
-        raise SpecError(f"{place}: is no JSON: {error}") from None
+        raise SpecError(f"{place}: is not JSON: {error}") from None
     except (ValueError, RecursionError):
-        raise SpecError(f"{place}: is no JSON that is read: a number has too many digits") from None
+        raise SpecError(f"{place}: is not JSON that is read: a number has too many digits") from None
     if _HALF.search(text):
         try:
             json.dumps(data, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise SpecError(f"{place}: is no JSON that is read: a text has half a character") from None
+            raise SpecError(f"{place}: is not JSON that is read: a text has half a character") from None
     return data
 
 
@@ -236,7 +236,7 @@ def json_fields(text: str, place: str) -> dict[str, Any]:
     """The fields of a JSON text."""
     data = parse_json(text, place)
     if not isinstance(data, dict):
-        raise SpecError(f"{place}: is no table of fields")
+        raise SpecError(f"{place}: is not a table of fields")
     return data
 
 
@@ -291,7 +291,7 @@ def parse_xml(text: str, place: str) -> ElementTree.Element:
     try:
         return ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError) as error:
-        raise SpecError(f"{place}: is no XML: {error}") from None
+        raise SpecError(f"{place}: is not XML: {error}") from None
 
 
 #: Traces of other programs that are not read: a pattern that begins a line or key of theirs, and what to say.

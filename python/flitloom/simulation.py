@@ -131,7 +131,7 @@ class Simulation:
             traffic = traffic.as_packets(network)
         if not isinstance(traffic, Kind):
             raise SpecError.at(
-                "traffic", f"{show(traffic)} is no traffic", "give fl.Collective(...) or fl.Load(...)"
+                "traffic", f"{show(traffic)} is not traffic", "give fl.Collective(...) or fl.Load(...)"
             )
         spec = Experiment(
             topology=network.topology,
@@ -299,7 +299,7 @@ class Simulation:
             self._go_on(until, cycle_limit, None)
             return
         if not every > 0:
-            raise SpecError.at("every", f"{every} s is no time between checkpoints", "it must be above 0")
+            raise SpecError.at("every", f"{every} s is not a time between checkpoints", "it must be above 0")
         if checkpoint is not None:
             check_output(checkpoint, place="checkpoint")
         with self._interrupts(checkpoint):

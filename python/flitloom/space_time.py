@@ -121,7 +121,7 @@ def _where_lines_pass(sizes: Mapping[str, int], at: Mapping[str, int]) -> dict[s
     passed = {name: size // 3 for name, size in sizes.items()}
     for name, place in at.items():
         if name not in sizes:
-            raise SpecError.at("at", f"{name} is no dimension", f"they are {', '.join(sizes)}")
+            raise SpecError.at("at", f"{name} is not a dimension", f"they are {', '.join(sizes)}")
         if not 0 <= place < sizes[name]:
             raise SpecError.at("at", f"{name}={place} is outside", f"{name} goes from 0 to {sizes[name] - 1}")
         passed[name] = place

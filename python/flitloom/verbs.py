@@ -19,14 +19,14 @@ VERBS = {
     "sweep": "Simulate an experiment over a grid of any of its fields; stop and resume at will.",
     "plot": "Draw columns of a table as curves: means over seeds, with bands from the least to the largest.",
     "route": "Make balanced, deadlock-free routing tables and report how good they are.",
-    "place": "Put ranks on nodes so that the fullest channel carries least, and say what no placement can "
-    "beat.",
+    "place": "Put ranks on nodes to minimise the load of the busiest link, with a lower bound for any "
+    "placement.",
     "check": "Check a plan, routing tables, a placement or adaptive routing.",
     "fabric": "Recognise a fabric described by ibnetdiscover, OpenSM, ibsim or Slurm.",
     "view": "Show a result, a plan, tables, a placement or a fabric as one HTML page that needs no network.",
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",
     "examples": "List the examples that come with flitloom, or copy them.",
-    "recheck": "Verify a certificate by a program that shares nothing with flitloom.",
+    "recheck": "Verify a certificate with an independent program.",
     "validate": "Compare flitloom with another simulator, on this machine.",
     "config": "Show how the command line behaves here, and why.",
     "papers": "Reproduce published tables and figures, ours beside theirs.",

@@ -245,7 +245,7 @@ def test_any_network_is_read_from_its_file(tmp_path: Path) -> None:
         "node 0 router 0\n": "does not begin with a router",
         "router 0 node 1\n": "without gaps",
         "router 0 node 0\nrouter 1 node 1\n": "no way leads",
-        "router 0 nod 0\n": "is no link",
+        "router 0 nod 0\n": "is not a link",
     }.items():
         file.write_text(text)
         with pytest.raises(SpecError, match=told):
@@ -418,7 +418,7 @@ def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
     assert "is stable up to injection_rate 0.1" in done.stdout
     for words, told in {
         ("curve", "mesh.cfg", "--torus", "4x4"): "does not go with a file of BookSim2",
-        ("curve", "mesh.cfg", "--refine", "-0.5"): "refine: -0.5 is no share of a load",
+        ("curve", "mesh.cfg", "--refine", "-0.5"): "refine: -0.5 is not a share of a load",
         ("steady", "mesh.cfg"): "flitloom load curve runs it",
     }.items():
         done = command("load", *words, folder=tmp_path)

@@ -71,7 +71,7 @@ def test_underscores_are_hyphens():
 
 
 NO_NETWORK = "topology: is missing; add --torus 8x8, --mesh 8x8 or --network 'full8 x full8'"
-NO_FACTOR = "--network: 'tree4' is no factor; write factors like"
+NO_FACTOR = "--network: 'tree4' is not a factor; write factors like"
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_every_format_of_messages_is_read(form, tmp_path):
     [
         ("", "traffic.graph: is missing"),
         ('graph = "no.goal"', "traffic.graph: no.goal: cannot be read"),
-        ("graph = 3", "traffic.graph: 3 is no message graph; give a file, or a GOAL text"),
+        ("graph = 3", "traffic.graph: 3 is not a message graph; give a file, or a GOAL text"),
         ('graph = "spec.toml"', "traffic.graph: spec.toml: a GOAL text begins with num_ranks and a number"),
         ('graph = "bad.goal"', "traffic.graph: line 2: rank 7 {; expected a rank below num_ranks"),
         ('graph = "alone.goal"', "traffic.graph: rank 0 sends a message to rank 1 under tag 0 that is never"),

@@ -93,9 +93,9 @@ def test_a_file_that_was_cut_off_says_so():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[10]\t\"S-0008f10400410015\"[1] ", "[10]\t\"S-0008f10400410015[1] ", "line 15: .* is no cable"),
+        ("[10]\t\"S-0008f10400410015\"[1] ", "[10]\t\"S-0008f10400410015[1] ", "line 15: .* is not a cable"),
         ("[10]\t\"S-0008f10400410015\"[1] ", "[10]\t\"S-0008f10400410015\"[2] ", "leads to .* here and to"),
-        ("Switch\t8 ", "Switch\tx ", "line 21: .* is no node"),
+        ("Switch\t8 ", "Switch\tx ", "line 21: .* is not a node"),
         ("[22]\t", "[255]\t", "line 14: port 255"),
         ("Switch\t8 \"S-0008f10400410015\"", "Switch\t24 \"S-005442ba00003080\"", "described a second time"),
         ("lid 16 lmc 1", "lid 4 lmc 1", "LID 0x4 belongs to two nodes"),
@@ -207,7 +207,7 @@ def test_lists_of_links(text):
     ]  # fmt: skip
     assert [(host.name, host.lid, host.switch_port) for host in subnet.hosts] == [("node01 HCA-1", 5, 1)]
     assert [(cable.a_port, cable.b_port) for cable in subnet.cables] == [(19, 19)]
-    with pytest.raises(SpecError, match=r"line 1: .*is no link"):
+    with pytest.raises(SpecError, match=r"line 1: .*is not a link"):
         parse_fabric("SW 2 1 0xz 4x\n" + text)
 
 
@@ -340,11 +340,11 @@ def test_bad_input_of_the_verbs(tmp_path, capsys):
     broken.write_text("Unicast lids [0x0-0x3] of switch Lid 1 guid 0x1 ('x'):\n0x0001 001\n")
     for arguments, message in [
         (("fabric", "show", tmp_path / "none"), "No such file"),
-        (("fabric", "show", file, "--sizes", "5x5"), "--sizes: the fabric is no torus"),
+        (("fabric", "show", file, "--sizes", "5x5"), "--sizes: the fabric is not a torus"),
         (("route", "--fabric", file, "--torus", "3x3"), "--torus does not go with --fabric"),
         (("route", "--fabric", file, "--lanes", "9"), "--lanes: 9"),
         (("route", "--fabric", file, "--mode", "magic"), "--mode: 'magic'"),
-        (("route", "--fabric", file, "--sizes", "5x5"), "--sizes: the fabric is no torus"),
+        (("route", "--fabric", file, "--sizes", "5x5"), "--sizes: the fabric is not a torus"),
         (("check", "--fabric", file), "--lft"),
         (
             ("check", "--fabric", file, "--lft", broken),

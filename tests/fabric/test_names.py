@@ -58,7 +58,7 @@ def test_names_are_those_of_the_network(called: tuple[str, ...], text: str, want
 @pytest.mark.parametrize(
     ("called", "text", "message"),
     [
-        ((), "n[0-3]", r"'n\[0-3\]' is no list of nodes; nodes have numbers here"),
+        ((), "n[0-3]", r"'n\[0-3\]' is not a list of nodes; nodes have numbers here"),
         ((), "nosuch[0-1]", "nodes have numbers here"),
         ((), "8", "node 8 in 'node.*' is unknown; nodes are 0 to 7|node 8"),
         (("z0", "z1"), "nosuch[0-1]", "no node is called 'nosuch0'"),
@@ -145,7 +145,7 @@ def test_a_graph_is_spoken_of_by_the_names_of_its_file(
         for part, message in [
             ("node:z9", "z9"),
             ("link:z0-q", "link:z0-q"),
-            ("z0", "is no failed part; write node:b0"),
+            ("z0", "is not a failed part; write node:b0"),
         ]:
             code, _, err = answer(capsys, *verb, "--fail", part)
             assert (code, message in err.replace("'q'", "link:z0-q")) == (2, True), err

@@ -126,7 +126,7 @@ LINKS = [f"{name}p_link {GUID[0, 0, 0]} {GUID[to]}" for name, to in
         ([], "names no torus or mesh"),
         (["xp_link 1 2"], "line 1: 'xp_link' comes first"),
         (["torus 8 4"], "line 1: torus takes 3 words, there are 2"),
-        (["torus 8 4 q"], "line 1: 'q' is no radix"),
+        (["torus 8 4 q"], "line 1: 'q' is not a radix"),
         (["torus 8 4 3", "xp_link 0x1"], "line 2: xp_link takes 2 words, there is 1"),
         (["torus 8 4 3", "xp_link 0x1 y"], "line 2: 'y' is not a GUID"),
         (["torus 8 4 3", "x_dateline 1.5"], "line 2: '1.5' is not a whole number"),
@@ -138,7 +138,7 @@ LINKS = [f"{name}p_link {GUID[0, 0, 0]} {GUID[to]}" for name, to in
         (["torus 4 8 3", *LINKS], "x leads along 8t switches of the fabric, not 4t"),
         (["torus 8m 4 3", *LINKS], "x leads along 8t switches of the fabric, not 8m"),
         (["torus 8 4 3", f"xp_link {GUID[0, 0, 0]} {GUID[1, 1, 0]}"], "line 2: these switches are no"),
-        (["torus 5 4 3", *LINKS], "the fabric is no torus or mesh of 5x4x3"),
+        (["torus 5 4 3", *LINKS], "the fabric is not a torus or mesh of 5x4x3"),
         (
             ["torus 8 4 3", *LINKS, f"xm_link {GUID[0, 0, 0]} {GUID[1, 0, 0]}"],
             "line 5: the links of x lead along different lines",

@@ -101,7 +101,7 @@ def test_flaws_are_one_message_with_gpu_threadblock_and_step(
             two("s")[: two("s").index("</tb>", 400)],
             "the last that can be read is gpu 0, threadblock 0, step 2",
         ),
-        (two("s").replace("<algo", "<DOCTYPE", 1), "is no XML"),
+        (two("s").replace("<algo", "<DOCTYPE", 1), "is not XML"),
     ]:
         (tmp_path / "foreign.xml").write_text(text, encoding="utf-8")
         assert run(["check", str(tmp_path / "foreign.xml"), "--torus", "2", "--json"]) == 2

@@ -84,9 +84,9 @@ def test_a_ring_by_hand_is_right_and_every_damage_is_found(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("<algo", "<graph", "is no XML"),
-        ("</algo>", "", "is no XML"),
-        (ring(), "", "is no XML"),
+        ("<algo", "<graph", "is not XML"),
+        ("</algo>", "", "is not XML"),
+        (ring(), "", "is not XML"),
         ("allgather", "gossip", "coll: 'gossip' is unknown"),
         ('ngpus="3"', 'ngpus="4"', "3 of 4 gpus"),
         ('type="s"', 'type="q"', "gpu 0, threadblock 0, step 0: type: 'q' is unknown"),

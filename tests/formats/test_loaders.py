@@ -100,9 +100,9 @@ def test_who_takes_a_file_is_said_and_limits_refuse(
     assert run(["convert", plan, plus, "--for", "mscclpp"]) == 0
     assert capsys.readouterr().err == f"note: {plus}: mscclpp takes it\n"
     assert run(["convert", plan, plus, "--for", "msccl"]) == 2
-    assert "--for: msccl: is no program that loads an execution plan of MSCCL++" in capsys.readouterr().err
+    assert "--for: msccl: is not a program that loads an execution plan of MSCCL++" in capsys.readouterr().err
     assert run(["convert", plan, str(tmp_path / "plan.goal"), "--for", "msccl"]) == 2
-    assert "--for: msccl: is no program that loads this file" in capsys.readouterr().err
+    assert "--for: msccl: is not a program that loads this file" in capsys.readouterr().err
     # 8 chunks from everybody in 128 steps of 4 x 4 nodes: 32 channels are not enough.
     big, left = str(tmp_path / "big.json"), tmp_path / "big.xml"
     assert run(["collective", "all-to-all", "--torus", "16", "--chunks", "80", "-o", big]) == 0

@@ -95,7 +95,7 @@ def test_such_files_are_read_back_as_the_plans_they_were(operation, ending, netw
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("0,4\n", "is no table of ranks; it begins with rank,node"),
+        ("0,4\n", "is not a table of ranks; it begins with rank,node"),
         ("rank,node\n0,4\n1,5\n2,6\n", "3 nodes for the 4 ranks of "),
         ("rank,node\n0,4\n1,5\n3,6\n", "line 4: rank 3 where 2 is next"),
         ("rank,node\n0,4\n1,x\n", "line 3: a rank and its node are needed, e.g. 0,4"),

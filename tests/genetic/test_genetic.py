@@ -47,7 +47,7 @@ def test_files_come_back_and_replay(found, tmp_path):
         genetic.load_chromosome(file, network=fl.Network(fl.Torus(16, 16)))
     text = file.read_text()
     file.write_text(text[:-20])
-    with pytest.raises(fl.SpecError, match="is no JSON"):
+    with pytest.raises(fl.SpecError, match="is not JSON"):
         genetic.load_chromosome(file)
     fields = json.loads(text)
     for change, message in [

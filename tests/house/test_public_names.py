@@ -186,7 +186,7 @@ def test_source_routes_are_repaired_with_what_they_were_made_with(tmp_path):
     ("network", "message"),
     [
         (fl.Torus(4, 4, 8, twist=True), "fl.tables.make(fl.tables.fabric("),
-        (5, 'network: 5 is no network; give fl.Graph(...) or "dragonfly(6,3)"'),
+        (5, 'network: 5 is not a network; give fl.Graph(...) or "dragonfly(6,3)"'),
         ("nothing(5)", "network: 'nothing' is unknown; it must be one of dragonfly"),
     ],
     ids=str,

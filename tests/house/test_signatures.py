@@ -28,7 +28,7 @@ NETWORK = fl.Network(TORUS)
         (lambda: fl.plans.search(TORUS, SHUFFLE), "has no routers yet"),
         (lambda: fl.stack(TORUS, SHUFFLE), "has no routers yet"),
         (lambda: fl.lower_bound(TORUS, SHUFFLE), "has no routers yet"),
-        (lambda: fl.simulate("4x4", SHUFFLE), "'4x4' is no network; give fl.Network"),
+        (lambda: fl.simulate("4x4", SHUFFLE), "'4x4' is not a network; give fl.Network"),
         (lambda: fl.Network("4x4"), "give fl.Torus"),
         (lambda: fl.Collective("shfl", 14), "14 is given without a name; write NAME=14, .*payload"),
         (lambda: fl.Router(3), "3 is given without a name; write NAME=3, .*channels"),
@@ -55,27 +55,27 @@ def test_editors_offer_all_names_there_are():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: fl.run_experiment("a.toml"), "experiment: 'a.toml' is no experiment; give"),
-        (lambda: fl.plans.check("plan.json"), "plan: 'plan.json' is no plan; give fl.plans.search"),
+        (lambda: fl.run_experiment("a.toml"), "experiment: 'a.toml' is not an experiment; give"),
+        (lambda: fl.plans.check("plan.json"), "plan: 'plan.json' is not a plan; give fl.plans.search"),
         (
             lambda: fl.plans.deadlock_certificate(SHUFFLE),
-            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
+            "plan: Collective(pattern='shfl', payload=14, slices=2) is not a plan",
         ),
         (
             lambda: fl.plans.spread(SHUFFLE, 4),
-            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
+            "plan: Collective(pattern='shfl', payload=14, slices=2) is not a plan",
         ),
         (
             lambda: fl.plans.study_jitter(NETWORK, SHUFFLE, 4),
-            "plan: Collective(pattern='shfl', payload=14, slices=2) is no plan",
+            "plan: Collective(pattern='shfl', payload=14, slices=2) is not a plan",
         ),
         (
             lambda: fl.plans.study_jitter(SHUFFLE, NETWORK, 4),
-            "network: Collective(pattern='shfl', payload=14, slices=2) is no network",
+            "network: Collective(pattern='shfl', payload=14, slices=2) is not a network",
         ),
         (
             lambda: fl.plans.guarded(SHUFFLE, NETWORK, 4),
-            "network: Collective(pattern='shfl', payload=14, slices=2) is no network",
+            "network: Collective(pattern='shfl', payload=14, slices=2) is not a network",
         ),
         (lambda: fl.plans.guarded(NETWORK, SHUFFLE, "4"), "jitter: '4' is not a whole number"),
         (lambda: fl.plans.search(NETWORK, SHUFFLE, guard="1"), "guard: '1' is not a whole number"),
@@ -85,14 +85,14 @@ def test_editors_offer_all_names_there_are():
         (lambda: fl.Operation("allgather"), "did you mean all-gather?"),
         (
             lambda: fl.collectives.check(SHUFFLE),
-            "is no plan of a collective operation; give fl.collectives.plan",
+            "is not a plan of a collective operation; give fl.collectives.plan",
         ),
-        (lambda: fl.collectives.plan(NETWORK, "all-gather"), "is no network; give fl.Torus(...)"),
-        (lambda: fl.tables.check(5), "file: 5 is no name of a file; give a text"),
-        (lambda: fl.plans.read(5), "file: 5 is no name of a file"),
-        (lambda: fl.tables.read(None), "file: None is no name of a file"),
-        (lambda: fl.collectives.read([]), "file: [] is no name of a file"),
-        (lambda: fl.read_experiment({}), "file: {} is no name of a file"),
+        (lambda: fl.collectives.plan(NETWORK, "all-gather"), "is not a network; give fl.Torus(...)"),
+        (lambda: fl.tables.check(5), "file: 5 is not a name of a file; give a text"),
+        (lambda: fl.plans.read(5), "file: 5 is not a name of a file"),
+        (lambda: fl.tables.read(None), "file: None is not a name of a file"),
+        (lambda: fl.collectives.read([]), "file: [] is not a name of a file"),
+        (lambda: fl.read_experiment({}), "file: {} is not a name of a file"),
     ],
 )
 def test_what_stands_in_the_wrong_place_is_told(call, message):

@@ -152,6 +152,9 @@ UNENGLISH = {
     r"\bwhatever\b": "any, also if",
     r"\bso many\b": "a number",
     r"\bhardly\b": "little, almost no",
+    r"(?<!there )\b(is|are) no (?!longer\b|more\b|other\b|test\b|throttling\b)[a-z]+\b": "is not a",
+    r"\blikewise\b": "also, in the same way",
+    r"\bshares? nothing with\b": "independent",
     r"\b(nobody|somebody|anybody|everybody)\b": "the node, packet, tool or user",
 }
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]

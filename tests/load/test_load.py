@@ -291,7 +291,7 @@ def test_numbers_and_names_that_cannot_be_are_named(tmp_path, capsys):
     (tmp_path / "flat.toml").write_text("topology = 3\n")
     network = ["--torus", "4x4", "--pattern", "rand"]
     for given, message in (
-        ([str(tmp_path / "flat.toml"), *network], "--torus: 'topology' is no table of fields"),
+        ([str(tmp_path / "flat.toml"), *network], "--torus: 'topology' is not a table of fields"),
         (["--torus", "4x4", "--pattern", 'ra"nd'], "traffic.pattern: 'ra\"nd' is unknown"),
     ):
         assert run(["load", "curve", *given]) == 2
@@ -444,7 +444,7 @@ def test_the_command_prints_a_list_and_writes_files(tmp_path, capsys):
     assert "saturates between 0.1 and 0.95" in capsys.readouterr().out
     assert (tmp_path / "curve.csv").read_text().startswith("torus,pattern,rate,generated,accepted,saturated")
     assert run(["load", "curve", "--torus", "4x4", "--pattern", "rand", "--rates", "0.1,7"]) == 2
-    assert "--rates: 7 is no load" in capsys.readouterr().err
+    assert "--rates: 7 is not a load" in capsys.readouterr().err
 
 
 def test_routers_have_the_room_that_what_is_compared_needs(capsys):

@@ -202,7 +202,7 @@ def test_the_saturation_of_all_throttles_is_a_table_and_a_sentence(capsys):
     assert run([*ask, "--routing", "sa,ma", "--channels", "6", "--json"]) == 0
     assert "ma with 3 channels" not in capsys.readouterr().err
     assert run([*ask, "--within", "0"]) == 2
-    assert "within: 0 is no share" in capsys.readouterr().err
+    assert "within: 0 is not a share" in capsys.readouterr().err
     assert compared([], ["routing"]) == ""
 
 

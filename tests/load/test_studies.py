@@ -103,7 +103,7 @@ def test_names_of_the_package_are_those_for_users():
 )
 def test_values_are_not_changed_behind_the_back_of_what_was_computed(value, name):
     kind = type(value).__name__
-    with pytest.raises(fl.SpecError, match=f"{kind}.{name}: no {kind} can be changed; make another {kind}"):
+    with pytest.raises(fl.SpecError, match=f"{kind}.{name}: an? {kind} is immutable; create a new one"):
         setattr(value, name, 3)
 
 

@@ -176,7 +176,7 @@ def test_a_product_is_a_fabric_with_its_parallel_cables() -> None:
     [
         (["--network", "slimfly(9)"], "'slimfly(9)' does not exist; slimfly(q), q: an odd prime"),
         (["--network", "dragonfli(4,2)"], "did you mean dragonfly?"),
-        (["--network", "dragonfly(4,2"], "is no network; write one of dragonfly(a,h[,p])"),
+        (["--network", "dragonfly(4,2"], "is not a network; write one of dragonfly(a,h[,p])"),
         (["--network", "random(1000000,64)"], "32000000 cables; at most"),
         (["--network", "fattree(8)"], "80 of the 80 routers of fattree(8) have no host or several"),
         (

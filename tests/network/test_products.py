@@ -156,7 +156,7 @@ def test_the_command_plans_writes_and_checks(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--network", "full4 x tree5"], "'tree5' is no factor; write factors like"),
+        (["--network", "full4 x tree5"], "'tree5' is not a factor; write factors like"),
         (["--network", "full1"], "full1: a factor has at least 2 nodes"),
         (["--network", "full4*65"], "1 to 64 parallel links"),
         (["--network", "full2 x full2 x full2 x full2 x full2 x full2 x full2"], "7 factors; at most 6"),
@@ -184,9 +184,9 @@ def test_what_is_no_network_is_refused_in_one_line(
         ("circulant(12;7) x ring3", "its steps have to be different, from 1 to 6, half its size"),
         ("circulant(12;0,1) x ring3", "its steps have to be different"),
         ("circulant(12;5,5) x ring3", "its steps have to be different"),
-        ("circulant(12;) x ring3", "'circulant(12;)' is no factor"),
+        ("circulant(12;) x ring3", "'circulant(12;)' is not a factor"),
         ("circulant(40;1,2,3,4,5,6,7,8,9)*1", "9 steps; as a factor a circulant has at most 8"),
-        ("dragonfly(4,2) x ring4", "'dragonfly(4,2)' is no factor"),
+        ("dragonfly(4,2) x ring4", "'dragonfly(4,2)' is not a factor"),
     ],
 )
 def test_circulants_that_are_none_are_refused(network: str, words: str) -> None:

@@ -290,7 +290,7 @@ def test_files_of_exact_placements_are_checked_and_run(
             ["--shape", "4x4", "--torus", "4x4", "--network", "full4"],
             "give one of --torus, --mesh, --network",
         ),
-        (["--shape", "4x4", "--network", "full4 x"], "is no factor"),
+        (["--shape", "4x4", "--network", "full4 x"], "is not a factor"),
         (["--shape", "4x4", "--network", "bogus(3)"], "'bogus' is unknown"),
         (["--shape", "3", "--network", "dragonfly(2,1,1)", "--fail", "node:nope"], "nope"),
         (["--shape", "3", "--network", "dragonfly(4,2,2)", "-o", "p.json"], "a network with coordinates"),

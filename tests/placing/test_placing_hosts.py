@@ -354,4 +354,4 @@ def test_a_page_of_a_route_that_is_none_is_refused(
     file.write_text(json.dumps(document))
     code, _, err = command(capsys, "view", file, "-o", page)
     assert (code, page.exists()) == (2, False)
-    assert f"ways.{number}: is no route of this network between two ranks" in err
+    assert f"ways.{number}: is not a route of this network between two ranks" in err

@@ -63,7 +63,7 @@ def test_lines_pass_where_they_are_asked_to():
     assert busy["+x"].any()
     assert busy.attrs["lines"] == "x: y=0, y: x=2"
     for places, message in (
-        ({"z": 0}, "z is no dimension"),
+        ({"z": 0}, "z is not a dimension"),
         ({"x": 6}, "x=6 is outside; x goes from 0 to 5"),
     ):
         with pytest.raises(SpecError, match=message):
@@ -116,7 +116,7 @@ def test_the_picture_has_the_colours_of_the_busy_channels(tmp_path):
         (["--space-time", "OUT.png", "--space-time-cycles", "9000:9001"], "the run ends with cycle"),
         (["--space-time-cycles", "1:2"], "give that, too"),
         (["--space-time-at", "y=1"], "--space-time-at: says what --space-time FILE draws"),
-        (["--space-time", "OUT.png", "--space-time-at", "y"], "--space-time-at: 'y' is no place"),
+        (["--space-time", "OUT.png", "--space-time-at", "y"], "--space-time-at: 'y' is not a place"),
         (["--space-time", "OUT.png", "--space-time-at", "y=8"], "--space-time-at: y=8 is outside"),
     ],
 )

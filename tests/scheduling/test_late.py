@@ -340,7 +340,7 @@ def test_mismatched_plans_are_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     text = Path(file).read_text(encoding="utf-8")
     for damaged, message in [
         (text.replace("flitloom plan 2", "flitloom plan 9"), "no plan that this version reads"),
-        (text[: len(text) // 2], "is no JSON"),
+        (text[: len(text) // 2], "is not JSON"),
         (text.replace('"source": 1,', '"source": -1,'), "source"),
     ]:
         Path(file).write_text(damaged, encoding="utf-8")

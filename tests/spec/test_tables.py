@@ -10,13 +10,13 @@ BAD_DELAYS = [
     (b"", "no delay in the file"),
     (b"delay\n", "no delay in the file"),
     (b"delay\n1\n2", "line 3: the line does not end; the file is cut off"),
-    (b"1\nnan\n", "line 2: delay is no whole number from 0"),
-    (b"1\n-2\n", "line 2: delay is no whole number"),
-    (b"1\n2.5\n", "line 2: delay is no whole number"),
-    (b"1\n99999999999999999999\n", "line 2: delay is no whole number"),
+    (b"1\nnan\n", "line 2: delay is not a whole number from 0"),
+    (b"1\n-2\n", "line 2: delay is not a whole number"),
+    (b"1\n2.5\n", "line 2: delay is not a whole number"),
+    (b"1\n99999999999999999999\n", "line 2: delay is not a whole number"),
     (b"1\n2,3\n", "line 2: 2 values; one delay per line is needed"),
     (b"1\n\xb2\n", "no UTF-8 text"),
-    ("1\n²\n".encode(), "line 2: delay is no whole number"),
+    ("1\n²\n".encode(), "line 2: delay is not a whole number"),
     (b'1\n"2\n', "line 2: unexpected end of data"),
 ]
 
@@ -24,8 +24,8 @@ BAD_MATRICES = [
     (b"", "no square matrix"),
     (b"0,1\n", "1 row of 2 columns; a square matrix is needed"),
     (b"0,1\n1\n", "line 2: 1 value; the first row has 2"),
-    (b"0,inf\n1,0\n", "line 1: column 2 is no whole number"),
-    (b"0,1\n1,-1\n", "line 2: column 2 is no whole number"),
+    (b"0,inf\n1,0\n", "line 1: column 2 is not a whole number"),
+    (b"0,1\n1,-1\n", "line 2: column 2 is not a whole number"),
     (b"0,1\n1,0", "line 2: the line does not end; the file is cut off"),
     (b"0,999999999\n1,0\n", "out of range; it must be 0 to 16777216 packets"),
 ]
@@ -36,7 +36,7 @@ BAD_PACKETS = [
     (b"source,destination,length,start\n", "too few entries"),
     (b"source,destination,length,start\n0,1,8\n", "line 2: 3 values; 4 are needed"),
     (b"source,destination,length,start\n0,1,0,0\n", "line 2: length is out of range"),
-    (b"source,destination,length,start\n0,1,x,0\n", "line 2: length is no whole number"),
+    (b"source,destination,length,start\n0,1,x,0\n", "line 2: length is not a whole number"),
 ]
 
 

@@ -78,7 +78,7 @@ def test_values_are_lists_ranges_and_names():
     assert read_values("2:8:3") == [2, 5, 8]
     assert read_values("shfl,torn") == ["shfl", "torn"]
     for wrong in ("1:0:1", "0:1:0", "0:1:nan", "a:b:c", "0:1e999999:1e-999999"):
-        with pytest.raises(fl.SpecError, match="is no range"):
+        with pytest.raises(fl.SpecError, match="is not a range"):
             read_values(wrong)
 
 
@@ -119,7 +119,7 @@ def test_a_sweep_from_the_command_line_is_resumed_and_plotted(tmp_path, capsys):
     assert run([*plot[:-1], "router.depth", "-o", str(picture)]) == 2
     assert "there is no column 'router.depth'; there are id, traffic.rate" in capsys.readouterr().err
     assert run([*plot[:-3], "outcome", "-o", str(picture)]) == 2
-    assert "outcome holds 'delivered', which is no number" in capsys.readouterr().err
+    assert "outcome holds 'delivered', which is not a number" in capsys.readouterr().err
 
 
 def test_points_of_curves_are_grouped_by_seed():

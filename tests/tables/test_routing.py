@@ -197,10 +197,10 @@ def test_large_files_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.M
     assert fl.tables.read(file) == tables
     good = file.read_text()
     for damaged, message in [
-        (good[:-100], "is no JSON|cut off"),
+        (good[:-100], "is not JSON|cut off"),
         (good.replace('"routes"', '"rows"'), "routes must be a list with an entry a line"),
         (good.replace('"nodes": [0, 1]', '"nodes": [0, -1]'), "must be a whole number"),
-        ("[" * 200, "is no JSON|nested more than"),
+        ("[" * 200, "is not JSON|nested more than"),
     ]:
         file.write_text(damaged)
         with pytest.raises(fl.SpecError, match=message):
@@ -271,9 +271,9 @@ def test_slurm_notation() -> None:
         ("node[3-1]", "backwards"),
         ("node[0-12]", "node 12"),
         ("node[0-", "brackets"),
-        ("node", "is no list of nodes"),
+        ("node", "is not a list of nodes"),
         ("", "no nodes"),
-        ("node[1,,2]", "is no range"),
+        ("node[1,,2]", "is not a range"),
     ]:
         with pytest.raises(fl.SpecError, match=message):
             parse_nodes(text, 12)

@@ -96,7 +96,7 @@ def test_goal_text_and_binary(tmp_path: Path) -> None:
         (lambda data: data[:-1], "is not in the file; it is cut off"),
         (lambda data: data[:12], "cut off in its head"),
         (lambda data: data[:20], "cut off in the table of its 2 ranks"),
-        (lambda data: b"x" + data[1:], "is no UTF-8 text"),
+        (lambda data: b"x" + data[1:], "is not UTF-8 text"),
         (lambda data: data[:62] + b"\x07" + data[63:], "rank 0, operation 0: type 7"),
         (lambda data: data[:58] + b"\x02" + data[59:], "rank 0, operation 0: waits for 2 operations, 0 name"),
         (lambda data: data[:46] + b"\xff\xff" + data[48:], "rank 0: its part is cut off"),

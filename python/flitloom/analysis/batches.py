@@ -87,7 +87,7 @@ def batch_means(
             "it must be 2 to the number of windows",
         )
     if not 0 < level < 1:
-        raise SpecError.at("level", f"{level} is no probability", "it must be between 0 and 1")
+        raise SpecError.at("level", f"{level} is not a probability", "it must be between 0 and 1")
     length = len(given) // batches
     sums = given[len(given) - batches * length :].reshape(batches, length).sum(axis=1)
     sizes = over[len(over) - batches * length :].reshape(batches, length).sum(axis=1)

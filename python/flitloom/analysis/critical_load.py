@@ -119,5 +119,5 @@ def _not_there(below: bool, load: float, level: float) -> Measurement:
 def _check_level(level: float) -> None:
     if not 0 < level <= 1:
         raise SpecError.at(
-            "level", f"{level} is no share of the generated flits", "it must be above 0 and at most 1"
+            "level", f"{level} is not a share of the generated flits", "it must be above 0 and at most 1"
         )

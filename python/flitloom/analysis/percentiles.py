@@ -43,7 +43,9 @@ def percentile(histogram: xr.DataArray, share: float) -> Measurement:
             "histogram", "must have one dimension, with the least age of every bin as its coordinate"
         )
     if not 0 < share <= 1:
-        raise SpecError.at("share", f"{share} is no share of the packets", "it must be above 0 and at most 1")
+        raise SpecError.at(
+            "share", f"{share} is not a share of the packets", "it must be above 0 and at most 1"
+        )
     edges = np.asarray(histogram[histogram.dims[0]].values)
     counts = np.asarray(histogram.values)
     if not (np.diff(edges) > 0).all() or (counts < 0).any():

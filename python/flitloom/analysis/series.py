@@ -37,13 +37,13 @@ def check_series(series: xr.Dataset, *names: str) -> None:
     for name in ATTRIBUTES:
         value = series.attrs.get(name)
         if not isinstance(value, int | float | np.integer | np.floating) or not value > 0:
-            raise SpecError(f"series.attrs.{name}: {value!r} is no number above 0")
+            raise SpecError(f"series.attrs.{name}: {value!r} is not a number above 0")
     for name in names:
         if name not in series:
             raise SpecError(f"series.{name}: is missing; there are {', '.join(map(str, series.data_vars))}")
         values = np.asarray(series[name].values)
         if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
-            raise SpecError(f"series.{name}: holds something that is no finite number")
+            raise SpecError(f"series.{name}: holds something that is not a finite number")
 
 
 def per_node_and_cycle(series: xr.Dataset, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:

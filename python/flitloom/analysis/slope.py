@@ -85,7 +85,7 @@ def slope_critical_load(series: xr.Dataset, windows: int = FITTED, share: float 
     0.101
     """
     if not 0 < share < 1:
-        raise SpecError.at("share", f"{share} is no share of the slope", "it must be between 0 and 1")
+        raise SpecError.at("share", f"{share} is not a share of the slope", "it must be between 0 and 1")
     check_series(series, "offered_flits", "ejected_flits")
     offered = per_node_and_cycle(series, "offered_flits")
     received = per_node_and_cycle(series, "ejected_flits")

@@ -70,7 +70,7 @@ def check_binary(binary: Path) -> None:
         is_program = False
     if not is_program:
         raise SpecError.at(
-            "--binary", f"{show(str(binary))} is no program", "give the program that BookSim2's make built"
+            "--binary", f"{show(str(binary))} is not a program", "give the program that BookSim2's make built"
         )
 
 

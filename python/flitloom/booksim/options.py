@@ -137,7 +137,7 @@ def _surprises(options: Options) -> list[str]:
     delay = options["routing_delay"]
     if WHOLE.fullmatch(delay) and int(delay) > 1:
         found.append(
-            f"routing_delay: {delay} cycles are no pipeline of {delay} stages; new headers enter when all "
+            f"routing_delay: {delay} cycles are not a pipeline of {delay} stages; new headers enter when all "
             "before them are done"
         )
     stages = [options["st_prepare_delay"], options["st_final_delay"]]
@@ -203,7 +203,7 @@ def parse(text: str, place: str) -> dict[str, str]:
         found = _ITEM.fullmatch(item)
         if found is None or not found[2].strip():
             raise SpecError.at(
-                place or "file", f"{show(item.strip()[:40])} is no option", "write name = value;"
+                place or "file", f"{show(item.strip()[:40])} is not an option", "write name = value;"
             )
         values[found[1]] = "".join(found[2].split()).strip('"')
     return values
@@ -240,6 +240,6 @@ def read_options(file: str | Path, changes: Iterable[str] = ()) -> Options:
     for change in changes:
         name, sign, value = change.partition("=")
         if not sign or not value:
-            raise SpecError.at(show(change), "is no change of an option", "write name=value, e.g. k=4")
+            raise SpecError.at(show(change), "is not a change of an option", "write name=value, e.g. k=4")
         values[name.strip()] = value.strip()
     return Options.of(values, place)

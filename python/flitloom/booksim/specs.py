@@ -92,7 +92,7 @@ def values_of(fields: Mapping[str, Any], place: str) -> dict[str, str]:
         if table != "router" and table not in TABLES:
             raise SpecError.at(f"{place}: {table}", *unknown_parts(table, ["router", *TABLES]))
         if not isinstance(inside, dict):
-            raise SpecError.at(f"{place}: {table}", "is no table", f"write [{table}]")
+            raise SpecError.at(f"{place}: {table}", "is not a table", f"write [{table}]")
         for name, value in inside.items():
             if (table, name) == ("router", "model"):
                 continue
@@ -146,4 +146,4 @@ def _read(value: Any, place: str) -> str:
             return number(value)
         case str():
             return value
-    raise SpecError.at(place, "is no number, text or list of them")
+    raise SpecError.at(place, "is not a number, text or list of them")

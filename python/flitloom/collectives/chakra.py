@@ -74,7 +74,7 @@ def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: b
 
 def _collective(plan: CollectivePlan, chunk_bytes: int) -> list[bytes]:
     if plan.operation not in COLLECTIVES or plan.nodes is not None:
-        raise SpecError.at("chakra", f"{plan.operation} over some nodes is no collective of a trace")
+        raise SpecError.at("chakra", f"{plan.operation} over some nodes is not a collective of a trace")
     count = plan.ground.nodes
     whole = plan.operation in ("all-gather", "gather", "broadcast", "reduce")
     size = chunk_bytes * plan.chunks * (1 if whole else count)

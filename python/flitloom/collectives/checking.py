@@ -204,7 +204,7 @@ class _Orbits:
         if len(vector) != self.size or any(
             value >= bound for value, bound in zip(vector, sizes, strict=True)
         ):
-            self.problems.add(f"{where}: {vector} is no offset")
+            self.problems.add(f"{where}: {vector} is not an offset")
             return None
         if chunk >= self.plan.chunks:
             self.problems.add(f"{where}: chunk {chunk} does not exist")

@@ -77,7 +77,7 @@ def _sends(root: Any, ground: Ground) -> Sends:
 def _name(text: str | None, where: str) -> Any:
     """A node's name: a number, a tuple or a word."""
     if text is None or len(text) > 200:
-        raise SpecError(f"{where}: {'is missing' if text is None else 'is no name of a node'}")
+        raise SpecError(f"{where}: {'is missing' if text is None else 'is not a name of a node'}")
     try:
         value = ast.literal_eval(text)
         hash(value)
@@ -124,5 +124,5 @@ def _nodes(names: list[Any], ground: Ground) -> dict[Any, int]:
 def _node(text: str | None, nodes: dict[Any, int], where: str) -> int:
     name = _name(text, where)
     if name not in nodes:
-        raise SpecError(f"{where}: {text}: no tree grows from it, so that it is no node")
+        raise SpecError(f"{where}: {text}: no tree grows from it, so that it is not a node")
     return nodes[name]

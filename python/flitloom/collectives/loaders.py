@@ -89,7 +89,7 @@ def named_loader(name: str, format_: str) -> Loader:
     if name not in known:
         what = {"msccl": "MSCCL XML", "mscclpp": "an execution plan of MSCCL++"}.get(format_, "this file")
         advice = f"it is {' or '.join(known)}" if known else "leave it out"
-        raise SpecError.at("--for", f"{name[:40]}: is no program that loads {what}", advice)
+        raise SpecError.at("--for", f"{name[:40]}: is not a program that loads {what}", advice)
     return LOADERS[name]
 
 

@@ -50,7 +50,7 @@ def _read(table: Path, ground: Ground, count: int, file: str | Path) -> tuple[in
     """The nodes in a table of ranks."""
     lines = read_text(table, limits.COLUMN_BYTES).splitlines()
     if not lines or lines[0].strip() != "rank,node":
-        raise SpecError.at(show_file(table), "is no table of ranks", "it begins with rank,node")
+        raise SpecError.at(show_file(table), "is not a table of ranks", "it begins with rank,node")
     members: list[int] = []
     for number, line in enumerate(lines[1:], 2):
         cells = [cell.strip() for cell in line.split(",")]

@@ -84,7 +84,7 @@ def evaluate(plan: CollectivePlan) -> tuple[int, str]:
     try:
         return rule(_View(plan), plan.proof)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise SpecError.at("plan.proof", f"is no complete {kind} proof for {plan.operation}") from None
+        raise SpecError.at("plan.proof", f"is not a complete {kind} proof for {plan.operation}") from None
 
 
 def _nodes(view: _View, proof: dict[str, Any]) -> set[int]:
@@ -196,7 +196,7 @@ def _lengths(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     lengths: dict[tuple[int, int], list[int]] = {}
     for start, end, length in proof["lengths"]:
         if (start, end) not in view.ground.links or not 0 <= length <= 10**7:
-            raise SpecError.at("plan.proof.lengths", f"{[start, end, length]} is no link with a length")
+            raise SpecError.at("plan.proof.lengths", f"{[start, end, length]} is not a link with a length")
         lengths.setdefault((start, end), []).append(int(length))
     # A pair of nodes with several links counts once per link, at its shortest.
     ends = list(view.ground.links)

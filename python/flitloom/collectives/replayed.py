@@ -90,7 +90,7 @@ def replayed_plan(replay: Replayed, ground: Ground, members: tuple[int, ...]) ->
     name, chunks, total = algorithm.collective, replay.chunks, replay.inputs(0)
     if name in ("reduce-scatter", "all-reduce", "all-to-all") and total % algorithm.gpus:
         raise SpecError(
-            f"{name} of {total} chunks is no plan; chunks are dealt to {counted(algorithm.gpus, 'node')}"
+            f"{name} of {total} chunks is not a plan; chunks are dealt to {counted(algorithm.gpus, 'node')}"
         )
     root = replay.root() if name in ("broadcast", "reduce") else None
     root = None if root is None else members[root]

@@ -39,7 +39,7 @@ def read_teccl(file: str | Path, ground: Ground) -> Sends:
     data = read_json(file, limits.FOREIGN_BYTES)
     flows = data.get("7-Flows")
     if FIRST_KEY not in data or not isinstance(flows, list) or not flows:
-        raise SpecError(f"{place}: is no schedule of TE-CCL; its list 7-Flows is missing or empty")
+        raise SpecError(f"{place}: is not a schedule of TE-CCL; its list 7-Flows is missing or empty")
     rows = []
     for number, text in enumerate(flows):
         where = f"7-Flows[{number}]"
@@ -47,7 +47,7 @@ def read_teccl(file: str | Path, ground: Ground) -> Sends:
         if found is None:
             raise SpecError(f"{place}: {where}: write Chunk 0 from 1 traveled over 1->2 in epoch 3")
         if found[5] is not None and abs(_number(found[5]) - 1) > 1e-6:
-            raise SpecError(f"{place}: {where}: volume {found[5]}; parts of chunks are no plan")
+            raise SpecError(f"{place}: {where}: volume {found[5]}; parts of chunks are not a plan")
         if found[7] is not None:
             raise SpecError(f"{place}: {where}: {found[7].strip()}; tori and meshes have none")
         chunk, source, start, end = (int(found[group]) for group in range(1, 5))

@@ -111,7 +111,7 @@ def ramp(
 ) -> None:
     """Let the load rise slowly, and find where the network no longer follows: its critical load.
 
-    Printed is the load in the middle of the first average that falls short. The default takes as
+    Prints the load at the centre of the first averaging window below 95 %. The default takes as
     long as the ramp of state-propagation-throttling-2015; shorter ones are less precise.
 
     \b

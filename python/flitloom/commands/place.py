@@ -178,7 +178,7 @@ class Asked:
 def command(
     context: typer.Context, *, where: Where, ranks: Ranks, sought: Sought, reported: Reported
 ) -> None:
-    """Put ranks on nodes so that the fullest channel carries least, and say what no placement can beat.
+    """Put ranks on nodes to minimise the load of the busiest link, with a lower bound for any placement.
 
     Loads are bytes on a channel (one direction of a link), all traffic at the same time or in --phases, under
     dimension-order routing or tables. Row-major is rank 0 on the first node, rank 1 on the second, and so

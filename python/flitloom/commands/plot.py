@@ -84,7 +84,7 @@ def _read(file: Path) -> list[dict[str, Any]]:
         try:
             rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey="", strict=True))
         except csv.Error as error:
-            raise SpecError(f"{show_file(file)}: is no CSV table: {error}") from None
+            raise SpecError(f"{show_file(file)}: is not a CSV table: {error}") from None
     if not rows:
         raise SpecError(f"{show_file(file)}: has no rows")
     return rows
@@ -112,5 +112,5 @@ def _read_parquet(file: Path) -> list[dict[str, Any]]:
             )
         rows: list[dict[str, Any]] = table.read().to_pylist()
     except (ArrowException, OSError, ValueError, KeyError) as error:
-        raise SpecError(f"{name}: is no Parquet file: {str(error)[:200]}") from None
+        raise SpecError(f"{name}: is not a Parquet file: {str(error)[:200]}") from None
     return rows

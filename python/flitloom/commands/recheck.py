@@ -33,7 +33,7 @@ def command(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Verify a certificate by a program that shares nothing with flitloom.
+    """Verify a certificate with an independent program.
 
     Exit code 1 says that the certificate does not hold, or is not understood.
 

@@ -48,7 +48,7 @@ def fail_parts(subnet: Subnet, parts: Iterable[str]) -> Subnet:
         elif kind in ("cable", "link"):
             cables.update(_cables(subnet, recognition, what, part))
         else:
-            raise SpecError.at("--fail", f"{show(part)} is no failed part", _help(subnet))
+            raise SpecError.at("--fail", f"{show(part)} is not a failed part", _help(subnet))
     return without(subnet, switches, cables)
 
 

@@ -205,7 +205,7 @@ def parse_cables(text: str, source: str) -> Subnet:
             if not all(number is not None and 0 < number < 255 for number in numbers):
                 raise SpecError(f"{place}: {','.join(row)[:60]!r}: ports are 1 to 254")
         else:
-            raise SpecError(f"{place}: {','.join(row)[:60]!r} is no cable; write a,b or a,port,b,port")
+            raise SpecError(f"{place}: {','.join(row)[:60]!r} is not a cable; write a,b or a,port,b,port")
         if not a or not b:
             raise SpecError(f"{place}: a cable without a name at one end")
         if len(rows) >= FABRIC_PARTS:

@@ -66,7 +66,7 @@ def _numbers(ranges: str, item: str, place: str) -> list[str]:
     for part in ranges.split(","):
         match = _RANGE.fullmatch(part.strip())
         if match is None:
-            raise SpecError(f"{place}: {part!r} in {item[:60]!r} is no range; write 0-7, 0-10/2 or 12")
+            raise SpecError(f"{place}: {part!r} in {item[:60]!r} is not a range; write 0-7, 0-10/2 or 12")
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if last < first or step == 0:
             raise SpecError(f"{place}: the range {part} in {item[:60]!r} runs backwards or has no step")
@@ -105,11 +105,11 @@ def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
         match = _ITEM.fullmatch(item)
         if match is None:
             advice = "nodes have numbers here, write node[0-7,12] or node3"
-            raise SpecError(f"{place}: {show(item)} is no list of nodes; {advice}")
+            raise SpecError(f"{place}: {show(item)} is not a list of nodes; {advice}")
         for part in (match["ranges"] or match["number"]).split(","):
             bounds = _NODES.fullmatch(part)
             if bounds is None:
-                raise SpecError(f"{place}: {show(part)} in {show(item)} is no range; write 0-7 or 12")
+                raise SpecError(f"{place}: {show(part)} in {show(item)} is not a range; write 0-7 or 12")
             first, last = (_node(digits) for digits in (bounds[1], bounds[2] or bounds[1]))
             if last < first:
                 raise SpecError(f"{place}: the range {show(part)} in {show(item)} runs backwards")

@@ -64,13 +64,15 @@ def parse(text: str, source: str) -> Subnet:
             assembly.connect(here, there, place)
         elif "==(" in row:
             if section is None or "==>" not in row:
-                raise SpecError(f"{place}: {row[:60]!r} is no link of a node")
+                raise SpecError(f"{place}: {row[:60]!r} is not a link of a node")
         elif _UNPLUGGED.match(row):
             continue
         elif match := _SECTION.match(row):
             section = match
         else:
-            raise SpecError(f"{place}: {row[:60]!r} is no link as ibnetdiscover -p or iblinkinfo print them")
+            raise SpecError(
+                f"{place}: {row[:60]!r} is not a link as ibnetdiscover -p or iblinkinfo print them"
+            )
     assembly.remarks.append(
         "the list names GUIDs of ports; service levels by the GUIDs of hosts need what ibnetdiscover prints"
     )

@@ -139,14 +139,14 @@ class Names:
             a, b = self.called[0], self.called[-1]
             raise SpecError.at(
                 place,
-                f"{show(part)} is no failed part",
+                f"{show(part)} is not a failed part",
                 f"write node:{show(a)[1:-1]}, or link:{show(a)[1:-1]}-{show(b)[1:-1]}",
             )
         # Names may have dashes.
         cuts = [(what[:cut], what[cut + 1 :]) for cut, letter in enumerate(what) if letter == "-"]
         if not cuts:
             raise SpecError.at(
-                place, f"{show(part)} is no link", "write the names of both ends with a dash between them"
+                place, f"{show(part)} is not a link", "write the names of both ends with a dash between them"
             )
         ends = next((ends for ends in cuts if {*ends} <= self._known.keys()), cuts[0])
         return f"link:{self.number(ends[0], place)}-{self.number(ends[1], place)}"

@@ -59,7 +59,8 @@ def parse(text: str, source: str) -> Subnet:
             fields = {}
         elif re.match(r"(?:Switch|Ca|Hca|Rt)\b", row, re.IGNORECASE):
             raise SpecError(
-                f"{place}: {row[:60]!r} is no node; a node is 'Switch 36 \"S-<guid>\"' or 'Ca 1 \"H-<guid>\"'"
+                f"{place}: {row[:60]!r} is not a node; "
+                "a node is 'Switch 36 \"S-<guid>\"' or 'Ca 1 \"H-<guid>\"'"
             )
         elif found := _FIELD.findall(row):
             fields.update({name.lower(): int(value, 16) for name, value in found})
@@ -95,7 +96,7 @@ def _port(
 ) -> None:
     match = _PORT.match(row)
     if match is None:
-        raise SpecError(f"{place}: {row[:60]!r} is no cable; a cable is '[3] \"S-<guid>\"[15]'")
+        raise SpecError(f"{place}: {row[:60]!r} is not a cable; a cable is '[3] \"S-<guid>\"[15]'")
     port, peer_port = _number(match["port"]), _number(match["peer_port"])
     for number in (port, peer_port):
         if not 0 < number < 255:

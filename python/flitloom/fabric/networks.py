@@ -68,7 +68,9 @@ def _whole(network: object) -> Subnet:
             raise SpecError.at(
                 "network", f"{network} has tables of source routes", "give it to fl.tables.make itself"
             )
-    raise SpecError.at("network", f"{show(network)} is no network", 'give fl.Graph(...) or "dragonfly(6,3)"')
+    raise SpecError.at(
+        "network", f"{show(network)} is not a network", 'give fl.Graph(...) or "dragonfly(6,3)"'
+    )
 
 
 def _less(made: Subnet, names: list[str], network: Graph | Product | Topology) -> Subnet:

@@ -120,7 +120,7 @@ class Recognition:
         if self.swaps:
             text += f"; {_count(2 * len(self.swaps), '', 'cables')} swapped"
         if other := len(self.misfits) - 2 * len(self.swaps):
-            text += f"; {_count(other, 'cable joins', 'cables join')} switches that are no neighbours"
+            text += f"; {_count(other, 'cable joins', 'cables join')} switches that are not neighbours"
         return text
 
     def _describe_whole(self) -> str:
@@ -210,7 +210,7 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     if grid := _grid(subnet, sizes):
         return grid
     if sizes is not None:
-        raise SpecError.at("--sizes", f"the fabric is no torus or mesh of {'x'.join(map(str, sizes))}")
+        raise SpecError.at("--sizes", f"the fabric is not a torus or mesh of {'x'.join(map(str, sizes))}")
     found = _fat_tree(subnet) or _product(subnet) or _dragonfly(subnet) or _tori(subnet)
     return found or Recognition(subnet, "graph")
 

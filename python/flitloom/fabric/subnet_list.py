@@ -32,7 +32,7 @@ def parse(text: str, source: str) -> Subnet:
         ends = list(_END.finditer(row)) if len(row) <= LONGEST else []
         if len(ends) != 2:
             raise SpecError(
-                f"{place}: {row[:60]!r} is no cable; a cable is '{{ SW Ports:.. }} {{ SW Ports:.. }}'"
+                f"{place}: {row[:60]!r} is not a cable; a cable is '{{ SW Ports:.. }} {{ SW Ports:.. }}'"
             )
         keys = []
         for end in ends:

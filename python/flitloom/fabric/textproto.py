@@ -67,7 +67,7 @@ class _Reader:
 
     def _number(self, text: str) -> int:
         if len(text) > 20 or not re.fullmatch(r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+)", text):
-            raise self.damaged(f"{text[:20]!r} is no whole number")
+            raise self.damaged(f"{text[:20]!r} is not a whole number")
         return int(text, 16 if "x" in text.lower() else 10)
 
     def damaged(self, what: str) -> SpecError:
@@ -91,7 +91,7 @@ class _Reader:
             kind, name = self.advance()
             if kind != "word":
                 raise self.damaged(
-                    "the text ends within a message" if kind == "end" else f"{name!r} is no field"
+                    "the text ends within a message" if kind == "end" else f"{name!r} is not a field"
                 )
             colon = self.takes(":")
             values = fields.setdefault(name, [])

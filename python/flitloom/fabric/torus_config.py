@@ -123,7 +123,7 @@ def _shape(rings: bool, rest: list[str], place: str) -> tuple[tuple[int, ...], t
     for one, match in zip(rest, matches, strict=False):
         if match is None or int(match[1]) < 1:
             raise SpecError.at(
-                place, f"{show(one)} is no radix", "write a number from 1, with t or m behind it"
+                place, f"{show(one)} is not a radix", "write a number from 1, with t or m behind it"
             )
     found = [match for match in matches if match is not None]
     wraps = (match[2].lower() == "t" if match[2] else rings for match in found)
@@ -257,7 +257,7 @@ def _placed(
             raise SpecError.at(place, f"{'xyz'[axis]} has radix 1", "leave the link out")
         there = lines.way(begin, lines.place(found.coordinates[index[neighbour]]))
         if there is None:
-            raise SpecError.at(place, "these switches are no neighbours in the torus or mesh that was found")
+            raise SpecError.at(place, "these switches are not neighbours in the torus or mesh that was found")
         for before, (line, step) in led[axis].items():
             same = (line, step * before) == (there[0], there[1] * way)
             # Lines of two may be a ring of four together, and both ways of one lead to the same switch.

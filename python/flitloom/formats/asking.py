@@ -119,7 +119,7 @@ def check(file: str | Path, ground: Ground | None, told: Told = untold) -> dict[
     if form is None:
         with opened(file, limits.FOREIGN_BYTES):
             pass
-        raise SpecError(f"{show_file(file)}: is no plan in a format that is known")
+        raise SpecError(f"{show_file(file)}: is not a plan in a format that is known")
     if form.check_plan is None:
         problem = "a message graph promises nothing to check"
         raise SpecError.at(show_file(file), problem, "flitloom simulate runs it")

@@ -20,7 +20,7 @@ PROPERTIES = ("ir", "or", "ib", "ob", "lb")
 
 def _properties(value: Any, info: ValidationInfo) -> dict[str, int]:
     if not isinstance(value, dict) or not set(value) <= set(PROPERTIES):
-        raise problem(f"{show(value)} is no table of {', '.join(PROPERTIES)}")
+        raise problem(f"{show(value)} is not a table of {', '.join(PROPERTIES)}")
     check = whole_number(0, 2**63 - 1)
     return {name: check(count, info) for name, count in value.items()}
 

@@ -38,7 +38,7 @@ def load_chromosome(
     """
     data = read_json(file)
     if data.get("format") != "flitloom-chromosome-1":
-        raise SpecError(f"{show_file(file)}: is no chromosome; its format must be flitloom-chromosome-1")
+        raise SpecError(f"{show_file(file)}: is not a chromosome; its format must be flitloom-chromosome-1")
     chromosome = chromosome_of(data, show_file(file))
     if network is not None and network.topology.model_dump() != chromosome.topology.model_dump():
         raise SpecError(f"{file}: is for the {chromosome.topology}, not the {network.topology}")

@@ -71,7 +71,7 @@ class Store:
         self.file = file
         path = Path(file)
         if path.exists() and not path.is_file():
-            raise SpecError(f"{show_file(file)}: is no file that could be a store")
+            raise SpecError(f"{show_file(file)}: is not a file that could be a store")
         if read_only:
             address = path.absolute().as_uri() + "?mode=ro" if path.exists() else ":memory:"
         else:

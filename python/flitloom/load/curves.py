@@ -99,7 +99,7 @@ def _measured(
     specs = [(case, case.experiment(kind="load", rate=rate, cycles=LIMITS["start"])) for case, rate in pairs]
     for case, experiment in specs:
         if not isinstance(experiment.traffic, Load):
-            raise SpecError.at("traffic", f"{case.name} is no load")
+            raise SpecError.at("traffic", f"{case.name} is not a load")
     # The highest loads take longest: they begin.
     order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))
     tasks = [

@@ -71,7 +71,9 @@ def run_saturation(
     True
     """
     if not 0.0001 <= within < 1:
-        raise SpecError.at("within", f"{within:g} is no share of a load", "it must be from 0.0001 to below 1")
+        raise SpecError.at(
+            "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
+        )
     specs = [case.experiment(kind="load", rate=1.0, cycles=LIMITS["start"]) for case in cases]
     if any(isinstance(spec.traffic, Load) and spec.traffic.outstanding is not None for spec in specs):
         raise SpecError.at(

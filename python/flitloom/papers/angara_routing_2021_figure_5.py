@@ -136,7 +136,7 @@ def _known(file: Path | None, seed: int) -> dict[tuple[int, ...], dict[str, Any]
         except (ValueError, KeyError, TypeError, AttributeError):
             if number < len(lines):
                 raise SpecError(
-                    f"{show_file(file)}, line {number}: is no row of this figure; move the file away"
+                    f"{show_file(file)}, line {number}: is not a row of this figure; move the file away"
                 ) from None
     return rows
 

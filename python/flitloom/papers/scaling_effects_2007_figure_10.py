@@ -39,7 +39,7 @@ def reproduce(context: Context) -> Report:
         cells,
         [
             READING,
-            f"Background {background} flits/node/cycle. Outcomes that are no number: not visible (the "
+            f"Background {background} flits/node/cycle. Outcomes that are not numbers: not visible (the "
             "largest age stays "
             "below 1.25 of its mean), not recovered within the run, collapsed (less is delivered "
             "than generated).",

@@ -83,7 +83,7 @@ def reproduce(context: Context) -> Report:
         cells,
         [
             READING,
-            "Durations in cycles; outcomes that are no number: not visible, not recovered within "
+            "Durations in cycles; outcomes that are not numbers: not visible, not recovered within "
             "a few times what the "
             "impulse's flits need, collapsed. The hotspot takes all packets of its impulse, one flit "
             "per cycle.",

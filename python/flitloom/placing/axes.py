@@ -107,7 +107,7 @@ def _axis(text: str) -> Axis:
         raise SpecError(f"--axes {text[:60]}: the size is a whole number from 1 to {MOST}")
     if kind not in PAIR_KINDS + RANK_KINDS:
         known = ", ".join(PAIR_KINDS + RANK_KINDS)
-        raise SpecError(f"--axes {text[:60]}: {show(kind)} is no operation; there are {known}")
+        raise SpecError(f"--axes {text[:60]}: {show(kind)} is not an operation; there are {known}")
     if kind == "pairs" and int(size) & (int(size) - 1):
         raise SpecError(f"--axes {text[:60]}: pairs needs a power of two of ranks")
     return Axis(name, int(size), *per_pair(kind, int(size), whole_bytes(weight, f"--axes {text[:60]}")))

@@ -431,7 +431,7 @@ def _job(entry: Any, place_of: str, topology: Topology) -> Job:
     kinds = {"name": str, "shape": str, "nodes": str, "axes": str, "stencil": str, "traffic": str}
     allowed = {**kinds, "hosts": int, "rotate": bool, "fold": bool}
     if not isinstance(entry, dict):
-        raise SpecError(f"{place_of}: is no table")
+        raise SpecError(f"{place_of}: is not a table")
     for key, value in entry.items():
         if key not in allowed:
             raise SpecError.at(f"{place_of}.{key}", "is unknown", f"there are {', '.join(allowed)}")

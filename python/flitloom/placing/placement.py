@@ -317,7 +317,7 @@ def read_placement(file: str | Path) -> dict[str, Any]:
     name = show_file(Path(file))
     document = read_json(file, COLLECTIVE_BYTES)
     if document.get("format") != FORMAT:
-        raise SpecError(f"{name}: is no placement; flitloom place ... -o p.json writes one")
+        raise SpecError(f"{name}: is not a placement; flitloom place ... -o p.json writes one")
     if not isinstance(document.get("topology"), dict):
         raise SpecError(f"{name}: topology: is missing; it names the network")
     wiring = document.get("wiring")

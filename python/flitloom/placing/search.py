@@ -72,7 +72,7 @@ def place(
     flit_bytes: int = FLIT_BYTES,
     progress: Callable[[int, int], None] | None = None,
 ) -> Placement:
-    """Put every rank on a node, so that the fullest channel carries least, with a bound and its proof.
+    """Put every rank on a node to minimise the load of the fullest channel, with a bound and its proof.
 
     Parameters
     ----------

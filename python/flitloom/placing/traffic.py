@@ -278,7 +278,7 @@ def _read_rows(file: str | Path, ranks: int | None) -> Traffic:
         for cell in row:
             text = cell.strip()
             if not (text.isascii() and text.isdigit() and len(text) <= 15):
-                raise SpecError(f"{name}: row {line}: {text[:40]!r} is no whole number of bytes from 0 on")
+                raise SpecError(f"{name}: row {line}: {text[:40]!r} is not a whole number of bytes from 0 on")
     numbers = np.array([[int(cell) for cell in row] for row in body], dtype=np.int64)
     if listed:
         least = int(numbers[:, :2].max()) + 1 if len(numbers) else 1

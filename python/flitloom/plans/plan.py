@@ -443,7 +443,9 @@ def read_plan(file: str | Path) -> Plan:
             fields["format"] = FORMAT
         elif form != FORMAT:
             found = f'its "format" is {show(form)}' if isinstance(form, str) else 'it has no "format"'
-            raise SpecError.at("plan", f'{place} is no plan that this version reads: {found}, not "{FORMAT}"')
+            raise SpecError.at(
+                "plan", f'{place} is not a plan that this version reads: {found}, not "{FORMAT}"'
+            )
         try:
             if packets is not None:
                 fields["packets"] = list(itertools.islice(packets, LISTED_PACKETS + 1))

@@ -116,7 +116,7 @@ def _number(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise SpecError.at("plot", f"{name} holds {str(value)[:40]!r}, which is no number")
+        raise SpecError.at("plot", f"{name} holds {str(value)[:40]!r}, which is not a number")
     return number
 
 

@@ -80,7 +80,8 @@ def need(holds, problem):
 def whole(value, low, high, place):
     """A whole number between two others."""
     need(
-        type(value) is int and low <= value <= high, f"{place}: {value!r:.40} is no whole number {low}-{high}"
+        type(value) is int and low <= value <= high,
+        f"{place}: {value!r:.40} is not a whole number {low}-{high}",
     )
     return value
 
@@ -129,7 +130,7 @@ class Shape:
     def factors_of(text):
         """Kind, size and parallel links of the factors of a product, like ring4*6 x full8."""
         found = [re.fullmatch(r"(ring|line|full)(\d+)(?:\*(\d+))?", part.strip()) for part in text.split("x")]
-        need(all(found), f"topology.network: {text!r:.40} is no product")
+        need(all(found), f"topology.network: {text!r:.40} is not a product")
         return [(one[1], int(one[2]), whole(int(one[3] or 1), 1, 64, "parallel links")) for one in found]
 
     @staticmethod
@@ -352,7 +353,10 @@ def lengths_of(rows, known):
     found = {}
     for *place, value in rows:
         place = tuple(place)
-        need(place in known and place not in found, f"bound: {place!r:.60} is no channel, or has two lengths")
+        need(
+            place in known and place not in found,
+            f"bound: {place!r:.60} is not a channel, or has two lengths",
+        )
         found[place] = whole(value, 0, 1 << 40, "a length")
     need(any(found.values()), "bound: all lengths are 0")
     return found
@@ -666,7 +670,7 @@ def certified_folder(folder, certificate):
     """Raise `Refused` unless the certificate holds for the tables in a folder."""
     unknown = (set(certificate) - {"bound"}) ^ {"format", "version", "lanes", "cables", "hosts", "channels"}
     need(not unknown, f"fields that are missing or unknown: {sorted(unknown)!r:.60}")
-    need(certificate["format"] == "flitloom-certificate", "it is no certificate")
+    need(certificate["format"] == "flitloom-certificate", "it is not a certificate")
     need(certificate["version"] == 2, "it is of another version")
     rank = {}
     for switch, port, lane, value in certificate["channels"]:
@@ -1335,7 +1339,7 @@ class Board(Shape):
             for forwards in (True, False):
                 if self.moved(place, dimension, 1 if forwards else -1) == target:
                     return here, dimension, forwards
-        raise Refused(f"nodes {here} and {there} are no neighbours")
+        raise Refused(f"nodes {here} and {there} are not neighbours")
 
     def channels(self, dimension):
         """Channels of a dimension: both directions of all its links."""
@@ -2455,7 +2459,7 @@ def told(entries):
 
 def load(file):
     about = os.stat(file)
-    need(stat.S_ISREG(about.st_mode), f"{file}: is no file")
+    need(stat.S_ISREG(about.st_mode), f"{file}: is not a file")
     need(about.st_size <= MOST_BYTES, f"{file}: {about.st_size} bytes; at most {MOST_BYTES} are read")
     with open(file, encoding="utf-8") as text:
         return json.load(text)
@@ -2475,11 +2479,11 @@ def verify(files, rules, verdict):
             need(rules is None, "--rules belongs to tables of source routes")
             return FREE, certified_escapes(tomllib.loads(text_of(*os.path.split(file))), certificate)
         document = load(file)
-        need(type(document) is dict, "the file is no JSON object")
+        need(type(document) is dict, "the file is not JSON object")
         verdict["kind"] = "plan" if "packets" in document else "tables"
         return certified(document, certificate, rules)
     document = load(file)
-    need(type(document) is dict, "the file is no JSON object")
+    need(type(document) is dict, "the file is not JSON object")
     if document.get("format") not in ALONE:
         raise Missing
     verdict["kind"], verified = ALONE[document["format"]]

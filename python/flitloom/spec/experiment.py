@@ -143,5 +143,5 @@ def put(fields: dict[str, Any], path: str, value: Any, place: str) -> None:
     for name in names:
         table = table.setdefault(name, {})
         if not isinstance(table, dict):
-            raise SpecError(f"{place}: {show(name)} is no table of fields")
+            raise SpecError(f"{place}: {show(name)} is not a table of fields")
     table[last] = value

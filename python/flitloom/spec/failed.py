@@ -35,7 +35,7 @@ def read_failed(parts: Iterable[str], place: str = "--fail") -> dict[str, Any]:
         else:
             raise SpecError.at(
                 place,
-                f"{show(part)} is no failed part",
+                f"{show(part)} is not a failed part",
                 "write node:3, node:(1,2), link:0-1 or link:(0,1)+x",
             )
     return fields

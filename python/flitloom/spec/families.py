@@ -332,7 +332,7 @@ def numbers_of(text: str, place: str = "network") -> tuple[str, tuple[int, ...]]
     forms = ", ".join(family.form for family in FAMILIES.values())
     match = _TEXT.fullmatch(text)
     if match is None:
-        raise SpecError.at(place, f"{show(text)} is no network", f"write one of {forms}")
+        raise SpecError.at(place, f"{show(text)} is not a network", f"write one of {forms}")
     # As others write them: fat-tree(8), slim_fly(5).
     name = match[1].replace("-", "").replace("_", "")
     if name not in FAMILIES:

@@ -29,7 +29,7 @@ def _graph(value: Any, info: ValidationInfo) -> str:
     if isinstance(value, MessageGraph):
         return value.text
     if not isinstance(value, str | Path):
-        raise problem(f"{show(value)} is no message graph", "give a file, or a GOAL text")
+        raise problem(f"{show(value)} is not a message graph", "give a file, or a GOAL text")
     try:
         if isinstance(value, str) and (value.startswith("num_ranks") or "\n" in value):
             return MessageGraph(value).text

@@ -34,11 +34,11 @@ def checked_network(value: Any, _: ValidationInfo) -> str:
         "or a circulant with its steps, and *6 for six links"
     )
     if not isinstance(value, str):
-        raise problem(f"{show(value)} is no network", hint)
+        raise problem(f"{show(value)} is not a network", hint)
     factors = []
     for factor in parse_factors(value):
         if isinstance(factor, str):
-            raise problem(f"{show(factor)} is no factor", hint)
+            raise problem(f"{show(factor)} is not a factor", hint)
         factors.append(factor)
     for factor in factors:
         if factor.size < 2:

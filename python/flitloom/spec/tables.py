@@ -131,7 +131,7 @@ def packet_table(checks: tuple[Check, ...]) -> Callable[[Any, ValidationInfo], A
         if hasattr(row, "tolist"):
             row = row.tolist()
         if not isinstance(row, list | tuple) or len(row) not in (4, 5):
-            raise problem(f"{show(row)} is no packet", f"give {', '.join(PACKET_COLUMNS)}")
+            raise problem(f"{show(row)} is not a packet", f"give {', '.join(PACKET_COLUMNS)}")
         numbers = []
         problems = Problems()
         for place, (check, value) in enumerate(zip(checks, (*row, 0), strict=False)):
@@ -220,7 +220,7 @@ class Lines:
     def whole(self, name: str, text: str, check: Check) -> int:
         """The number in a cell; if it is none, or not in its range, that is noted."""
         if not (text.isascii() and text.isdigit() and len(text) <= limits.DIGITS):
-            self.wrong(f"{name} is no whole number from 0")
+            self.wrong(f"{name} is not a whole number from 0")
             return 0
         number = int(text)
         try:

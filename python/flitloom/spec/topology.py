@@ -44,7 +44,7 @@ def parse_sizes(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if not re.fullmatch(r"[0-9]{1,9}(x[0-9]{1,9})*", value, re.ASCII):
-        raise problem(f"{show(value)} is no shape", "write sizes like 16x16 or 4x2x2x2")
+        raise problem(f"{show(value)} is not a size", "write sizes like 16x16 or 4x2x2x2")
     return tuple(int(size) for size in value.split("x"))
 
 
@@ -65,7 +65,7 @@ def parse_cable(value: Any) -> Any:
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}-[0-9]{1,9}", value, re.ASCII):
         return tuple(int(node) for node in value.split("-"))
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise problem(f"{show(value)} is no link", 'name its two end nodes, as [3, 4] or "3-4"')
+        raise problem(f"{show(value)} is not a link", 'name its two end nodes, as [3, 4] or "3-4"')
     return value
 
 
@@ -127,7 +127,7 @@ def _node_at(digits: str, info: ValidationInfo) -> int:
     if len(place) != len(sizes) or any(at >= size for at, size in zip(place, sizes, strict=True)):
         last = ",".join(str(size - 1) for size in sizes)
         raise problem(
-            f"({digits}) is no node; coordinates go from ({','.join('0' * len(sizes))}) to ({last})"
+            f"({digits}) is not a node; coordinates go from ({','.join('0' * len(sizes))}) to ({last})"
         )
     number = 0
     for at, size in zip(reversed(place), reversed(sizes), strict=True):

@@ -276,7 +276,7 @@ _POINT = listed({"type": "number", "minimum": 0}, 2, 2)
 
 def _point(value: Any, _: Any = None) -> tuple[int, float]:
     if not isinstance(value, list | tuple) or len(value) != 2:
-        raise problem(f"{show(value)} is no point", "write [cycle, rate]")
+        raise problem(f"{show(value)} is not a point", "write [cycle, rate]")
     return _cycle(value[0], None), _rate(value[1], None)
 
 

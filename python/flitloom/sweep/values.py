@@ -62,7 +62,7 @@ def _range(text: str, place: str) -> list[Value]:
         count = (last - first) / step
     except DecimalException:
         raise SpecError(
-            f"{place}: {show(text)} is no range; write first:last:step, like 0.02:0.4:0.02"
+            f"{place}: {show(text)} is not a range; write first:last:step, like 0.02:0.4:0.02"
         ) from None
     if count > MOST_POINTS:
         raise SpecError(f"{place}: {show(text)} has more than {MOST_POINTS} values")

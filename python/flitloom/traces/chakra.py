@@ -239,7 +239,7 @@ class _Expansion:
         value = node["attr"].get(name, default)
         if not isinstance(value, int) or not 0 <= value <= most:
             found = (
-                "is missing" if value is None else f"{str(value)[:40]} is no whole number from 0 to {most}"
+                "is missing" if value is None else f"{str(value)[:40]} is not a whole number from 0 to {most}"
             )
             raise SpecError(f"{self._where(rank, node)}: attribute {name}: {found}")
         return int(value)
@@ -289,7 +289,7 @@ class _Expansion:
             size = self._attribute(rank, node, "comm_size")
             tag = node["attr"].get("comm_tag", 0)
             if not isinstance(tag, int):
-                raise SpecError(f"{self._where(rank, node)}: attribute comm_tag: is no whole number")
+                raise SpecError(f"{self._where(rank, node)}: attribute comm_tag: is not a whole number")
             name = "send" if kind == SEND else "recv"
             operations.append(Operation(name, size, peer, tag & 0xFFFFFFFF))  # type: ignore[arg-type]
             return [begin]

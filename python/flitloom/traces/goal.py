@@ -43,7 +43,7 @@ def parse_goal(text: str) -> Ranks:
     Raises
     ------
     SpecError
-        A line is no GOAL; the message has its number.
+        A line is not GOAL; the message has its number.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def parse_goal_binary(data: bytes) -> Ranks:
         It is none, is cut off, or contradicts itself; the message names rank and operation.
     """
     if not is_binary(data):
-        raise SpecError("is no GOAL in binary form; it begins with the number 4223")
+        raise SpecError("is not GOAL in binary form; it begins with the number 4223")
     if len(data) < _HEAD.size:
         raise SpecError("the file is cut off in its head")
     _, count, _, _ = _HEAD.unpack_from(data)

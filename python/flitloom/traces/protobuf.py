@@ -174,7 +174,7 @@ def _typed(
             try:
                 return [value.decode()]
             except UnicodeDecodeError:
-                raise SpecError(f"{where}: is no UTF-8 text") from None
+                raise SpecError(f"{where}: is not UTF-8 text") from None
         return [decode(schema, kind, value, depth + 1)]
     raise SpecError(f"{where}: wire type {wire} is not that of {kind}")
 

@@ -229,7 +229,7 @@ def _loads(
             for channel in taken:
                 loads[:, channel] += amounts
         except (KeyError, TypeError, IndexError):
-            raise SpecError.at(f"ways.{number}", "is no route of this network between two ranks") from None
+            raise SpecError.at(f"ways.{number}", "is not a route of this network between two ranks") from None
     if document.get("host_cables") is True:
         # A channel from and to every host, which the page does not draw.
         from_, to = np.zeros((2, len(parts), topology.nodes), dtype=np.int64)

@@ -35,7 +35,7 @@ def read_result(file: Path) -> tuple[Experiment, str]:
     match texts:
         case [str(spec), str(fingerprint)]:
             return build_experiment(json_fields(spec, f"{name}: spec")), fingerprint
-    raise SpecError(f"{name}: is no result of flitloom simulate --out, or damaged")
+    raise SpecError(f"{name}: is not a result of flitloom simulate --out, or damaged")
 
 
 #: A heap of texts begins with this and its size; each of its objects has a number and a size.

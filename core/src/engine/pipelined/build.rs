@@ -144,7 +144,7 @@ fn ranges(options: &Options, channels: usize, reads: bool) -> Result<[(u32, u32)
         let (a, b) = (options.whole(begin)?, options.whole(end)?);
         let (a, b) = (if a < 0 { low } else { a }, if b < 0 { high } else { b });
         if a > b || b >= channels as i64 {
-            return refuse(end, format!("{a} to {b} are no channels; there are 0 to {}", channels - 1));
+            return refuse(end, format!("{a} to {b} are not channels; there are 0 to {}", channels - 1));
         }
         ranges[kind] = (a as u32, b as u32);
     }
@@ -381,7 +381,7 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
     let seed =
         seed.parse::<i64>().ok().and_then(|seed| i32::try_from(seed).ok()).ok_or_else(|| OptionError {
             option: "seed",
-            text: format!("{seed:?} is no whole number (a seed of the clock cannot be repeated)"),
+            text: format!("{seed:?} is not a whole number (a seed of the clock cannot be repeated)"),
         })?;
     numbers.seed(seed as u32);
     let largest = classes.iter().map(Class::largest).max().unwrap_or(1);

@@ -69,7 +69,7 @@ pub(super) fn class(
     let whole = |name: &'static str, part: &str| {
         part.trim().parse::<u32>().map_err(|_| OptionError {
             option: name,
-            text: format!("{part:?} is no whole number of at least 0"),
+            text: format!("{part:?} is not a whole number of at least 0"),
         })
     };
     let list = |name: &'static str| -> Result<Vec<u32>, OptionError> {

@@ -36,7 +36,7 @@ fn number(text: &str) -> Result<i64, String> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
     let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
-    text[..end + text.len() - digits.len()].parse().map_err(|_| format!("{text:?} is no number"))
+    text[..end + text.len() - digits.len()].parse().map_err(|_| format!("{text:?} is not a number"))
 }
 
 impl Pattern {
@@ -176,7 +176,7 @@ impl Pattern {
             })),
             "hotspot" => Self::hotspot(&given, nodes, numbers),
             _ => Err(format!(
-                "{text:?} is no pattern that is known here; there are {}",
+                "{text:?} is not a pattern that is known here; there are {}",
                 Self::NAMES.join(", ")
             )),
         }

@@ -56,7 +56,7 @@ impl Process {
                 let mut given = burst;
                 let parts = inside.trim_end_matches(')').split(',').filter(|part| !part.is_empty());
                 for (slot, part) in given.iter_mut().zip(parts) {
-                    *slot = part.trim().parse().map_err(|_| format!("on_off: {part:?} is no number"))?;
+                    *slot = part.trim().parse().map_err(|_| format!("on_off: {part:?} is not a number"))?;
                 }
                 let [mut on, mut off, mut peak] = given;
                 if given.iter().filter(|&&value| value < 0.0).count() != 1 || given.iter().any(|&v| v > 1.0) {
@@ -75,7 +75,7 @@ impl Process {
                 let is_on: Vec<bool> = (0..nodes).map(|_| numbers.upto(1) == 1).collect();
                 Ok(Self::OnOff { on, off, rate: peak, began_on: is_on.clone(), is_on })
             }
-            _ => Err(format!("{text:?} is no injection process; there are bernoulli, on_off")),
+            _ => Err(format!("{text:?} is not an injection process; there are bernoulli, on_off")),
         }
     }
 }

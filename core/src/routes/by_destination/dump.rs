@@ -149,7 +149,7 @@ fn plain_entry(row: &[u8]) -> Option<(u16, u8)> {
 
 /// LID and port of any row, nothing if the LID is not reached.
 fn entry(row: &[u8]) -> Result<Option<(u16, u8)>, String> {
-    let damaged = || format!("{} is no row of a forwarding table; a row is '0x0002 003 ...'", shown(row));
+    let damaged = || format!("{} is not a row of a forwarding table; a row is '0x0002 003 ...'", shown(row));
     let rest = &row[2..];
     let digits = rest.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let lid = short(&rest[..digits], 16).filter(|&lid| lid <= HIGHEST).ok_or_else(damaged)?;

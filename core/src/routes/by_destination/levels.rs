@@ -145,7 +145,7 @@ fn path(line: &[u8]) -> Result<(u64, u16, u8), String> {
             Ok((guid, lid as u16, level as u8))
         }
         (Some(_), Some(_), Some(level)) => Err(format!("service level {level}; they are 0 to 15")),
-        _ => Err(format!("{} is no path; write 0x<source guid> <dlid> <sl>", shown(line))),
+        _ => Err(format!("{} is not a path; write 0x<source guid> <dlid> <sl>", shown(line))),
     }
 }
 

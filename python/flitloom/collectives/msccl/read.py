@@ -126,13 +126,13 @@ def _algorithm(text: str) -> Algorithm:
         parser.Parse(text, True)
         return reader.algorithm()
     except expat.ExpatError as error:
-        raise SpecError(f"is no XML: {error}{_reached(text)}") from None
+        raise SpecError(f"is not XML: {error}{_reached(text)}") from None
     except SpecError:
-        # What is no XML further on is called that.
+        # What is not XML further on is called that.
         try:
             expat.ParserCreate().Parse(text, True)
         except expat.ExpatError as error:
-            raise SpecError(f"is no XML: {error}{_reached(text)}") from None
+            raise SpecError(f"is not XML: {error}{_reached(text)}") from None
         raise
 
 
@@ -142,23 +142,23 @@ def parse_xml(text: str) -> ElementTree.Element:
     Raises
     ------
     SpecError
-        It is no XML; the message says in which GPU, threadblock and step the text ends or goes wrong.
+        It is not XML; the message says in which GPU, threadblock and step the text ends or goes wrong.
     """
     _check_text(text)
     try:
         builder = ElementTree.TreeBuilder(insert_comments=True)
         return ElementTree.fromstring(text, ElementTree.XMLParser(target=builder))
     except ElementTree.ParseError as error:
-        raise SpecError(f"is no XML: {error}{_reached(text)}") from None
+        raise SpecError(f"is not XML: {error}{_reached(text)}") from None
     except ValueError:
-        raise SpecError("is no XML: it names an encoding that is not that of the text") from None
+        raise SpecError("is not XML: it names an encoding that is not that of the text") from None
 
 
 def _check_text(text: str) -> None:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise SpecError("document types and entities are not read")
     if not text or text.isspace():
-        raise SpecError("is no XML: the file is empty")
+        raise SpecError("is not XML: the file is empty")
     if text.count("<") > limits.XML_ELEMENTS:
         raise SpecError(f"more than {limits.XML_ELEMENTS} elements")
 
@@ -202,7 +202,7 @@ def whole(
         return default
     digits = (text or "").removeprefix("-")
     if text is None or not (digits.isascii() and digits.isdecimal()) or len(text) > 12 or int(text) < least:
-        found = "is missing" if text is None else f"{text[:40]!r} is no whole number from {least}"
+        found = "is missing" if text is None else f"{text[:40]!r} is not a whole number from {least}"
         raise SpecError(f"{where}: {name}: {found}")
     return int(text)
 
@@ -239,7 +239,7 @@ class _Reader:
         elif depth < len(_NESTED) and tag == _NESTED[depth]:
             (self._algo, self._described, self._block)[depth](element)
         elif depth == 0:
-            raise SpecError(f"<{tag[:40]}> is no MSCCL algorithm; the file begins with <algo")
+            raise SpecError(f"<{tag[:40]}> is not an MSCCL algorithm; the file begins with <algo")
         else:
             known = f"<{_NESTED[depth]}> is" if depth < len(_NESTED) else "a step holds no elements"
             raise SpecError.at(self._where(depth), f"<{tag[:40]}> is not read", known)

@@ -161,7 +161,7 @@ def _counts(table: Any, name: str, where: str) -> list[int]:
     values: list[Any] = _get(table, name, list, where)
     for value in values:
         if type(value) is not int or not 0 <= value <= MOST_CHUNKS:
-            raise SpecError(f"{where}: {name}: {show(value)} is no whole number from 0")
+            raise SpecError(f"{where}: {name}: {show(value)} is not a whole number from 0")
     return values
 
 

@@ -129,7 +129,7 @@ def _traffic_at_a_rate(fields: dict[str, Any]) -> dict[str, Any]:
     """The traffic of the fields of a spec, without what each run is given."""
     traffic = fields.setdefault("traffic", {})
     if not isinstance(traffic, dict):
-        raise SpecError.at("traffic", "is no table of fields")
+        raise SpecError.at("traffic", "is not a table of fields")
     if (kind := traffic.get("kind")) in ("packets", "matrix", "messages"):
         raise SpecError.at(
             "traffic.kind", f"is {kind}, and flitloom load sends at a rate", "flitloom simulate runs it"

@@ -42,7 +42,9 @@ def read_rates(text: str, place: str) -> list[float]:
     rates = []
     for value in read_values(text, place):
         if isinstance(value, bool | str) or not 0 < value <= 1:
-            raise SpecError(f"{place}: {value} is no load; it must be above 0 and at most 1 flits/node/cycle")
+            raise SpecError(
+                f"{place}: {value} is not a load; it must be above 0 and at most 1 flits/node/cycle"
+            )
         rates.append(float(value))
     return rates
 

@@ -73,7 +73,7 @@ def check_name(network: str) -> None:
         if isinstance(factor, str):
             raise SpecError.at(
                 "--network",
-                f"{show(factor)} is no factor",
+                f"{show(factor)} is not a factor",
                 'write factors like "full8 x ring4*6 x line4": ring, line or full, the size, and *6 for six '
                 "links; or a family, e.g. dragonfly(4,2,2)",
             )

@@ -35,7 +35,7 @@ def part(kind: type[Part], fields: dict[str, Any], default: dict[str, Any] | Non
     """A part of a spec, which ``--set`` may have made anything."""
     value = fields.get(kind.place, default or {})
     if not isinstance(value, dict):
-        raise SpecError(f"{kind.place}: {show(value)} is no table of fields")
+        raise SpecError(f"{kind.place}: {show(value)} is not a table of fields")
     return kind(**value)
 
 

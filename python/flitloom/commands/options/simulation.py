@@ -199,7 +199,7 @@ def read_places(text: str | None) -> dict[str, int]:
             or not (number.isascii() and number.isdigit() and len(number) <= 9)
             or name in places
         ):
-            raise SpecError.at("--space-time-at", f"{show(part)} is no place", "write e.g. y=0,x=3")
+            raise SpecError.at("--space-time-at", f"{show(part)} is not a place", "write e.g. y=0,x=3")
         places[name] = int(number)
     return places
 

@@ -377,7 +377,7 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
             here, lanes = switch, [int(word) for word in match[3].split()]
         else:
             raise SpecError(
-                f"{place}: {row[:60]!r} is no row of lanes; write 'in out : vl(sl0) ... vl(sl15)'"
+                f"{place}: {row[:60]!r} is not a row of lanes; write 'in out : vl(sl0) ... vl(sl15)'"
             )
         if here is None:
             continue

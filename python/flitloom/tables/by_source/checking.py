@@ -197,7 +197,7 @@ def _judge_bound(claims: Claims, tables: Tables, complete: bool, progress: Progr
         return
     bound, exact = _whole(said.get("bound")), read_fraction(said.get("bound_exact"))
     if "bound" in said and bound is None:
-        claims.problems.append(f"bound: {show(said['bound'])} is no whole number from 0")
+        claims.problems.append(f"bound: {show(said['bound'])} is not a whole number from 0")
     if bound is not None and exact is not None and math.ceil(exact) != bound:
         claims.problems.append(f"bound: the file says {show(bound)}, and {show(str(exact))} as bound_exact")
     claimed = max(bound or 0, math.ceil(exact or 0))

@@ -197,7 +197,7 @@ def premises(
     if data.get("version", VERSION) not in range(1, VERSION + 1):
         raise SpecError(f"{file}: version: {show(data['version'])}; versions 1 to {VERSION} are read")
     if "bound_exact" in data and read_fraction(data["bound_exact"]) is None:
-        raise SpecError(f"{file}: bound_exact: {show(data['bound_exact'])} is no fraction like 26 or 51/2")
+        raise SpecError(f"{file}: bound_exact: {show(data['bound_exact'])} is not a fraction like 26 or 51/2")
     own: RouterRules | None = None
     if isinstance(data.get("rules"), str):
         own = placed(file, lambda: RouterRules.chosen(data["rules"], topology))

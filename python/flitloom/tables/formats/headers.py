@@ -32,7 +32,7 @@ def _read(
         raise
     except Exception as error:
         # zip, zlib and the array parser have error types of their own.
-        raise SpecError(f"{file}: is no file of packed headers, or damaged: {error}") from None
+        raise SpecError(f"{file}: is not a file of packed headers, or damaged: {error}") from None
     if text.dtype.kind != "U" or text.shape != ():
         raise SpecError(f"{file}: about: a text is needed")
     about = json_fields(str(text), f"{file}: about")

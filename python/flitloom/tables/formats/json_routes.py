@@ -50,7 +50,7 @@ def _read(
     for index, entry in enumerate(entries):
         place = f"{file}: routes[{index}]"
         if not isinstance(entry, dict):
-            raise SpecError(f"{place}: is no table of fields")
+            raise SpecError(f"{place}: is not a table of fields")
         visited = entry.get("nodes")
         if not isinstance(visited, list) or len(visited) < 2:
             raise SpecError(f"{place}.nodes: the nodes of the route, both ends included, are needed")

@@ -88,7 +88,7 @@ def _read(file: str, lines: Iterable[tuple[int, str]], topology: Topology) -> tu
                 raise SpecError(f"{file}, line {number}: port {port}; ports are 0 to {last}")
             ports[switch, lid - 1] = -1 if port == 255 else port
         elif row.lstrip().startswith("0x"):
-            raise SpecError(f"{file}, line {number}: {show(row.strip())} is no row of a forwarding table")
+            raise SpecError(f"{file}, line {number}: {show(row.strip())} is not a row of a forwarding table")
     if switch is None:
         raise SpecError(f"{file}: no switch found; a dump has lines 'Unicast lids [..] of switch Lid ..'")
     return _follow(file, ports, topology)

@@ -18,7 +18,7 @@ impl ArbiterKind {
         match name {
             "round_robin" => Ok(Self::RoundRobin),
             "matrix" => Ok(Self::Matrix),
-            _ => Err(format!("{name:?} is no arbiter that is known here; there are round_robin, matrix")),
+            _ => Err(format!("{name:?} is not an arbiter that is known here; there are round_robin, matrix")),
         }
     }
 }

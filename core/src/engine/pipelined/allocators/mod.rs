@@ -73,7 +73,7 @@ impl AllocatorKind {
                 .parse()
                 .ok()
                 .filter(|&times| times > 0)
-                .ok_or_else(|| format!("{inside:?} is no number of iterations")),
+                .ok_or_else(|| format!("{inside:?} is not a number of iterations")),
         };
         Ok(match name {
             "islip" => Self::Islip(times()?),
@@ -87,7 +87,7 @@ impl AllocatorKind {
                 input_first: name == "separable_input_first",
                 arbiter: ArbiterKind::from_name(inside.unwrap_or(arbiter))?,
             },
-            _ => return Err(format!("{text:?} is no allocator; there are {}", Self::NAMES.join(", "))),
+            _ => return Err(format!("{text:?} is not an allocator; there are {}", Self::NAMES.join(", "))),
         })
     }
 }

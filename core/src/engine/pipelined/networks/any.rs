@@ -46,7 +46,7 @@ impl Graph {
                         let text = "has a latency, which BookSim2 takes for a link to a router; leave it out";
                         return wrong(format!("line {}: {:?} {text}", number + 1, word.join(" ")));
                     }
-                    _ => return wrong(format!("line {}: {:?} is no link", number + 1, word.join(" "))),
+                    _ => return wrong(format!("line {}: {:?} is not a link", number + 1, word.join(" "))),
                 }
             }
             let Some(&("router", head, None)) = items.first() else {
