@@ -502,6 +502,21 @@ def _seeds(folder):
         ).encode(),
         "fabric-anynet": "".join(f"router {a} node {a} router {b} 3\n" for a, b in _RING).encode(),
         "fabric-cables": "".join(f"s{a},1,s{b},2\ns{a},3,h{a},1\n" for a, b in _RING).encode(),
+        "fabric-blocks": b"BlockName=b1 Nodes=h[0-3]\nBlockName=b2 Nodes=h[4-7]\nBlockSizes=4\n",
+        "fabric-ns3": b"6 2 5\n4 5\n0 4 100Gbps 0.001ms 0\n1 4 100Gbps 0.001ms 0\n2 5 100Gbps 0.001ms 0\n"
+        b"3 5 100Gbps 0.001ms 0\n4 5 400Gbps 0.001ms 0\n",
+        "fabric-simai": b"5 2 1 2 4 A100\n2 3 4\n0 2 2400Gbps 0.000025ms 0\n1 2 2400Gbps 0.000025ms 0\n"
+        b"0 3 100Gbps 0.0005ms 0\n1 4 100Gbps 0.0005ms 0\n",
+        "fabric-astra": b"topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 50.0, 25.0 ]\n"
+        b"latency: [ 500.0, 700.0 ]\n",
+        "fabric-htsim": b"Nodes 32\nTiers 3\nPodsize 16\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\n"
+        b"Radix_Up 2\nTier 1\nRadix_Down 4\nRadix_Up 4\nTier 2\nRadix_Down 2\n",
+        "fabric-simgrid": b'<platform version="4.1"><zone><cluster id="c" topology="FAT_TREE" prefix="h" '
+        b'radical="0-15" suffix="" topo_parameters="2;4,4;1,2;1,2" bw="1GBps" lat="1us"/></zone></platform>',
+        "fabric-nccl": b'<system version="1"><cpu numaid="0"><pci busid="0000:21:00.0"><gpu dev="0">'
+        b'<nvlink target="0000:22:00.0" count="2" tclass="0x068000"/></gpu></pci><pci busid="0000:31:00.0">'
+        b'<gpu dev="1"><nvlink target="0000:22:00.0" count="2" tclass="0x068000"/></gpu></pci>'
+        b"</cpu></system>",
         "fabric-slurm": "".join(f"SwitchName=s{a} Switches=s{b} Nodes=h[{a}]\n" for a, b in _RING).encode(),
         "fabric-yaml": "".join(
             f"- switch: s{a}\n  children: s{b}\n  nodes: h[{a}]\n" for a, b in _RING
@@ -577,6 +592,13 @@ READERS = {
     "fabric-anynet": Reader("txt", of_text, _fabric),
     "fabric-cables": Reader("csv", of_text, _fabric),
     "fabric-slurm": Reader("conf", of_text, _fabric),
+    "fabric-blocks": Reader("conf", of_text, _fabric),
+    "fabric-ns3": Reader("txt", of_text, _fabric),
+    "fabric-simai": Reader("topo", of_text, _fabric),
+    "fabric-astra": Reader("yml", of_text, _fabric),
+    "fabric-htsim": Reader("topo", of_text, _fabric),
+    "fabric-simgrid": Reader("xml", of_xml, _fabric),
+    "fabric-nccl": Reader("xml", of_xml, _fabric),
     "fabric-yaml": Reader("yaml", of_text, _fabric),
     "fabric-cluster": Reader("yaml", of_text, _fabric),
     "fabric-meshes": Reader("textproto", of_text, _fabric),

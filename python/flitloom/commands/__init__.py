@@ -19,7 +19,7 @@ def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     from flitloom.commands.assembly import assembled, renamed
     from flitloom.commands.completion import advised, hyphenated, offer_values
-    from flitloom.commands.screen import ReaderLeftError, complain, say
+    from flitloom.commands.screen import ReaderLeftError, complain, notes, say
     from flitloom.errors import FlitloomError
 
     interrupts.reset()
@@ -31,7 +31,7 @@ def run(arguments: list[str]) -> int:
     command: Any = None
     try:
         try:
-            with _all_ranks(arguments):
+            with _all_ranks(arguments), notes():
                 command = assembled(line)
                 if line is not arguments:
                     offer_values(command)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from flitloom import interrupts, settings
+from flitloom import interrupts, remarks, settings
 from flitloom.errors import FlitloomError
 from flitloom.numerals import counted
 
@@ -98,6 +98,20 @@ def say(message: str) -> None:
     """Tell the user something that is no data, unless only errors are wanted."""
     if settings.get("verbosity") != "quiet":
         _tell(message)
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """Print what is remarked while files are read, each remark once."""
+    said: set[str] = set()
+
+    def note(remark: str) -> None:
+        if remark not in said:
+            said.add(remark)
+            say(f"note: {remark}")
+
+    with remarks.heard(note):
+        yield
 
 
 def shows_progress() -> bool:

@@ -9,6 +9,7 @@ from flitloom.errors import SpecError
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.fabric.names import Names
+from flitloom.remarks import tell
 
 
 def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> list[int]:
@@ -62,3 +63,20 @@ def names_of_hosts(subnet: Subnet) -> Names:
     else:
         called = [host.name for host in subnet.hosts]
     return Names(len(called), tuple(called), "host")
+
+
+def first_ports(subnet: Subnet) -> Subnet:
+    """The subnet with the first port alone of every host: a host is one source of messages.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric
+    >>> dual = parse_fabric("SwitchName=a Nodes=n[0-3]\\nSwitchName=b Nodes=n[0-3]\\n")
+    >>> len(dual.hosts), len(first_ports(dual).hosts)
+    (8, 4)
+    """
+    ports = subnet.ports_of_hosts()
+    if len(ports) == len(subnet.hosts):
+        return subnet
+    tell("hosts with several ports send and receive by the first one")
+    return part_of(subnet, sorted(each[0] for each in ports))

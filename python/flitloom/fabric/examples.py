@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
 
-from flitloom.fabric.model import Assembly, Node, Subnet
+from flitloom.fabric.assembly import Assembly, Node
+from flitloom.fabric.model import Subnet
 from flitloom.spec import Topology, families
 from flitloom.spec.families import Pair
 from flitloom.spec.ground import Ground

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.errors import SpecError, show
 from flitloom.fixed import explained
-from flitloom.limits import FABRIC_PARTS
 from flitloom.notebook import fields_html
+from flitloom.numerals import counted
 
-#: Characters of a name; InfiniBand's descriptions of nodes have 64.
-NAME = 256
 #: What is said of a file whose hosts are made up.
 NO_HOSTS = "the file names no hosts; every switch is given one"
 #: Ports of a switch: what InfiniBand numbers, in one byte.
 PORTS = 254
-#: Largest identifiers of InfiniBand; the last LIDs are those of multicast groups.
-_LARGEST = {"guid": 2**64 - 1, "lid": 0xBFFF, "lmc": 7}
 
 
 @explained
@@ -118,6 +109,47 @@ class Subnet:
         fields = {"switches": len(self.switches), "cables": len(self.cables), "hosts": len(self.hosts)}
         return fields_html("fabric", fields)
 
+    def taken_for(self) -> str:
+        """What the description was taken for, in a few words.
+
+        Examples
+        --------
+        >>> from flitloom.fabric import parse_fabric
+        >>> parse_fabric("n0,sw\\nn1,sw\\n").taken_for()
+        '1 switch and 2 hosts'
+        """
+        if NO_HOSTS in self.remarks:
+            return f"{counted(len(self.switches), 'switch')} with a host each"
+        hosts, ports = len(self.ports_of_hosts()), len(self.hosts)
+        of_ports = f" with {ports} ports" if ports > hosts else ""
+        return f"{counted(len(self.switches), 'switch')} and {counted(hosts, 'host')}{of_ports}"
+
+    def ports_of_hosts(self) -> list[list[int]]:
+        """The ports of every host by their places in `hosts`: a host may be plugged in several times."""
+        ports: dict[tuple[str, int | None], list[int]] = {}
+        for port, host in enumerate(self.hosts):
+            ports.setdefault((host.name, host.guid), []).append(port)
+        return list(ports.values())
+
+    def pieces(self) -> list[list[int]]:
+        """The switches of every part that no cable between switches joins to others, the largest first."""
+        near: list[list[int]] = [[] for _ in self.switches]
+        for cable in self.cables:
+            near[cable.a].append(cable.b)
+            near[cable.b].append(cable.a)
+        found, seen = [], [False] * len(near)
+        for first in range(len(near)):
+            if seen[first]:
+                continue
+            piece, seen[first] = [first], True
+            for switch in piece:
+                new = [other for other in dict.fromkeys(near[switch]) if not seen[other]]
+                for other in new:
+                    seen[other] = True
+                piece += new
+            found.append(sorted(piece))
+        return sorted(found, key=lambda piece: (-len(piece), piece))
+
     def port_name(self, switch: int, port: int) -> str:
         """A port as ``name/port``."""
         return f"{self.switches[switch].name}/{port}"
@@ -154,171 +186,3 @@ class Subnet:
             lists[cable.a].append((2 * index, cable.a_port, cable.b))
             lists[cable.b].append((2 * index + 1, cable.b_port, cable.a))
         return lists
-
-
-#: Characters of a line about one cable or node.
-LONGEST = 4096
-
-
-@dataclass
-class Node:
-    """A node while a file is being read."""
-
-    kind: str
-    name: str
-    guid: int | None = None
-    lid: int | None = None
-    lmc: int = 0
-    place: str = ""
-
-
-class _Nodes(dict[str, Node]):
-    """Nodes by their identifiers, not more than there may be."""
-
-    def __setitem__(self, identifier: str, node: Node) -> None:
-        if len(self) >= FABRIC_PARTS and identifier not in self:
-            raise SpecError.at("fabric", f"more than {FABRIC_PARTS} switches and hosts")
-        super().__setitem__(identifier, node)
-
-
-@dataclass
-class Assembly:
-    """Collects nodes and cables of a file, in any order, and checks them against each other."""
-
-    source: str
-    nodes: dict[str, Node] = field(default_factory=lambda: _Nodes())
-    ends: dict[tuple[str, int], tuple[str, int, str]] = field(default_factory=dict)
-    port_facts: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    #: Ports of nodes where a file names none.
-    used: Counter[str] = field(default_factory=Counter)
-
-    def add_node(self, identifier: str, node: Node) -> None:
-        """Add a node; the same one may stand twice if both agree."""
-        known = self.nodes.get(identifier)
-        if known is not None and known.place and node.place:
-            raise SpecError(f"{node.place}: {identifier} is described a second time, first at {known.place}")
-        self.nodes[identifier] = node
-
-    def connect(self, here: tuple[str, int], there: tuple[str, int], place: str) -> None:
-        """Add a cable; it may be named from both ends, which must agree."""
-        if len(self.ends) > 2 * FABRIC_PARTS:
-            raise SpecError(f"{place}: more than {FABRIC_PARTS} cables")
-        for end, other in ((here, there), (there, here)):
-            known = self.ends.get(end)
-            if known is not None and known[:2] != other:
-                raise SpecError(
-                    f"{place}: port {end[1]} of {end[0]} leads to {other[0]} port {other[1]} here and to "
-                    f"{known[0]} port {known[1]} at {known[2]}"
-                )
-            self.ends.setdefault(end, (*other, place))
-
-    def plug(self, name: str) -> tuple[str, int]:
-        """The next free port of a node."""
-        self.used[name] += 1
-        return name, self.used[name]
-
-    def join(self, a: str, b: str, place: str) -> None:
-        """Add a cable between the next free ports of two nodes."""
-        self.connect(self.plug(a), self.plug(b), place)
-
-    def finish(self) -> Subnet:
-        """The subnet; hosts are given to every switch if the file names none."""
-        switches = sorted(
-            (name for name, node in self.nodes.items() if node.kind == "switch"), key=self._order
-        )
-        if not switches:
-            raise SpecError(f"{self.source}: no switches found")
-        for node in self.nodes.values():
-            place = node.place or self.source
-            if len(node.name) > NAME:
-                raise SpecError(
-                    f"{place}: the name {show(node.name)} has {len(node.name)} characters; at most {NAME} "
-                    "are supported"
-                )
-            self._in_range(
-                {"guid": node.guid, "lid": node.lid, "lmc": node.lmc}, f"{place}: {show(node.name)}"
-            )
-        for (name, port), facts in self.port_facts.items():
-            self._in_range(facts, f"{self.source}: port {port} of {show(name)}")
-        index = {name: place for place, name in enumerate(switches)}
-        cables, hosts, lost = [], [], 0
-        for (name, port), (other, other_port, place) in self.ends.items():
-            for side in (name, other):
-                if side not in self.nodes:
-                    raise SpecError(f"{place}: {side!r} is described nowhere")
-            if name in index and other in index:
-                ends = ((index[name], port), (index[other], other_port))
-                if ends[0][0] == ends[1][0]:
-                    lost += ends[0] < ends[1]
-                elif ends[0] < ends[1]:
-                    cables.append(Cable(*ends[0], *ends[1]))
-            elif other in index:
-                hosts.append(self._host(name, port, index[other], other_port))
-        if lost:
-            self.remarks.append(f"{lost} cables join a switch to itself; they are left out")
-        if not hosts:
-            self.remarks.append(NO_HOSTS)
-            hosts = self._one_each(cables, len(switches))
-        hosts.sort(key=lambda host: (host.switch, host.switch_port))
-        cables.sort(key=lambda cable: (cable.a, cable.a_port))
-        made = tuple(
-            Switch(self.nodes[name].name, self.nodes[name].guid, self.nodes[name].lid) for name in switches
-        )
-        self._distinct("GUID", [switch.guid for switch in made])
-        self._distinct("LID", [*(switch.lid for switch in made), *(host.lid for host in hosts)])
-        plugged = [(host.switch, host.switch_port) for host in hosts]
-        for cable in cables:
-            plugged += [(cable.a, cable.a_port), (cable.b, cable.b_port)]
-        for switch, port in plugged:
-            if port > PORTS:
-                raise SpecError(
-                    f"{self.source}: {show(made[switch].name)} has more than {PORTS} ports "
-                    "(hosts included); no switch has that many"
-                )
-        return Subnet(made, tuple(hosts), tuple(cables), tuple(self.remarks))
-
-    @staticmethod
-    def _in_range(facts: Mapping[str, int | None], place: str) -> None:
-        for name, largest in _LARGEST.items():
-            value = facts.get(name)
-            if value is not None and not 0 <= value <= largest:
-                raise SpecError(
-                    f"{place}: {name.upper()} {show(value)} is out of range; it is 0 to {largest}"
-                )
-
-    def _distinct(self, what: str, values: list[int | None]) -> None:
-        seen: set[int] = set()
-        for value in values:
-            if value:
-                if value in seen:
-                    raise SpecError(f"{self.source}: {what} 0x{value:x} belongs to two nodes")
-                seen.add(value)
-
-    def _order(self, name: str) -> tuple[bool, int, list[tuple[int, str]]]:
-        guid = self.nodes[name].guid
-        parts = [
-            (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)
-        ]
-        return (guid is None, guid or 0, parts)
-
-    def _host(self, name: str, port: int, switch: int, switch_port: int) -> Host:
-        node = self.nodes[name]
-        facts = self.port_facts.get((name, port), {})
-        return Host(
-            node.name,
-            node.guid,
-            facts.get("guid", node.guid),
-            facts.get("lid", node.lid),
-            facts.get("lmc", node.lmc),
-            switch,
-            switch_port,
-        )
-
-    @staticmethod
-    def _one_each(cables: list[Cable], count: int) -> list[Host]:
-        used = [0] * count
-        for cable in cables:
-            used[cable.a] = max(used[cable.a], cable.a_port)
-            used[cable.b] = max(used[cable.b], cable.b_port)
-        return [Host(f"host{n}", None, None, None, 0, n, used[n] + 1) for n in range(count)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
+from flitloom.fabric.assembly import LONGEST, Assembly, Node
+from flitloom.fabric.model import Subnet
 from flitloom.limits import DIGITS
 from flitloom.reading import text_lines
 
@@ -23,6 +24,8 @@ _FIELD = re.compile(r"(?P<name>[a-z]+guid|vendid|devid)\s*=\s*(?P<value>(?:0x)?[
 _GUID = re.compile(r"[SHRsh]-(?:0x)?([0-9a-fA-F]{1,16})$")
 _LID = re.compile(r"\blid\s+(0x[0-9a-fA-F]+|\d+)(?:\s+lmc\s+(\d+))?")
 _QUOTED = re.compile(r"[\"'](.*?)[\"'](?=\s|$)")
+#: Width and speed of a cable at the end of its line.
+_SPEED = re.compile(r"\s(\d{1,2}x[A-Z]{2,4}\d*)\s*$")
 #: Lines that say nothing about cables.
 _SILENT = re.compile(
     r"#|\s*$|chassis\b|non-?chassis|include\b|do\b|spine\b|line\b|module\b|hosts?\s+on\b|\("
@@ -104,6 +107,8 @@ def _port(
     here, there = (current, port), (match["peer"], peer_port)
     assembly.connect(here, there, place)
     note = match["rest"].partition("#")[2]
+    if speed := _SPEED.search(note):
+        assembly.leave_out("speed", speed[1])
     mentioned.setdefault(match["peer"], (_description(note), place))
     # A host's line tells its own LID before the description of the peer, a switch's the peer's after it.
     own = assembly.nodes[current].kind == "host"

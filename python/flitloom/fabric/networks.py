@@ -133,10 +133,8 @@ def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
 def graph_of(fabric: Subnet, name: str = "") -> Graph:
     """The switches of a direct network as the nodes of a graph, in the order of the fabric.
 
-    Raises
-    ------
-    SpecError
-        A switch has no host: only switches that are nodes can keep, copy and add what passes through them.
+    Where a switch has no host, or hosts have several ports, or all are at one switch, the nodes are the hosts
+    and then the switches, which pass on what hosts send; `members_of` says who takes part.
 
     Examples
     --------
@@ -144,19 +142,31 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
     >>> graph_of(parse_fabric("a,b\\nb,c\\nc,a\\n"), "three").cables
     ((0, 1), (0, 2), (1, 2))
     """
-    alone = [
-        switch.name
-        for switch, count in zip(fabric.switches, fabric.hosts_per_switch(), strict=True)
-        if not count
-    ]
-    if alone:
-        raise SpecError.at(
-            "network",
-            f"{len(alone)} of {len(fabric.switches)} switches have no host, e.g. {alone[0]}",
-            "collective operations are planned on direct networks, whose routers are nodes",
-        )
     cables = [(cable.a, cable.b) for cable in fabric.cables]
     names = [switch.name for switch in fabric.switches]
+    if members := members_of(fabric):
+        first = len(members)
+        ports = fabric.ports_of_hosts()
+        cables = [(a + first, b + first) for a, b in cables]
+        cables += [
+            (node, fabric.hosts[port].switch + first) for node, each in enumerate(ports) for port in each
+        ]
+        names = [*(fabric.hosts[each[0]].name for each in ports), *names]
     if max(Counter(names).values()) > 1:
         names = [f"{name}#{number}" for number, name in enumerate(names)]
     return Graph(cables, nodes=len(names), name=name, names=names)
+
+
+def members_of(fabric: Subnet) -> range | None:
+    """The nodes of its graph that are hosts; none where every switch is a node, for any hosts.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric
+    >>> members_of(parse_fabric("h0,sw\\nh1,sw\\nh2,sw\\n")), members_of(parse_fabric("a,b\\nb,c\\nc,a\\n"))
+    (range(0, 3), None)
+    """
+    hosts = fabric.ports_of_hosts()
+    if len(fabric.switches) > 1 and all(fabric.hosts_per_switch()) and len(hosts) == len(fabric.hosts):
+        return None
+    return range(len(hosts))

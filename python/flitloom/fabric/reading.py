@@ -6,10 +6,21 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from flitloom import limits
+from flitloom import limits, remarks
 from flitloom.errors import SpecError
-from flitloom.fabric import graphs, link_lists, netlist, subnet_list, tenstorrent
-from flitloom.fabric.model import Subnet
+from flitloom.fabric import (
+    cables,
+    graphs,
+    link_lists,
+    nccl,
+    netlist,
+    ns3,
+    recipes,
+    slurm,
+    subnet_list,
+    tenstorrent,
+)
+from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.reading import opened
 
 
@@ -29,13 +40,18 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Subnet]], ...] 
     (tenstorrent.is_system, tenstorrent.parse_system),
     (tenstorrent.is_mesh_graph, tenstorrent.parse_mesh_graph),
     (lambda text: "<graphml" in text, graphs.parse_graphml),
-    (_begins(r"(?:SwitchName|BlockName)[ \t]*=", re.IGNORECASE), graphs.parse_slurm),
-    (_begins(r"(?:-[ \t]*)?(?:switch|block)[ \t]*:"), graphs.parse_slurm_yaml),
+    (nccl.looks_like, nccl.parse),
+    (recipes.is_simgrid, recipes.parse_simgrid),
+    (recipes.is_astra, recipes.parse_astra),
+    (recipes.is_htsim, recipes.parse_htsim),
+    (ns3.looks_like, ns3.parse),
+    (_begins(r"(?:SwitchName|BlockName)[ \t]*=", re.IGNORECASE), slurm.parse_slurm),
+    (_begins(r"(?:-[ \t]*)?(?:switch|block)[ \t]*:"), slurm.parse_slurm_yaml),
     (_begins(r"router[ \t]+\d+"), graphs.parse_anynet),
     # JSON and the like have commas, too.
     (
         lambda text: text.lstrip()[:1] not in "[{<" and _CABLES.search(text) is not None,
-        graphs.parse_cables,
+        cables.parse_cables,
     ),
 )
 
@@ -44,8 +60,10 @@ def read_fabric(file: str | Path) -> Subnet:
     """Read the description of a fabric; the contents decide how, not the name.
 
     Known are what ``ibnetdiscover``, ``ibnetdiscover -p`` and ``iblinkinfo`` print, ibsim's netlists,
-    ``opensm-subnet.lst``, GraphML, BookSim's anynet, Slurm's ``topology.conf`` and ``topology.yaml`` (trees),
-    descriptors of Tenstorrent pods (cluster, physical system, mesh graph), and CSV tables of cables.
+    ``opensm-subnet.lst``, GraphML, BookSim's anynet, Slurm's ``topology.conf`` (trees and blocks) and
+    ``topology.yaml`` (trees), descriptors of Tenstorrent pods (cluster, physical system, mesh graph),
+    topologies of HPCC and SimAI for ns-3, of ASTRA-sim's analytical backend and of htsim, a cluster of
+    SimGrid, NCCL's description of a machine, and CSV tables of cables.
 
     Raises
     ------
@@ -55,7 +73,13 @@ def read_fabric(file: str | Path) -> Subnet:
     """
     with opened(file, limits.FABRIC_BYTES) as source:
         # Descriptions of nodes come in any encoding.
-        return parse_fabric(source.content().decode("utf-8-sig", "replace"), source.name)
+        subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), source.name)
+    if subnet.remarks:
+        remarks.tell(f"{source.name} is taken for {subnet.taken_for()}")
+    for text in subnet.remarks:
+        if text != NO_HOSTS:
+            remarks.tell(text)
+    return subnet
 
 
 def parse_fabric(text: str, source: str = "fabric") -> Subnet:
@@ -73,6 +97,6 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
             return parse(text, source)
     raise SpecError(
         f"{source}: no fabric in it; known are the output of ibnetdiscover, netlists of ibsim, "
-        "opensm-subnet.lst, GraphML, anynet, topology.conf, descriptors of Tenstorrent pods and CSV tables "
-        "of cables"
+        "opensm-subnet.lst, GraphML, anynet, topology.conf, descriptors of Tenstorrent pods, topologies of "
+        "HPCC, SimAI, ASTRA-sim, htsim, SimGrid and NCCL, and CSV tables of cables"
     )

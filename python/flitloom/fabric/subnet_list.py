@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.fabric.model import LONGEST, Assembly, Node, Subnet
+from flitloom.fabric.assembly import LONGEST, Assembly, Node
+from flitloom.fabric.model import Subnet
 from flitloom.reading import text_lines
 
 _END = re.compile(

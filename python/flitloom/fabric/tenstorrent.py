@@ -15,7 +15,8 @@ from typing import Any
 
 from flitloom.errors import SpecError, show
 from flitloom.extras import need
-from flitloom.fabric.model import Assembly, Node, Subnet
+from flitloom.fabric.assembly import Assembly, Node
+from flitloom.fabric.model import Subnet
 from flitloom.fabric.textproto import Message, parse
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted

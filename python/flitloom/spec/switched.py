@@ -150,9 +150,10 @@ def _subnet_of(
     network: str | None, graph: str | None, failed: tuple[str, ...], content: tuple[str, ...]
 ) -> Subnet:
     """The switches, cables and hosts of a name, or of a file with this content."""
+    from flitloom.fabric.allocation import first_ports
     from flitloom.fabric.networks import fabric
 
-    made = fabric(Path(graph or "") if network is None else network, fail=failed)
+    made = first_ports(fabric(Path(graph or "") if network is None else network, fail=failed))
     require_same(_files(graph, None), content[: graph is not None], "topology.content")
     return made
 

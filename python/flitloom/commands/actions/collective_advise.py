@@ -17,6 +17,7 @@ from flitloom.collectives.advice import (
 )
 from flitloom.commands import pictures, screen
 from flitloom.commands.collective import Weighed, Where
+from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.numerals import counted
 from flitloom.spec.product import network_of
@@ -26,7 +27,14 @@ def run(where: Where, weighed: Weighed) -> None:
     """Compare the algorithms, and print the best for every size."""
     if weighed.chart is not None:
         check_picture(weighed.chart, "--picture")
-    topology = network_of(where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph"))
+    fields = where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph")
+    if "members" in fields:
+        raise SpecError.at(
+            "--graph",
+            "has switches that only forward, and algorithms are compared on direct networks",
+            "flitloom collective all-reduce plans for its hosts",
+        )
+    topology = network_of(fields)
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     times = read_seconds(weighed.alpha, "--alpha"), read_bandwidth(weighed.bandwidth, "--bandwidth")

@@ -7,7 +7,7 @@ from typing import Any
 
 from flitloom.commands import pictures
 from flitloom.commands.options import sizes_of_fabric
-from flitloom.commands.screen import echo, print_json, print_table, say
+from flitloom.commands.screen import echo, print_json, print_table
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.fabric import Recognition, recognise
@@ -38,8 +38,6 @@ def run(
         found = recognise(subnet, sizes_of_fabric(sizes))
     else:
         found = configured(with_identifiers(subnet), read_torus_config(config))
-    for remark in subnet.remarks:
-        say(f"note: {remark}")
     if picture is not None and network is None:
         pictures.draw_fabric(found, picture)
     elif picture is not None and network is not None:

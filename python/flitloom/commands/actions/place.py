@@ -139,8 +139,6 @@ def _network(
         ground = ground_of_subnet(subnet, host_names(subnet))
         if ground.topology is not None:
             return ground.topology, list(ground.names)
-    for remark in subnet.remarks:
-        screen.say(f"note: {remark}")
     return _of_switches(where, tables), None
 
 

@@ -109,7 +109,9 @@ def _make(subnet: Subnet, asked: Asked) -> None:
             method=sought.method,
         )
     for remark in tables.report.remarks:
-        say(f"note: {remark}")
+        # Those of a file were told when it was read.
+        if remark not in subnet.remarks:
+            say(f"note: {remark}")
     facts = tables.facts()
     if out is not None:
         tables.write(out)

@@ -32,10 +32,13 @@ def topology_fields(
         fields["network"] = network
     if graph is not None:
         from flitloom.fabric import read_fabric
-        from flitloom.fabric.networks import graph_of
+        from flitloom.fabric.networks import graph_of, members_of
 
-        read = graph_of(read_fabric(graph), graph.name)
+        subnet = read_fabric(graph)
+        read, members = graph_of(subnet, graph.name), members_of(subnet)
         fields = {name: getattr(read, name) for name in ("cables", "nodes", "name", "names")}
+        if members is not None:
+            fields["members"] = members
     if torus is not None or mesh is not None:
         fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
     if wrap is not None:
@@ -56,7 +59,9 @@ def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: Path | None) -
         return list(fail)
     from flitloom.placing.hosts import named_nodes
 
-    return named_nodes(fields, hosts).numbered(fail)
+    return named_nodes({name: value for name, value in fields.items() if name != "members"}, hosts).numbered(
+        fail
+    )
 
 
 def check_name(network: str) -> None:

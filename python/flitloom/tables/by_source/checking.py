@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from flitloom.claims import Claims
 from flitloom.errors import show
 from flitloom.fixed import explained
+from flitloom.numerals import counted
 from flitloom.reading import Progress
 from flitloom.spec import Topology
 from flitloom.tables.by_source.bound import read_fraction
@@ -24,6 +25,8 @@ from flitloom.verdict import SHOWN, Verdict
 
 #: Claims that follow from the routes, with the relative tolerance of what is no whole number.
 RECOMPUTED = {"max_load": 0.0, "min_load": 0.0, "perfect_load": 1e-9, "sigma4": 1e-9, "max_distance": 0.0}
+#: How a problem ends that is a pair without a route.
+MISSING = "missing; every pair of working nodes needs one"
 #: Claims about all tables there could be.
 BOUNDS = ("bound", "bound_exact", "proof", "optimal")
 #: Claims about how the tables were made.
@@ -120,6 +123,14 @@ def check(
     claims = judge(tables, complete=facts["problem_count"] == 0, progress=progress)
     proven = tables.prove() if "bound" in claims.verified else None
     lost = _unreachable(tables) if facts["problem_count"] else []
+    remarks: tuple[str, ...] = ()
+    if tables.source is not None and not tables.source.fields and len(lost) > facts["routes"]:
+        # A list of routes of a few pairs is no table of all that lacks most.
+        named = counted(facts["routes"], "route")
+        remarks = (f"the file has {named} of {facts['routes'] + len(lost)} pairs; the others are not judged",)
+        facts["problem_count"] -= len(lost)
+        facts["problems"] = [problem for problem in facts["problems"] if not problem.endswith(MISSING)]
+        lost = []
     return CheckReport(
         network=str(tables.topology),
         deadlock=facts["ranks"] is None,
@@ -140,6 +151,7 @@ def check(
         rules=tables.rules,
         topology=tables.topology,
         claims=claims,
+        remarks=remarks,
         ranks=facts["ranks"],
         tables=tables,
     )

@@ -1,0 +1,274 @@
+"""What a file says of switches, hosts and cables, collected in any order and checked."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from flitloom.errors import SpecError, show
+from flitloom.fabric.kinds import OTHERWISE, guessed_hosts
+from flitloom.fabric.model import NO_HOSTS, PORTS, Cable, Host, Subnet, Switch
+from flitloom.limits import FABRIC_PARTS
+from flitloom.numerals import counted
+
+#: Characters of a name; InfiniBand's descriptions of nodes have 64.
+NAME = 256
+#: Largest identifiers of InfiniBand; the last LIDs are those of multicast groups.
+_LARGEST = {"guid": 2**64 - 1, "lid": 0xBFFF, "lmc": 7}
+#: Characters of a line about one cable or node.
+LONGEST = 4096
+
+
+#: What only matters if cables differ in it.
+_RELATIVE = re.compile(r"speed|rate|bandwidth|bw|capacity|weight|width|cost", re.IGNORECASE)
+#: InfiniBand's name of a node that adds messages up in a switch (SHARP).
+_AGGREGATION = re.compile(r"\bAggregation Node\b")
+
+
+@dataclass
+class Node:
+    """A node while a file is being read: a ``switch``, a ``host`` or an ``aggregation`` node."""
+
+    kind: str
+    name: str
+    guid: int | None = None
+    lid: int | None = None
+    lmc: int = 0
+    place: str = ""
+
+
+class _Nodes(dict[str, Node]):
+    """Nodes by their identifiers, not more than there may be."""
+
+    def __setitem__(self, identifier: str, node: Node) -> None:
+        if len(self) >= FABRIC_PARTS and identifier not in self:
+            raise SpecError.at("fabric", f"more than {FABRIC_PARTS} switches and hosts")
+        super().__setitem__(identifier, node)
+
+
+@dataclass
+class Assembly:
+    """Collects nodes and cables of a file, in any order, and checks them against each other."""
+
+    source: str
+    nodes: dict[str, Node] = field(default_factory=lambda: _Nodes())
+    ends: dict[tuple[str, int], tuple[str, int, str]] = field(default_factory=dict)
+    port_facts: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    #: Ports of nodes where a file names none.
+    used: Counter[str] = field(default_factory=Counter)
+    #: What cables are said to be that nothing here uses: by the name of the fact its values.
+    unused: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add_node(self, identifier: str, node: Node) -> None:
+        """Add a node; the same one may stand twice if both agree."""
+        known = self.nodes.get(identifier)
+        if known is not None and known.place and node.place:
+            raise SpecError(f"{node.place}: {identifier} is described a second time, first at {known.place}")
+        self.nodes[identifier] = node
+
+    def connect(self, here: tuple[str, int], there: tuple[str, int], place: str) -> None:
+        """Add a cable; it may be named from both ends, which must agree."""
+        if len(self.ends) > 2 * FABRIC_PARTS:
+            raise SpecError(f"{place}: more than {FABRIC_PARTS} cables")
+        for end, other in ((here, there), (there, here)):
+            known = self.ends.get(end)
+            if known is not None and known[:2] != other:
+                raise SpecError(
+                    f"{place}: port {end[1]} of {end[0]} leads to {other[0]} port {other[1]} here and to "
+                    f"{known[0]} port {known[1]} at {known[2]}"
+                )
+            self.ends.setdefault(end, (*other, place))
+
+    @staticmethod
+    def require_two(a: str, b: str, place: str) -> None:
+        """Refuse a cable whose ends are the same node."""
+        if a == b:
+            raise SpecError(f"{place}: a cable joins {show(a)} to itself; name two nodes, or leave it out")
+
+    def leave_out(self, fact: str, value: str, cables: int = 1) -> None:
+        """Remember what a file says of cables that is not used."""
+        if value:
+            self.unused.setdefault(fact, Counter())[value] += cables
+
+    def plug(self, name: str) -> tuple[str, int]:
+        """The next free port of a node."""
+        self.used[name] += 1
+        return name, self.used[name]
+
+    def join(self, a: str, b: str, place: str) -> None:
+        """Add a cable between the next free ports of two nodes."""
+        self.require_two(a, b, place)
+        self.connect(self.plug(a), self.plug(b), place)
+
+    def finish(self) -> Subnet:
+        """The subnet; hosts are given to every switch if the file names none."""
+        self._check_ends()
+        own = self._settle_kinds()
+        switches = sorted(
+            (name for name, node in self.nodes.items() if node.kind == "switch"), key=self._order
+        )
+        if not switches:
+            raise SpecError(f"{self.source}: no switches found")
+        for node in self.nodes.values():
+            place = node.place or self.source
+            if len(node.name) > NAME:
+                raise SpecError(
+                    f"{place}: the name {show(node.name)} has {len(node.name)} characters; at most {NAME} "
+                    "are supported"
+                )
+            self._in_range(
+                {"guid": node.guid, "lid": node.lid, "lmc": node.lmc}, f"{place}: {show(node.name)}"
+            )
+        for (name, port), facts in self.port_facts.items():
+            self._in_range(facts, f"{self.source}: port {port} of {show(name)}")
+        index = {name: place for place, name in enumerate(switches)}
+        cables, hosts, lost = [], [], 0
+        for (name, port), (other, other_port, _) in self.ends.items():
+            if name in index and other in index:
+                ends = ((index[name], port), (index[other], other_port))
+                if ends[0][0] == ends[1][0]:
+                    lost += ends[0] < ends[1]
+                elif ends[0] < ends[1]:
+                    cables.append(Cable(*ends[0], *ends[1]))
+            elif other in index and self.nodes[name].kind == "host":
+                hosts.append(self._host(name, port, index[other], other_port))
+        if lost:
+            self.remarks.append(f"{lost} cables join a switch to itself; they are left out")
+        if not hosts and own in (set(), set(switches)):
+            self.remarks.append(NO_HOSTS)
+            own = set(switches)
+        hosts += self._one_each(cables, hosts, [index[name] for name in switches if name in own], switches)
+        hosts.sort(key=lambda host: (host.switch, host.switch_port))
+        cables.sort(key=lambda cable: (cable.a, cable.a_port))
+        made = tuple(
+            Switch(self.nodes[name].name, self.nodes[name].guid, self.nodes[name].lid) for name in switches
+        )
+        self._distinct("GUID", [switch.guid for switch in made])
+        self._distinct("LID", [*(switch.lid for switch in made), *(host.lid for host in hosts)])
+        plugged = [(host.switch, host.switch_port) for host in hosts]
+        for cable in cables:
+            plugged += [(cable.a, cable.a_port), (cable.b, cable.b_port)]
+        for switch, port in plugged:
+            if port > PORTS:
+                raise SpecError(
+                    f"{self.source}: {show(made[switch].name)} has more than {PORTS} ports "
+                    "(hosts included); no switch has that many"
+                )
+        subnet = Subnet(made, tuple(hosts), tuple(cables))
+        return replace(subnet, remarks=(*self.remarks, *self._told(subnet)))
+
+    def _check_ends(self) -> None:
+        """Refuse cables of nodes that are described nowhere."""
+        for (name, _), (other, _, place) in self.ends.items():
+            for side in (name, other):
+                if side not in self.nodes:
+                    raise SpecError(f"{place}: {side!r} is described nowhere")
+
+    def _settle_kinds(self) -> set[str]:
+        """Guess the kinds that the file does not say; the names of switches that are hosts as well."""
+        near: dict[str, list[str]] = {name: [] for name in self.nodes}
+        for (name, _), (other, _, _) in self.ends.items():
+            near[name].append(other)
+        if unknown := [name for name, node in self.nodes.items() if not node.kind]:
+            hosts, why = guessed_hosts({name: near[name] for name in unknown})
+            for name in unknown:
+                self.nodes[name].kind = "host" if name in hosts else "switch"
+            if hosts:
+                some = _some([show(self.nodes[name].name)[1:-1] for name in sorted(hosts, key=self._order)])
+                self.remarks.append(f"{some} are taken for hosts {why}; {OTHERWISE}")
+        for node in self.nodes.values():
+            if node.kind == "host" and _AGGREGATION.search(node.name):
+                node.kind = "aggregation"
+        if left := sum(node.kind == "aggregation" for node in self.nodes.values()):
+            what = counted(left, "aggregation node")
+            self.remarks.append(f"{what} left out: they are no hosts, and no routes lead to them")
+        is_host = {name for name, node in self.nodes.items() if node.kind == "host"}
+        if apart := [name for name in is_host if not near[name]]:
+            what = counted(len(apart), "host")
+            self.remarks.append(f"{what} without a cable left out, e.g. {show(min(apart))}")
+        own = {name for name in is_host if any(other in is_host for other in near[name])}
+        for name in own:
+            self.nodes[name].kind = "switch"
+        return own
+
+    def _told(self, subnet: Subnet) -> list[str]:
+        """What is to be said of a network: hosts with several ports, pieces, and what is not used."""
+        told = []
+        several = [ports for ports in subnet.ports_of_hosts() if len(ports) > 1]
+        if several:
+            name = show(subnet.hosts[several[0][0]].name)
+            what = counted(len(several), "host")
+            told.append(f"{what} with several ports, e.g. {name} with {len(several[0])}")
+        pieces = subnet.pieces()
+        if len(pieces) > 1:
+            named = [_some([subnet.switches[switch].name for switch in piece]) for piece in pieces]
+            told.append(f"{len(pieces)} pieces that no cable between switches joins: {_some(named, '; ')}")
+        for fact, values in self.unused.items():
+            if len(values) == 1 and _RELATIVE.search(fact) and values.total() >= len(self.ends) // 2:
+                # What all cables have in common changes no load.
+                continue
+            some = _some([f"{value} ({count})" for value, count in values.most_common()])
+            told.append(f"{fact} of cables is not used, all cables count alike: {some}")
+        return told
+
+    @staticmethod
+    def _in_range(facts: Mapping[str, int | None], place: str) -> None:
+        for name, largest in _LARGEST.items():
+            value = facts.get(name)
+            if value is not None and not 0 <= value <= largest:
+                raise SpecError(
+                    f"{place}: {name.upper()} {show(value)} is out of range; it is 0 to {largest}"
+                )
+
+    def _distinct(self, what: str, values: list[int | None]) -> None:
+        seen: set[int] = set()
+        for value in values:
+            if value:
+                if value in seen:
+                    raise SpecError(f"{self.source}: {what} 0x{value:x} belongs to two nodes")
+                seen.add(value)
+
+    def _order(self, name: str) -> tuple[bool, int, list[tuple[int, str]]]:
+        guid = self.nodes[name].guid
+        parts = [
+            (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)
+        ]
+        return (guid is None, guid or 0, parts)
+
+    def _host(self, name: str, port: int, switch: int, switch_port: int) -> Host:
+        node = self.nodes[name]
+        facts = self.port_facts.get((name, port), {})
+        return Host(
+            node.name,
+            node.guid,
+            facts.get("guid", node.guid),
+            facts.get("lid", node.lid),
+            facts.get("lmc", node.lmc),
+            switch,
+            switch_port,
+        )
+
+    def _one_each(
+        self, cables: list[Cable], hosts: list[Host], wanted: list[int], switches: list[str]
+    ) -> list[Host]:
+        """A host at each of these switches, which has its name if there are other hosts."""
+        used = [0] * len(switches)
+        for cable in cables:
+            used[cable.a] = max(used[cable.a], cable.a_port)
+            used[cable.b] = max(used[cable.b], cable.b_port)
+        for host in hosts:
+            used[host.switch] = max(used[host.switch], host.switch_port)
+        every = len(wanted) == len(switches)
+        names = [f"host{n}" if every else self.nodes[switches[n]].name for n in wanted]
+        return [
+            Host(name, None, None, None, 0, n, used[n] + 1) for name, n in zip(names, wanted, strict=True)
+        ]
+
+
+def _some(names: Sequence[str], separator: str = ", ") -> str:
+    """The first of some names."""
+    return separator.join([*names[:3], *(["..."] if len(names) > 3 else [])])
