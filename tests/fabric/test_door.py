@@ -147,13 +147,13 @@ WRONG = {
         "a,a_type,b,b_type\nx,host,y,switch\ny,host,z,switch\n",
         "line 3: y is a host here and a switch before",
     ),
-    "a type that is none": ("a,a_type,b\nx,blue,y\n", "line 2: 'blue' is no type"),
+    "a type that is none": ("a,a_type,b\nx,blue,y\n", "line 2: 'blue' is not a type"),
     "links cut off": (
         "4 1 3\n3\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n",
         "says 3 links, and there are 2: was the file cut off",
     ),
     "a line cut off": ("4 1 3\n3\n0 3 1Gbps 1us 0\n1 3 1Gbps 1u", "line 4: a link is"),
-    "no such node": ("4 1 1\n3\n0 9 1Gbps 1us 0\n", "line 3: '9' is no node; nodes are 0 to 3"),
+    "no such node": ("4 1 1\n3\n0 9 1Gbps 1us 0\n", "line 3: '9' is not a node; nodes are 0 to 3"),
     "dimensions": (
         "topology: [ Ring, Ring ]\nnpus_count: [ 4 ]\n",
         "topology has 2 dimensions, npus_count 1",

@@ -185,7 +185,7 @@ class Assembly:
                 node.kind = "aggregation"
         if left := sum(node.kind == "aggregation" for node in self.nodes.values()):
             what = counted(left, "aggregation node")
-            self.remarks.append(f"{what} left out: they are no hosts, and no routes lead to them")
+            self.remarks.append(f"{what} left out: they are not hosts, and no routes lead to them")
         is_host = {name for name, node in self.nodes.items() if node.kind == "host"}
         if apart := [name for name in is_host if not near[name]]:
             what = counted(len(apart), "host")

@@ -79,7 +79,7 @@ def _cable(assembly: Assembly, row: list[str], place: str) -> None:
         for value in row[4:]:
             assembly.leave_out("what further columns say", value)
     else:
-        raise SpecError(f"{place}: {shown} is no cable; write a,b or a,port,b,port")
+        raise SpecError(f"{place}: {shown} is not a cable; write a,b or a,port,b,port")
     if not all(ends):
         raise SpecError(f"{place}: a cable without a name at one end")
     assembly.require_two(*ends, place)
@@ -115,7 +115,7 @@ class _Columns:
             kind = kind_of(said)
             if not kind:
                 raise SpecError(
-                    f"{place}: {said[:60]!r} is no type; a node is a host, a switch or aggregation"
+                    f"{place}: {said[:60]!r} is not a type; a node is a host, a switch or aggregation"
                 )
             known = assembly.nodes.get(name)
             if known is not None and known.kind not in ("", kind):

@@ -85,7 +85,7 @@ def parse_anynet(text: str, source: str) -> Subnet:
             number_next = at + 1 < len(words) and re.fullmatch(r"[0-9]{1,9}", words[at + 1])
             if words[at] not in ("router", "node") or not number_next:
                 raise SpecError(
-                    f"{place}: {' '.join(words[at : at + 2])[:40]!r} is no 'router N' or 'node N'"
+                    f"{place}: {' '.join(words[at : at + 2])[:40]!r} is not a 'router N' or 'node N'"
                 )
             name = f"{words[at]}{int(words[at + 1])}"
             pairs.append(name)

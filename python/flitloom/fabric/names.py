@@ -108,7 +108,7 @@ class Names:
             return parse_nodes(f"node{name}", self.count, place)[0]
         if not self.called:
             last = self.count - 1
-            raise SpecError(f"{place}: {show(name)} is no {self.noun}; {self.noun}s are 0 to {last}")
+            raise SpecError(f"{place}: {show(name)} is not a {self.noun}; {self.noun}s are 0 to {last}")
         nodes = self.of(name, place)
         if len(nodes) > 1:
             raise SpecError(f"{place}: {len(nodes)} {self.noun}s are called {show(name)}")

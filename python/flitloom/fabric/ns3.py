@@ -86,5 +86,5 @@ def _node(words: Iterator[tuple[str, str]], nodes: int, source: str) -> tuple[st
 
 def _number(word: str, nodes: int, place: str) -> str:
     if not word.isdecimal() or len(word) > DIGITS or int(word) >= nodes:
-        raise SpecError(f"{place}: {word[:40]!r} is no node; nodes are 0 to {nodes - 1}")
+        raise SpecError(f"{place}: {word[:40]!r} is not a node; nodes are 0 to {nodes - 1}")
     return str(int(word))

@@ -97,7 +97,7 @@ def parse_htsim(text: str, source: str) -> Subnet:
             continue
         place = f"{source}, line {number}"
         if len(words) != 2:
-            raise SpecError(f"{place}: {line.strip()[:60]!r} is no field; write e.g. Radix_Down 16")
+            raise SpecError(f"{place}: {line.strip()[:60]!r} is not a field; write e.g. Radix_Down 16")
         key = words[0].lower()
         if key not in (
             "nodes",
@@ -280,7 +280,7 @@ def _whole(word: str, place: str, least: int) -> int:
     """A whole number of a file."""
     word = word.strip()
     if not word.isdecimal() or len(word) > DIGITS or int(word) < least:
-        raise SpecError(f"{place}: {word[:40]!r} is no whole number from {least} on")
+        raise SpecError(f"{place}: {word[:40]!r} is not a whole number from {least} on")
     return int(word)
 
 
