@@ -40,6 +40,8 @@ REDUCED = {
     "--pattern NAME": "--pattern brot",
     "[--routes any-order|minimal]": "--routes any-order --moves 20000",
     "--operation NAME [--nodes LIST] [--as-one]": "--operation all-gather --nodes 0-7 --as-one",
+    "--within 0.02 --measure 3000": "--within 0.2 --measure 300",
+    "--torus 8x8 --pattern rand --rates 0.1:0.7:0.1": "--torus 4x4 --pattern rand --rates 0.1:0.7:0.3",
     "--seconds 8": "--seconds 0.2",
     "--cycles 20000": "--cycles 500",
     "--method genetic": "--method genetic --generations 20",

@@ -19,6 +19,8 @@ from places import ROOT
 
 pytestmark = pytest.mark.long
 
+#: The lessons of the live page.
+LESSONS = (ENGINE.parent / "lessons.js").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
 
 
@@ -73,7 +75,11 @@ def test_every_link_leads_somewhere(site):
                 continue
             target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
             assert target.exists(), f"{file.name}: {link}"
-            if parts.fragment and target in pages:
+            if target.name == "live.html":
+                # What follows # there is an experiment.
+                lesson = parts.fragment.removeprefix("lesson=")
+                assert f"\n  {lesson}: {{" in LESSONS, f"{file.name}: {link}"
+            elif parts.fragment and target in pages:
                 assert unquote(parts.fragment) in pages[target].anchors, f"{file.name}: {link}"
             count += 1
         assert all(page.pictures), f"{file.name}: a picture without a description"
