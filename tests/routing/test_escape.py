@@ -35,6 +35,10 @@ CASES = [
     {},
     {"sizes": [8], "routing": "ma"},
     {"sizes": [4, 3, 2], "routing": "simple-adaptive"},
+    # Three rings and more have more channels by default.
+    {"sizes": [3, 4, 3]},
+    {"sizes": [3, 3, 3, 3], "routing": "ma"},
+    {"network": "ring4 x ring3 x ring5"},
     {"kind": "mesh", "sizes": [4, 5]},
     {"sizes": [6, 6], "routing": "cl", "more": "length = 16"},
     {"network": "full4 x full5"},
@@ -97,7 +101,7 @@ def test_packets_that_wander_over_adaptive_channels_wait_for_higher_ranks(certif
             there = (place[dimension] + way) % sizes[dimension]
             # Channel 1 once the wrap line has been crossed, or is now.
             crossed = way * (there - source[dimension]) < 0
-            named = f"{'+-'[way < 0]}{abs(way) if abs(way) > 1 else ''}{'xyz'[dimension]}"
+            named = f"{'+-'[way < 0]}{abs(way) if abs(way) > 1 else ''}{'xyzu'[dimension]}"
             escape = (node, named, int(wraps[dimension] and crossed))
             if before is not None:
                 assert rank[before] < rank[escape]

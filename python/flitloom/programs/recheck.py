@@ -733,7 +733,7 @@ def escape_facts(experiment):
         **({"full": shape.full} if any(shape.full) else {}),
         "routing": ADAPTIVE.get(router.get("routing")),
         "flow_control": router.get("flow_control", "wormhole"),
-        "virtual_channels": router.get("channels", 3),
+        "virtual_channels": router.get("channels", max(sum(shape.wraps) + MORE, LEAST)),
         "escape_channels": 2,
         "buffer": router.get("buffer", 4),
         "longest_packet": longest,
@@ -2386,6 +2386,7 @@ def verified_placement(document):
         "fullest_port": sum(phase.port for phase in phases) if phases else at_once.port,
         "hop_bytes": at_once.hop_bytes,
     }
+    require_told(document, network, phases or [at_once])
     # Files of grids that fit exactly say nothing of other placements.
     if document["row_major"]:
         other = Sent(network, listed, plain, (ranks, bytes_of, axes, per_node))
@@ -2423,7 +2424,31 @@ def verified_placement(document):
     need(document["optimal"] is (facts["bound"] >= reached), "optimal: the bound says otherwise")
     facts["optimal"] = document["optimal"]
     rows = [f"{name.replace('_', ' '):16} {in_words(value)}" for name, value in facts.items()]
-    return facts, "\n".join([*rows, "verified: loads, ports, hop-bytes and bounds are as the file says"])
+    verified = "verified: loads, ports, hop-bytes and bounds are as the file says"
+    left = ["not verified: whether hosts are called so"] if "hosts" in document else []
+    return facts, "\n".join([*rows, verified, *left])
+
+
+def require_told(document, network, sent):
+    """Refuse what a document says of channels, coordinates and hosts that its placement does not say."""
+    nodes = document["placement"]
+    if "channels_at_fullest" in document and all(one.fullest for one in sent):
+        claimed, counted = document["channels_at_fullest"], sum(one.as_full for one in sent)
+        text = f"channels_at_fullest: the file says {claimed!r:.40}, the ways say {counted}"
+        need(claimed == counted, text)
+    if "coordinates" in document:
+        wired = isinstance(network, Wiring)
+        for rank, (node, place) in enumerate(zip(nodes, document["coordinates"], strict=True)):
+            where = [node] if wired else list(network.coordinates(node))
+            need(place == where, f"coordinates: rank {rank} is at {where}, the file says {place!r:.40}")
+    if "hosts" in document:
+        of_node = {}
+        for rank, (node, host) in enumerate(zip(nodes, document["hosts"], strict=True)):
+            need(type(host) is str and host, f"hosts: rank {rank} has no name of a host")
+            need(
+                of_node.setdefault(node, host) == host,
+                f"hosts: node {node} has two names, {host!r:.40} of rank {rank}",
+            )
 
 
 def in_words(value):
