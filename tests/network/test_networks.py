@@ -220,3 +220,16 @@ def test_unconnected_graphs_are_refused_by_name() -> None:
 def test_switches_with_equal_names_stay_apart() -> None:
     text = 'Switch 8 "S-1" # "sw"\n[1] "S-2"[1]\n\nSwitch 8 "S-2" # "sw"\n[1] "S-1"[1]\n'
     assert len(set(graph_of(parse_fabric(text)).names)) == 2
+
+
+def test_products_of_too_many_cables_are_refused_before_they_are_made():
+    with pytest.raises(fl.SpecError, match="3145728 cables; at most 1048576 are possible"):
+        fl.tables.fabric("circulant(16;1,4) x ring65536")
+    for text in ("ring2 x line3", "full4*2", "circulant(8;1,4) x ring3", "full2 x ring2*2 x line2"):
+        most = len(fl.tables.fabric(text).cables)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("flitloom.fabric.networks.FABRIC_PARTS", most)
+            assert len(fl.tables.fabric(text).cables) == most
+            patch.setattr("flitloom.fabric.networks.FABRIC_PARTS", most - 1)
+            with pytest.raises(fl.SpecError, match=f"{most} cables; at most {most - 1} are possible"):
+                fl.tables.fabric(text)

@@ -11,6 +11,8 @@ from flitloom.fabric.examples import subnet, switch_name, twisted_torus
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.reading import read_fabric
+from flitloom.limits import FABRIC_PARTS
+from flitloom.numerals import counted
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.families import build, is_family
 from flitloom.spec.ground import Ground
@@ -106,6 +108,26 @@ def named_subnet(text: str) -> Subnet:
     return subnet_of_ground(Ground(Product(text)))[0]
 
 
+def _cables(ground: Ground) -> int:
+    """How many cables a torus, a mesh or a product without its twist and failures has.
+
+    >>> import flitloom as fl
+    >>> [_cables(Ground(fl.Product(text))) for text in ("ring2 x line3", "full4*2", "circulant(8;1,4)*1")]
+    [7, 12, 12]
+    """
+    total = 0
+    dimensions = (ground.sizes, ground.topology.wraps, ground.full, ground.steps, ground.width)
+    for size, wraps, full, steps, width in zip(*dimensions, strict=True):
+        if steps:
+            line = sum(size // (2 if 2 * step == size else 1) for step in steps)
+        elif full:
+            line = size * (size - 1) // 2
+        else:
+            line = size if wraps and size > 2 else size - 1
+        total += ground.nodes // size * line * width
+    return total
+
+
 def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
     """The fabric of a torus, a mesh or a product with a host at every switch, and the node of every switch.
 
@@ -118,6 +140,10 @@ def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
     >>> made == named_subnet("ring3 x ring3"), nodes
     (True, (0, 1, 2, 3, 6, 4, 7, 5, 8))
     """
+    if (count := _cables(ground)) > FABRIC_PARTS:
+        raise SpecError.at(
+            "network", f"{ground}: {counted(count, 'cable')}; at most {FABRIC_PARTS} are possible"
+        )
     names = {node: switch_name(ground.point(node)) for node in range(ground.nodes)}
     nodes = {name: node for node, name in names.items()}
 

@@ -20,6 +20,7 @@ from flitloom.commands.collective import Weighed, Where
 from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.numerals import counted
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
 
 
@@ -44,7 +45,7 @@ def run(where: Where, weighed: Weighed) -> None:
         pictures.draw_advice(advice, title, weighed.chart)
     compared = compare(topology, where.twist)
     if weighed.json:
-        screen.print_json({**advice.facts(str(topology)), "compared": compared})
+        screen.print_json({**advice.facts(str(Ground(topology, where.twist))), "compared": compared})
     else:
         failed = bool(topology.failed_nodes or topology.failed_links)
         _print(advice, compared, failed, where.twist)
