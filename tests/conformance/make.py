@@ -14,7 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import flitloom as fl
-from conformance import running, stored_cases
+from conformance import pipelined_cases, running, stored_cases, ways
 from conformance.toml_text import dump
 from flitloom.spec.experiment import build_experiment
 
@@ -26,7 +26,7 @@ def write_cases() -> None:
     """Write the files of all cases."""
     for file in running.CASES.iterdir():
         file.unlink()
-    plain = [case for group in stored_cases.PLAIN for case in group()]
+    plain = [case for group in (*stored_cases.PLAIN, pipelined_cases.pipelined) for case in group()]
     for name, fields in plain:
         write(name, fields)
     for name, fields, made in stored_cases.tables():
@@ -69,6 +69,18 @@ def keeps_windows(name: str, fields: dict[str, Any]) -> bool:
     )
 
 
+def everything(case: running.Case, kept: bool) -> dict[str, Any]:
+    """All that is written down of a case; windows only where they are kept."""
+    found = ways.outcome(case)
+    if case.is_graph:
+        return {field: found[field] for field in found if field in ("outcome", *running.TOTALS)}
+    if found["outcome"] == "ended":
+        found |= ways.recorded(case)
+        if kept:
+            found |= ways.in_windows(case)
+    return found
+
+
 def main(words: list[str]) -> None:
     """Write what is asked for."""
     if "--cases" in words:
@@ -77,7 +89,7 @@ def main(words: list[str]) -> None:
     results = running.stored() if running.RESULTS.exists() else {}
     for name in chosen:
         case = running.Case(name)
-        results[name] = running.everything(case, keeps_windows(name, case.fields))
+        results[name] = everything(case, keeps_windows(name, case.fields))
     running.RESULTS.write_text(dump({name: results[name] for name in running.names()}))
 
 

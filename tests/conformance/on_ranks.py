@@ -8,11 +8,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from conformance import running
+from conformance import running, ways
 
 if __name__ == "__main__":
     from mpi4py import MPI
 
-    found = {name: running.outcome(running.Case(name), on_ranks=True) for name in sys.argv[1:]}
+    found = {name: ways.outcome(running.Case(name), on_ranks=True) for name in sys.argv[1:]}
     if MPI.COMM_WORLD.rank == 0:
         print(json.dumps(found))

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 import flitloom as fl
-from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.network import Network
 from flitloom.simulation import Simulation, begin_experiment
-from flitloom.spec import Experiment, Router, Topology
+from flitloom.spec import Experiment, Router
 from flitloom.spec.experiment import build_experiment
 from flitloom.tables.formats.reading import read_tables
 
@@ -69,24 +68,27 @@ class Case:
         return tomllib.loads((CASES / f"{self.name}.toml").read_text())
 
     @property
-    def graph(self) -> MessageGraph | None:
-        file = CASES / f"{self.name}.goal"
-        return MessageGraph.read(file) if file.exists() else None
-
-    @cached_property
-    def network(self) -> Network:
-        if self.graph is None:
-            return Network(self.experiment.topology, self.experiment.router)
-        return Network(Topology(**self.fields["topology"]), Router(**self.fields.get("router", {})))
+    def is_graph(self) -> bool:
+        """Whether its traffic is a message graph."""
+        return (CASES / f"{self.name}.goal").exists()
 
     @cached_property
     def experiment(self) -> Experiment:
-        return build_experiment(self.fields, CASES)
+        graph = {"traffic": {"kind": "messages", "graph": f"{self.name}.goal"}} if self.is_graph else {}
+        return build_experiment({**self.fields, **graph}, CASES)
+
+    @property
+    def network(self) -> Network:
+        return Network(self.experiment.topology, self.experiment.router)
 
     @cached_property
     def tables(self) -> Any:
         file = CASES / f"{self.name}.tables.json"
         return read_tables(file) if file.exists() else None
+
+    def begun(self, **options: Any) -> Simulation:
+        """The case before its first cycle."""
+        return begin_experiment(self.experiment, tables=self.tables, **options)
 
 
 def names() -> list[str]:
@@ -97,11 +99,6 @@ def names() -> list[str]:
 def stored() -> dict[str, dict[str, Any]]:
     """What must come of every case."""
     return tomllib.loads(RESULTS.read_text())
-
-
-def outcome(case: Case, *, threads: int = 1, on_ranks: bool = False) -> dict[str, Any]:
-    """What comes of a case on the engine that is picked: totals and links, or how it fails."""
-    return guarded(lambda: _outcome(case, threads, on_ranks))
 
 
 def guarded(run: Any) -> dict[str, Any]:
@@ -125,23 +122,6 @@ def guarded(run: Any) -> dict[str, Any]:
         return {"outcome": "cycle limit"}
     except fl.UnreachableError as error:
         return {"outcome": "unreachable", "pairs": [list(pair) for pair in error.pairs]}
-
-
-def _outcome(case: Case, threads: int, on_ranks: bool) -> dict[str, Any]:
-    if case.graph is not None:
-        limit = case.fields.get("cycle_limit")
-        result = simulate_messages(
-            case.network,
-            case.graph,
-            tables=case.tables,
-            cycle_limit=limit,
-            threads=threads,
-            _on_ranks=on_ranks,
-        )
-        return totals({**result, "age_sum": result["latency_sum"] + 2 * result["packets_delivered"]})
-    simulation = begin_experiment(case.experiment, tables=case.tables, threads=threads, on_ranks=on_ranks)
-    simulation.run(until=case.experiment.stop_at)
-    return of_result(simulation.result())
 
 
 def totals(values: dict[str, Any]) -> dict[str, Any]:
@@ -168,34 +148,24 @@ def of_result(result: fl.Result) -> dict[str, Any]:
     return found
 
 
-def records(case: Case) -> dict[str, Any]:
-    """Hashes of what the general engine records of every packet and of every link and cycle.
+def hashes(result: fl.Result, *, links: bool) -> dict[str, Any]:
+    """Hashes of what is recorded of every packet and, where asked for, of every link and cycle.
 
     A packet is a line of its numbers in the order of the columns of `Result.packets`; of links and cycles
     every byte counts, cycle by cycle.
     """
-    experiment = case.experiment
-    simulation = begin_experiment(experiment, packets=True, link_time=True, tables=case.tables)
-    simulation.run(until=experiment.stop_at)
-    result = simulation.result()
     packets = result.packets
     columns = [packets[name].values for name in packets.data_vars]
     text = "".join(" ".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
-    cells = np.ascontiguousarray(result.link_time.values)
-    return {
-        "packets_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "link_time_sha256": hashlib.sha256(cells.tobytes()).hexdigest(),
-    }
+    found = {"packets_sha256": hashlib.sha256(text.encode()).hexdigest()}
+    if links:
+        cells = np.ascontiguousarray(result.link_time.values)
+        found["link_time_sha256"] = hashlib.sha256(cells.tobytes()).hexdigest()
+    return found
 
 
-def windows(case: Case, threads: int = 1) -> dict[str, Any]:
-    """What happens in windows, what was measured, and who waits for whom at the end."""
-    experiment = case.experiment
-    simulation = begin_experiment(experiment, windows=WINDOW, tables=case.tables, threads=threads)
-    end = experiment.stop_at
-    # Something is measured that neither begins nor ends with a window.
-    simulation.measure(WINDOW // 2, None if end is None else end - WINDOW // 5)
-    simulation.run(until=end)
+def windows_of(simulation: Simulation) -> dict[str, Any]:
+    """What happened in windows and what was measured."""
     series = simulation.windows()
     found: dict[str, Any] = {name: series[name].values.astype(int).tolist() for name in WINDOWED}
     found["delivered_by_source"] = series.delivered_by_source.values.ravel().tolist()
@@ -208,7 +178,7 @@ def windows(case: Case, threads: int = 1) -> dict[str, Any]:
 
 def on_page(case: Case) -> dict[str, Any] | None:
     """The case as live pages read it; nothing where they do not know all of it."""
-    if case.graph is not None or case.tables is not None:
+    if case.is_graph or case.tables is not None:
         return None
     experiment = case.experiment
     topology, router, traffic = experiment.topology, experiment.router, experiment.traffic
@@ -241,27 +211,3 @@ def on_page(case: Case) -> dict[str, Any] | None:
         "seed": experiment.seed,
         "stop_at": experiment.stop_at,
     }
-
-
-def interrupted(case: Case, at: int, folder: Path) -> dict[str, Any]:
-    """What comes of a case that is saved in a cycle and taken up again."""
-
-    def run() -> dict[str, Any]:
-        simulation = begin_experiment(case.experiment, tables=case.tables)
-        simulation.run(until=at)
-        simulation.save(folder / f"{case.name}.flit")
-        again = Simulation.load(folder / f"{case.name}.flit", tables=case.tables)
-        again.run(until=case.experiment.stop_at)
-        return of_result(again.result())
-
-    return guarded(run)
-
-
-def everything(case: Case, kept: bool) -> dict[str, Any]:
-    """All that is written down of a case; windows only where they are kept."""
-    found = outcome(case)
-    if found["outcome"] == "ended" and case.graph is None:
-        found |= records(case)
-        if kept:
-            found["windows"] = windows(case)
-    return found
