@@ -54,9 +54,10 @@ def head_of(network: Network) -> str:
 
 
 def show(asked: Asked, shown: Sequence[Shown], title: str | None = None) -> None:
-    """Print the totals of what a page shows, and write it."""
-    print_totals(shown, asked.page.as_json)
+    """Write a page, and print the totals of what it shows."""
+    # The page is there, even if nobody reads the totals to their end.
     pages.write_page(shown, asked.page.out, title)
+    print_totals(shown, asked.page.as_json)
 
 
 def print_totals(shown: Sequence[Shown], as_json: bool) -> None:

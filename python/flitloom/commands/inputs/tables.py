@@ -66,8 +66,8 @@ def view(asked: Viewed) -> None:
     if not verdict["passed"]:
         wrong = f"{verdict['problem_count']} problems" if verdict["problem_count"] else "a possible deadlock"
         screen.say(f"note: {show_file(file)} has {wrong}; flitloom check says more")
-    print_totals([pages.Loads(tables, tables.bound)], page.as_json)
     write_tables_page([tables], page.out)
+    print_totals([pages.Loads(tables, tables.bound)], page.as_json)
 
 
 def sniff(file: Path) -> bool:
