@@ -217,3 +217,19 @@ def test_ranks_run_a_sweep(tmp_path):
     with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
         rates = [row["traffic.rate"] for row in csv.DictReader(file)]
     assert rates == ["0.05", "0.1"]
+
+
+def test_means_of_different_settings_are_refused(tmp_path, capsys):
+    rows = tmp_path / "rows.csv"
+    lines = [
+        f"{rate},{buffer},{seed},{rate * buffer}" for rate in (1, 2) for buffer in (4, 8) for seed in (1, 2)
+    ]
+    rows.write_text("traffic.rate,router.buffer,seed,latency\n" + "\n".join(lines) + "\n")
+    words = ["plot", str(rows), "--x", "traffic.rate", "--y", "latency", "-o", str(tmp_path / "p.png")]
+    assert run(words) == 2
+    assert capsys.readouterr().err == (
+        "error: plot: rows with traffic.rate 1 differ in router.buffer (4, 8); give --by router.buffer, "
+        "which makes a curve per value, or rows with one value of it\n"
+    )
+    assert not (tmp_path / "p.png").exists()
+    assert run([*words, "--by", "router.buffer"]) == 0

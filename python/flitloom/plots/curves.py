@@ -15,6 +15,12 @@ from flitloom.plots.canvas import panel
 from flitloom.plots.style import colour, marker
 from flitloom.spec.units import unit_of
 
+#: Columns without a dot that say what was run, besides its seed.
+SETTINGS = {
+    *("tables", "network", "torus", "mesh", "pattern", "routing", "throttle", "buffer", "channels"),
+    *("flow_control", "length", "rate", "arbitration", "genes"),
+}
+
 
 def plot_curves(
     rows: Sequence[Mapping[str, Any]],
@@ -28,8 +34,8 @@ def plot_curves(
 ) -> Axes:
     """Draw one column over another, a curve per value of the columns `by`.
 
-    Rows with the same x of one curve (as those of several seeds) count as one point: their mean, with a
-    band from the least to the largest. Rows without a value are left out. Latencies of a saturated network
+    Rows of several seeds with the same x of one curve count as one point: their mean, with a band from the
+    least to the largest. Rows without a value are left out. Latencies of a saturated network
     (rows whose column ``saturated`` says so) grow with the length of the run: instead of such a point a curve
     has an arrow upwards.
 
@@ -57,10 +63,12 @@ def plot_curves(
     Raises
     ------
     SpecError
-        A column is missing or holds no numbers, or both axes and a file are given.
+        A column is missing or holds no numbers, rows of one point differ in more than their seed, or both
+        axes and a file are given.
     """
     x, y, *by = _columns(rows, x, y, *by)
     curves = group(rows, x, y, by)
+    _require_seeds_alone(rows, x, y, by)
     beyond: dict[tuple[str, ...], set[float]] = defaultdict(set)
     for row in rows:
         if _is_latency(y) and str(row.get("saturated")).lower() == "true":
@@ -93,6 +101,24 @@ def group(
     if not curves:
         raise SpecError.at("plot", f"no row has a value of {y}")
     return curves
+
+
+def _require_seeds_alone(rows: Sequence[Mapping[str, Any]], x: str, y: str, by: Sequence[str]) -> None:
+    """Refuse rows of one point that differ in a setting: their mean is that of different things."""
+    settings = [name for name in rows[0] if (name in SETTINGS or "." in name) and name not in (x, y, *by)]
+    points: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for row in rows:
+        if row[y] in (None, ""):
+            continue
+        values = tuple(str(row.get(name)) for name in settings)
+        first = points.setdefault(tuple(str(row[name]) for name in (x, *by)), values)
+        for name, one, other in zip(settings, first, values, strict=True):
+            if one != other:
+                raise SpecError.at(
+                    "plot",
+                    f"rows with {x} {row[x]} differ in {name} ({one[:40]}, {other[:40]})",
+                    f"give --by {name}, which makes a curve per value, or rows with one value of it",
+                )
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], *names: str) -> list[str]:
