@@ -24,4 +24,4 @@ def command(
 
     Example: flitloom demo --out demo-output
     """
-    perform("demo", out, json_, threads)
+    perform("demo:answer_all", out, json_, threads)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom._core import LISTS
-from flitloom.commands import pictures, screen
-from flitloom.commands import run as run_command
+from flitloom.commands import pictures, run, screen
 from flitloom.errors import FlitloomError
 from flitloom.extras import need
 from flitloom.network import Network
@@ -45,7 +44,7 @@ QUESTIONS = {
 LAST = "What do slices, and a start time per node, save in a collective operation?"
 
 
-def run(out: Path, as_json: bool, threads: int | None) -> None:
+def answer_all(out: Path, as_json: bool, threads: int | None) -> None:
     """Answer every question by its command, and compare the three methods of sending for six patterns."""
     need("plots", "the demo")
     if threads is not None:
@@ -76,10 +75,10 @@ def run(out: Path, as_json: bool, threads: int | None) -> None:
 def _answer(words: list[str], as_json: bool) -> Any:
     """What a command prints, as JSON; or let it print."""
     if not as_json:
-        return _succeeded(words, run_command(words))
+        return _succeeded(words, run(words))
     printed = StringIO()
     with redirect_stdout(printed):
-        _succeeded(words, run_command([*words, "--json"]))
+        _succeeded(words, run([*words, "--json"]))
     return json.loads(printed.getvalue())
 
 

@@ -3,7 +3,7 @@
 const congested = { sizes: "16x16", kind: "load", pattern: "bcmp", rate: 0.4, cycles: 800, flow_control: "cut-through", buffer: 16 };
 const ring = { sizes: "8", kind: "load", pattern: "rand", rate: 0.9, cycles: 1000 };
 const turning = { sizes: "8x8", kind: "load", pattern: "trns", rate: 0.3, cycles: 1000, flow_control: "cut-through", buffer: 16 };
-const shared = { sizes: "8x8", kind: "collective", pattern: "torn", payload: 15, slices: 1, interval: 0 };
+const shared = { sizes: "8", kind: "load", pattern: "rand", rate: 0.45, length: 16, cycles: 600, channels: 2 };
 const worm = { sizes: "8x8", kind: "collective", pattern: "shfl", payload: 14, slices: 1, interval: 0 };
 const shuffle = { sizes: "16x16", kind: "collective", pattern: "shfl", payload: 28 };
 
@@ -26,7 +26,7 @@ export const LESSONS = {
   channels: {
     title: "Virtual channels",
     runs: [{ ...shared, arbitration: "C01" }, { ...shared, arbitration: "C00" }],
-    text: "Several packets share a link, each in a virtual channel with a separate buffer. In the first run (C01) the channels take turns, flit by flit. In the second (C00) the channel that was used last goes first.",
+    text: "On this ring packets of 16 flits share a link, each in a virtual channel with a separate buffer. In the first run (C01) the channels take turns, flit by flit. In the second (C00) the channel that was used last goes first.",
     question: "Point at a busy link and step through the cycles. How many packets are on it?",
     answer: "In the first run flits of several packets alternate. In the second a packet keeps the link until its last flit or a gap. A link transfers one flit per cycle in both.",
   },

@@ -33,7 +33,8 @@ export function fieldsOf(form) {
 export function fill(form, fields) {
   form.reset();
   for (const [name, value] of Object.entries(fields)) {
-    const field = form.elements[name];
+    // A field may be called like a property of the list of fields (length).
+    const field = form.elements.namedItem(name);
     if (!field?.name) throw new Error(`the link has the field '${name}', which this page does not know`);
     field.value = String(value);
     if (field.value !== String(value)) throw new Error(`the link has ${name}=${value}, which is not a choice here`);
