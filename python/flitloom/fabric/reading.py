@@ -95,6 +95,8 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
     for is_one, parse in READERS:
         if is_one(text):
             return parse(text, source)
+    if _begins(r"Connections[ \t]+\d+", re.IGNORECASE)(text):
+        raise SpecError(f"{source}: says who sends what, no network; flitloom place --traffic takes it")
     raise SpecError(
         f"{source}: no fabric in it; known are the output of ibnetdiscover, netlists of ibsim, "
         "opensm-subnet.lst, GraphML, anynet, topology.conf, descriptors of Tenstorrent pods, topologies of "

@@ -21,6 +21,7 @@ from flitloom.fixed import explained
 from flitloom.formats import is_messages, read_messages
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
+from flitloom.placing import connections
 from flitloom.placing.axes import Axis
 from flitloom.reading import placed, read_text
 from flitloom.traces import parse_goal
@@ -226,8 +227,8 @@ def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
 
     ``.goal``, ``.bin`` and ``.et`` are message graphs (GOAL as text or binary, one file of a Chakra trace):
     the bytes of all messages of a pair. ``.json`` is a plan of a collective operation: rank r is its node r,
-    and a chunk has 1024 bytes. All others are CSV files: a square matrix of bytes, or rows under
-    ``source,destination,bytes``.
+    and a chunk has 1024 bytes. All others are CSV files (a square matrix of bytes, or rows under
+    ``source,destination,bytes``) or connection matrices of htsim, of which the bytes count, not the times.
 
     Parameters
     ----------
@@ -258,13 +259,14 @@ def read_traffic(file: str | Path, ranks: int | None = None) -> Traffic:
 
 
 def _read_rows(file: str | Path, ranks: int | None) -> Traffic:
-    """Traffic of a CSV file."""
-    name = show_file(Path(file))
-    rows = [
-        row
-        for row in csv.reader(io.StringIO(read_text(file, limits.MATRIX_BYTES)))
-        if row and not row[0].startswith("#")
-    ]
+    """Traffic of a CSV file or of a connection matrix of htsim."""
+    name, written = show_file(Path(file)), read_text(file, limits.MATRIX_BYTES)
+    if connections.looks_like(written):
+        count, pairs = connections.parse(written, name)
+        if ranks is not None and ranks != count:
+            raise SpecError(f"{name}: has {counted(count, 'rank')}; {ranks} are to be placed")
+        return pairs_traffic(count, pairs)
+    rows = [row for row in csv.reader(io.StringIO(written)) if row and not row[0].startswith("#")]
     if not rows:
         raise SpecError(f"{name}: is empty; a matrix of bytes, or source,destination,bytes, is needed")
     heading = [cell.strip() for cell in rows[0]]
