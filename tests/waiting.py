@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 #: Seconds after which an event counts as missing, on a machine that is busy with other things, too.
-LIMIT = 120
+LIMIT = 300
 
 
 def until(happens, what, limit=LIMIT):

@@ -12,7 +12,7 @@ import xarray as xr
 import flitloom
 from flitloom import stacking
 from flitloom.commands import VERBS, run
-from waiting import cpu_seconds, until
+from waiting import LIMIT, cpu_seconds, until
 
 SHUFFLE = ("simulate", "--torus", "8x8", "--pattern", "shfl")
 
@@ -186,7 +186,7 @@ def test_ctrl_c_ends_long_work(arguments):
         # Long after the start in its own time, however busy the machine is.
         until(lambda: cpu_seconds(running.pid) >= 2, "two seconds of work")
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=LIMIT)
     # Before that it may have said how long it will take.
     assert (running.returncode, out, err.splitlines()[-1]) == (130, "", "interrupted")
 

@@ -13,7 +13,7 @@ import pytest
 import flitloom as fl
 from flitloom import _core, interrupts
 from places import ROOT
-from waiting import at_work, cpu_seconds, session, stat, until
+from waiting import LIMIT, at_work, cpu_seconds, session, stat, until
 
 LONG = """
 import signal, sys, time
@@ -95,7 +95,7 @@ def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
         )
         # As a terminal does, to workers too.
         os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=LIMIT)
     # What a long run says beforehand is no part of it.
     said = [line for line in err.splitlines() if not line.startswith(("time: ", "memory: "))]
     assert (process.returncode, len(said)) == (130, 1), (moment, err)
@@ -129,7 +129,7 @@ def test_ctrl_c_ends_whatever_goes_on(work):
         assert process.stdout.readline() == b"ready\n"
         at_work(process.pid)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == (130 if "keeping" not in work else -signal.SIGINT)
+        assert process.wait(timeout=LIMIT) == (130 if "keeping" not in work else -signal.SIGINT)
         err = process.stderr.read()
     assert err == b"interrupted\n" if "keeping" not in work else b"KeyboardInterrupt" in err
 
@@ -159,7 +159,7 @@ except KeyboardInterrupt:
         process.stdin.close()
         assert process.stdout.readline() == b"kept\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=LIMIT) == 130
         assert process.stderr.read() == b"interrupted: all is kept\n"
 
 
@@ -205,7 +205,7 @@ def test_what_is_finished_has_the_time_to_be_written(work, tmp_path):
         at_work(process.pid)
         process.stdin.close()
         assert process.stdout.read().splitlines()[-1] == b"kept"
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=LIMIT) == 0
 
 
 @pytest.mark.parametrize("variable", ["PMI_RANK", "OMPI_COMM_WORLD_RANK"])
@@ -253,7 +253,7 @@ with replacing({str(tmp_path / "file.txt")!r}) as out:
     ) as process:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=LIMIT) == 130
         assert process.stderr.read() == b"interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
@@ -290,7 +290,7 @@ def test_the_cursor_comes_back_on_a_terminal(words, told, tmp_path):
         while b"\x1b[?25l" not in seen:
             seen += os.read(terminal, 4096)
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=LIMIT) == 130
         while not seen.endswith(told + b"\r\n"):
             seen += os.read(terminal, 4096)
     assert seen.rindex(b"\x1b[?25h") > seen.rindex(b"\x1b[?25l")

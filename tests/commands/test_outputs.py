@@ -11,6 +11,7 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.outputs import check_folder, check_output, make_folder, within, write_files, write_text
+from waiting import LIMIT
 
 COMMANDS = [
     ["schedule", "--torus", "4x4", "--pattern", "shfl", "-o", "OUT.json"],
@@ -187,5 +188,5 @@ with replacing(sys.argv[1]) as out:
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(number)
-        assert process.wait(timeout=60) == -number
+        assert process.wait(timeout=LIMIT) == -number
     assert list(tmp_path.iterdir()) == []

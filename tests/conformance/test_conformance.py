@@ -17,6 +17,7 @@ from flitloom._core import LISTS
 from flitloom.view import page
 from live_engine import NODE
 from sample import QUICK
+from waiting import LIMIT
 
 NAMES = running.names()
 STORED = running.stored()
@@ -95,7 +96,7 @@ def test_two_ranks_do_the_same():
         pytest.skip("no mpiexec (pip install flitloom[mpi])")
     program = running.FOLDER / "on_ranks.py"
     command = [mpiexec, "-n", "2", sys.executable, str(program), *SHARED]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3 * LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     for name in SHARED:

@@ -12,7 +12,7 @@ import pytest
 import flitloom as fl
 from flitloom import checkpoint
 from flitloom.spec.switched import Switched
-from waiting import until
+from waiting import LIMIT, until
 
 ONE_CYCLE = fl.Router()
 PIPELINED = fl.Router(model="pipelined")
@@ -186,7 +186,7 @@ def test_ctrl_c_leaves_a_checkpoint(tmp_path):
         until(lambda: file.exists() or run.poll() is not None, "the checkpoint is written")
         file.unlink()
         run.send_signal(signal.SIGINT)
-        assert run.wait(20) == 130
+        assert run.wait(LIMIT) == 130
         assert run.stderr.read() == "interrupted\n"
     assert fl.Simulation.load(file).now > 0
 

@@ -13,6 +13,7 @@ import xarray as xr
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.messages import MessageGraph, simulate_messages
+from waiting import LIMIT
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install flitloom[mpi])")
 _BESIDE = Path(sys.executable).with_name("mpiexec")
@@ -27,7 +28,7 @@ LONG = ["--torus", "32x32", "--pattern", "rand", "--rate", "0.05", "--cycles", "
 def ranks(count, *words, program=("-m", "flitloom")):
     """What ``mpiexec`` ends with."""
     command = [MPIEXEC, "-n", str(count), sys.executable, *program, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=3 * LIMIT, check=False)
 
 
 def test_two_ranks_make_the_same_result():

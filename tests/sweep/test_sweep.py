@@ -15,6 +15,7 @@ from flitloom.commands import run
 from flitloom.jobs import Store
 from flitloom.plots.curves import group
 from flitloom.sweep import Sweep, read_values, run_sweep, sweep_rows
+from waiting import LIMIT
 
 LOAD = {
     "topology": {"sizes": "4x4"},
@@ -163,7 +164,7 @@ def test_ranks_of_mpi_run_a_sweep(tmp_path):
         launcher, "-n", "2", sys.executable, "-m", "mpi4py.futures", "-m", "flitloom", "sweep",
         str(tmp_path / "load.toml"), "--grid", "traffic.rate=0.1,0.2", "-o", str(out), "--mpi",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     assert "2 simulations, 2 of them run now" in done.stderr
     rows = list(csv.DictReader(out.read_text().splitlines()))
@@ -212,7 +213,7 @@ def test_ranks_run_a_sweep(tmp_path):
     words = ["-m", "mpi4py.futures", "-m", "flitloom", "sweep", "load.toml", "--mpi", "-o", "out.csv"]
     words += ["--grid", "traffic.rate=0.05,0.1", "--set", "stop_at=300", "--set", "traffic.cycles=300"]
     command = [mpiexec, "-n", "3", sys.executable, *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
         rates = [row["traffic.rate"] for row in csv.DictReader(file)]
