@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from flitloom.network import Network
+from flitloom.network import Network, network_of
 from flitloom.simulation import begin_experiment
 from flitloom.spec import Experiment, Messages
 from flitloom.tables.by_source.tables import Tables
@@ -15,7 +16,7 @@ __all__ = ["MessageGraph", "simulate_messages"]
 
 
 def simulate_messages(
-    network: Network,
+    network: Network | str | Path,
     graph: MessageGraph,
     *,
     tables: Tables | None = None,
@@ -33,7 +34,7 @@ def simulate_messages(
 
     Parameters
     ----------
-    network : Network
+    network : Network, str or path
         The network, with routers of one cycle or pipelined ones; tables with turns need
         ``flow_control="bubble"`` and buffers of two packets.
     graph : MessageGraph
@@ -64,6 +65,7 @@ def simulate_messages(
     >>> simulate_messages(pipelined, graph)["flits_delivered"]
     107
     """
+    network = network_of(network)
     traffic = Messages(
         graph, nodes=nodes, flit_bytes=flit_bytes, packet_payload=packet_payload, calc_cycles=calc_cycles
     )

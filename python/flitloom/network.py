@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from flitloom import _core
 from flitloom.errors import SpecError, require_kind
 from flitloom.fixed import Fixed
@@ -10,20 +12,50 @@ from flitloom.numerals import counted
 from flitloom.spec import Product, Router, Topology
 from flitloom.spec.damaged import is_damaged, remains
 from flitloom.spec.factored import factored
+from flitloom.spec.families import is_family
 from flitloom.spec.switched import Switched
+from flitloom.spec.what import fields_of
+
+#: Fields of a network of switches with hosts.
+_OF_SWITCHES = ("network", "graph", "tables", "failed")
 
 
-def require_network(network: object) -> None:
-    """Refuse what is no network, with how to make one.
+def described(what: str | Path, place: str = "network") -> Topology | Product:
+    """The same as a topology: a torus or mesh, a product, or switches with hosts.
+
+    Examples
+    --------
+    >>> print(described("mesh 4x4"), "-", described("full4 x ring3"), "-", described("dragonfly(3,1,2)"))
+    4x4 mesh - full4 x ring3 - dragonfly(3,1,2) with 24 hosts
+    """
+    fields = fields_of(what, place)
+    if "graph" in fields or is_family(fields.get("network")) or {"tables", "failed"} & fields.keys():
+        return Switched(**{name: fields[name] for name in _OF_SWITCHES if fields.get(name)})
+    if "network" in fields:
+        parts = ("network", "failed_nodes", "failed_links")
+        return Product(**{name: fields[name] for name in parts if name in fields})
+    return Topology(**fields)
+
+
+def network_of(network: Network | str | Path) -> Network:
+    """A network, also by what names it; see `Network`.
 
     Raises
     ------
     SpecError
         It is something else.
+
+    Examples
+    --------
+    >>> network_of("mesh 8x8"), network_of("dragonfly(3,1,2)").router.model
+    (Network(8x8 mesh, 3 channels, 4-flit buffers), 'pipelined')
     """
+    if isinstance(network, str | Path):
+        return Network(network)
     if isinstance(network, Topology | Product):
         raise SpecError.at("network", f"{network} has no routers yet", f"give fl.Network({network!r})")
     require_kind("network", network, Network, "network", "fl.Network(fl.Torus(...))")
+    return network
 
 
 class Network(Fixed):
@@ -31,10 +63,13 @@ class Network(Fixed):
 
     Parameters
     ----------
-    topology : Topology or Product
-        What exists: a `Torus`, a `Mesh`, a `Product` or any `Topology`.
+    topology : Topology, Product, str or path
+        What exists: a `Torus`, a `Mesh`, a `Product`, or what names it: ``"8x8x8"``, ``"mesh 8x8"``,
+        ``"twisted 4x4x8"``, ``"full8 x ring4"``, ``"dragonfly(4,2,2)"``, a file of switches and cables, or a
+        plan, placement, result or experiment that flitloom wrote.
     router : Router, optional
-        The router at every node; by default the papers' (cup-stacking-2022, Section 5.1).
+        The router at every node; by default the papers' (cup-stacking-2022, Section 5.1), or a pipelined one
+        where what is named has switches with hosts.
     routing : str, optional
         Another routing function than the router says; see `Router`.
 
@@ -51,11 +86,21 @@ class Network(Fixed):
     (256, 3)
     >>> net.coordinates(17)
     (1, 1)
+    >>> fl.Network("16x16") == net
+    True
     """
 
     def __init__(
-        self, topology: Topology | Product, router: Router | None = None, *, routing: str | None = None
+        self,
+        topology: Topology | Product | str | Path,
+        router: Router | None = None,
+        *,
+        routing: str | None = None,
     ) -> None:
+        if isinstance(topology, str | Path):
+            topology = described(topology)
+            if router is None and isinstance(topology, Switched):
+                router = Router(model="pipelined")
         kinds, advice = Topology | Product, "fl.Torus(...), fl.Mesh(...) or fl.Product(...)"
         require_kind("topology", topology, kinds, "topology", advice)
         if router is not None and not isinstance(router, Router):

@@ -15,7 +15,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind, show_file
 from flitloom.lazy import xr
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
-from flitloom.network import Network, require_network
+from flitloom.network import Network, network_of
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outlook import memory_needed, require_memory
@@ -107,7 +107,7 @@ class Simulation:
 
     def __init__(
         self,
-        network: Network,
+        network: Network | str | Path,
         traffic: Kind | Plan,
         *,
         seed: int = 1,
@@ -123,7 +123,7 @@ class Simulation:
         throttle: str = "none",
         threads: int = 1,
     ) -> None:
-        require_network(network)
+        network = network_of(network)
         if routing is not None:
             network = Network(network.topology, network.router, routing=routing)
         if isinstance(traffic, Plan):
@@ -563,7 +563,7 @@ def _check_link_time(
 
 
 def simulate(
-    network: Network,
+    network: Network | str | Path,
     traffic: Kind | Plan,
     *,
     seed: int = 1,
@@ -581,7 +581,7 @@ def simulate(
 
     Parameters
     ----------
-    network : Network
+    network : Network, str or path
         The network.
     traffic : Collective, Load, Packets, TrafficMatrix, Messages or Plan
         Who sends what; a plan also gives the routes.
@@ -733,7 +733,9 @@ def run_experiment(
     return simulation.result()
 
 
-def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix, *, seed: int = 1) -> int:
+def lower_bound(
+    network: Network | str | Path, traffic: Collective | Packets | TrafficMatrix, *, seed: int = 1
+) -> int:
     """A duration that no arbitration and no timing within the routers can beat on the same routes.
 
     For every link, injection and ejection port: the flits that must pass it one per cycle, the shortest
@@ -749,7 +751,7 @@ def lower_bound(network: Network, traffic: Collective | Packets | TrafficMatrix,
     >>> fl.lower_bound(fl.Network(fl.Product("full8 x full8"), pipelined), fl.Collective("torn"))
     11
     """
-    require_network(network)
+    network = network_of(network)
     if network.follows_tables and not isinstance(traffic, Load | Messages):
         return _tables_bound(network, traffic, seed)
     if is_damaged(network.topology):

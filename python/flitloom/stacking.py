@@ -12,7 +12,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind
 from flitloom.fixed import explained
 from flitloom.lazy import xr
-from flitloom.network import Network, require_network
+from flitloom.network import Network, network_of
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outputs import write_netcdf, write_text
@@ -111,7 +111,7 @@ class Stacking:
 
 
 def stack(
-    network: Network,
+    network: Network | str | Path,
     collective: Collective,
     *,
     intervals: Sequence[int] | None = None,
@@ -124,7 +124,7 @@ def stack(
 
     Parameters
     ----------
-    network : Network
+    network : Network, str or path
         The network.
     collective : Collective
         What is sent; its own interval plays no part.
@@ -152,7 +152,7 @@ def stack(
     >>> stacking.duration                    # cup-stacking-extended-2023, Table 2
     131
     """
-    require_network(network)
+    network = network_of(network)
     core = network.one_cycle("stackings are known of")
     require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
     if arbitration is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, Ope
 from flitloom.collectives.flow import LARGEST, link_lengths
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
+from flitloom.fabric.networks import direct_network
 from flitloom.numerals import counted
 from flitloom.spec import Graph, Topology
 from flitloom.spec.product import AnyNetwork, Product
@@ -26,7 +28,7 @@ ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 
 def collective(
-    topology: AnyNetwork,
+    topology: AnyNetwork | str | Path,
     operation: OperationName | str,
     *,
     chunks: int = 1,
@@ -42,8 +44,8 @@ def collective(
 
     Parameters
     ----------
-    topology : Topology, Product or Graph
-        A torus or mesh, a product with full meshes, or a graph, with its failed parts.
+    topology : Topology, Product, Graph, str or path
+        A torus or mesh, a product with full meshes, or a graph, with its failed parts; or what names it.
     operation : str
         One of `OPERATIONS`.
     chunks : int
@@ -77,6 +79,8 @@ def collective(
     >>> fl.collectives.plan(fl.Product("full8 x full8 x full4 x full4"), "all-to-all")
     CollectivePlan(all-to-all on full8 x full8 x full4 x full4: 256 steps, optimal)
     """
+    if isinstance(topology, str | Path):
+        topology = direct_network(topology)
     _check_numbers(topology, operation, chunks, latency, seed)
     root = _root(topology, operation, root)
     widths = _widths(topology, twist, width)

@@ -16,6 +16,8 @@ from flitloom.numerals import counted
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.families import build, is_family
 from flitloom.spec.ground import Ground
+from flitloom.spec.product import AnyNetwork, network_of
+from flitloom.spec.what import fields_of
 
 
 def fabric(network: Subnet | Graph | Product | Topology | Path | str, *, fail: Iterable[str] = ()) -> Subnet:
@@ -54,7 +56,7 @@ def _whole(network: object) -> Subnet:
         case Path():
             return read_fabric(network)
         case str():
-            return named_subnet(network)
+            return _named(network)
         case Graph():
             names = list(network.names) or [f"S{node}" for node in range(network.nodes)]
             pairs = [(names[a], names[b]) for a, b in network.cables]
@@ -73,6 +75,23 @@ def _whole(network: object) -> Subnet:
     raise SpecError.at(
         "network", f"{show(network)} is not a network", 'give fl.Graph(...) or "dragonfly(6,3)"'
     )
+
+
+def _named(text: str) -> Subnet:
+    """The fabric of what a text names; a torus or mesh has a host at every switch."""
+    fields = fields_of(text)
+    if "graph" in fields:
+        return read_fabric(Path(fields["graph"]))
+    if "network" in fields and is_family(fields["network"]):
+        return named_subnet(fields["network"])
+    if "network" in fields:
+        return _whole(Product(**fields))
+    topology = Topology(**fields)
+    if topology.twist:
+        return _whole(topology)
+    whole = Ground(topology.model_copy(update={"failed_nodes": (), "failed_links": ()}))
+    made, _ = subnet_of_ground(whole)
+    return _less(made, [switch_name(whole.point(node)) for node in range(whole.nodes)], topology)
 
 
 def _less(made: Subnet, names: list[str], network: Graph | Product | Topology) -> Subnet:
@@ -126,6 +145,21 @@ def _cables(ground: Ground) -> int:
             line = size if wraps and size > 2 else size - 1
         total += ground.nodes // size * line * width
     return total
+
+
+def direct_network(what: str | Path) -> AnyNetwork:
+    """The direct network that a text or a file names, whose routers are nodes; see `flitloom.Network`.
+
+    Examples
+    --------
+    >>> print(direct_network("twisted 4x4x8"), "-", direct_network("slimfly(5)"))
+    4x4x8 twisted torus - slimfly(5)
+    """
+    fields = fields_of(what)
+    if "graph" in fields:
+        file = Path(fields["graph"])
+        return graph_of(read_fabric(file), file.name)
+    return network_of(fields)
 
 
 def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from flitloom import _core
@@ -11,7 +12,7 @@ from flitloom.errors import SpecError, require_kind
 from flitloom.fixed import explained
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.settings import GeneticSettings
-from flitloom.network import Network, require_network
+from flitloom.network import Network, network_of
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import require_whole, show
 from flitloom.workload import make_destinations
@@ -81,7 +82,7 @@ class GeneticResult:
 
 
 def search(
-    network: Network,
+    network: Network | str | Path,
     collective: Collective,
     settings: GeneticSettings | None = None,
     *,
@@ -95,7 +96,7 @@ def search(
 
     Parameters
     ----------
-    network : Network
+    network : Network, str or path
         The network; its arbitration holds where it is not searched for.
     collective : Collective
         What is sent; its interval and delays hold where they are not searched for.
@@ -130,7 +131,7 @@ def search(
     (True, 20)
     """
     settings = settings or GeneticSettings()
-    require_network(network)
+    network = network_of(network)
     require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
     if threads is not None:
         require_whole("threads", threads, 1, 4096)

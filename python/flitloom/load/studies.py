@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from flitloom.load.curves import curve_rows, run_curve
 from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, run_step
 from flitloom.load.search import run_saturation
 from flitloom.load.verdicts import verdict
-from flitloom.network import Network, require_network
+from flitloom.network import Network, network_of
 from flitloom.spec import Load
 from flitloom.spec.units import unit_of
 from flitloom.tables.by_source.given import network_fields, router_fields
@@ -26,7 +27,7 @@ from flitloom.tables.by_source.tables import Tables
 #: What rows of curves say of the network, not of one load.
 _OF_ALL = ("router", "bound", "bound_of", "receive_bound")
 
-Networks = Network | Tables | Mapping[str, Network | Tables]
+Networks = Network | Tables | str | Path | Mapping[str, Network | Tables | str | Path]
 
 
 def curve(
@@ -46,7 +47,7 @@ def curve(
 
     Parameters
     ----------
-    networks : Network or Tables, or mapping of str to these
+    networks : Network, Tables, str or path, or mapping of str to these
         The network, or several by the names they have in the result. Tables stand for the network they are
         for, with routers in which they are free of deadlock.
     traffic : str or Load
@@ -226,7 +227,7 @@ def burst(
 
 
 def ramp(
-    network: Network | Tables,
+    network: Network | Tables | str | Path,
     traffic: str | Load,
     first: float = 0.0,
     last: float | None = None,
@@ -277,7 +278,7 @@ def ramp(
 
 
 def step(
-    network: Network | Tables,
+    network: Network | Tables | str | Path,
     traffic: str | Load,
     rate: float,
     *,
@@ -339,7 +340,7 @@ def _cases(
             router = router_fields(network, sent.get("length", Load.model_fields["length"].default))
             topology = network_fields(network)
         else:
-            require_network(network)
+            network = network_of(network)
             router = network.router.model_dump(exclude_none=True)
             topology = network.topology.model_dump(exclude_none=True)
         parts = {"topology": topology, "router": router, "traffic": sent}

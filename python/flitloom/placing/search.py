@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.network import Network, described
 from flitloom.numerals import counted
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.host_bounds import host_bounds
@@ -30,7 +30,6 @@ from flitloom.placing.trying import trying_bound
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product, Router, Topology
 from flitloom.spec.factored import factored
-from flitloom.spec.families import is_family
 from flitloom.spec.switched import Switched
 
 if TYPE_CHECKING:
@@ -149,15 +148,13 @@ def network_of(topology: Topology | Product | str | Path) -> Topology:
     slimfly(5) with 50 hosts
     (None, None)
     """
+    if isinstance(topology, str | Path):
+        topology = described(topology, "topology")
     if isinstance(topology, Product):
         topology.require_no_circulants("placements are")
         return factored(topology)
     if isinstance(topology, Topology):
         return topology
-    if isinstance(topology, str) and is_family(topology):
-        return Switched(network=topology)
-    if isinstance(topology, str | Path):
-        return Switched(graph=str(topology))
     raise SpecError.at(
         "topology",
         f"a {type(topology).__name__} has no hosts",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network, require_network
+from flitloom.network import Network, network_of
 from flitloom.plans.operation import PLANS, Operation
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.jitter import (
@@ -117,7 +118,7 @@ class Candidate:
 
 
 def guarded_plans(
-    network: Network,
+    network: Network | str | Path,
     traffic: Collective | Packets | TrafficMatrix | Operation,
     jitter: int,
     *,
@@ -133,7 +134,7 @@ def guarded_plans(
 
     Parameters
     ----------
-    network : Network
+    network : Network, str or path
         The network with its router.
     traffic : Collective, Packets, TrafficMatrix or Operation
         What is sent.
@@ -166,7 +167,7 @@ def guarded_plans(
     >>> best.plan.spread, best.plan.guard
     (8, 0)
     """
-    require_network(network)
+    network = network_of(network)
     check_jitter(jitter, trials)
     tries = _Tries(network, traffic, jitter, trials, seed, separate, search)
     kinds = tries.kinds(guards, extras)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.fixed import explained
-from flitloom.network import Network, require_network
+from flitloom.network import Network, network_of
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.plans.operation import PLANS
@@ -118,7 +119,7 @@ def with_channels(network: Network, plan: Plan) -> Network:
 
 
 def study_jitter(
-    network: Network,
+    network: Network | str | Path,
     plan: Plan,
     jitter: int,
     trials: int = 100,
@@ -131,7 +132,7 @@ def study_jitter(
 
     Parameters
     ----------
-    network : Network
+    network : Network, str or path
         The network; now its buffers, channels and arbitration matter.
     plan : Plan
         The plan; all starts of a node are late by the same delay.
@@ -154,7 +155,7 @@ def study_jitter(
     >>> fl.plans.study_jitter(net, plan, jitter=0, trials=1).plan == [plan.duration]
     True
     """
-    require_network(network)
+    network = network_of(network)
     require_plan(plan)
     check_jitter(jitter, trials)
     check_seed(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -13,7 +14,7 @@ from flitloom import _core, provenance
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
-from flitloom.network import Network, require_network
+from flitloom.network import Network, network_of
 from flitloom.numerals import real
 from flitloom.packed import Routes
 from flitloom.plans.operation import PLANS, Operation
@@ -81,7 +82,7 @@ class _Effort:
 
 
 def schedule(
-    network: Network,
+    network: Network | str | Path,
     traffic: Collective | Packets | TrafficMatrix | Operation,
     method: MethodName | str = "exact",
     *,
@@ -102,7 +103,7 @@ def schedule(
 
     Parameters
     ----------
-    network : Network
+    network : Network, str or path
         The network, with routers of one cycle, whichever: buffers and arbitration do not matter.
     traffic : Collective, Packets, TrafficMatrix or Operation
         What is sent, among the nodes that work; intervals, delays and start times in it are ignored.
@@ -155,7 +156,7 @@ def schedule(
     >>> fl.plans.search(fl.Network(fl.Torus(8, 8)), fl.Collective("shfl"), method="greedy").optimal
     False
     """
-    require_network(network)
+    network = network_of(network)
     network.one_cycle(PLANS)
     wanted = _Wanted(method, routes, free_slices, interval, guard, as_one)
     effort = _Effort(seed, moves, seconds, cp_sat_seconds, progress)

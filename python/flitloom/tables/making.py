@@ -12,6 +12,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.networks import fabric
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.families import is_family
+from flitloom.spec.what import fields_of
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_source.making import METHODS, MethodName, RulesName, TurnsName, route
@@ -123,6 +124,12 @@ def make(network: Any, **how: Any) -> Any:
     >>> twisted.report.max_load, twisted.bound["value"]
     (74, 74)
     """
+    if isinstance(network, str):
+        fields = fields_of(network)
+        if "sizes" in fields:
+            network = Topology(**fields)
+        elif "graph" in fields:
+            network = Path(fields["graph"])
     if isinstance(network, Topology):
         return route(network, **how)
     made = fabric(network)

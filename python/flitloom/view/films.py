@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.network import Network, network_of
 from flitloom.notebook import frame_html
 from flitloom.numerals import counted
 from flitloom.pipelined import filmed, is_pipelined, timing
@@ -192,7 +193,7 @@ class Film:
 
 
 def film(
-    network: Network,
+    network: Network | str | Path,
     traffic: Kind | Plan,
     title: str | None = None,
     *,
@@ -227,6 +228,7 @@ def film(
     'shfl on 8x8 torus, 14 payload flits in 2 slices'
     >>> write_page([made], "shfl.html") # doctest: +SKIP
     """
+    network = network_of(network)
     if not isinstance(traffic, Kind):
         plan, network = traffic, traffic.arbitrated(network)
         title = title or plan.traffic

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 
@@ -60,6 +61,11 @@ def run(context: typer.Context, asked: Asked) -> None:
     for file in asked.reported.out or []:
         ending_of(file)
         check_output(file, (), "--out")
+    if asked.where.network is not None and asked.where.graph is None:
+        options.refuse_grid(asked.where.torus, asked.where.mesh, asked.where.wrap, asked.where.network, None)
+        where, failed = options.resolved(asked.where)
+        fail = [*failed, *(where.fail or [])] or None
+        asked = replace(asked, where=replace(cast(Any, where), fail=fail))
     if asked.ranks.shape is not None:
         refuse(context, NOT_OF_SHAPES, "does not go with --shape")
         place_shape.run(asked)

@@ -10,7 +10,6 @@ from typing import Any
 import typer
 
 from flitloom.commands import options, screen
-from flitloom.commands.options.network import check_name
 from flitloom.commands.place import Asked, Where
 from flitloom.errors import SpecError
 from flitloom.fabric.names import read_hosts
@@ -73,7 +72,6 @@ def _ground(where: Where) -> Ground:
     if where.graph is not None:
         return ground_of_fabric(where.graph, fail)
     if where.network is not None:
-        check_name(where.network)
         return ground_of_network(where.network, fail)
     return ground_of(Topology(**options.topology_fields(where.torus, where.mesh, None, list(fail))))
 

@@ -21,6 +21,7 @@ from flitloom.commands.inputs.seating import placement_weights
 from flitloom.commands.inputs.showing import write_tables_page
 from flitloom.commands.inputs.verdicts import certify
 from flitloom.commands.options import check_files, refuse
+from flitloom.commands.options.network import resolved
 from flitloom.commands.route import Asked, Written
 from flitloom.commands.screen import progress, say
 from flitloom.errors import SpecError
@@ -56,6 +57,10 @@ def run(context: typer.Context, asked: Asked) -> None:
     elsewhere = named.fabric is not None or named.torus is not None or named.mesh is not None
     if named.network is not None and elsewhere:
         raise SpecError.at("--network", "names the whole network", "leave --torus, --mesh and --fabric out")
+    if named.network is not None:
+        named, failed = resolved(named, "fabric")
+        sought = replace(cast(Any, sought), fail=[*failed, *(sought.fail or [])] or None)
+        asked = replace(asked, named=named, sought=sought)
     if sought.placement is not None and not (elsewhere or named.twist or named.network):
         placed = placement_weights(sought.placement, None)[0]
         if isinstance(placed, Factored):

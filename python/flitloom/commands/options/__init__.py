@@ -6,6 +6,7 @@ from flitloom.commands.options.made import Group, shown
 from flitloom.commands.options.network import (
     has_switches,
     refuse_grid,
+    resolved,
     sizes_of_fabric,
     switches_fields,
     topology_fields,
@@ -81,6 +82,7 @@ __all__ = [
     "refuse_grid",
     "remarked",
     "remarked_in",
+    "resolved",
     "shown",
     "sizes_of_fabric",
     "switches_fields",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from flitloom.errors import SpecError, show
-from flitloom.spec.factors import parse_factors
+from flitloom.errors import SpecError
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
+from flitloom.spec.topology import Topology
+from flitloom.spec.what import fields_of
+
+Where = TypeVar("Where")
 
 
 def topology_fields(
@@ -28,8 +32,8 @@ def topology_fields(
     refuse_grid(torus, mesh, wrap, network, graph)
     fields: dict[str, Any] = {}
     if network is not None:
-        check_name(network)
-        fields["network"] = network
+        fields = fields_of(network, "--network")
+        graph = Path(fields["graph"]) if "graph" in fields else graph
     if graph is not None:
         from flitloom.fabric import read_fabric
         from flitloom.fabric.networks import graph_of, members_of
@@ -50,7 +54,8 @@ def topology_fields(
         fields["wrap"] = [answers[word] for word in wrap.split(",")]
     if twist:
         fields["twist"] = True
-    return fields | read_failed(_numbered(fail, fields, hosts) if fail else [])
+    failed = read_failed(_numbered(fail, fields, hosts) if fail else [])
+    return fields | {name: [*fields.get(name, ()), *parts] for name, parts in failed.items()}
 
 
 def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: Path | None) -> list[str]:
@@ -62,26 +67,6 @@ def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: Path | None) -
     return named_nodes({name: value for name, value in fields.items() if name != "members"}, hosts).numbered(
         fail
     )
-
-
-def check_name(network: str) -> None:
-    """Refuse a name that is neither a product nor written like a family.
-
-    Raises
-    ------
-    SpecError
-        It is none.
-    """
-    if is_family(network):
-        return
-    for factor in parse_factors(network):
-        if isinstance(factor, str):
-            raise SpecError.at(
-                "--network",
-                f"{show(factor)} is not a factor",
-                'write factors like "full8 x ring4*6 x line4": ring, line or full, the size, and *6 for six '
-                "links; or a family, e.g. dragonfly(4,2,2)",
-            )
 
 
 def refuse_grid(
@@ -99,15 +84,49 @@ def refuse_grid(
         )
 
 
+def resolved(where: Where, file: str = "graph") -> tuple[Where, list[str]]:
+    """Options of which ``--network`` names sizes or a file, with those that name the same, and what failed.
+
+    Parameters
+    ----------
+    where : group of options
+        With `network`, `torus`, `mesh`, `twist` and, for cables, an option of the name `file`.
+    file : str
+        That option.
+    """
+    named: Any = where
+    if named.network is None:
+        return where, []
+    fields = fields_of(named.network, "--network")
+    changes: dict[str, Any] = {"network": fields.get("network")}
+    fail = [f"node:{node}" for node in fields.get("failed_nodes", ())]
+    fail += [f"link:{a}-{b}" for a, b in fields.get("failed_links", ())]
+    if "graph" in fields:
+        changes[file] = Path(fields["graph"])
+    if "sizes" in fields:
+        topology = Topology(**fields)
+        plain = topology.kind == "mesh" and not any(topology.wraps)
+        changes["mesh" if plain else "torus"] = "x".join(map(str, topology.sizes))
+        changes["twist"] = topology.twist or named.twist
+        if not plain and not topology.twist and not all(topology.wrap or (True,)):
+            changes["wrap"] = ",".join("yes" if wraps else "no" for wraps in topology.wrap or ())
+    return replace(named, **changes), [*fail, *fields.get("failed", ())]
+
+
 def has_switches(graph: Path | None, network: str | None, tables: Path | None, model: str | None) -> bool:
-    """Whether options name a network of switches with hosts: a graph, a family or, pipelined, a product.
+    """Whether options name a network of switches with hosts: cables, a family or, pipelined, a product.
 
     >>> has_switches(None, "full4 x ring3", None, None), has_switches(None, "full4", None, "pipelined")
+    (False, True)
+    >>> has_switches(None, "8x8", None, "pipelined"), has_switches(None, "slimfly(5)", None, None)
     (False, True)
     """
     if graph is not None or network is None:
         return graph is not None
-    return is_family(network) or tables is not None or model == "pipelined"
+    named = fields_of(network, "--network")
+    if "graph" in named or is_family(named.get("network")) or {"tables", "failed"} & named.keys():
+        return True
+    return "network" in named and (tables is not None or model == "pipelined")
 
 
 def switches_fields(
@@ -131,10 +150,12 @@ def switches_fields(
     refuse_grid(torus, mesh, wrap, network, graph)
     if twist:
         raise SpecError.at("--twist", "is of tori", "leave it out")
-    if network is not None:
-        check_name(network)
-    values = {"network": network, "graph": graph, "tables": tables, "failed": fail}
-    return {
+    named = {} if network is None else fields_of(network, "--network")
+    if "sizes" in named:
+        raise SpecError.at("--network", f"{network} has no switches with hosts", "name a family or a file")
+    named = {name: value for name, value in named.items() if name in ("network", "graph", "tables", "failed")}
+    values = {"graph": graph, "tables": tables, "failed": fail}
+    return named | {
         name: str(value.absolute()) if isinstance(value, Path) else value
         for name, value in values.items()
         if value is not None

@@ -33,8 +33,9 @@ Network = Annotated[
     str | None,
     typer.Option(
         help="Product of rings, lines, full meshes and circulants, e.g. 'full8 x full8 x ring4*6' (*6: "
-        "parallel links) or 'circulant(16;1,4) x ring4', "
-        "or a family: 'dragonfly(6,3)', 'slimfly(5)', 'fattree(8)', 'circulant(32;1,7)', 'random(64,5)'.",
+        "parallel links) or 'circulant(16;1,4) x ring4'; "
+        "a family: 'dragonfly(6,3)', 'slimfly(5)', 'fattree(8)', 'circulant(32;1,7)', 'random(64,5)'; "
+        "8x8x8, 'mesh 8x8' or 'twisted 4x4x8'; a file of cables, or a plan, placement, tables or experiment.",
         metavar="NETWORK",
     ),
 ]
@@ -57,7 +58,8 @@ Switches = Annotated[
     str | None,
     typer.Option(
         "--network",
-        help='Switches with hosts by name, e.g. "dragonfly(4,2,2)" or "full8 x full8", pipelined routers.',
+        help='Switches with hosts by name, e.g. "dragonfly(4,2,2)" or "full8 x full8", pipelined routers; '
+        '8x8x8, "mesh 8x8" or "twisted 4x4x8"; or a file that is about a network.',
         metavar="NAME",
     ),
 ]

@@ -1,0 +1,132 @@
+"""A network is what a text or a file names, in every verb and every function."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import flitloom as fl
+from flitloom.commands import run
+from flitloom.spec.what import fields_of
+
+RING = "a,b\nb,c\nc,d\nd,a\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "topology"),
+    [
+        ("4x4x8", fl.Torus(4, 4, 8)),
+        ("torus 6", fl.Torus(6)),
+        ("mesh 8x8", fl.Mesh(8, 8)),
+        ("twisted 4x4x8", fl.Torus(4, 4, 8, twist=True)),
+        ("full4 x ring3", fl.Product("full4 x ring3")),
+    ],
+)
+def test_a_text_is_the_network_that_it_names(what: str, topology: fl.Topology) -> None:
+    assert fl.Network(what).topology.is_as(fl.Network(topology).topology)
+    traffic = fl.Collective("next")
+    assert fl.simulate(what, traffic).duration == fl.simulate(fl.Network(topology), traffic).duration
+    assert fl.lower_bound(what, traffic) == fl.lower_bound(fl.Network(topology), traffic)
+
+
+def test_switches_with_hosts_are_pipelined(tmp_path: Path) -> None:
+    file = tmp_path / "ring.csv"
+    file.write_text(RING)
+    for what in ("dragonfly(3,1,2)", str(file), file):
+        network = fl.Network(what)
+        assert network.router.model == "pipelined"
+        assert fl.simulate(what, fl.Collective("next")).packets_delivered == network.nodes
+    with pytest.raises(fl.SpecError, match=r"topology.network: has switches with hosts"):
+        fl.Network("dragonfly(3,1,2)", fl.Router())
+
+
+def test_what_flitloom_wrote_says_its_network(tmp_path: Path) -> None:
+    torus = fl.Torus(4, 4, failed_links=["0-1"])
+    files = {
+        name: tmp_path / f"{name}.json" for name in ("plan", "tables", "placement", "collective", "result")
+    }
+    packets = fl.Packets([(2, 3, 8, 0)])
+    fl.plans.search(fl.Network(torus), packets, method="greedy").save(files["plan"])
+    fl.tables.make(torus).to_json(files["tables"])
+    fl.placing.place(torus, fl.placing.stencil_traffic((4, 4)), effort=1).save(files["placement"])
+    fl.collectives.plan(torus, "all-gather").save(files["collective"])
+    fl.simulate(fl.Network(torus), packets).to_json(files["result"])
+    for file in files.values():
+        assert fl.Network(file).topology.is_as(torus), file
+    spec = tmp_path / "x.toml"
+    spec.write_text('topology = { kind = "mesh", sizes = "3x5" }\n[traffic]\npattern = "next"\n')
+    assert fl.Network(spec).topology.is_as(fl.Mesh(3, 5))
+
+
+def test_a_twisted_torus_stays_twisted(tmp_path: Path) -> None:
+    plan = fl.collectives.plan(fl.Torus(2, 4), "all-gather", twist=True)
+    plan.save(tmp_path / "plan.json")
+    assert fl.Network(tmp_path / "plan.json").topology.twist
+
+
+def test_plans_tables_and_placements_take_what_names_a_network(tmp_path: Path) -> None:
+    file = tmp_path / "ring.csv"
+    file.write_text(RING)
+    for what, same in (("mesh 3x3", fl.Mesh(3, 3)), ("full4", fl.Product("full4"))):
+        plan = fl.collectives.plan(what, "all-gather")
+        assert plan.steps == fl.collectives.plan(same, "all-gather").steps
+    assert fl.collectives.plan("twisted 2x4", "all-gather").twist
+    assert fl.collectives.plan(str(file), "all-gather").steps == 2
+    assert fl.tables.make("4x4").max_load == fl.tables.make(fl.Torus(4, 4)).max_load
+    assert fl.tables.make(str(file)).report.max_load == fl.tables.make(file).report.max_load
+    placed = fl.placing.place("mesh 2x2", fl.placing.stencil_traffic((2, 2)), effort=1)
+    assert placed.topology.is_as(fl.Mesh(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("verb", "words", "says"),
+    [
+        ("simulate", ["--pattern", "next"], "network"),
+        ("load bound", ["--pattern", "rand"], "network"),
+        ("place", ["--stencil", "4x4", "--effort", "1"], "network"),
+        ("route", [], "max_load"),
+        ("collective all-gather", [], "steps"),
+    ],
+)
+@pytest.mark.parametrize("what", ["4x4", "mesh 4x4"])
+def test_every_verb_takes_it(
+    verb: str, words: list[str], says: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*network: str) -> object:
+        assert run([*verb.split(), *network, *words, "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        return {name: value for name, value in document.items() if "seconds" not in name}
+
+    kind = "--mesh" if what.startswith("mesh") else "--torus"
+    named, plain = told("--network", what), told(kind, "4x4")
+    assert named == plain
+    assert says in str(plain) or says == "network"
+
+
+@pytest.mark.parametrize(
+    ("what", "problem"),
+    [
+        ("8x", "'8x' is not a factor"),
+        ("nosuch.csv", "'nosuch.csv' is not a file"),
+        ("twisted 4x4", "a 4x4 torus has none"),
+        (".", "is a folder, which does not say what network it is of"),
+        ("", "is not a factor"),
+    ],
+)
+def test_what_names_no_network_is_refused(
+    what: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(fl.SpecError) as refused:
+        fl.Network(what)
+    assert problem in str(refused.value)
+    assert run(["simulate", "--network", what, "--pattern", "next"]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_text('{"a": 1}')
+    with pytest.raises(fl.SpecError, match="does not say what network it is of"):
+        fields_of(str(file))
