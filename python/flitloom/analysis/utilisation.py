@@ -30,6 +30,9 @@ BATCHES = 16
 #: The utilisation of a source is drawn towards the mean of all by at most so many of its own errors.
 DRAWN = 1.5
 
+#: Utilisation of a queue that gets no packet.
+IDLE = 1e-6
+
 STEADY, GROWING, UNDECIDED = "steady", "growing", "undecided"
 
 Array = NDArray[np.float64]
@@ -98,10 +101,10 @@ def utilisation(series: xr.Dataset, rate: float | None = None) -> Utilisation:
     used = made.sum(axis=0) > 0
     if not used.any() or whole < 8:
         return Utilisation(UNDECIDED, 0.0, -math.inf, math.inf, 0)
-    arrivals = made.sum(axis=0)[used] / cycles
+    arrivals = made[:, used] / float(series.attrs["slot_cycles"])
     noise = 1 / made.sum(axis=0)[used]
     if rate is not None and "queue" not in series.dims:
-        arrivals, noise = np.full_like(arrivals, rate / length), np.zeros_like(noise)
+        arrivals, noise = np.full_like(noise, rate / length), np.zeros_like(noise)
     found = judge(busy[:, used], sent[:, used], arrivals, noise=noise, length=length)
     if found.verdict == STEADY and _overwhelmed(counted, cycles, length):
         found = Utilisation(UNDECIDED, found.value, found.log, found.error, found.worst)
@@ -136,7 +139,7 @@ def judge(
     busy, sent : array
         Busy cycles, and packets whose header left, by slot and queue.
     arrivals : array
-        Packets per cycle that each queue gets.
+        Packets per cycle that each queue gets; where they are counted, by slot and queue.
     noise : array, optional
         Relative variance of the arrivals, where they are counted.
     length : float
@@ -152,7 +155,8 @@ def judge(
     >>> found.verdict, found.worst, round(found.value, 3)
     ('growing', 1, 1.058)
     """
-    halves = _Halves.of(busy, sent, arrivals, np.zeros_like(arrivals) if noise is None else noise, length)
+    noise = np.zeros(busy.shape[1]) if noise is None else noise
+    halves = _Halves.of(busy, sent, arrivals, noise, length)
     logs, errors, worst = _drawn(halves)
     value, log, error = float(np.exp(logs[worst])), float(logs[worst]), float(errors[worst])
     if _grows(halves):
@@ -188,7 +192,12 @@ class _Halves:
         busy, sent = (values[len(values) - 2 * batches * slots :] for values in (busy, sent))
         busy, sent = (values.reshape(shape).sum(axis=2) for values in (busy, sent))
         packets = np.maximum(sent.sum(axis=1), 1)
-        rho, residuals = _utilisations(busy, sent, arrivals, length, axis=1)
+        # Counted in each half for itself: one half must not choose by the noise of the other.
+        by_half = arrivals
+        if arrivals.ndim > 1:
+            by_half = arrivals[-2 * batches * slots :].reshape(2, batches * slots, -1).mean(axis=1)
+            arrivals = by_half.mean(axis=0)
+        rho, residuals = _utilisations(busy, sent, by_half, length, axis=1)
         flat = [values.reshape(2 * batches, -1) for values in (busy, sent)]
         whole, whole_residuals = _utilisations(flat[0], flat[1], arrivals, length, axis=0)
         busiest = np.argsort(whole)[-max(1, -(-len(whole) // 4)) :]
@@ -203,7 +212,7 @@ def _utilisations(busy: Array, sent: Array, arrivals: Array, length: float, axis
     service = np.maximum(busy.sum(axis=axis) / packets, length)
     residuals = busy - np.expand_dims(service, axis) * sent
     scale = np.expand_dims(arrivals / packets, axis) * math.sqrt(batches / max(1, batches - 1))
-    return arrivals * service, residuals * scale
+    return np.maximum(arrivals * service, IDLE), residuals * scale
 
 
 def _grows(halves: _Halves) -> bool:
@@ -223,7 +232,7 @@ def _excess(halves: _Halves, half: int, group: NDArray[np.intp]) -> float:
     """By how many of its errors the mean utilisation of a group is above 1 in a half."""
     rho = halves.rho[half, group].mean()
     together = (halves.residuals[half][:, group].mean(axis=1) ** 2).sum()
-    alone = (halves.per_packet / halves.packets[half, group] + halves.noise[group]).mean() / len(group)
+    alone = (halves.per_packet / halves.packets[half, group] + 2 * halves.noise[group]).mean() / len(group)
     error = math.sqrt(max(together, alone))
     return float((rho - 1) / error) if error > 0 else math.copysign(math.inf, rho - 1) if rho != 1 else 0.0
 

@@ -72,9 +72,10 @@ def curve(
 ) -> None:
     """Measure the load-latency curve: steady states at rising loads, on all cores.
 
-    Per load: warm-up as long as the network needs, a measured stretch, and the wait for its packets; accepted
-    load, latency from generation (with a 95 % confidence interval) and percentiles, network latency from
-    injection, and how evenly sources are served. Beyond saturation no latency is printed.
+    Per load: the verdict (steady, growing, undecided), warm-up as long as the network needs, a measured
+    stretch, and the wait for its packets; accepted load, latency from generation (with a 95 % confidence
+    interval) and percentiles, network latency from injection, and how evenly sources are served. Only a
+    steady load has a latency.
     Where a case saturates between two loads, those between them are measured too (--refine).
     A file of BookSim2 (.cfg, or its spec) runs as BookSim2 runs it, injection_rate being each of --rates.
 
@@ -113,15 +114,17 @@ def saturation(
     *,
     compared: shared.Compared,
     within: shared.Within = 0.01,
+    level: shared.Level = None,
     packets: shared.Packets,
     router: shared.Router,
     measured: shared.Measured,
     rows: Rows,
 ) -> None:
-    """Find the load at which each case saturates, by bisection below the bound of its routing, on all cores.
+    """Find the load at which each case saturates: the most that every node gets rid of, on all cores.
 
-    One row per case: the saturation, the latency just below it, and what the routing allows at most. The
-    last line says what each case gains over the first one.
+    One row per case: the saturation with its 95 % interval, the busiest source, the latency just below, and
+    what the routing allows at most. The last line says what each case gains over the first one, where
+    intervals do not overlap.
 
     \b
     For example:
@@ -129,4 +132,4 @@ def saturation(
       flitloom load saturation --torus 8x8x8 --pattern rand --routing all --throttle all
       flitloom load saturation --tables before.json,after.json --pattern rand
     """
-    perform("load_saturation", Measured(compared, packets, router, measured), within, rows)
+    perform("load_saturation", Measured(compared, packets, router, measured), within, level, rows)

@@ -44,6 +44,14 @@ Refine = Annotated[
 Within = Annotated[
     float, typer.Option(help="Precision of the saturation, as a share of it.", metavar="SHARE")
 ]
+Level = Annotated[
+    float | None,
+    typer.Option(
+        help="Find the critical load by the level rule instead: the largest load of which this share is "
+        "accepted, e.g. 0.95, as papers and other programs define saturation.",
+        metavar="SHARE",
+    ),
+]
 RoutingTables = Annotated[
     str | None,
     typer.Option(
@@ -54,7 +62,9 @@ RoutingTables = Annotated[
     ),
 ]
 Measure = Annotated[int, typer.Option(min=1, help="Cycles measured.")]
-Limit = Annotated[int, typer.Option(min=1, help="Most cycles of a warm-up, and of the wait for packets.")]
+Limit = Annotated[
+    int, typer.Option(min=1, help="Most cycles until the verdict, of a warm-up, and of the wait for packets.")
+]
 Rows = Annotated[
     Path | None, typer.Option("--out", "-o", help="Write rows (.csv) or all windows (.nc) to this file.")
 ]

@@ -1,7 +1,8 @@
-"""``flitloom validate``: other people's programs held against what flitloom says, on this machine."""
+"""``flitloom validate``: what flitloom says held against other programs and long runs, on this machine."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from flitloom.commands import options, screen
 from flitloom.errors import SpecError, show_file
 
 app = typer.Typer(
-    help="Compare flitloom with another simulator, on this machine.",
+    help="Hold results against another simulator or long runs, on this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -19,7 +20,46 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Compare flitloom with another simulator, on this machine."""
+    """Hold results against another simulator or long runs, on this machine."""
+
+
+@app.command()
+def load(
+    cases: Annotated[int, typer.Option(help="Cases that are drawn.", min=1)] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Find the saturations of drawn networks, and hold loads about them against long runs.
+
+    A load that is called steady must be accepted from every source in a run ten times as long. A load 2 %
+    beyond the saturation must not be called steady.
+
+    \b
+    For example:
+      flitloom validate load --cases 200 --seed 1
+    """
+    from functools import partial
+
+    from flitloom.load.running import run_all
+    from flitloom.load.validation import hold
+
+    with screen.progress("cases") as told:
+        made, _ = run_all(partial(hold, seed=seed), [(number,) for number in range(cases)], progress=told)
+    found = [held for held in made if held is not None]
+    wrong = [held for held in found if held.wrong]
+    if json:
+        screen.print_json([held.fields() for held in found])
+    else:
+        for held in wrong:
+            screen.echo(
+                f"case {held.number}, {held.name}: saturation {held.saturation:g}: {'; '.join(held.wrong)}"
+            )
+        outcomes = Counter(held.outcome for held in found)
+        screen.echo(", ".join(f"{outcome}: {count}" for outcome, count in outcomes.most_common()))
+        loads = sum(held.checked for held in found)
+        screen.echo(f"wrong: {len(wrong)} of {len(found)} cases, {loads} loads")
+    if wrong:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from flitloom.load.bounds import bound_text, ideal_loads, router_text
     from flitloom.load.bursts import run_bursts
     from flitloom.load.cases import Case, make_cases, room_needed, told
+    from flitloom.load.comparison import compared
     from flitloom.load.curves import curve_rows, run_curve
     from flitloom.load.responses import (
         Response,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         run_responses,
         run_step,
     )
-    from flitloom.load.search import compared, run_saturation
+    from flitloom.load.search import run_saturation
     from flitloom.load.steady import Steady, run_steady
     from flitloom.load.studies import burst, curve, ramp, saturation, step
     from flitloom.load.verdicts import verdict
@@ -41,7 +42,7 @@ _HOMES = {
     "bound": "studies",
     "bound_text": "bounds",
     "burst": "studies",
-    "compared": "search",
+    "compared": "comparison",
     "curve": "studies",
     "curve_rows": "curves",
     "ideal_loads": "bounds",

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from flitloom.digests import digest
 from flitloom.errors import SpecError
 from flitloom.fixed import explained
-from flitloom.spec import OTHER_NAMES
+from flitloom.spec import OTHER_NAMES, Load
 from flitloom.spec.experiment import Experiment, build_experiment, put
 from flitloom.spec.router import ROUTING_NAMES, Router
 from flitloom.spec.throttle import read_throttle
@@ -24,6 +24,9 @@ from flitloom.tables.formats.reading import read_tables
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables
+
+#: The pattern whose destinations are drawn once.
+DRAWN_ONCE = "rpar"
 
 #: Values that tell cases apart, and the fields of an experiment that they stand for.
 FIELDS = {
@@ -118,6 +121,32 @@ class Case:
     def name(self) -> str:
         """Its labels as text."""
         return ", ".join(told(*label) for label in self.labels.items())
+
+
+def at_load(experiment: Experiment, rate: float, seed: int | None = None) -> Experiment:
+    """An experiment at another load in flits per node and cycle, and with another seed of what is sent.
+
+    Destinations that are drawn once stay those of the experiment's own seed.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> load = fl.Load("rand", rate=0.1, cycles=1)
+    >>> found = at_load(fl.Experiment(topology=fl.Torus(4, 4), traffic=load), 0.2, seed=7)
+    >>> found.traffic.rate, found.seed
+    (0.2, 7)
+    """
+    load = experiment.traffic
+    assert isinstance(load, Load)
+    changes: dict[str, Any] = {"traffic": load.model_copy(update={"rate": rate})}
+    if seed is not None and not _is_drawn_once(load):
+        changes["seed"] = seed
+    return experiment.model_copy(update=changes)
+
+
+def _is_drawn_once(load: Load) -> bool:
+    """Whether destinations depend on the seed, but are the same in the whole run."""
+    return DRAWN_ONCE in (load.pattern, *(part.pattern for part in load.classes or ()))
 
 
 def routes_of(tables: Path | Tables | None) -> Tables | None:

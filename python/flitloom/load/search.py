@@ -1,17 +1,22 @@
-"""The load at which a network saturates, by bisection, and what one case gains over another."""
+"""The load at which a network saturates: where its busiest source queue is busy in every cycle."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError
+from flitloom.analysis.limit import Limit, Point, find_limit, near
+from flitloom.analysis.utilisation import GROWING, STEADY
+from flitloom.errors import DeadlockError, SpecError
 from flitloom.load.bounds import ideal_loads, router_text
-from flitloom.load.cases import Case, routes_of, told
+from flitloom.load.cases import Case, at_load, routes_of
+from flitloom.load.level import level_saturation
 from flitloom.load.running import Pool, run_all
-from flitloom.load.steady import Progress, run_steady
+from flitloom.load.steady import Progress, begin_run, run_steady
 from flitloom.load.unsteady import never_steady
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
@@ -21,12 +26,25 @@ if TYPE_CHECKING:
 
 #: A search ends below this load, in flits per node and cycle.
 LEAST = 1e-4
+#: Cycles of the first run of a search.
+FIRST = 8_000
+#: Slopes of the utilisation over the load, as logarithms, that steps are made by; the first one.
+SLOPES, FIRST_SLOPE = (1.5, 20.0), 2.0
+#: Logarithms of a step down and up at most.
+STEPS = (-0.4, 0.5)
+#: Scatter of points about a line above which it is taken to be curved.
+SCATTER = 3.0
+#: Points of a line that is believed.
+ENOUGH = 4
+#: Runs of a search at most.
+RUNS = 40
 
 
 def run_saturation(
     cases: Sequence[Case],
     *,
     within: float = 0.01,
+    level: float | None = None,
     window: int = 100,
     warm_up: int | None = None,
     measure: int = 10_000,
@@ -35,16 +53,22 @@ def run_saturation(
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The saturation of every case by bisection between no load and the bound of its routing, on all cores.
+    """The saturation of every case: the largest load at which every source gets rid of what it generates.
+
+    Runs near the limit say how busy the busiest source queue is; where a line through them reaches 1 is the
+    saturation. Loads above the bound of the routing are not run.
 
     Parameters
     ----------
     cases : sequence of Case
         What is compared.
     within : float
-        The search ends when a load that is accepted and one that is not differ by this share of the latter.
+        Half the interval at which the search ends, as a share of the saturation.
+    level : float, optional
+        The critical load by the level rule instead: the largest load of which the network accepts this
+        share, by bisection, for comparisons with other programs.
     window, warm_up, measure, limit
-        As in `run_steady`.
+        As in `run_steady`, for the row's latency; `limit` also ends every run of the search.
     workers : int, optional
         Processes; by default one per core, or per `threads` cores.
     threads : int
@@ -55,27 +79,32 @@ def run_saturation(
     Returns
     -------
     list of dict, bool
-        Per case what tells it from others; ``saturation``, the middle of the last window, and its ends
-        ``below`` and ``above``, in flits per node and cycle; ``outcome`` ("measured", "not reached": the
-        network accepts all that nodes can send, "below": not even the smallest load, or "no steady state":
-        at no load, by the throttle); the ``accepted`` load and the ``latency`` (cycles, from generation) at
-        ``below``; ``bound``, ``bound_of`` and ``router`` as in `run_steady`; the number of ``points``
-        simulated. And whether Ctrl-C ended the rest.
+        Per case what tells it from others; ``saturation`` with its ``half_width`` and ends ``below`` and
+        ``above`` (95 %), in flits per node and cycle; ``slope`` (relative growth of the utilisation over
+        that of the load); the ``worst_node``; ``outcome`` ("measured", "proven": equal to the bound, "not
+        reached": the network accepts all that nodes can send, "below": not even the smallest load,
+        "undecided": the cycles ran out, with the interval so far, "no steady state": at no load, by the
+        throttle, "deadlock", "impossible": the case cannot be run, with its ``cause``); the ``accepted``
+        load and the ``latency`` (cycles, from generation) just below; ``bound``, ``bound_of`` and ``router``
+        as in `run_steady`; the number of ``points`` simulated. And whether Ctrl-C ended the rest.
 
     Examples
     --------
     >>> from flitloom.load import make_cases, run_saturation
-    >>> cases = make_cases({}, {"torus": ["8x8"], "pattern": ["torn"]})
-    >>> [row], interrupted = run_saturation(cases, within=0.1, measure=1000)
-    >>> row["below"] < row["saturation"] < row["above"] <= 1.06 * row["bound"]
-    True
+    >>> cases = make_cases({}, {"torus": ["4x4"], "pattern": ["rand"]})
+    >>> [row], interrupted = run_saturation(cases, within=0.05, measure=1000)
+    >>> row["outcome"], row["below"] < row["saturation"] < row["above"]
+    ('measured', True)
     """
     if not 0.0001 <= within < 1:
         raise SpecError.at(
             "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
         )
-    specs = [case.experiment(kind="load", rate=1.0, cycles=LIMITS["start"]) for case in cases]
-    if any(isinstance(spec.traffic, Load) and spec.traffic.outstanding is not None for spec in specs):
+    if level is not None and not 0 < level < 1:
+        raise SpecError.at("level", f"{level:g} is not a share of a load", "it must be between 0 and 1")
+    specs = [_possible(case, alone=len(cases) == 1) for case in cases]
+    loads = [spec.traffic for spec in specs if isinstance(spec, Experiment)]
+    if any(isinstance(load, Load) and load.outstanding is not None for load in loads):
         raise SpecError.at(
             "traffic.outstanding",
             "closed sources accept all that they generate, so no load saturates them",
@@ -83,7 +112,12 @@ def run_saturation(
         )
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     tasks = [
-        (spec.model_dump(mode="json", exclude_none=True), within, settings, case.tables)
+        (
+            spec if isinstance(spec, str) else spec.model_dump(mode="json", exclude_none=True),
+            (within, level, len(cases) == 1),
+            settings,
+            case.tables,
+        )
         for case, spec in zip(cases, specs, strict=True)
     ]
     made, interrupted = run_all(_search, tasks, workers=workers, threads=threads, progress=progress)
@@ -91,141 +125,263 @@ def run_saturation(
     return rows, interrupted
 
 
+def _possible(case: Case, *, alone: bool) -> Experiment | str:
+    """The experiment of a case, or why there is none, if that ends no others."""
+    try:
+        return case.experiment(kind="load", rate=1.0, cycles=LIMITS["start"])
+    except SpecError as error:
+        if alone:
+            raise
+        return str(error)
+
+
+#: What a row says of the network at the load just below.
+_BELOW = ("accepted", "latency")
+#: What it says of the bound.
+_BOUND = ("bound", "bound_of", "receive_bound", "router")
+
+
+def empty_row(outcome: str, cause: str | None = None, **known: Any) -> dict[str, Any]:
+    """A row without a saturation."""
+    names = ("saturation", "half_width", "below", "above", "slope", "worst_node")
+    return {
+        **dict.fromkeys(names),
+        "outcome": outcome,
+        "cause": cause,
+        **dict.fromkeys(_BELOW),
+        **dict.fromkeys(_BOUND),
+        "points": 0,
+        **known,
+    }
+
+
 def _search(
-    fields: dict[str, Any],
-    within: float,
+    fields: dict[str, Any] | str,
+    how: tuple[float, float | None, bool],
     settings: dict[str, Any],
     tables: Path | Tables | None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """One bisection, in a worker process or here."""
-    experiment = build_experiment(fields)
-    measured: list[dict[str, Any]] = []
-    routes = routes_of(tables)
-
-    def steady(rate: float) -> dict[str, Any]:
-        row = run_steady(_at(experiment, rate), **settings, tables=routes).row
-        measured.append(row)
-        if progress is not None:
-            progress(len(measured), len(measured) + 1)
-        return row
-
-    known = ideal_loads(experiment, routes)
-    if never_steady(experiment):
-        return {
-            **dict.fromkeys(("saturation", "below", "above")),
-            "outcome": "no steady state",
-            **dict.fromkeys(("accepted", "latency")),
-            **known,
-            "router": router_text(experiment, routes),
-            "points": 0,
-        }
-    # Beyond the bound nothing needs to be simulated.
-    above = 1.0 if known["bound"] is None else min(1.0, known["bound"])
-    proven = known["bound"] is not None and above < 1
-    below: dict[str, Any] | None = None
-    if not proven:
-        row = steady(above)
-        below = None if row["saturated"] else row
-    low = 0.0 if below is None else above
-    # One load is measured however small the bound is.
-    while not measured or (low < above and above - low > within * above and above > LEAST):
-        middle = round((low + above) / 2, 6)
-        row = steady(middle)
-        if row["saturated"]:
-            above = middle
-        else:
-            below, low = row, middle
-    return _verdict(below, low, above, measured)
+    """One search, in a worker process or here; what cannot be run ends no others."""
+    if isinstance(fields, str):
+        return empty_row("impossible", fields)
+    within, level, alone = how
+    try:
+        return _found(fields, within, level, settings, tables, progress)
+    except SpecError as error:
+        if alone:
+            raise
+        return empty_row("impossible", str(error))
 
 
-def _verdict(
-    below: dict[str, Any] | None, low: float, above: float, measured: list[dict[str, Any]]
+def _found(
+    fields: dict[str, Any],
+    within: float,
+    level: float | None,
+    settings: dict[str, Any],
+    tables: Path | Tables | None,
+    progress: Progress | None,
 ) -> dict[str, Any]:
-    """What a search found."""
-    row = measured[-1]
-    outcome = "below" if below is None else "measured" if low < above else "not reached"
-    return {
-        "saturation": round((low + above) / 2, 6) if outcome == "measured" else None,
-        "below": None if below is None else low,
-        "above": above if low < above else None,
-        "outcome": outcome,
-        "accepted": None if below is None else below["accepted"],
-        "latency": None if below is None else below["latency"],
-        **{name: row[name] for name in ("bound", "bound_of", "receive_bound", "router")},
-        "points": len(measured),
-    }
+    """What a search finds."""
+    experiment, routes = build_experiment(fields), routes_of(tables)
+    known = {**ideal_loads(experiment, routes), "router": router_text(experiment, routes)}
+    if never_steady(experiment):
+        return empty_row("no steady state", **known)
+    search = Search(experiment, within, settings, routes, known["bound"], progress)
+    try:
+        if level is not None:
+            return {**empty_row("measured", **known), **level_saturation(search, level)}
+        return {**empty_row("undecided", **known), **search.run()}
+    except DeadlockError as error:
+        return empty_row("deadlock", str(error), **known, points=search.runs)
 
 
-def _at(experiment: Experiment, rate: float) -> Experiment:
-    """The experiment at another load."""
-    assert isinstance(experiment.traffic, Load)
-    return experiment.model_copy(update={"traffic": experiment.traffic.model_copy(update={"rate": rate})})
+@dataclass
+class Search:
+    """One search for the load at which the busiest source queue is busy in every cycle."""
 
+    experiment: Experiment
+    within: float
+    settings: dict[str, Any]
+    tables: Tables | None
+    bound: float | None
+    progress: Progress | None
+    points: list[Point] = field(default_factory=list)
+    #: The busiest source of every point.
+    worst: list[int] = field(default_factory=list)
+    runs: int = 0
+    cycles: int = FIRST
+    #: Largest load that was steady, smallest that was growing or is proven to be.
+    low: float = 0.0
+    high: float = 1.0
 
-def compared(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> str:
-    """What the cases gain over the first one, in a sentence, each label separately.
+    def __post_init__(self) -> None:
+        self.cap = self.high = min(1.0, 1.0 if self.bound is None else self.bound)
+        # Of a queue that is busy all the time short runs say anything: nothing is run at the bound itself.
+        self.top = round(self.cap * (1 - self.within), 6)
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        Rows of `run_saturation`, the first one that others are compared with.
-    labels : sequence of str
-        Names of what tells cases apart.
+    def at(self, load: float) -> Experiment:
+        """The experiment at a load, with its own seed."""
+        return at_load(self.experiment, load, self.experiment.seed + self.runs)
 
-    Returns
-    -------
-    str
-        Cases that differ from the first one in one label only, by that label; empty where there is none. What
-        the search cannot tell apart is as much.
+    def told(self) -> None:
+        """One more run is finished."""
+        self.runs += 1
+        if self.progress is not None:
+            self.progress(self.runs, self.runs + 1)
 
-    Examples
-    --------
-    >>> rows = [{"routing": "do", "throttle": "none", "saturation": 0.4, "outcome": "measured"},
-    ...         {"routing": "ma", "throttle": "none", "saturation": 0.5, "outcome": "measured"},
-    ...         {"routing": "do", "throttle": "pt", "saturation": 0.38, "outcome": "measured"}]
-    >>> compared(rows, ["routing", "throttle"])
-    'Compared with do, throttle none: ma accepts 25 % more; throttle pt accepts 5 % less.'
-    """
-    first = _carried(rows[0]) if rows else None
-    if first is None:
-        return ""
-    texts = []
-    for label in labels:
-        for row in rows[1:]:
-            others = [name for name in labels if name != label]
-            carried = _carried(row)
-            if row[label] == rows[0][label] or any(row[name] != rows[0][name] for name in others):
+    def measure(self, load: float) -> Point:
+        """How busy the source queues are at a load."""
+        run = begin_run(
+            self.at(load), self.settings["window"], threads=self.settings["threads"], tables=self.tables
+        )
+        found = run.look(min(max(self.cycles, run.least()), self.settings["limit"]))
+        self.told()
+        point = Point(load, found.log, found.error, found.verdict)
+        self.points.append(point)
+        self.worst.append(found.worst // run.series.sizes.get("queue", 1))
+        if point.verdict == STEADY:
+            self.low = max(self.low, load)
+        if point.verdict == GROWING and load < self.high:
+            self.high = load
+        return point
+
+    def run(self) -> dict[str, Any]:
+        """Search, and what was found."""
+        if ended := self._approach():
+            return ended
+        distance, side = math.inf, 1
+        while self.runs < RUNS:
+            found = find_limit(self.points)
+            if self.low and self.high - self.low < self.within * self.high:
+                # Too steep for a line: what is known is between which loads it is, if a longer run agrees.
+                self.cycles = min(4 * self.cycles, self.settings["limit"])
+                high = self.high
+                if high == self.cap or self.measure(high).verdict == GROWING:
+                    return self._between()
+                self.high = self.cap
                 continue
-            if carried is not None:
-                same = _overlap(rows[0], row)
-                much = "as much, to the precision of the search" if same else _difference(carried / first)
-                texts.append(f"{told(label, row[label])} accepts {much}")
-    differing = [label for label in labels if any(row[label] != rows[0][label] for row in rows)]
-    against = ", ".join(told(label, rows[0][label]) for label in differing)
-    return f"Compared with {against}: {'; '.join(texts)}." if texts else ""
+            if found is None:
+                self.measure(round((self.low + min(self.high, self.top)) / 2, 6))
+                continue
+            if found.points >= ENOUGH and 2 * found.error < self.within / 2:
+                if row := self._confirmed(found):
+                    return row
+                self._longer()
+            elif found.points >= ENOUGH and 2 * found.error > self.within:
+                self._longer()
+            if found.scatter > SCATTER:
+                distance = max(distance / 2, self.within / 2) if math.isfinite(distance) else 0.02
+            step = min(distance, max(0.015, 2 * found.error))
+            self.measure(self._inside(found.load * math.exp(side * step)))
+            side = -side
+        return self._row(find_limit(self.points), "undecided")
 
+    def _between(self) -> dict[str, Any]:
+        """The middle between the largest steady load and the smallest growing one."""
+        row = self._steady_row(self.low) if self.low else {}
+        row.pop("verdict", None)
+        return {
+            **row,
+            "saturation": round((self.low + self.high) / 2, 6),
+            "half_width": round((self.high - self.low) / 2, 6),
+            "below": self.low,
+            "above": self.high,
+            "worst_node": self.worst[-1],
+            "outcome": "measured",
+            "points": self.runs,
+        }
 
-def _carried(row: Mapping[str, Any]) -> float | None:
-    """The load that a case carries: its saturation, or all that nodes can send."""
-    if row["outcome"] == "not reached":
-        return 1.0
-    return None if row["saturation"] is None else float(row["saturation"])
+    def _approach(self) -> dict[str, Any] | None:
+        """Come near the limit by secants; what was found if that ends the search."""
+        load = min(self.top, self.high / 2)
+        while len(near(self.points)) < 3 and self.runs < RUNS:
+            point = self.measure(load)
+            at_top = load >= self.top and point.verdict != GROWING
+            if at_top and (ended := self._at_the_top(point)):
+                return ended
+            if self.high <= LEAST:
+                return {"outcome": "below", "above": self.high, "points": self.runs}
+            if self.low and self.high - self.low < self.within * self.high:
+                break
+            load = self._inside(point.load * math.exp(self._step()))
+        return None
 
+    def _step(self) -> float:
+        """The next step, as a logarithm, by the slope between the last two points."""
+        slope, last = FIRST_SLOPE, self.points[-1]
+        if len(self.points) > 1:
+            before = self.points[-2]
+            if last.load != before.load and math.isfinite(before.log):
+                slope = (last.log - before.log) / math.log(last.load / before.load)
+        slope = min(max(slope, SLOPES[0]), SLOPES[1])
+        step = min(max(-last.log / slope, STEPS[0]), STEPS[1])
+        # Points at one place say nothing of the slope.
+        return step if abs(step) > 0.01 else math.copysign(0.015, step)
 
-def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether the last windows of two searches, which both found something, have loads in common."""
-    low, lower, high, higher = (row.get(name) for name in ("below", "above") for row in (one, other))
-    if low is None or lower is None or high is None or higher is None:
-        return False
-    return bool(max(low, lower) < min(high, higher))
+    def _inside(self, load: float) -> float:
+        """A load within the bracket, which is never left."""
+        if self.high == self.cap and load > self.top:
+            return self.top
+        if not self.low < load < self.high:
+            load = (self.low + self.high) / 2
+        return round(load, 6)
 
+    def _at_the_top(self, point: Point) -> dict[str, Any] | None:
+        """A load just below the bound, or below what nodes can send, that does not grow."""
+        while point.verdict != STEADY:
+            if self.cycles >= self.settings["limit"] or point.verdict == GROWING:
+                return None
+            self._longer()
+            point = self.measure(self.top)
+        proven = self.bound is not None and self.bound < 1
+        row = self._steady_row(self.top)
+        return {
+            **row,
+            "saturation": self.bound if proven else None,
+            "half_width": self.bound * self.within if proven and self.bound else None,
+            "below": self.top,
+            "above": self.bound if proven else None,
+            "outcome": "proven" if proven else "not reached",
+            "worst_node": self.worst[-1],
+            "points": self.runs,
+        }
 
-def _difference(part: float) -> str:
-    """How much more or less a part of one is.
+    def _longer(self) -> None:
+        self.cycles = min(2 * self.cycles, self.settings["limit"])
 
-    >>> _difference(1.39), _difference(0.94), _difference(1.001)
-    ('39 % more', '6 % less', 'as much')
-    """
-    percent = round(100 * (part - 1))
-    return f"{abs(percent)} % {'more' if percent > 0 else 'less'}" if percent else "as much"
+    def _confirmed(self, found: Limit) -> dict[str, Any] | None:
+        """What was found, if runs on both sides agree with it."""
+        above, below = found.load * (1 + self.within), found.load * (1 - self.within)
+        if above >= self.cap:
+            ended = self._at_the_top(self.measure(self.top))
+            if ended is not None:
+                return ended
+        elif above < self.high and self.measure(above).verdict == STEADY:
+            return None
+        row = self._steady_row(below)
+        return None if row.pop("verdict") == GROWING else {**self._row(found, "measured"), **row}
+
+    def _steady_row(self, load: float) -> dict[str, Any]:
+        """Accepted load and latency just below the limit."""
+        limit = min(self.settings["limit"], max(2 * self.cycles, FIRST))
+        row = run_steady(self.at(load), **{**self.settings, "limit": limit}, tables=self.tables).row
+        self.told()
+        return {name: row[name] for name in (*_BELOW, "verdict")}
+
+    def _row(self, found: Limit | None, outcome: str) -> dict[str, Any]:
+        """What a line through the points says."""
+        if found is None:
+            return {"below": self.low or None, "above": self.high, "outcome": outcome, "points": self.runs}
+        near_limit = min(range(len(self.points)), key=lambda place: abs(self.points[place].log))
+        saturation = min(found.load, self.bound or math.inf)
+        return {
+            "saturation": round(saturation, 6),
+            "half_width": round(found.half_width, 6),
+            "below": round(found.load - found.half_width, 6),
+            "above": round(min(found.load + found.half_width, max(self.bound or math.inf, saturation)), 6),
+            "slope": round(found.slope, 2),
+            "worst_node": self.worst[near_limit],
+            "outcome": outcome,
+            "points": self.runs,
+        }

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom import ranks
 from flitloom._core import LIMITS
 from flitloom.analysis import batch_means, fairness, percentile
 from flitloom.analysis import warm_up as find_warm_up
-from flitloom.analysis.critical_load import LEVEL
 from flitloom.analysis.series import sending
+from flitloom.analysis.utilisation import GROWING, STEADY, UNDECIDED, Utilisation, utilisation
 from flitloom.errors import SpecError
 from flitloom.fixed import explained
 from flitloom.load.bounds import ideal_loads, router_text
+from flitloom.load.unsteady import never_steady
 from flitloom.simulation import Simulation, begin_experiment
 from flitloom.spec import Experiment, Load
 from flitloom.spec.base import require_whole
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
     from flitloom.tables.by_source.tables import Tables
 
+#: Cycles before the first look at the source queues.
+FIRST_LOOK = 10_000
+#: Packets that a source sends before it.
+PACKETS = 50
 #: What is told of a distribution of ages.
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 
@@ -41,11 +48,15 @@ class Steady:
     Attributes
     ----------
     row : dict
-        ``rate`` (offered), ``generated`` and ``accepted`` in flits per node and cycle; ``saturated``;
-        ``latency`` (mean age from generation), its half ``confidence`` interval (95 %, batch means), median,
-        ``p95``, ``p99`` and ``max`` in cycles, ``None`` where saturated; ``network_latency`` and its
-        quantiles, from injection; fairness (packets delivered by source); ``warm_up``, ``measured`` and
-        ``cycles``; the ``bound`` of the routing, and what the ``router`` is like.
+        ``rate`` (offered), ``generated`` and ``accepted`` in flits per node and cycle, the half interval
+        ``accepted_confidence`` (95 %, batch means); the ``verdict`` ("steady", "growing": some source queue
+        grows for good, "undecided"; ``None`` of closed sources), ``saturated`` (growing; ``None``:
+        undecided), ``utilisation`` of the busiest source queue (see `flitloom.analysis.utilisation`), its
+        error, ``worst_node`` and what that one gets accepted; ``latency`` (mean age from generation), its
+        half ``confidence`` interval, median, ``p95``, ``p99`` and ``max`` in cycles, ``None`` unless steady;
+        ``network_latency`` and its quantiles, from injection; fairness (packets delivered by source);
+        ``warm_up``, ``measured`` and ``cycles``; the ``bound`` of the routing, and what the ``router`` is
+        like.
     series : xarray.Dataset
         What happened in windows, the warm-up included.
     """
@@ -55,7 +66,7 @@ class Steady:
 
     @property
     def saturated(self) -> bool:
-        """Whether the network receives less than is generated."""
+        """Whether some source queue grows for good."""
         return bool(self.row["saturated"])
 
 
@@ -84,7 +95,7 @@ def run_steady(
     measure : int
         Cycles measured, rounded up to windows.
     limit : int
-        Most cycles of a warm-up, and of the wait for measured packets, in cycles.
+        Most cycles until the verdict, of a warm-up, and of the wait for measured packets, in cycles.
     threads : int
         Threads, each with some rows of the network; the result does not depend on it.
     tables : Tables, optional
@@ -97,6 +108,48 @@ def run_steady(
     SpecError
         The load is not constant, or a number is out of range.
     """
+    load = constant_load(experiment)
+    for name, value in (("window", window), ("measure", measure), ("limit", limit)):
+        require_whole(name, value, 1, LIMITS["start"], "cycles")
+    if warm_up is not None:
+        require_whole("warm_up", warm_up, 0, LIMITS["start"], "cycles")
+    run = begin_run(experiment, window, threads=threads, tables=tables, progress=progress)
+    beside = {**ideal_loads(experiment, tables), "router": router_text(experiment, tables)}
+    closed = load.outstanding is not None
+    run.after = measure
+    if warm_up is not None:
+        # What is measured may lie before the first look.
+        run.measure(warm_up, measure)
+    found = None
+    if not closed:
+        found = PROVEN if is_proven(experiment, load.rate, beside["bound"]) else run.judged(limit)
+    latent = False
+    while True:
+        settles = found is None or found.verdict == STEADY
+        if warm_up is None:
+            # Beyond saturation ages grow for good.
+            settles = run.warm_up(limit, settles=settles) and settles
+            run.measure(run.now, measure)
+        latent = settles and run.drain(limit)
+        if found is None or found.verdict != STEADY or run.holds():
+            break
+        # Some networks collapse after they seemed steady.
+        found = run.judged(limit, 2 * run.now)
+        latent = latent and found.verdict == STEADY
+        if warm_up is not None or 2 * run.now > limit:
+            break
+    row = _row(run.series, load, run.begin, run.end, found, latent=latent)
+    return Steady({**row, **beside}, run.series)
+
+
+def constant_load(experiment: Experiment) -> Load:
+    """The load of an experiment, which must be constant.
+
+    Raises
+    ------
+    SpecError
+        It is not.
+    """
     load = experiment.traffic
     if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
         raise SpecError.at("traffic.rate", "a steady state needs a load of constant rate")
@@ -104,115 +157,192 @@ def run_steady(
         raise SpecError.at(
             "traffic.changes", "a steady state needs a load that does not change", "take load step"
         )
-    for name, value in (("window", window), ("measure", measure), ("limit", limit)):
-        require_whole(name, value, 1, LIMITS["start"], "cycles")
-    if warm_up is not None:
-        require_whole("warm_up", warm_up, 0, LIMITS["start"], "cycles")
-    load = load.model_copy(update={"cycles": LIMITS["start"]})
+    return load
+
+
+#: The utilisation of a load that a bound rules out: nothing is measured.
+PROVEN = Utilisation(GROWING, math.nan, math.nan, math.nan, -1)
+
+
+def is_proven(experiment: Experiment, rate: float | None, bound: float | None) -> bool:
+    """Whether some source queue grows for good by a bound of links, receivers or sources, or a throttle."""
+    beyond = rate is not None and (rate >= 1 or (bound is not None and rate > bound))
+    return beyond or never_steady(experiment)
+
+
+@dataclass
+class Run:
+    """A constant load that runs as long as is needed, and what was seen of it."""
+
+    simulation: Simulation
+    rate: float | None
+    window: int
+    progress: Progress | None
+    #: Cycles that follow those that are run now, for whoever is told of the progress.
+    after: int = 0
+    now: int = 0
+    begin: int = 0
+    end: int = 0
+    series: xr.Dataset = field(init=False)
+
+    def until(self, cycle: int) -> None:
+        """Go on to the end of the window of a cycle."""
+        cycle = -(-cycle // self.window) * self.window
+        if cycle > self.now:
+            after, tell = self.after, self.progress
+            told = None if tell is None else lambda done, total: tell(done, total + after)
+            self.simulation.run(until=cycle, progress=told)
+            self.now = cycle
+        self.series = self.simulation.windows()
+
+    def measure(self, begin: int, cycles: int) -> None:
+        """Measure a stretch of cycles, to its end."""
+        begin, cycles = (-(-number // self.window) * self.window for number in (begin, cycles))
+        self.begin, self.end, self.after = begin, begin + cycles, 0
+        self.until(begin)
+        self.simulation.measure(begin, self.end)
+        self.until(self.end)
+
+    def look(self, cycle: int) -> Utilisation:
+        """Go on to a cycle, and look at the source queues."""
+        self.until(max(cycle, self.now))
+        return utilisation(self.series, self.rate)
+
+    def holds(self) -> bool:
+        """Whether a load that is called steady still looks so at the end of what was measured."""
+        measured = self.series.sel(window=slice(self.begin, self.end - 1))
+        kept = (measured.generated_flits - measured.ejected_flits).values
+        try:
+            found = batch_means(kept)
+        except SpecError:
+            return True
+        return found.mean <= 2 * found.half_width and self.look(self.now).verdict == STEADY
+
+    def judged(self, limit: int, first: int = FIRST_LOOK) -> Utilisation:
+        """Look at the source queues after more and more cycles, until a verdict or a limit."""
+        horizon = min(max(first, self.least()), max(limit, 16 * self.window))
+        while True:
+            found = self.look(horizon)
+            if found.verdict != UNDECIDED or 2 * self.now > limit:
+                return found
+            horizon = 2 * self.now
+
+    def least(self) -> int:
+        """Cycles in which flits cross the network and every source sends some packets."""
+        load = self.simulation.spec.traffic
+        assert isinstance(load, Load)
+        packets = 0 if not self.rate else math.ceil(PACKETS * load.length / self.rate)
+        return max(8 * sum(self.simulation.network.topology.sizes), packets)
+
+    def warm_up(self, limit: int, *, settles: bool, level: float = 0.0) -> bool:
+        """Go on until the transient lies in the first half, if the load settles; whether it does.
+
+        Where less than a level of what is generated arrives, ages grow for good, and only what is in the
+        network has to settle.
+        """
+        horizon = max(self.now, 50 * self.window, 8 * sum(self.simulation.network.topology.sizes))
+        while True:
+            self.until(horizon)
+            series = self.series
+            if not settles:
+                return False
+            columns = [series.in_flight, series.ejected_flits]
+            later = series.isel(window=slice(series.sizes["window"] // 2, None))
+            if later.ejected_flits.sum() >= level * later.generated_flits.sum():
+                columns.append(series.age_sum / series.delivered_packets.clip(1))
+            if all(find_warm_up(column.values).measured for column in columns):
+                return True
+            if 2 * self.now > limit:
+                return False
+            horizon = 2 * self.now
+
+    def drain(self, limit: int) -> bool:
+        """Go on until the packets of the measured stretch have arrived; whether they do."""
+        last = self.end
+        while last < self.end + limit:
+            if self.series.attrs["measured_delivered"] == self.series.attrs["measured_packets"]:
+                return True
+            last += max(self.window, last - self.end)
+            self.until(last)
+        return bool(self.series.attrs["measured_delivered"] == self.series.attrs["measured_packets"])
+
+
+def begin_run(
+    experiment: Experiment,
+    window: int,
+    *,
+    threads: int = 1,
+    tables: Tables | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """An experiment with a load of constant rate, from an empty network on, as long as is needed."""
+    load = constant_load(experiment).model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     ways: dict[str, Any] = {"threads": threads, "tables": tables, "on_ranks": ranks.started() > 1}
     simulation = begin_experiment(endless, links=False, windows=window, saves=False, **ways)
-    measured_cycles = -(-measure // window) * window
-    beside = {**ideal_loads(experiment, tables), "router": router_text(experiment, tables)}
-    # Proven, and nobody would see it at the level of 95 % just above the bound.
-    beyond = load.outstanding is None and beside["bound"] is not None and load.rate > beside["bound"]
-    begin, settled = _warm_up(simulation, window, warm_up, limit, _before(measured_cycles, progress))
-    end = begin + measured_cycles
-    simulation.measure(begin, end)
-    simulation.run(until=end, progress=progress)
-    series = simulation.windows()
-    measured = series.sel(window=slice(begin, end - 1))
-    keeps_up = settled and not beyond and _keeps_up(measured)
-    last = end
-    # Packets of a network that is not saturated arrive soon.
-    while keeps_up and last < end + limit:
-        last += max(window, (last - end) // window * window)
-        simulation.run(until=last, progress=progress)
-        series = simulation.windows()
-        if series.attrs["measured_delivered"] == series.attrs["measured_packets"]:
-            break
-    else:
-        keeps_up = False
-    row = _row(series, load, begin, end, not keeps_up)
-    return Steady({**row, **beside}, series)
+    return Run(simulation, load.rate, window, progress)
 
 
-def _before(cycles: int, progress: Progress | None) -> Progress | None:
-    """What tells of the cycles before others."""
-    return None if progress is None else lambda done, total: progress(done, total + cycles)
-
-
-def _keeps_up(series: xr.Dataset) -> bool:
-    """Whether the network receives what is generated, but for the level of the level rule."""
-    return bool(series.ejected_flits.sum() >= LEVEL * series.generated_flits.sum())
-
-
-def _warm_up(
-    simulation: Simulation, window: int, given: int | None, limit: int, progress: Progress | None
-) -> tuple[int, bool]:
-    """Run through the warm-up; the cycle in which it ends, and whether the network had settled then."""
-    if given is not None:
-        begin = -(-given // window) * window
-        simulation.run(until=begin, progress=progress)
-        return begin, True
-    horizon = max(50, -(-8 * sum(simulation.network.topology.sizes) // window)) * window
-    while True:
-        simulation.run(until=horizon, progress=progress)
-        series = simulation.windows()
-        half = series.sizes["window"] // 2
-        columns = [series.in_flight, series.ejected_flits]
-        # Beyond saturation ages grow for good, and whatever is in the network settles.
-        if _keeps_up(series.isel(window=slice(half, None))):
-            columns.append(series.age_sum / series.delivered_packets.clip(1))
-        if all(find_warm_up(column.values).measured for column in columns):
-            return horizon, True
-        if 2 * horizon > limit:
-            return horizon, False
-        horizon *= 2
-
-
-def _row(series: xr.Dataset, load: Load, begin: int, end: int, saturated: bool) -> dict[str, Any]:
-    """What is told of a steady state."""
+def _row(
+    series: xr.Dataset, load: Load, begin: int, end: int, found: Utilisation | None, *, latent: bool
+) -> dict[str, Any]:
+    """What is told of a load; `latent`: whether its packets have a latency."""
     measured = series.sel(window=slice(begin, end - 1))
     sends = sending(series)
-    node_cycles = (end - begin) * int(sends.sum())
-    generated = int(measured.generated_flits.sum()) / node_cycles
-    accepted = int(measured.ejected_flits.sum()) / node_cycles
+    per_window = int(sends.sum()) * series.attrs["window_cycles"]
+    verdict = None if found is None else found.verdict
     row: dict[str, Any] = {
         "rate": load.rate,
-        "generated": generated,
-        "accepted": accepted,
-        "saturated": saturated,
+        "generated": float(measured.generated_flits.mean()) / per_window,
+        "accepted": float(measured.ejected_flits.mean()) / per_window,
+        "accepted_confidence": None,
+        "verdict": verdict,
+        "saturated": None if verdict == UNDECIDED else verdict == GROWING,
+        "utilisation": None,
+        "utilisation_error": None,
     }
-    age: dict[str, float | None] = dict.fromkeys(STATISTICS) if saturated else ages(series, "age")
+    with suppress(SpecError):
+        row["accepted_confidence"] = batch_means(measured.ejected_flits.values / per_window).half_width
+    if found is not None and found.worst >= 0:
+        row |= {"utilisation": found.value, "utilisation_error": found.value * found.error}
+    age: dict[str, float | None] = ages(series, "age") if latent else dict.fromkeys(STATISTICS)
     network_age = ages(series, "network_age")
     row |= {"latency": age["mean"], "confidence": None, "correlation": None}
     with suppress(SpecError):
         # Without packets in some batch there is no interval.
-        found = batch_means(measured.age_sum.values, measured.delivered_packets.values)
-        if not saturated:
-            row |= {"confidence": found.half_width, "correlation": found.correlation}
+        interval = batch_means(measured.age_sum.values, measured.delivered_packets.values)
+        if latent:
+            row |= {"confidence": interval.half_width, "correlation": interval.correlation}
     row |= {name: age[name] for name in STATISTICS[1:]}
     row["network_latency"] = network_age["mean"]
     row |= {f"network_{name}": network_age[name] for name in STATISTICS[1:]}
     row["in_flight"] = float(measured.in_flight.mean())
+    row |= _by_source(series, sends, found)
+    return row | {
+        "warm_up": begin,
+        "measured": end - begin,
+        "cycles": series.sizes["window"] * series.attrs["window_cycles"],
+    }
+
+
+def _by_source(series: xr.Dataset, sends: NDArray[np.bool_], found: Utilisation | None) -> dict[str, Any]:
+    """How evenly the sources are served, and which is worst off: the busiest one, where that is known."""
     by_source = series.delivered_by_source.values
     served = fairness(by_source[sends])
-    row |= {
+    worst = int(np.where(sends, by_source, by_source.max() + 1).argmin())
+    if found is not None and found.worst >= 0:
+        worst = found.worst // series.sizes.get("queue", 1)
+    cycles = series.attrs["measured_to"] - series.attrs["measured_from"]
+    return {
         "source_min": served.minimum,
         "source_p10": served.tenth_percentile,
         "source_median": served.median,
         "source_max": served.maximum,
         "starved": served.starved,
-        "worst_node": int(np.where(sends, by_source, by_source.max() + 1).argmin()),
+        "worst_node": worst,
+        "worst_accepted": float(by_source[worst]) * series.attrs["packet_length"] / cycles,
         "best_node": int(by_source.argmax()),
     }
-    row |= {
-        "warm_up": begin,
-        "measured": end - begin,
-        "cycles": series.sizes["window"] * series.attrs["window_cycles"],
-    }
-    return row
 
 
 def ages(series: xr.Dataset, name: str) -> dict[str, float | None]:

@@ -73,9 +73,10 @@ def curve(
     Returns
     -------
     xarray.Dataset
-        By ``rate``, and by ``case`` for several networks: ``accepted``, ``latency`` (missing beyond
-        saturation), its percentiles, ``saturated``. The attribute ``verdict`` says where each saturates,
-        ``router`` and ``bound`` what the routing allows.
+        By ``rate``, and by ``case`` for several networks: ``accepted``, ``latency`` (missing unless
+        steady), its percentiles, the ``verdict`` of each load, ``saturated`` (growing; missing where
+        undecided), the ``utilisation`` of the busiest source queue. The attribute ``verdict`` says where
+        each saturates, ``router`` and ``bound`` what the routing allows.
 
     Raises
     ------
@@ -86,8 +87,8 @@ def curve(
     --------
     >>> import flitloom as fl
     >>> curve = fl.load.curve(fl.Network(fl.Torus(8, 8)), "bcmp", [0.1, 0.9], refine=0, measure=2000)
-    >>> curve.saturated.values.tolist(), curve.attrs["verdict"]
-    ([False, True], 'saturates between 0.1 and 0.9 flits/node/cycle')
+    >>> curve.verdict.values.tolist(), curve.attrs["verdict"]
+    (['steady', 'growing'], 'saturates between 0.1 and 0.9 flits/node/cycle')
     >>> curve.latency.plot()  # doctest: +SKIP
     """
     cases = _cases(networks, traffic, length, throttle, seed)
@@ -114,6 +115,7 @@ def saturation(
     traffic: str | Load,
     *,
     within: float = 0.01,
+    level: float | None = None,
     length: int = 8,
     throttle: str = "none",
     seed: int = 1,
@@ -121,30 +123,34 @@ def saturation(
     workers: int | None = None,
     executor: Executor | None = None,
 ) -> xr.Dataset:
-    """Find the load at which networks saturate, by bisection below the bound of the routing, on all cores.
+    """Find the largest load at which every source gets rid of what it generates, on all cores.
 
     Parameters
     ----------
     networks, traffic, length, throttle, seed, measure, workers, executor
         As in `curve`.
     within : float
-        The search ends when a load that is accepted and one that is not differ by this share of the latter.
+        Half the interval at which the search ends, as a share of the saturation.
+    level : float, optional
+        The critical load by the level rule instead: the largest load of which this share is accepted.
 
     Returns
     -------
     xarray.Dataset
-        By ``case`` for several networks: ``saturation`` between ``below`` and ``above``, the ``outcome``, the
-        ``latency`` at ``below`` and the ``bound``; see `run_saturation`.
+        By ``case`` for several networks: ``saturation`` with its 95 % interval from ``below`` to ``above``,
+        the ``outcome``, the ``latency`` just below and the ``bound``; see `run_saturation`.
 
     Examples
     --------
     >>> import flitloom as fl
-    >>> found = fl.load.saturation(fl.Network(fl.Torus(8, 8)), "torn", within=0.1, measure=1000)
+    >>> found = fl.load.saturation(fl.Network(fl.Torus(4, 4)), "rand", within=0.05, measure=1000)
     >>> bool(found.below < found.saturation < found.above)
     True
     """
     cases = _cases(networks, traffic, length, throttle, seed)
-    rows, interrupted = run_saturation(cases, within=within, measure=measure, workers=executor or workers)
+    rows, interrupted = run_saturation(
+        cases, within=within, level=level, measure=measure, workers=executor or workers
+    )
     _go_on(interrupted)
     return _by_case(networks, rows)
 

@@ -15,17 +15,23 @@ def check_refine(refine: float) -> None:
 
 
 def middle(rows: Sequence[Mapping[str, Any]], refine: float) -> float | None:
-    """The load amid the window in which a curve saturates, where this is still too wide.
+    """The load amid the widest gap about saturation between which nothing is measured, where it is too wide.
 
     >>> low, high = ({"rate": rate, "accepted": 0.2, "saturated": rate > 0.3} for rate in (0.2, 0.4))
     >>> middle([low, high], 0.1), middle([low, high], 0.5)
     (0.3, None)
+    >>> middle([low, {"rate": 0.3, "accepted": 0.3, "saturated": None}, high], 0.1)
+    0.35
     """
     told = verdict(rows)
     if told["outcome"] != "between":
         return None
     below, above = float(told["below"]), float(told["above"])
-    return round((below + above) / 2, 6) if above - below > refine * above else None
+    loads = [below, *told["undecided"], above]
+    # What is undecided once stays so: between such loads nothing is to be found.
+    gaps = [(loads[0], loads[1]), (loads[-2], loads[-1])]
+    low, high = max(gaps, key=lambda gap: gap[1] - gap[0])
+    return round((low + high) / 2, 6) if high - low > refine * above else None
 
 
 def verdict(
@@ -46,30 +52,46 @@ def verdict(
     Returns
     -------
     dict
-        ``outcome`` ("between", "not reached", "below", "closed sources", "incomplete"), ``below`` and
-        ``above`` (flits/node/cycle), the largest ``accepted`` load, and a ``text`` that says so.
+        ``outcome`` ("between", "not reached", "below", "undecided", "closed sources", "incomplete"),
+        ``below`` and ``above`` (flits/node/cycle), the loads between them that are ``undecided``, the largest
+        ``accepted`` load, and a ``text`` that says so.
     """
     ordered = sorted(rows, key=lambda row: row["rate"])
     measured = {row["rate"] for row in ordered}
     missing = [rate for rate in rates if rate not in measured]
+    none: dict[str, Any] = {"below": None, "above": None, "undecided": [], "accepted": None}
     if missing:
         text = f"{len(rates) - len(missing)} of {len(rates)} loads are measured: no verdict"
-        return {"outcome": "incomplete", "below": None, "above": None, "accepted": None, "text": text}
+        return {"outcome": "incomplete", **none, "text": text}
     if closed and ordered:
         most = max(ordered, key=lambda row: row["accepted"])
         text = f"accepts most at a rate of {most['rate']:g}: {most['accepted']:.4g} flits/node/cycle"
-        none = dict.fromkeys(("below", "above"))
         return {"outcome": "closed sources", **none, "accepted": most["accepted"], "text": text}
-    saturated = [row["rate"] for row in ordered if row["saturated"]]
-    first = saturated[0] if saturated else None
-    last = max((row["rate"] for row in ordered if first is None or row["rate"] < first), default=None)
+    first = next((row["rate"] for row in ordered if row["saturated"]), None)
+    before = [row for row in ordered if first is None or row["rate"] < first]
+    last = max((row["rate"] for row in before if row["saturated"] is False), default=None)
+    open_loads = [row["rate"] for row in before if last is None or row["rate"] > last]
+    outcome, text = _outcome(last, first, open_loads)
+    if open_loads:
+        text += f"; undecided at {', '.join(f'{load:g}' for load in open_loads)} (--limit)"
+    return {
+        "outcome": outcome,
+        "below": last,
+        "above": first,
+        "undecided": open_loads,
+        "accepted": max((row["accepted"] for row in ordered), default=None),
+        "text": text,
+    }
+
+
+def _outcome(last: float | None, first: float | None, undecided: Sequence[float]) -> tuple[str, str]:
+    """What the largest steady load and the smallest growing one mean, and a text that says so."""
+    if first is None and last is None and undecided:
+        return "undecided", "no load is known to be steady or growing"
     if first is None:
-        outcome, text = "not reached", f"does not saturate up to {last:g} flits/node/cycle; try higher rates"
-        if last is not None and last >= 1:
-            text = "does not saturate up to 1 flit/node/cycle, the most that a node can send"
-    elif last is None:
-        outcome, text = "below", f"saturates at {first:g} flits/node/cycle already; try lower rates"
-    else:
-        outcome, text = "between", f"saturates between {last:g} and {first:g} flits/node/cycle"
-    accepted = max((row["accepted"] for row in ordered), default=None)
-    return {"outcome": outcome, "below": last, "above": first, "accepted": accepted, "text": text}
+        if last is not None and last >= 0.99:
+            return "not reached", "does not saturate up to 1 flit/node/cycle, the most that a node can send"
+        return "not reached", f"does not saturate up to {last or 0:g} flits/node/cycle; try higher rates"
+    if last is None:
+        return "below", f"saturates at {first:g} flits/node/cycle already; try lower rates"
+    return "between", f"saturates between {last:g} and {first:g} flits/node/cycle"

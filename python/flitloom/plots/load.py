@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flitloom.analysis import mean_age, moving_average, throughput
 from flitloom.analysis.series import per_node_and_cycle
+from flitloom.load.verdicts import verdict
 from flitloom.plots.canvas import panels, title_of_all
 from flitloom.plots.style import COLOURS, FAINT, MARKERS
 
@@ -27,9 +28,9 @@ def plot_load_curves(
 ) -> list[Axes]:
     """Draw latency and accepted load over offered load, a curve per name.
 
-    Points of a saturated network have no latency: their curves end with an arrow up to the first of
-    them. A dotted line is the bound of the routing, and a band the loads between the last that is accepted
-    and the first that is not: there the network saturates.
+    Curves of latency end at the last steady load; a band shows between which loads the network saturates.
+    Their axis ends at some ten times the least latency. The accepted load goes on beyond saturation, with a
+    band of its 95 % interval. A dotted line is the bound of the routing.
 
     Parameters
     ----------
@@ -49,37 +50,19 @@ def plot_load_curves(
     """
     with panels(path, ax, 10, 4.2, columns=2) as drawn:
         latency, accepted = drawn
-        top = 0.0
-        most = 0.0
+        most = max((row["rate"] for rows in curves.values() for row in rows), default=0.0)
         for number, (name, rows) in enumerate(curves.items()):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-            ordered = sorted(rows, key=lambda row: row["rate"])
-            steady = [row for row in ordered if row["latency"] is not None]
-            rates = [row["rate"] for row in steady]
-            ages = [row["latency"] for row in steady]
-            bars = [row["confidence"] or 0.0 for row in steady]
             style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "label": name}
-            latency.errorbar(rates, ages, bars, capsize=2, **style)
-            if steady and len(steady) < len(ordered):
-                latency.annotate(
-                    "",
-                    (next(row["rate"] for row in ordered if row["latency"] is None), 1.02),
-                    (rates[-1], ages[-1]),
-                    xycoords=("data", "axes fraction"),
-                    textcoords="data",
-                    arrowprops={"arrowstyle": "->", "color": colour, "linestyle": ":"},
-                )
+            ordered = sorted(rows, key=lambda row: row["rate"])
+            _draw_latency(latency, ordered, style)
+            _draw_accepted(accepted, ordered, style)
             _mark_saturation(accepted, ordered, colour, named=len(curves) == 1)
-            top = max([top, *ages])
-            accepted.plot([row["rate"] for row in ordered], [row["accepted"] for row in ordered], **style)
-            most = max([most, *(row["rate"] for row in ordered)])
         accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
         firsts = {name: rows[0] for name, rows in curves.items() if rows}
         _draw_bounds(accepted, firsts, most)
         _draw_bounds(latency, firsts, most, upright=True)
-        ends = any(row["latency"] is None for rows in curves.values() for row in rows)
-        # Arrows to the first saturated loads have to be seen to climb.
-        latency.set_ylim(0, top * (1.4 if ends else 1.1) or 1)
+        latency.set_ylim(0, _top(curves.values()))
         latency.set_xlim(0, most * 1.05)
         latency.set_ylabel("mean latency from generation (cycles)")
         accepted.set_ylabel("accepted load (flits/node/cycle)")
@@ -93,21 +76,52 @@ def plot_load_curves(
     return drawn
 
 
-def _mark_saturation(axes: Axes, ordered: Sequence[Mapping[str, Any]], colour: str, *, named: bool) -> None:
-    """A band between the last load that a network accepts and the first that it does not."""
-    first = next((number for number, row in enumerate(ordered) if row["latency"] is None), 0)
-    if not first:
+#: Latencies are drawn up to so many times the least one.
+TIMES = 10
+
+
+def _top(curves: Iterable[Sequence[Mapping[str, Any]]]) -> float:
+    """Where the axis of latencies ends."""
+    ages = [row["latency"] for rows in curves for row in rows if row["latency"] is not None]
+    return min(1.1 * max(ages), TIMES * min(ages)) if ages else 1.0
+
+
+def _draw_latency(axes: Axes, rows: Sequence[Mapping[str, Any]], style: Mapping[str, Any]) -> None:
+    """Latencies of the steady loads, and between which loads saturation is."""
+    steady = [row for row in rows if row["latency"] is not None]
+    bars = [row["confidence"] or 0.0 for row in steady]
+    axes.errorbar(
+        [row["rate"] for row in steady], [row["latency"] for row in steady], bars, capsize=2, **style
+    )
+    _mark_saturation(axes, rows, style["color"])
+
+
+def _mark_saturation(
+    axes: Axes, rows: Sequence[Mapping[str, Any]], colour: str, *, named: bool = False
+) -> None:
+    """A band between the largest steady load and the smallest growing one."""
+    told = verdict(rows)
+    below, above = told["below"] or 0.0, told["above"]
+    if above is None:
         return
-    below, above = ordered[first - 1]["rate"], ordered[first]["rate"]
-    axes.axvspan(below, above, color=colour, alpha=0.2, linewidth=0)
+    axes.axvspan(below, above, color=colour, alpha=0.2 if named else 0.08, linewidth=0)
     if named:
         text = f"saturates between\n{below:.4g} and {above:.4g}"
-        right = above < 0.55 * ordered[-1]["rate"]
+        right = above < 0.55 * rows[-1]["rate"]
         axes.annotate(
             text, (above if right else below, 0.05), (6 if right else -6, 0), fontsize="small",
             xycoords=("data", "axes fraction"), textcoords="offset points",
             horizontalalignment="left" if right else "right",
         )  # fmt: skip
+
+
+def _draw_accepted(axes: Axes, rows: Sequence[Mapping[str, Any]], style: Mapping[str, Any]) -> None:
+    """Accepted loads with their intervals."""
+    rates, loads = [row["rate"] for row in rows], [row["accepted"] for row in rows]
+    half = [row.get("accepted_confidence") or 0.0 for row in rows]
+    axes.plot(rates, loads, **style)
+    low, high = ([load + sign * width for load, width in zip(loads, half, strict=True)] for sign in (-1, 1))
+    axes.fill_between(rates, low, high, color=style["color"], alpha=0.2, linewidth=0)
 
 
 def _draw_bounds(

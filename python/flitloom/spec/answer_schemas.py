@@ -47,9 +47,11 @@ _ADDED = "tables network_latency routers_passed replies_delivered reply_latency"
 _LABELS = "torus mesh network pattern "
 _MORE = "^(topology|router|traffic|throttle|buffer|channels|length|routing|flow_control|arbitration|tables)"
 _STEADY = (
-    "rate generated accepted saturated latency confidence correlation median p95 p99 max network_latency "
+    "rate generated accepted accepted_confidence verdict saturated utilisation utilisation_error latency "
+    "confidence correlation median p95 p99 max network_latency "
     "network_median network_p95 network_p99 network_max in_flight source_min source_p10 source_median "
-    "source_max starved worst_node best_node warm_up measured cycles bound bound_of receive_bound router"
+    "source_max starved worst_node worst_accepted best_node warm_up measured cycles bound bound_of "
+    "receive_bound router"
 )
 _TABLES = (
     "method rules max_load min_load perfect_load sigma4 max_distance bound bound_exact bound_proof gap "
@@ -62,7 +64,7 @@ ANSWERS = {
         "flitloom simulate",
         False,
         _RUN,
-        f"throughput {_ADDED}",
+        f"throughput verdict {_ADDED}",
     ),
     "simulate-collective": Answer(
         "flitloom simulate with a plan of a collective operation",
@@ -99,7 +101,8 @@ ANSWERS = {
     "load-saturation": Answer(
         "flitloom load saturation",
         True,
-        "saturation below above outcome accepted latency bound bound_of receive_bound router points",
+        "saturation half_width below above slope worst_node outcome cause accepted latency bound bound_of "
+        "receive_bound router points",
         _LABELS + "stopped",
         _MORE,
     ),

@@ -5,9 +5,10 @@ from __future__ import annotations
 #: Type and meaning of every name, a line each; a type with a question mark may be null.
 _TABLE = """
 about: string: what the example is
-above: number?: a rate above saturation, in flits/node/cycle
+above: number?: a rate above saturation, or the upper end of its 95 % interval, in flits/node/cycle
 accepted: number?: flits accepted per node and cycle
 accepted_at_end: number?: flits accepted per node and cycle in the last window
+accepted_confidence: number?: half width of its 95 % interval, in flits/node/cycle
 advice: string?: what would help where nothing was measured
 age_sum: integer?: sum of the latencies of all delivered packets, in cycles, counted from their creation
 algbw: number: bytes per second of the operation
@@ -19,7 +20,7 @@ apart: boolean: whether no channel carries bytes of two jobs, so that none slows
 arbitration: string: the arbitration scheme, e.g. C00
 averaging: integer?: windows that are averaged
 balanced_load: integer?: largest load of tables balanced before lanes were chosen
-below: number?: a rate below saturation, in flits/node/cycle
+below: number?: a rate below saturation, or the lower end of its 95 % interval, in flits/node/cycle
 best_node: integer?: the node that sends most
 bottleneck: string?: the channel that the lower bound is for
 bound: number?: what is proven: no load or duration is below it, no throughput above it
@@ -30,6 +31,7 @@ busy: number: fraction of the channels that are busy in a step
 cables: integer: cables between switches
 case: string: the case of a benchmark
 cases: array: the cases, an object each
+cause: string?: why there is no result
 certificate: object?: its kind, and what a short independent program needs to check what is proven
 chain: array: the messages that the last one waited for, one after the other
 chain_length: integer: messages in the longest chain
@@ -84,6 +86,7 @@ generated: number?: flits generated per node and cycle
 goal: string: what the benchmark should reach
 gpus: integer: ranks of a third-party schedule
 guard: integer: cycles kept free behind every packet
+half_width: number?: half width of the 95 % interval of the saturation, in flits/node/cycle
 height: integer?: cycles from the first flit to the last
 histogram: object: links by their load
 hop_bytes: number: bytes times the links they cross
@@ -200,8 +203,8 @@ rules: any: rules of the routes
 rules_from: string: where the rules are from
 rules_in_words: string: the rules, in words
 runs: array: placements that were simulated, an object each
-saturated: boolean?: whether the network accepts less than is offered
-saturation: number?: the saturated load, in flits/node/cycle
+saturated: boolean?: whether what waits at some source grows for good; null: undecided
+saturation: number?: the largest load at which every source gets rid of what it generates, in flits/node/cycle
 scratch_load: integer?: largest load of tables made from scratch
 seconds: number?: seconds that it took
 seed: integer: seed of all random numbers
@@ -218,6 +221,7 @@ simulated: any: duration when simulated, in cycles
 sizes: array: sizes of every dimension
 slice_length: integer: flits of a slice
 slices: integer: slices of a message
+slope: number?: relative growth of the utilisation over that of the load at saturation
 slope_rule: object?: the critical load by the slope of throughput
 source_max: integer?: most packets that a node sent
 source_median: integer?: packets, median over the nodes
@@ -257,7 +261,9 @@ update: string?: how to get there from the old tables
 update_last: array?: entries to change last
 update_rounds: array?: entries to change first, round by round
 update_safe: boolean?: whether it can be loaded beside traffic
-verdict: string: reached or missed
+utilisation: number?: load of the busiest source queue over the rate at which it sends; above 1 it grows
+utilisation_error: number?: standard error of the utilisation
+verdict: string?: reached or missed; of a load steady, growing or undecided, null of closed sources
 verified: array: claims that were checked
 version: string: version of flitloom
 waited_for_chunks: integer: chunks that waited for one they follow
@@ -267,7 +273,8 @@ waits: array: what waits for what
 warm_up: integer?: cycles before what is measured
 whole: integer: duration as whole packets, in cycles
 window_cycles: integer: cycles of a window
-worst_node: integer?: the node that sends least
+worst_accepted: number?: flits accepted per cycle of those of the worst node
+worst_node: integer?: the node with the busiest source queue, or, where that is unknown, that sends least
 wraps: array: whether each dimension wraps
 """
 

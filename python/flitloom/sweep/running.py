@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from flitloom.analysis.critical_load import LEVEL
 from flitloom.errors import CycleLimitError, DeadlockError, UnreachableError
 from flitloom.jobs import Store, run_jobs
+from flitloom.load.finite import run_judged, window_of
 from flitloom.simulation import begin_experiment, run_experiment
-from flitloom.spec import Experiment, Load
+from flitloom.spec import Experiment
 from flitloom.sweep.points import Point
 
 #: What a row says of a simulation, besides its id, the values of the grid and the seed.
@@ -48,25 +48,18 @@ def run_point(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _totals(experiment: Experiment) -> dict[str, Any]:
-    """The totals of one simulation; of a load also whether the network is saturated."""
-    load = experiment.traffic
-    if not isinstance(load, Load):
+    """The totals of one simulation; of a load of constant rate also whether the network follows it."""
+    window = window_of(experiment)
+    if window is None:
         return run_experiment(experiment, links=False).summary()
-    window = max(1, -(-load.cycles // WINDOWS))
     simulation = begin_experiment(experiment, links=False, windows=window, saves=False)
+    judged = run_judged(simulation)
     simulation.run(until=experiment.stop_at)
-    summary = simulation.result().summary()
-    # What is generated is received in the second half of the time in which packets are generated, or not.
-    end = load.cycles if experiment.stop_at is None else min(load.cycles, experiment.stop_at)
-    series = simulation.windows()
-    later = series.sel(window=slice(end // 2, end - window))
-    generated = int(later.generated_flits.sum())
-    saturated = bool(later.ejected_flits.sum() < LEVEL * generated) if generated else None
-    return {**summary, "saturated": saturated}
-
-
-#: Windows by which a load is judged.
-WINDOWS = 32
+    summary = {**simulation.result().summary(), "throughput": judged.throughput}
+    if judged.saturated:
+        # It grows with the length of the run.
+        summary["latency"] = None
+    return {**summary, "saturated": judged.saturated}
 
 
 def run_sweep(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from flitloom.errors import SpecError, show_file
 from flitloom.load import Case, Response, Steady, make_cases, room_needed, told, unsteady
 from flitloom.outputs import write_netcdf
 from flitloom.simulation import experiment_memory
-from flitloom.spec.experiment import Experiment, change, read_fields
+from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.traffic import Load
 from flitloom.spec.words import OPTIONS
 from flitloom.workload import senders
@@ -61,7 +62,9 @@ def foretell_memory(tasks: Iterable[tuple[Case, Mapping[str, Any]]], workers: in
         for case, traffic in tasks:
             # How much is sent changes little: what moves is bounded by the buffers.
             if id(case) not in known:
-                known[id(case)] = experiment_memory(case.experiment(**traffic), links=False)
+                known[id(case)] = 0
+                with suppress(SpecError):
+                    known[id(case)] = experiment_memory(case.experiment(**traffic), links=False)
             yield known[id(case)]
 
     screen.foretell_memory(needs(), workers)
@@ -120,8 +123,7 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
             screen.say(f"all with {named}: the default router is too small for some of what is compared")
     files = [Path(name) for name in _entries(tables or "") if name]
     made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
-    loads = [case.experiment(kind="load", rate=1.0, cycles=1, **also) for case in made]
-    _say_of(made, loads)
+    _say_of(made, **also)
     return made
 
 
@@ -139,15 +141,25 @@ def _traffic_at_a_rate(fields: dict[str, Any]) -> dict[str, Any]:
     return traffic
 
 
-def _say_of(made: Sequence[Case], loads: Sequence[Experiment]) -> None:
+def _say_of(made: Sequence[Case], **also: Any) -> None:
     """Say what is special about what is compared."""
-    for case, load in zip(made, loads, strict=True):
-        if text := senders(load):
+    loads = []
+    for case in made:
+        text = ""
+        with _alone(len(made)):
+            loads.append(load := case.experiment(kind="load", rate=1.0, cycles=1, **also))
+            text = senders(load) or ""
+        if text:
             screen.say(f"{case.name}: {text}")
     if any(map(unsteady.never_steady, loads)):
         screen.say(unsteady.TEXT)
     if {"sa", "ma"} <= {load.router.routing for load in loads if load.router.channels in (None, 3)}:
         screen.say("note: ma with 3 channels is sa, for one is adaptive; --channels 6 gives ma four")
+
+
+def _alone(count: int) -> AbstractContextManager[None]:
+    """Where one of several cases cannot be, its row says so, and the others go on."""
+    return suppress(SpecError) if count > 1 else nullcontext()
 
 
 def are_closed(cases: Sequence[Case]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flitloom.analysis.utilisation import GROWING
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions import load_common
@@ -72,7 +73,7 @@ def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float], cl
             *(row[name] for name in names),
             row["rate"],
             row["accepted"],
-            "saturated" if row["saturated"] else f"{row['latency']:.1f}",
+            _latency(row),
             _interval(row),
             *(row[key] for key in keys),
         ]
@@ -98,6 +99,13 @@ DEPENDENT = 0.4
 
 def _depends(row: dict[str, Any]) -> bool:
     return row["correlation"] is not None and row["correlation"] > DEPENDENT
+
+
+def _latency(row: dict[str, Any]) -> str:
+    """The latency, or why there is none."""
+    if row["latency"] is not None:
+        return f"{row['latency']:.1f}"
+    return "?" if row["verdict"] != GROWING else row["verdict"]
 
 
 def _interval(row: dict[str, Any]) -> str:

@@ -64,6 +64,7 @@ def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
                 "latency": row["packet_latency"],
                 "confidence": None,
                 "accepted": row["accepted"],
+                "saturated": row["saturated"],
                 "bound": bound,
                 "bound_of": "the fullest link",
             }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from flitloom._core import LIMITS
@@ -10,12 +13,14 @@ from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions import load_common
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.load_curve import Measured, Rows
+from flitloom.errors import SpecError
+from flitloom.load import Case, run_saturation, told
 from flitloom.load import compared as sentence
-from flitloom.load import run_saturation
 from flitloom.load.bounds import THROTTLED
+from flitloom.load.comparison import Shape, shape_of
 
 
-def run(measured: Measured, within: float, ending: Rows) -> None:
+def run(measured: Measured, within: float, level: float | None, ending: Rows) -> None:
     """Find where all cases saturate, print it, and write what is asked for."""
     cases = shared.cases(measured.compared, measured.packets, measured.router)
     out, _ = load_common.check_outputs(ending.out, None, (".csv",))
@@ -24,23 +29,51 @@ def run(measured: Measured, within: float, ending: Rows) -> None:
     steady = {"kind": "load", "cycles": LIMITS["start"], "rate": 1.0}
     shared.foretell_memory(((case, steady) for case in cases), workers)
     with load_common.progress("case", len(cases), "points") as show:
-        rows, interrupted = run_saturation(cases, within=within, **settings, progress=show)
+        rows, interrupted = run_saturation(cases, within=within, level=level, **settings, progress=show)
     written = load_common.marked(rows, interrupted, len(cases))
     if out is not None and rows:
         write_rows(written, out)
-    names = list(cases[0].labels)
     if ending.json:
         screen.print_json(written)
     elif rows:
-        _print(rows, names, interrupted)
+        _print(rows, list(cases[0].labels), level)
+        # What is missing may be the first case, which the others are held against.
+        if not interrupted and (told := sentence(rows, list(cases[0].labels), _shapes(cases))):
+            screen.echo(told)
     load_common.end_interrupted(interrupted, len(rows), len(cases))
 
 
-def _print(rows: list[dict[str, Any]], names: list[str], interrupted: bool) -> None:
-    columns = [*names, "saturation", "outcome", "latency", "bound", "bound_of"]
-    screen.print_table(columns, [[row[name] for name in columns] for row in rows])
-    for like in dict.fromkeys(row["router"].partition(THROTTLED)[0] for row in rows):
+def _shapes(cases: Sequence[Case]) -> list[Shape | None]:
+    """The networks of the cases; none of those that cannot be."""
+    shapes: list[Shape | None] = []
+    for case in cases:
+        shapes.append(None)
+        with suppress(SpecError):
+            shapes[-1] = shape_of(case.experiment(kind="load", rate=1.0, cycles=1).topology)
+    return shapes
+
+
+def _print(rows: list[dict[str, Any]], names: list[str], level: float | None) -> None:
+    called = "saturation" if level is None else f"critical load ({100 * level:g} % level)"
+    columns = [*names, called, "outcome", "worst source", "latency", "bound", "bound_of"]
+    keys = ("outcome", "worst_node", "latency", "bound", "bound_of")
+    screen.print_table(
+        columns, [[*(row[name] for name in names), _load(row), *(row[key] for key in keys)] for row in rows]
+    )
+    for like in dict.fromkeys(row["router"].partition(THROTTLED)[0] for row in rows if row["router"]):
         screen.echo(like)
-    # What is missing may be the first case, which the others are held against.
-    if not interrupted and (told := sentence(rows, names)):
-        screen.echo(told)
+    for row in rows:
+        if row["cause"] is not None:
+            screen.echo(f"{', '.join(told(name, row[name]) for name in names)}: {row['cause']}")
+
+
+def _load(row: dict[str, Any]) -> str | None:
+    """The saturation with half its interval, in as many digits as that has.
+
+    >>> _load({"saturation": 0.40412, "half_width": 0.00163}), _load({"saturation": None})
+    ('0.404 +- 0.002', None)
+    """
+    if row["saturation"] is None:
+        return None
+    digits = max(3, -math.floor(math.log10(row["half_width"]))) if row["half_width"] else 4
+    return f"{row['saturation']:.{digits}f} +- {row['half_width'] or 0:.{digits}f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flitloom.analysis.utilisation import GROWING, UNDECIDED
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions import load_common
@@ -40,7 +41,14 @@ def run(measured: Measured, rate: str, ending: Windows) -> None:
     load_common.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
 
+#: What verdicts mean.
+VERDICTS = {
+    GROWING: "growing: what waits at some source grows for good",
+    UNDECIDED: "undecided: longer runs may tell (--limit)",
+}
+
+
 def _told(name: str, value: Any) -> object:
-    if name == "saturated":
-        return "yes: latencies grow for good" if value else "no"
+    if name == "verdict":
+        return VERDICTS.get(value, value)
     return value

@@ -19,6 +19,7 @@ from flitloom.commands.options import Grid, Router, Run, Traffic, remarked_in
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.escape import escape_order
+from flitloom.load.finite import window_of
 from flitloom.simulation import begin_experiment, experiment_memory
 from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
@@ -80,8 +81,17 @@ def simulate_fields(
         threads=asked.kept.threads,
         on_ranks=on_ranks,
         saves=asked.kept.checkpoint is not None,
+        windows=_windows(experiment, asked),
     )
-    run(simulation, asked, seconds)
+    run(simulation, asked, seconds, routes)
+
+
+def _windows(experiment: Experiment, asked: Simulated) -> int | None:
+    """Windows by which a load is judged; none beside records of packets and links, or a checkpoint."""
+    outputs = asked.outputs
+    if outputs.out is not None or outputs.chart is not None or outputs.space_time is not None:
+        return None
+    return None if asked.kept.checkpoint is not None else window_of(experiment)
 
 
 def _in_turn(

@@ -11,6 +11,7 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.inputs.showing import film_of_experiment, head_of
 from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError, show_file
+from flitloom.load.finite import Finite, run_judged
 from flitloom.numerals import counted
 from flitloom.result import Result
 from flitloom.simulation import Simulation
@@ -49,18 +50,23 @@ def check_threads(threads: int) -> None:
         raise SpecError.at("--threads", "every rank (mpiexec) is one thread", "start more ranks")
 
 
-def run(simulation: Simulation, asked: Simulated, seconds: float | None = None) -> None:
+def run(
+    simulation: Simulation, asked: Simulated, seconds: float | None = None, tables: Tables | None = None
+) -> None:
     """Run a simulation to its end, write what is asked for and print what came of it.
 
-    A cycle takes so many seconds, if that is known.
+    A cycle takes so many seconds, if that is known. A load with windows is judged.
     """
     outputs, every = asked.outputs, options.read_time(asked.kept.every, "--every")
     html = outputs.html
     if html is not None:
         simulation.network.topology.require_rings("pages that move are")
     stop_at = simulation.spec.stop_at
+    judged = None
     with screen.progress("simulating", simulation.unit(stop_at)) as show:
         try:
+            if simulation.keeps_windows:
+                judged = run_judged(simulation, tables, progress=show)
             if outputs.space_time is not None:
                 places = read_places(outputs.space_time_at)
                 draw_space_time(simulation, outputs.space_time, outputs.span, show, places)
@@ -77,18 +83,22 @@ def run(simulation: Simulation, asked: Simulated, seconds: float | None = None) 
         result.plot_link_time(outputs.chart)
     if outputs.out is not None and ranks.speaks():
         result.to_netcdf(outputs.out)
-    _print(result, asked.printed.json, seconds)
+    _print(result, asked.printed.json, seconds, judged)
     if html is not None and ranks.speaks():
         # It may be too large, which takes a while to find.
         write_html(simulation.spec, html)
 
 
-def _print(result: Result, json: bool, seconds: float | None) -> None:
+def _print(result: Result, json: bool, seconds: float | None, judged: Finite | None) -> None:
     """Print what came of a simulation."""
+    found = {} if judged is None else {"throughput": judged.throughput, "verdict": judged.verdict}
+    if judged is not None and judged.saturated:
+        # It grows with the length of the run.
+        found |= {"latency": None}
     time = {} if seconds is None else {"time": result.duration * seconds}
     if json:
         named = {"network": head_of(result.network)} if isinstance(result.spec.traffic, Messages) else {}
-        screen.print_json({**named, **result.to_dict(), **time, "links": result.link_rows()})
+        screen.print_json({**named, **result.to_dict(), **found, **time, "links": result.link_rows()})
         return
     units = {
         "latency": "cycles from start to ejection, h + L + 1 unhindered",
@@ -111,7 +121,10 @@ def _print(result: Result, json: bool, seconds: float | None) -> None:
     screen.print_fields(
         {
             "network": head_of(result.network),
-            **{name: _with_unit(value, units.get(name, "")) for name, value in result.summary().items()},
+            **{
+                name: _with_unit(value, units.get(name, ""))
+                for name, value in {**result.summary(), **found}.items()
+            },
             **{
                 name: f"{1e6 * value:.4g} us; a cycle is {1e9 * (seconds or 0):.4g} ns"
                 for name, value in time.items()

@@ -1,0 +1,86 @@
+"""Loads that end: whether the network followed while packets were generated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flitloom.analysis.series import sending
+from flitloom.analysis.utilisation import GROWING, UNDECIDED, utilisation
+from flitloom.fixed import explained
+from flitloom.load.bounds import ideal_loads
+from flitloom.load.steady import is_proven
+from flitloom.simulation import Simulation
+from flitloom.spec import Experiment, Load
+from flitloom.tables.by_source.tables import Tables
+
+#: Windows in which packets are generated, at most.
+WINDOWS = 64
+
+
+@explained
+@dataclass(frozen=True)
+class Finite:
+    """What a load was like while its packets were generated.
+
+    Attributes
+    ----------
+    verdict : str
+        "steady", "growing" or "undecided".
+    throughput : float or None
+        Flits accepted per node that sends and cycle in the second half of that time.
+    """
+
+    verdict: str
+    throughput: float | None
+
+    @property
+    def saturated(self) -> bool | None:
+        """Whether what waits at some source grew; ``None``: undecided."""
+        return None if self.verdict == UNDECIDED else self.verdict == GROWING
+
+
+def window_of(experiment: Experiment) -> int | None:
+    """Cycles of the windows by which a load is judged; ``None`` of what is none of constant rate."""
+    load = experiment.traffic
+    if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
+        return None
+    if load.changes or load.outstanding is not None:
+        return None
+    return max(1, -(-load.cycles // WINDOWS))
+
+
+def run_judged(simulation: Simulation, tables: Tables | None = None, **how: object) -> Finite:
+    """Run a load with windows to the end of the time in which packets are generated, and judge it.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        At its beginning, with windows of `window_of`.
+    tables : Tables, optional
+        The routes of all packets.
+    **how
+        As `Simulation.run` takes it, e.g. progress.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> load = fl.Load("rand", rate=0.9, cycles=3000)
+    >>> spec = fl.Experiment(topology=fl.Torus(8, 8), traffic=load)
+    >>> sim = fl.Simulation(fl.Network(spec.topology), load, windows=window_of(spec))
+    >>> run_judged(sim).verdict
+    'growing'
+    """
+    spec = simulation.spec
+    load = spec.traffic
+    assert isinstance(load, Load)
+    end = load.cycles if spec.stop_at is None else min(load.cycles, spec.stop_at)
+    simulation.run(until=end, **how)  # type: ignore[arg-type]
+    series = simulation.windows()
+    window = int(series.attrs["window_cycles"])
+    later = series.sel(window=slice(end // 2, end - window))
+    cells = int(sending(series).sum()) * window * later.sizes["window"]
+    throughput = float(later.ejected_flits.sum()) / cells if cells else None
+    if is_proven(spec, load.rate, ideal_loads(spec, tables)["bound"]):
+        return Finite(GROWING, throughput)
+    verdict = utilisation(series, load.rate).verdict if series.sizes["window"] else UNDECIDED
+    return Finite(verdict, throughput)

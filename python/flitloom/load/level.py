@@ -1,0 +1,62 @@
+"""The critical load by the level rule: the largest load of which a network accepts a given share.
+
+Papers and other programs define saturation by it. It is above the load that every source sustains: one source
+that starves is a small share of all flits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flitloom.load.cases import at_load
+from flitloom.load.steady import begin_run
+
+if TYPE_CHECKING:
+    from flitloom.load.search import Search
+
+#: A search ends below this load, in flits per node and cycle.
+LEAST = 1e-4
+
+
+def level_saturation(search: Search, level: float) -> dict[str, Any]:
+    """Bisect between no load and the bound of a search by the share that is accepted; a part of its row.
+
+    See `run_saturation`.
+    """
+    low, high = 0.0, search.cap
+    if search.bound is None or search.bound >= 1:
+        low = high if _accepts(search, high, level) else 0.0
+    while not search.runs or (high - low > search.within * high and high > LEAST):
+        middle = round((low + high) / 2, 6)
+        if _accepts(search, middle, level):
+            low = middle
+        else:
+            high = middle
+    outcome = "below" if not low else "measured" if low < high else "not reached"
+    return {
+        "saturation": round((low + high) / 2, 6) if outcome == "measured" else None,
+        "half_width": round((high - low) / 2, 6) if outcome == "measured" else None,
+        "below": low or None,
+        "above": high if low < high else None,
+        "outcome": outcome,
+        "points": search.runs,
+    }
+
+
+def _accepts(search: Search, load: float, level: float) -> bool:
+    """Whether the network settles at a load, accepts a share of it, and delivers what is measured."""
+    settings, limit = search.settings, search.settings["limit"]
+    experiment = at_load(search.experiment, load)
+    run = begin_run(experiment, settings["window"], threads=settings["threads"], tables=search.tables)
+    begin, settled = settings["warm_up"], True
+    if begin is None:
+        settled = run.warm_up(limit, settles=True, level=level)
+        begin = run.now
+    run.measure(begin, settings["measure"])
+    search.told()
+    measured = run.series.sel(window=slice(run.begin, run.end - 1))
+    return bool(
+        settled
+        and measured.ejected_flits.sum() >= level * measured.generated_flits.sum()
+        and run.drain(limit)
+    )

@@ -1,0 +1,124 @@
+"""Verdicts on source queues: against queues whose limits are known, and against long runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from flitloom.analysis.limit import Point, find_limit
+from flitloom.analysis.utilisation import DELTA, judge, utilisation
+from flitloom.load.validation import draw, hold
+from sample import sampled
+
+LENGTH, SLOTS = 8, 50
+
+
+def queues(loads, cycles, seed, spread=0.0):
+    """Busy cycles and packets sent by slot of queues that get packets at random, counted here.
+
+    A packet takes LENGTH cycles over its queue's speed, give or take a share drawn evenly.
+    """
+    random = np.random.default_rng(seed)
+    busy, sent = np.zeros((SLOTS, len(loads))), np.zeros((SLOTS, len(loads)))
+    for queue, load in enumerate(loads):
+        free = 0.0
+        for start in np.flatnonzero(random.random(cycles) < load / LENGTH):
+            service = LENGTH * (1 + spread * random.uniform(-1, 1))
+            begin = max(float(start), free)
+            if begin >= cycles:
+                break
+            slot = int(begin * SLOTS // cycles)
+            busy[slot, queue] += begin + service - max(float(start), free)
+            sent[slot, queue] += 1
+            free = begin + service
+    return busy, sent
+
+
+def verdict(loads, cycles, seed, spread=0.8):
+    busy, sent = queues(loads, cycles, seed, spread)
+    return judge(busy, sent, np.asarray(loads) / LENGTH).verdict
+
+
+@pytest.mark.parametrize("count", [1, 64])
+def test_queues_below_their_limit_are_steady_and_those_above_grow(count):
+    for seed in range(4):
+        assert verdict([0.9] * count, 20_000, seed) != "growing"
+        assert verdict([1.1] * count, 20_000, seed) != "steady"
+    assert verdict([0.9] * count, 80_000, 5) == "steady"
+    assert verdict([1.1] * count, 80_000, 5) == "growing"
+
+
+def test_one_growing_queue_of_64_is_seen():
+    """All that is generated is 98 % accepted: more than the level rule asks for."""
+    loads = [0.5] * 63 + [1.15]
+    assert verdict(loads, 40_000, 1) == "growing"
+    assert verdict([0.5] * 63 + [0.9], 40_000, 1) == "steady"
+
+
+def test_a_run_that_is_too_short_is_undecided():
+    assert verdict([1.0] * 16, 4000, 1) == "undecided"
+
+
+def test_a_line_finds_a_limit_within_its_interval():
+    random = np.random.default_rng(3)
+    inside = 0
+    for _ in range(200):
+        loads = 0.4 * np.exp(random.uniform(-0.05, 0.05, 8))
+        noise = random.normal(0, 0.02, 8)
+        points = [Point(x, 4 * np.log(x / 0.4) + e, 0.02, "") for x, e in zip(loads, noise, strict=True)]
+        found = find_limit(points)
+        inside += abs(found.load - 0.4) < found.half_width
+    assert inside >= 180
+    assert find_limit(points[:1]) is None
+
+
+@pytest.mark.parametrize("router", [{}, {"processor_queues": "per-direction"}, {"model": "pipelined"}])
+def test_busy_cycles_are_those_of_the_packets(router):
+    """Counted cycle by cycle from the times of all packets, where nodes have one queue."""
+    load = fl.Load("rand", rate=0.6, cycles=600, length=4)
+    spec = fl.Experiment(topology=fl.Torus(4, 4), router=fl.Router(**router), traffic=load, seed=3)
+    counted = []
+    for pieces in (1, 3):
+        sim = fl.Simulation(fl.Network(spec.topology, spec.router), load, windows=50, seed=3)
+        for piece in range(1, pieces + 1):
+            sim.run(until=600 * piece // pieces)
+        counted.append(sim.windows())
+    names = ("busy_by_source", "sent_by_source", "generated_by_source", "generated_for")
+    for name in names:
+        assert (counted[0][name] == counted[1][name]).all()
+    packets = fl.simulate(fl.Network(spec.topology, spec.router), load, packets=True, seed=3).packets
+    source, start, left = (packets[name].values for name in ("source", "generated", "injected"))
+    found = {
+        name: counted[0][name].values.reshape(-1, 16, counted[0].sizes.get("queue", 1)) for name in names[:3]
+    }
+    assert (
+        found["sent_by_source"].sum(axis=(0, 2)).tolist()
+        == np.bincount(source[left < 600], minlength=16).tolist()
+    )
+    assert found["generated_by_source"].sum() == len(source)
+    assert int(counted[0].generated_for.sum()) == 4 * len(source)
+    if counted[0].sizes.get("queue", 1) == 1:
+        for node in range(16):
+            cycles = np.zeros(20_000, dtype=bool)
+            for first, last in zip(start[source == node], left[source == node] + 4, strict=True):
+                cycles[first:last] = True
+            assert found["busy_by_source"][:, node].sum() == cycles[:600].sum()
+
+
+def test_a_hot_spot_is_judged_by_what_it_receives():
+    """A tenth of all packets go to one node of 64: from 0.137 on it is sent more than it takes."""
+    load = fl.Load("hots", rate=0.15, cycles=20_000, hotspot_fraction=0.1)
+    sim = fl.Simulation(fl.Network(fl.Torus(8, 8)), load, windows=100)
+    sim.run(until=20_000)
+    series = sim.windows()
+    assert float(series.generated_for.sum("slot").max()) / 20_000 > 1
+    assert utilisation(series, 0.15).verdict != "steady"
+    assert DELTA < 0.1
+
+
+def test_drawn_loads_below_saturation_are_accepted_in_long_runs():
+    """`flitloom validate load` takes more."""
+    found = [hold(number, 1) for number in sampled(range(4), 2)]
+    assert [held.wrong for held in found] == [()] * len(found)
+    assert draw(0, 1) != draw(1, 1)
