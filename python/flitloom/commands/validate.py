@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flitloom.commands import options, screen
+from flitloom.commands.actions import perform
 from flitloom.errors import SpecError, show_file
 
 app = typer.Typer(
@@ -38,28 +38,7 @@ def load(
     For example:
       flitloom validate load --cases 200 --seed 1
     """
-    from functools import partial
-
-    from flitloom.load.running import run_all
-    from flitloom.load.validation import hold
-
-    with screen.progress("cases") as told:
-        made, _ = run_all(partial(hold, seed=seed), [(number,) for number in range(cases)], progress=told)
-    found = [held for held in made if held is not None]
-    wrong = [held for held in found if held.wrong]
-    if json:
-        screen.print_json([held.fields() for held in found])
-    else:
-        for held in wrong:
-            screen.echo(
-                f"case {held.number}, {held.name}: saturation {held.saturation:g}: {'; '.join(held.wrong)}"
-            )
-        outcomes = Counter(held.outcome for held in found)
-        screen.echo(", ".join(f"{outcome}: {count}" for outcome, count in outcomes.most_common()))
-        loads = sum(held.checked for held in found)
-        screen.echo(f"wrong: {len(wrong)} of {len(found)} cases, {loads} loads")
-    if wrong:
-        raise typer.Exit(1)
+    perform("validate_load", cases, seed, json)
 
 
 @app.command()

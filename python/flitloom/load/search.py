@@ -111,15 +111,11 @@ def run_saturation(
             "flitloom load curve measures how much they accept at each rate",
         )
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
-    tasks = [
-        (
-            spec if isinstance(spec, str) else spec.model_dump(mode="json", exclude_none=True),
-            (within, level, len(cases) == 1),
-            settings,
-            case.tables,
-        )
-        for case, spec in zip(cases, specs, strict=True)
+    how = (within, level, len(cases) == 1)
+    fields = [
+        spec if isinstance(spec, str) else spec.model_dump(mode="json", exclude_none=True) for spec in specs
     ]
+    tasks = [(one, how, settings, case.tables) for case, one in zip(cases, fields, strict=True)]
     made, interrupted = run_all(_search, tasks, workers=workers, threads=threads, progress=progress)
     rows = [{**case.labels, **row} for case, row in zip(cases, made, strict=True) if row is not None]
     return rows, interrupted

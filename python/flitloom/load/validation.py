@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flitloom._core import LISTS
 from flitloom.analysis.utilisation import STEADY
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.load.cases import Case
@@ -29,8 +30,9 @@ HELD, FEW = 0.02, 100
 #: Networks, and the patterns that fit all of them.
 _GRIDS = ("4x4", "8x8", "4x8", "5x7", "6x6", "3x4x5", "4x4x4", "16", "16x4")
 _HOSTS = ("dragonfly(4,2,2)", "full4 x full4", "fat-tree(4,2)")
-_PATTERNS = ("rand", "rand", "rand", "torn", "brev", "bcmp", "shfl", "trns", "next", "hots", "hots", "rpar")
-_ROUTINGS = ("do", "do", "do", "o1turn", "valiant", "sa", "ma", "cl")
+#: Random traffic and dimension order are drawn more often than others.
+_PATTERNS = ("rand",) * 6 + tuple(LISTS["patterns"])
+_ROUTINGS = ("do",) * 4 + tuple(LISTS["routings"])
 
 
 @dataclass(frozen=True)
