@@ -223,7 +223,8 @@ def require_kind(place: str, value: object, kind: Any, what: str, advice: str) -
     flitloom.errors.SpecError: traffic: 'shfl' is not a collective; give fl.Collective(...)
     """
     if not isinstance(value, kind):
-        raise SpecError(f"{place}: {show(value)} is no {what}; give {advice}")
+        article = "an" if what[0] in "aeiou" else "a"
+        raise SpecError(f"{place}: {show(value)} is not {article} {what}; give {advice}")
 
 
 def require_file(file: object) -> None:
