@@ -115,6 +115,7 @@ fn told<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
             told.set_item("now", now)?;
             let breach = match breach {
                 Breach::SharedPlace => "shared place",
+                Breach::PlacePerOwner => "place per owner",
                 Breach::ChannelTwice => "channel twice",
                 Breach::Deadlock => "deadlock",
             };

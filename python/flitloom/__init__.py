@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from flitloom import collectives, load, papers, placing, plans, tables
+    from flitloom import booksim, collectives, load, papers, placing, plans, tables
 
     # Names of before, for one release.
     from flitloom.collectives.checking import check_collective as check_collective
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     __version__: str
 
 #: Modules that have verbs of their own: ``fl.load.curve``.
-_MODULES = ("collectives", "load", "papers", "placing", "plans", "tables")
+_MODULES = ("booksim", "collectives", "load", "papers", "placing", "plans", "tables")
 #: Public names by the module that has them; a module is imported when one of its names is used first.
 _HOMES = {
     "collectives.collective_plan": ("CollectivePlan",),
@@ -195,6 +195,7 @@ __all__ = [
     "TrafficMatrix",
     "UnreachableError",
     "__version__",
+    "booksim",
     "collectives",
     "load",
     "lower_bound",

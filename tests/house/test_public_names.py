@@ -22,7 +22,7 @@ from flitloom.tables.formats.reading import read_tables
 
 #: Verbs of one simulation stay beside it.
 VERBS = {"lower_bound", "read_experiment", "run_experiment", "simulate", "stack"}
-MODULES = {"collectives", "load", "papers", "placing", "plans", "tables"}
+MODULES = {"booksim", "collectives", "load", "papers", "placing", "plans", "tables"}
 MOVED = [
     *((fl, old, new) for old, new in fl._MOVED.items()),
     *((fl.collectives, old, f"collectives.{new}") for old, new in fl.collectives._MOVED.items()),

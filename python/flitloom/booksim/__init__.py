@@ -1,6 +1,44 @@
-"""Files of BookSim2: read, run with its router, printed as it prints, compared with the program itself."""
+"""Files of BookSim2: read, run with its router, printed as it prints, compared with the program itself.
 
-from flitloom.booksim.options import Options, is_booksim, read_options
-from flitloom.booksim.running import Outcome, run
+Examples
+--------
+>>> import pathlib, tempfile
+>>> import flitloom as fl
+>>> file = pathlib.Path(tempfile.mkdtemp(), "mesh.cfg")
+>>> _ = file.write_text("topology = mesh; k = 4; routing_function = dor; seed = 3;")
+>>> outcome = fl.booksim.run(fl.booksim.read(file, ["num_vcs=4"]))
+>>> outcome.outcome, outcome.cycles
+('stable', 6055)
+"""
 
-__all__ = ["Options", "Outcome", "is_booksim", "read_options", "run"]
+from __future__ import annotations
+
+from flitloom.lazy import names_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from flitloom.booksim.curves import run_curve as curve
+    from flitloom.booksim.options import Options, is_booksim, read
+    from flitloom.booksim.running import Outcome, demand, run
+
+#: Where each name is. A look at a file needs no router, so nothing is imported here.
+_HOMES = {
+    "Options": "flitloom.booksim.options:Options",
+    "Outcome": "flitloom.booksim.running:Outcome",
+    "curve": "flitloom.booksim.curves:run_curve",
+    "demand": "flitloom.booksim.running:demand",
+    "is_booksim": "flitloom.booksim.options:is_booksim",
+    "read": "flitloom.booksim.options:read",
+    "run": "flitloom.booksim.running:run",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = names_of("flitloom.booksim", _HOMES)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)
+
+
+__all__ = ["Options", "Outcome", "curve", "demand", "is_booksim", "read", "run"]

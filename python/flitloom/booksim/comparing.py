@@ -12,6 +12,7 @@ from pathlib import Path
 
 from flitloom.booksim.options import Options
 from flitloom.booksim.printing import lines
+from flitloom.booksim.results import results
 from flitloom.booksim.running import run
 from flitloom.errors import SpecError, show
 
@@ -19,8 +20,8 @@ from flitloom.errors import SpecError, show
 EQUAL, DIFFERENT, REFUSED, ENDED = "equal", "different", "refused", "ended by BookSim2"
 #: Where BookSim2's statistics begin and end.
 _BEGIN, _END = "END Configuration File", "Total run time"
-#: What the first line of a run begins with.
-_FIRST = ("Class ", "WARNING: ", "Sending batch ")
+#: What the first line of a run begins with; where no class is measured, samples have none.
+_FIRST = ("Class ", "WARNING: ", "Sending batch ", "Warmed up ", "Too many sample periods ")
 #: Seconds after which BookSim2 is stopped, and where it is only asked whether it ends.
 _PATIENCE, _BRIEFLY = 600.0, 60.0
 
@@ -78,7 +79,7 @@ def printed(binary: Path, options: Options, patience: float = _PATIENCE) -> tupl
     """The lines that BookSim2 prints of a run, none if it ended early, and its user CPU time in seconds."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "drawn")
-        file.write_text(options.text())
+        file.write_text(f"{options.text()}print_csv_results = 1;\n")
         before = os.times().children_user
         try:
             done = subprocess.run(
@@ -114,7 +115,7 @@ def compare(binary: Path, options: Options) -> Comparison:
         theirs, _ = printed(binary, options, _BRIEFLY)
         return Comparison(REFUSED if theirs else ENDED, str(error))
     seconds = time.process_time() - begin
-    ours = list(lines(outcome.events))
+    ours = [*lines(outcome.events), *results(outcome.events, options)]
     theirs, their_seconds = printed(binary, options)
     if not theirs:
         return Comparison(ENDED, "it printed no statistics", seconds=seconds, theirs=their_seconds)

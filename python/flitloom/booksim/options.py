@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from flitloom import _core, limits
 from flitloom.booksim.specs import FRACTION, WHOLE, is_spec, number, spec_text, values_of
-from flitloom.errors import SpecError, show, show_file, unknown_parts
+from flitloom.errors import SpecError, nearest, show, show_file
+from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.reading import read_text, read_toml
 
-#: Options that change what is written or drawn, never what happens.
+#: Options that say how BookSim2 writes something that another option asks for.
 SILENT = frozenset(
-    """
-    channel_file fail_seed in_ports out_ports vct print_activity
-    viewer_trace watch_file watch_flits watch_packets watch_transactions watch_out stats_out pair_stats
-    injected_flits_out received_flits_out stored_flits_out sent_flits_out outstanding_credits_out
-    ejected_flits_out active_packets_out used_credits_out free_credits_out max_credits_out sent_packets_out
-    sim_power power_output_file tech_file channel_width channel_sweep
-    """.split()  # noqa: SIM905 - fifty quotes are harder to read
+    "fail_seed power_output_file tech_file channel_width channel_sweep watch_out".split()  # noqa: SIM905 - as it stands in files
 )
+_RECORD = "flitloom.booksim.run(options, packets=True) has every packet with its times"
+_LINKS = 'a spec of flitloom\'s own (router.model = "pipelined") shows every link (--picture, --html)'
+#: What BookSim2 writes beside its lines and flitloom does not, with what flitloom has instead.
+UNWRITTEN = {
+    "stats_out": "flitloom simulate FILE --json has the means per class",
+    "pair_stats": _RECORD,
+    "print_activity": _LINKS,
+    "viewer_trace": _LINKS,
+    "watch_file": _RECORD,
+    "watch_flits": _RECORD,
+    "watch_packets": _RECORD,
+    "sent_packets_out": _RECORD,
+    "sim_power": "flitloom has no model of power",
+    **dict.fromkeys(
+        ("injected_flits_out", "ejected_flits_out"), "flitloom simulate FILE --booksim has the rates of nodes"
+    ),
+    **dict.fromkeys(
+        ("received_flits_out", "sent_flits_out", "stored_flits_out", "active_packets_out"), _LINKS
+    ),
+    **dict.fromkeys(
+        ("outstanding_credits_out", "used_credits_out", "free_credits_out", "max_credits_out"), _LINKS
+    ),
+}
 #: The option that adds a line of results per class to what BookSim2 prints.
 _RESULTS = "print_csv_results"
 #: Options that BookSim2 takes and nothing in it reads, with what has their effect.
@@ -30,6 +48,35 @@ UNREAD = {
     "alloc_iters": "iterations are given with the allocator, e.g. islip(2)",
     "output_delay": "links have the latencies of the topology",
     "arb_type": "the arbiter is given with the allocator, e.g. separable_input_first(matrix)",
+    "channel_file": "links have the latencies of the topology",
+    "in_ports": "routers have the ports of the topology",
+    "out_ports": "routers have the ports of the topology",
+    "vct": "it belongs to router = event",
+    "watch_transactions": "flitloom has every packet of a request and its reply in flitloom.booksim.run",
+}
+#: Options of other versions and branches of BookSim, with what has their effect in this one.
+RENAMED = {
+    "const_flits_per_packet": "packet_size",
+    "physical_subnetworks": "subnets",
+    "vc_alloc_iters": "vc_allocator, e.g. islip(2)",
+    "sw_alloc_iters": "sw_allocator, e.g. islip(2)",
+    "vc_alloc_arb_type": "vc_allocator, e.g. separable_input_first(matrix)",
+    "sw_alloc_arb_type": "sw_allocator, e.g. separable_input_first(matrix)",
+    "spec_use_prio": "spec_sw_allocator = prio",
+    "shared_buf_size": "buf_size",
+    "sharing_policy": "buffer_policy",
+    "hotspot_nodes": "traffic, e.g. hotspot({{3,5}})",
+    "hotspot_rates": "traffic, e.g. hotspot({{3,5},{1,2}})",
+    "background_excludes": "traffic, e.g. background({{3,5}})",
+    "combined_patterns": "classes and a list in traffic",
+    "combined_rates": "classes and a list in injection_rate",
+    "workload": "a message graph as a file of its own (flitloom simulate trace.goal)",
+    "trace_file": "a message graph as a file of its own (flitloom simulate trace.goal)",
+    "voq": "noq",
+    "start_vc": "read_request_begin_vc and the like",
+    "end_vc": "read_request_end_vc and the like",
+    "print_vc_stats": "print_csv_results",
+    "threads": "flitloom load curve --threads",
 }
 #: What looks like two nodes and is one with its weight.
 _SPOT = re.compile(r"hotspot\(\{(\d+),(\d+)\}\)")
@@ -38,6 +85,7 @@ NETWORK_FILE = "network_file"
 _ITEM = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*)\s*", re.DOTALL)
 
 
+@explained
 @dataclass(frozen=True)
 class Options:
     """What a file of BookSim2 says.
@@ -68,11 +116,16 @@ class Options:
         defaults = dict(_core.pipelined_options())
         kept: dict[str, str] = {}
         warnings, prints_results = [], False
+        _check_names(values, [*defaults, _RESULTS, *UNWRITTEN, *UNREAD, *SILENT], place)
         for name, value in values.items():
             where = f"{place}: {name}" if place else name
             if name in UNREAD:
                 warnings.append(f"{name}: BookSim2 reads it nowhere; {UNREAD[name]}")
-            if name in SILENT:
+            if name in UNWRITTEN and value not in ("", "0"):
+                warnings.append(
+                    f"{name}: flitloom does not write what BookSim2 writes here; {UNWRITTEN[name]}"
+                )
+            if name not in defaults and name != _RESULTS:
                 continue
             if name == _RESULTS:
                 _check_kind(where, value, "0")
@@ -80,8 +133,6 @@ class Options:
                     raise SpecError.at(where, f'"{value}" is not a whole number', "write 1 or 0")
                 prints_results = int(value) != 0
                 continue
-            if name not in defaults:
-                raise SpecError.at(where, *unknown_parts(name, [*defaults, _RESULTS, *sorted(SILENT)]))
             _check_kind(where, value, defaults[name])
             if name == NETWORK_FILE:
                 value = str(Path(value).absolute())
@@ -121,6 +172,26 @@ class Options:
         model = "pipelined"
         """
         return spec_text(self.values)
+
+
+def _check_names(values: Mapping[str, str], known: Sequence[str], place: str) -> None:
+    """Refuse options that BookSim2 does not know, all of them at once."""
+    unknown = [name for name in values if name not in known]
+    if not unknown:
+        return
+
+    def said(name: str) -> str:
+        if name in RENAMED:
+            return f"{show(name)} (write {RENAMED[name]})"
+        near = nearest(name, known)
+        return f"{show(name)} (did you mean {near}?)" if near else show(name)
+
+    where = f"{place}: {unknown[0]}" if place else unknown[0]
+    if len(unknown) > 1:
+        where = place or "options"
+    verb = "is unknown" if len(unknown) == 1 else "are unknown"
+    hint = f"BookSim2 takes {', '.join(known)}"
+    raise SpecError.at(where, f"{', '.join(map(said, unknown))} {verb}", hint)
 
 
 def _check_kind(where: str, value: str, default: str) -> None:
@@ -209,7 +280,7 @@ def parse(text: str, place: str) -> dict[str, str]:
     return values
 
 
-def read_options(file: str | Path, changes: Iterable[str] = ()) -> Options:
+def read(file: str | Path, changes: Iterable[str] = ()) -> Options:
     """Read a file of BookSim2, or a spec in TOML with ``router.model = "pipelined"``.
 
     Parameters
@@ -229,7 +300,7 @@ def read_options(file: str | Path, changes: Iterable[str] = ()) -> Options:
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp(), "mesh.cfg")
     >>> _ = file.write_text("topology = mesh; k = 4;")
-    >>> read_options(file, ["k=5"]).text()
+    >>> read(file, ["k=5"]).text()
     'topology = mesh;\\nk = 5;\\n'
     """
     place = show_file(file)

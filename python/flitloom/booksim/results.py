@@ -54,7 +54,8 @@ def _settings(options: Options) -> tuple[str, str, str]:
     messages, rate = _first(options["use_read_write"]), float(_first(options["injection_rate"]))
     if options["injection_rate_uses_flits"] != "0":
         if messages != "0":
-            rate /= sum(float(_first(options[f"{kind}_size"])) for kind in _KINDS) / 2
+            # The half of the sum is cut off.
+            rate /= sum(int(float(_first(options[f"{kind}_size"]))) for kind in _KINDS) // 2
         else:
             sizes = _numbers(_first(options["packet_size"]))
             weights = _numbers(_first(options["packet_size_rate"]))

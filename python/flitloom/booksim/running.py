@@ -10,6 +10,7 @@ from typing import Any
 from flitloom import _core, limits
 from flitloom.booksim.options import NETWORK_FILE, Options
 from flitloom.errors import SpecError
+from flitloom.fixed import explained
 from flitloom.reading import read_text
 
 #: How a run can end.
@@ -20,6 +21,11 @@ _BREACHES = {
         "output_speedup",
         "two flits take the last shared place of a queue",
         "give 1, or buffer_policy = private",
+    ),
+    "place per owner": (
+        "buffer_policy",
+        "more channels of a port have an owner than it has places for",
+        "give a larger buf_size, or another policy",
     ),
     "channel twice": (
         "classes",
@@ -34,6 +40,7 @@ _BREACHES = {
 }
 
 
+@explained
 @dataclass(frozen=True)
 class Outcome:
     """What came of a run.
@@ -63,7 +70,11 @@ class Outcome:
 
 
 def run(
-    options: Options, *, packets: bool = False, seen: Callable[[dict[str, Any], int], None] | None = None
+    options: Options,
+    *,
+    packets: bool = False,
+    network: str | None = None,
+    seen: Callable[[dict[str, Any], int], None] | None = None,
 ) -> Outcome:
     """Run a file of BookSim2 with its router.
 
@@ -73,6 +84,8 @@ def run(
         What the file says.
     packets : bool
         Whether packets are recorded.
+    network : str, optional
+        What stands in the file of the network, in place of ``network_file``.
     seen : callable, optional
         Told every event, and the cycle that comes next.
 
@@ -88,7 +101,7 @@ def run(
     >>> outcome.outcome, outcome.cycles, round(outcome.classes[0]["packet_latency"], 3)
     ('stable', 6055, 19.574)
     """
-    simulation = _begun(options, packets)
+    simulation = _begun(options, packets, network)
     events = []
     while (event := simulation.advance()) is not None:
         if event["kind"] == "broken":
@@ -117,10 +130,22 @@ def _mean(runs: Sequence[dict[str, float]]) -> dict[str, float]:
     return {**mean, "class": runs[0]["class"], "packets": sum(run["packets"] for run in runs)}
 
 
-def _begun(options: Options, packets: bool = False) -> _core.Pipelined:
+def check(options: Options) -> None:
+    """Refuse what cannot be run, without running it.
+
+    >>> check(Options.of({"topology": "mesh", "routing_function": "dor", "num_vcs": "0"}))
+    Traceback (most recent call last):
+    flitloom.errors.SpecError: num_vcs: 0 is not within 1 to 64
+    """
+    _begun(options)
+
+
+def _begun(options: Options, packets: bool = False, network: str | None = None) -> _core.Pipelined:
     """A run at its beginning."""
     values = dict(options.values)
-    if NETWORK_FILE in values:
+    if network is not None:
+        values[NETWORK_FILE] = network
+    elif NETWORK_FILE in values:
         values[NETWORK_FILE] = read_text(values[NETWORK_FILE], limits.SPEC_BYTES)
     try:
         return _core.Pipelined(list(values.items()), packets)

@@ -33,7 +33,8 @@ def command(
     overrules: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Options that override a file of BookSim2, e.g. injection_rate=0.3.", metavar="NAME=VALUE"
+            help="Options that override a file of BookSim2, e.g. injection_rate=0.3, and further such files.",
+            metavar="NAME=VALUE",
         ),
     ] = None,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -59,18 +60,16 @@ def booksim(
       flitloom validate booksim mesh.cfg torus.cfg --binary booksim2/src/booksim --configs 0
     """
     from flitloom.booksim.comparing import DIFFERENT, ENDED, EQUAL, REFUSED, check_binary, compare
-    from flitloom.booksim.drawing import draw, draw_concentrated, draw_network, draw_rare, draw_run
-    from flitloom.booksim.options import read_options
+    from flitloom.booksim.drawing import draw
+    from flitloom.booksim.options import read
 
     if binary is None:
         raise SpecError.at("--binary", "is missing", "give the program that BookSim2's make built")
     check_binary(binary)
-    cases = [(show_file(file), read_options(file)) for file in files or []]
-    # A fifth each: meshes and tori, rare options, other networks, batches and the like, concentration.
-    kinds = (draw, draw_rare, draw_network, draw_run, draw_concentrated)
-    cases += [(f"drawn {number}", kinds[number % len(kinds)](number, seed)) for number in range(configs)]
+    cases = [(show_file(file), read(file)) for file in files or []]
     found = []
-    with screen.progress("configurations") as told:
+    with screen.progress("configurations") as told, tempfile.TemporaryDirectory() as folder:
+        cases += [(f"drawn {number}", draw(number, seed, Path(folder))) for number in range(configs)]
         for number, (name, case) in enumerate(cases):
             found.append((name, compare(binary, case)))
             told(number + 1, len(cases))

@@ -20,6 +20,12 @@ impl Policy {
     pub(super) fn goes_by_round_trips(&self) -> bool {
         matches!(self, Self::Shared(Sharing { limit: Limit::RoundTrips(_), .. }))
     }
+
+    /// Whether so many channels with an owner can leave no place for each.
+    pub(super) fn can_run_out(&self, channels: usize) -> bool {
+        let Self::Shared(sharing) = self else { return false };
+        sharing.most_of_each(channels as u32) == Some(0)
+    }
 }
 
 /// How places are shared.
@@ -31,6 +37,17 @@ pub(super) struct Sharing {
     pub owned: Vec<u32>,
     pub common: u32,
     pub limit: Limit,
+}
+
+impl Sharing {
+    /// How many places each of so many channels with an owner may fill, if that depends on their number.
+    fn most_of_each(&self, owned: u32) -> Option<u32> {
+        match self.limit {
+            Limit::None | Limit::Fixed(_) | Limit::RoundTrips(_) => None,
+            Limit::Dynamic => self.places.checked_div(owned),
+            Limit::Shifting => Some(self.places / owned.max(1).next_power_of_two()),
+        }
+    }
 }
 
 /// How many places one channel may fill.
@@ -262,21 +279,12 @@ impl Behind {
     fn set_limit(&mut self, policy: &Policy, link: usize) {
         let Policy::Shared(sharing) = policy else { return };
         let port = &mut self.ports[link];
-        let owned = port.owned_channels;
-        match sharing.limit {
-            Limit::None | Limit::Fixed(_) | Limit::RoundTrips(_) => {}
-            Limit::Dynamic => {
-                port.limit = sharing.places.checked_div(owned).unwrap_or(port.limit);
-            }
-            Limit::Shifting => {
-                let mut cover = 1;
-                port.limit = sharing.places;
-                while cover < owned {
-                    cover *= 2;
-                    port.limit /= 2;
-                }
-            }
-        }
+        port.limit = sharing.most_of_each(port.owned_channels).unwrap_or(port.limit);
+    }
+
+    /// Whether the channels that have an owner have a place each.
+    pub(super) fn has_limit(&self, policy: &Policy, link: usize) -> bool {
+        !policy.can_run_out(self.ports[link].owned_channels as usize)
     }
 
     /// A flit is sent; after a tail the channel is given up, or once its last flit has left the queue.

@@ -10,7 +10,7 @@ use super::{
     network::Subnet,
     networks::Network,
     numbers::Numbers,
-    options::{OptionError, Options, refuse},
+    options::{OptionError, Options, parts, refuse},
     patterns::Digits,
     priority::Priority,
     routing::Routing,
@@ -66,9 +66,13 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
     let text = options.text("buffer_policy");
     let limit = match text {
         "private" => {
-            let places = if all > 0 { all / channels as i64 } else { per_channel };
+            if all == 0 {
+                return refuse("buf_size", "BookSim2 does not survive 0; give -1, or a size");
+            }
+            let (name, places) =
+                if all > 0 { ("buf_size", all / channels as i64) } else { ("vc_buf_size", per_channel) };
             if places < 1 {
-                return refuse("vc_buf_size", "a channel needs at least one place");
+                return refuse(name, "a channel needs at least one place");
             }
             return Ok(Policy::Private(places as u32));
         }
@@ -87,28 +91,33 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
             return refuse("buffer_policy", text);
         }
     };
-    for name in ["private_buf_start_vc", "private_buf_end_vc"] {
-        if options.text(name) != "-1" {
-            return refuse(name, "groups of unequal parts are not known here; leave it out");
-        }
-    }
-    let places = if all > 0 { all } else { per_channel * channels as i64 };
-    if places < 1 {
-        return refuse("buf_size", "a port needs at least one place");
+    let places = if all >= 0 { all } else { per_channel * channels as i64 };
+    if !(1..1 << 20).contains(&places) {
+        return refuse(
+            "buf_size",
+            format!("{places} places of a port are not within 1 to {}", (1 << 20) - 1),
+        );
     }
     let groups = match options.whole("private_bufs")? {
-        groups if groups < 1 => channels,
+        0 => 1,
+        groups if groups < 0 => channels,
         groups if groups as usize > channels => return refuse("private_bufs", "more groups than channels"),
         groups => groups as usize,
     };
-    let sizes = options.numbers_per_class("private_buf_size", groups)?;
-    let owned: Vec<u32> = sizes
-        .iter()
-        .map(|&size| if size < 0.0 { places as u32 / groups as u32 } else { size as u32 })
-        .collect();
-    if owned.iter().map(|&size| i64::from(size)).sum::<i64>() > places {
+    let owned = match options.text("private_buf_size") {
+        text if text.starts_with('{') => options.wholes_per_class("private_buf_size", groups)?,
+        _ => match options.whole("private_buf_size")? {
+            size if size < 0 => vec![places / groups as i64; groups],
+            size => vec![size; groups],
+        },
+    };
+    if owned.iter().any(|&size| size < 0) {
+        return refuse("private_buf_size", "BookSim2 does not survive a size below 0 in a list");
+    }
+    if owned.iter().sum::<i64>() > places {
         return refuse("private_buf_size", format!("the groups own more than the {places} places of a port"));
     }
+    let owned: Vec<u32> = owned.into_iter().map(|size| size as u32).collect();
     let limit = match limit {
         Limit::Fixed(_) => match options.whole("max_held_slots")? {
             most if most < 0 => Limit::Fixed(places as u32),
@@ -116,9 +125,47 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
         },
         other => other,
     };
-    let group = (0..channels).map(|channel| (channel * groups / channels) as u16).collect();
+    let group = groups_of_channels(options, channels, groups)?;
     let common = places as u32 - owned.iter().sum::<u32>();
     Ok(Policy::Shared(Sharing { places: places as u32, group, owned, common, limit }))
+}
+
+/// By channel the group of places that it belongs to: without other words group i of G has the channels from i V / G
+/// on, cut off to whole numbers.
+fn groups_of_channels(options: &Options, channels: usize, groups: usize) -> Result<Vec<u16>, OptionError> {
+    let ends = |name: &'static str, equal: &dyn Fn(usize) -> usize| {
+        let text = options.text(name);
+        if !text.starts_with('{') && options.whole(name)? < 0 {
+            return Ok((0..groups).map(|group| equal(group) as i64).collect());
+        }
+        let ends = parts(text).len();
+        if ends < groups {
+            let text =
+                format!("{ends} numbers for {groups} groups (private_bufs); BookSim2 reads beyond the list");
+            return refuse(name, text);
+        }
+        options.wholes_per_class(name, groups)
+    };
+    let first = ends("private_buf_start_vc", &|group| group * channels / groups)?;
+    let last = ends("private_buf_end_vc", &|group| (group + 1) * channels / groups - 1)?;
+    let mut of: Vec<Option<u16>> = vec![None; channels];
+    for (group, (&first, &last)) in first.iter().zip(&last).enumerate() {
+        if first < 0 || first > last || last >= channels as i64 {
+            let text =
+                format!("group {group} has channels {first} to {last}; there are 0 to {}", channels - 1);
+            return refuse("private_buf_end_vc", text);
+        }
+        for channel in first as usize..=last as usize {
+            if of[channel].replace(group as u16).is_some() {
+                return refuse("private_buf_start_vc", format!("channel {channel} is in two groups"));
+            }
+        }
+    }
+    let missing = || OptionError {
+        option: "private_buf_end_vc",
+        text: "a channel is in no group, which BookSim2 does not survive".into(),
+    };
+    of.into_iter().map(|group| group.ok_or_else(missing)).collect()
 }
 
 fn allocator(options: &Options, name: &'static str) -> Result<AllocatorKind, OptionError> {
@@ -170,7 +217,7 @@ impl Ground {
     fn from_options(options: &Options) -> Result<Self, OptionError> {
         let shape = shape(options)?;
         if matches!(options.text("topology"), "mesh" | "torus") {
-            let latency = if shape.wraps && options.flag("use_noc_latency")? { 2 } else { 1 };
+            let latency = if shape.wraps && options.whole("use_noc_latency")? == 1 { 2 } else { 1 };
             let (routing, wiring) = (routing(options, &shape)?, shape.wiring(latency));
             return Ok(Self { shape, routing, network: None, wiring });
         }
@@ -184,6 +231,14 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
     let Ground { shape, routing, network, wiring } = ground;
     if options.text("router") != "iq" {
         return refuse("router", format!("{:?} is not known here; there is iq", options.text("router")));
+    }
+    for name in ["noq", "hold_switch_for_packet"] {
+        if options.whole(name)? < 0 {
+            return refuse(
+                name,
+                "BookSim2 takes a number below 0 for 0 in one place and for 1 in another; give 0 or 1",
+            );
+        }
     }
     for name in ["vc_alloc_delay", "sw_alloc_delay"] {
         let delay = options.whole(name)?;
@@ -232,7 +287,7 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         let text = "BookSim2 does not survive it with several classes or subnets";
         return refuse("hold_switch_for_packet", text);
     }
-    let waits_for_tail = options.flag("wait_for_tail_credit")?;
+    let waits_for_tail = options.is_set("wait_for_tail_credit")?;
     let is_piggyback = options.text("vc_allocator") == "piggyback";
     let is_speculative = options.flag("speculative")?;
     if is_piggyback && !is_speculative {
@@ -260,14 +315,15 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         let names: Vec<_> = Priority::NAMES.iter().map(|(name, _)| *name).collect();
         return refuse("priority", format!("{text:?} is not known here; there are {}", names.join(", ")));
     };
-    let reads = options.numbers_per_class("use_read_write", classes)?.iter().any(|&value| value > 0.0);
-    let ranges = ranges(options, channels, reads)?;
-    if reads && routing == Routing::MinimalAdaptive && ranges.iter().any(|&(a, _)| a > 0) {
+    let reads = options.wholes_per_class("use_read_write", classes)?;
+    let (has_reads, has_others) = (reads.iter().any(|&one| one != 0), reads.contains(&0));
+    let ranges = ranges(options, channels, has_reads)?;
+    if has_reads && routing == Routing::MinimalAdaptive && ranges.iter().any(|&(a, _)| a > 0) {
         let text = "min_adapt with channels of messages that do not begin at 0: BookSim2's escape channels \
                     then leave them";
         return refuse("routing_function", text);
     }
-    let used = if reads { &ranges[..4] } else { &ranges[4..] };
+    let used = &ranges[if has_reads { 0 } else { 4 }..if has_others { 5 } else { 4 }];
     let parts = network.as_ref().map_or_else(|| routing.parts(&shape), Network::least_channels);
     if used.iter().any(|(a, b)| b - a + 1 < parts) {
         return refuse("num_vcs", format!("this routing function needs at least {parts} for a packet"));
@@ -316,11 +372,6 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         }
     }
     let policy = policy(options, channels)?;
-    if policy.goes_by_round_trips() && network.is_some() && wiring.longest() > 1 {
-        let text = "limits by round trips are not known here where links have several latencies; give \
-                    use_noc_latency = 0, or another policy";
-        return refuse("buffer_policy", text);
-    }
     let credit_delay = options.within("credit_delay", 0, 1000)?;
     Ok(Rules {
         policy,
@@ -334,7 +385,7 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         waits_for_tail,
         busy_when_full: options.flag("vc_busy_when_full")?,
         prefers_empty: options.flag("vc_prioritize_empty")?,
-        donates: options.flag("vc_priority_donation")?,
+        donates: options.is_set("vc_priority_donation")?,
         shuffles: options.flag("vc_shuffle_requests")?,
         holds_switch,
         is_speculative,
@@ -405,7 +456,7 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
             subnet("write_request_subnet")?,
             subnet("write_reply_subnet")?,
         ],
-        counts_queuing: options.whole("include_queuing")? != 0,
+        counts_queuing: options.whole("include_queuing")? == 1,
         next_packet: 0,
         next_flit: 0,
         facts: vec![ClassFacts::new(nodes); count],
@@ -418,7 +469,7 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
         arrived: Vec::new(),
         ends: Vec::new(),
         quiet: 0,
-        patience: options.within("deadlock_warn_timeout", 0, 1 << 30)? as u32,
+        patience: options.whole("deadlock_warn_timeout")?.max(0) as u32,
         warnings: 0,
         standstill: 0,
         breach: None,

@@ -65,6 +65,7 @@ pub(super) fn class(
         }
     }
     let number = |name: &'static str| Ok(options.numbers_per_class(name, classes)?[index]);
+    let whole_number = |name: &'static str| Ok(options.wholes_per_class(name, classes)?[index]);
     let text = |name: &'static str| options.per_class(name, classes)[index].clone();
     let whole = |name: &'static str, part: &str| {
         part.trim().parse::<u32>().map_err(|_| OptionError {
@@ -77,34 +78,44 @@ pub(super) fn class(
         let inside = text.trim_start_matches('{').trim_end_matches('}');
         inside.split(',').map(|part| whole(name, part)).collect()
     };
+    let no_flit = "a packet has at least one flit";
     let lengths = list("packet_size")?;
     if lengths.contains(&0) {
-        return refuse("packet_size", "a packet has at least one flit");
+        return refuse("packet_size", no_flit);
     }
     let mut rates = list("packet_size_rate")?;
     rates.resize(lengths.len(), rates.last().copied().unwrap_or(1));
-    let sizes: Vec<_> = lengths.into_iter().zip(rates).collect();
+    let sizes: Vec<_> = match lengths[..] {
+        // Nothing is drawn where there is one size.
+        [only] => vec![(only, 1)],
+        _ => lengths.into_iter().zip(rates).collect(),
+    };
     let weights: u32 = sizes.iter().map(|size| size.1).sum();
     if weights == 0 {
         return refuse("packet_size_rate", "all rates are 0");
     }
-    let messages = if number("use_read_write")? > 0.0 {
-        let size = |name: &'static str| number(name).map(|size| (size as u32).max(1));
+    let messages = if whole_number("use_read_write")? != 0 {
+        let size = |name: &'static str| match whole_number(name)? {
+            size if (1..1 << 20).contains(&size) => Ok(size as u32),
+            _ => refuse(name, no_flit),
+        };
         let kinds = [
             size("read_request_size")?,
             size("read_reply_size")?,
             size("write_request_size")?,
             size("write_reply_size")?,
         ];
-        Some((kinds, number("write_fraction")?))
+        // The batch manager of BookSim2 tosses a fair coin.
+        let is_batch = options.text("sim_type") == "batch";
+        Some((kinds, if is_batch { 0.5 } else { number("write_fraction")? }))
     } else {
         None
     };
     let mut counted = 1.0;
-    if options.flag("injection_rate_uses_flits")? {
+    if options.is_set("injection_rate_uses_flits")? {
         counted = match &messages {
-            // Reads and writes count alike, whatever their share.
-            Some((kinds, _)) => f64::from(kinds.iter().sum::<u32>()) / 2.0,
+            // Reads and writes count alike, whatever their share, and halves are cut off.
+            Some((kinds, _)) => f64::from(kinds.iter().sum::<u32>() / 2),
             None => {
                 let sum: f64 = sizes.iter().map(|&(size, weight)| f64::from(size) * f64::from(weight)).sum();
                 sum / f64::from(weights)
@@ -112,7 +123,16 @@ pub(super) fn class(
         };
     }
     let rate = number("injection_rate")? / counted;
-    let permutation = whole("perm_seed", options.text("perm_seed"))?;
+    if !(0.0..=1.0).contains(&rate) {
+        let text =
+            format!("{rate} packets per node and cycle are not within 0 to 1, and BookSim2 ends there");
+        return refuse("injection_rate", text);
+    }
+    let priority = whole_number("class_priority")? as i32;
+    if priority < 0 && options.text("priority") == "class" {
+        return refuse("class_priority", "BookSim2 does not survive a priority below 0");
+    }
+    let permutation = options.whole("perm_seed")? as i32 as u32;
     let pattern = Pattern::from_text(&text("traffic"), digits, permutation, numbers)
         .map_err(|text| OptionError { option: "traffic", text })?;
     let burst = [options.number("burst_alpha")?, options.number("burst_beta")?, options.number("burst_r1")?];
@@ -124,8 +144,8 @@ pub(super) fn class(
         sizes,
         weights,
         packets_per_rate: 1.0 / counted,
-        priority: number("class_priority")? as i32,
-        is_measured: number("measure_stats")? > 0.0,
+        priority,
+        is_measured: whole_number("measure_stats")? != 0,
         messages,
         latency_limit: number("latency_thres")?,
         warm_up: (number("warmup_thres")?, number("acc_warmup_thres")?),

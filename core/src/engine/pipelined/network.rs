@@ -1,6 +1,7 @@
 //! One subnet: routers, the links between them, and what sources know of their routers.
 
 use super::{
+    breach::Breach,
     buffers::Behind,
     flit::{Flit, Packets},
     meeting::Hub,
@@ -363,20 +364,20 @@ impl Subnet {
         self.slot(now + latency + 1 + rules.credit_delay).credits.push((router, port, channel));
     }
 
-    /// All routers do their steps of a cycle; true if a flit was sent for which there is no place.
+    /// All routers do their steps of a cycle; tells what BookSim2 does not survive.
     pub(super) fn work(
         &mut self,
         now: u32,
         rules: &Rules,
         packets: &mut Packets,
         numbers: &mut Numbers,
-    ) -> bool {
+    ) -> Option<Breach> {
         if let Some(words) = &mut self.words {
             if words.must_tell(now) {
                 self.tell_links(rules);
             }
             self.words.iter_mut().for_each(|words| words.work(now));
-            return false;
+            return None;
         }
         self.steps += rules.internal_speedup;
         let mut steps = 0;
@@ -389,15 +390,14 @@ impl Subnet {
                 plain.leaving().for_each(|output| links.add(output as usize, now.into()));
             }
             plain.work(&mut Around::new((now, steps), rules, packets, numbers, &mut self.load));
-            return false;
+            return None;
         }
         if let Some(desk) = &mut self.desk {
             desk.work(now, rules, packets);
-            return false;
+            return None;
         }
-        let mut overflowed = false;
-        let mut world =
-            World { now, rules, packets, numbers, load: &mut self.load, overflowed: &mut overflowed };
+        let mut breach = None;
+        let mut world = World { now, rules, packets, numbers, load: &mut self.load, breach: &mut breach };
         for (word, &set) in self.at_work.iter().enumerate() {
             let mut left = set;
             while left > 0 {
@@ -409,7 +409,7 @@ impl Subnet {
                 }
             }
         }
-        overflowed
+        breach
     }
 
     /// Brings the record of links up to date, which planes keep in part.

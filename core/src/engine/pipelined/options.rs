@@ -185,9 +185,14 @@ impl Options {
         Err(OptionError { option: name, text })
     }
 
-    /// Whether an option is not 0.
+    /// Whether an option is above 0.
     pub(super) fn flag(&self, name: &'static str) -> Result<bool, OptionError> {
         Ok(self.whole(name)? > 0)
+    }
+
+    /// Whether an option is any number but 0.
+    pub(super) fn is_set(&self, name: &'static str) -> Result<bool, OptionError> {
+        Ok(self.whole(name)? != 0)
     }
 
     /// A number.
@@ -219,6 +224,15 @@ impl Options {
     ) -> Result<Vec<f64>, OptionError> {
         let read = |text: String| text.parse().map_err(|_| Self::wrong(name, &text, "a number"));
         self.per_class(name, classes).into_iter().map(read).collect()
+    }
+
+    /// One whole number per class; a fraction is cut off, as BookSim2 does.
+    pub(super) fn wholes_per_class(
+        &self,
+        name: &'static str,
+        classes: usize,
+    ) -> Result<Vec<i64>, OptionError> {
+        Ok(self.numbers_per_class(name, classes)?.into_iter().map(|value| value as i64).collect())
     }
 }
 

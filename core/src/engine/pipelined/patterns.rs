@@ -108,6 +108,7 @@ impl Pattern {
         match name {
             "uniform" => Ok(Self::Uniform),
             "diagonal" => Ok(Self::Diagonal),
+            "asymmetric" if nodes == 1 => Err("asymmetric needs two nodes at least".into()),
             "asymmetric" => Ok(Self::Asymmetric),
             "bitcomp" => {
                 bits_only()?;
@@ -134,7 +135,9 @@ impl Pattern {
             "taper64" if nodes == 64 => Ok(Self::Taper),
             "taper64" => Err(format!("taper64 needs 64 nodes, and there are {nodes}")),
             "background" => {
-                let without = given.first().map(|text| parts(text)).unwrap_or_default();
+                let Some(without) = given.first().map(|text| parts(text)) else {
+                    return Err("background: no node is named, and BookSim2 does not survive that".into());
+                };
                 let mut excluded = vec![false; nodes as usize];
                 for text in &without {
                     let node = number(text)?;

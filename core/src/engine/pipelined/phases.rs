@@ -2,10 +2,11 @@
 
 use super::{
     bound::Demand,
+    breach::Breach,
     build,
     measures::ClassFacts,
     options::{OptionError, Options},
-    run::{Breach, PacketRecord, Run},
+    run::{PacketRecord, Run},
 };
 use std::{
     collections::VecDeque,
@@ -230,10 +231,10 @@ impl Phases {
         (0..self.run.classes.len()).filter(|&class| self.run.classes[class].is_measured).collect()
     }
 
-    /// The first class whose mean latency, with flits under way at their age, is above its limit.
-    fn exceeded(&self) -> Option<usize> {
+    /// The first of some classes whose mean latency, with flits under way at their age, is above its limit.
+    fn exceeded(&self, classes: impl IntoIterator<Item = usize>) -> Option<usize> {
         let run = &self.run;
-        self.measured().into_iter().find(|&class| {
+        classes.into_iter().find(|&class| {
             let facts = &run.facts[class];
             let ages = facts.in_flight * u64::from(run.now) - run.created_in_flight[class];
             let limit = run.classes[class].latency_limit;
@@ -274,7 +275,7 @@ impl Phases {
             classes.push((class, ClassSample { facts: facts.clone(), changes }));
         }
         self.events.push_back(Event::Sample { cycles: self.run.now - self.cleared_at, classes });
-        if let Some(class) = self.exceeded().filter(|_| self.by_latency) {
+        if let Some(class) = self.exceeded(self.measured()).filter(|_| self.by_latency) {
             self.events.push_back(Event::Exceeded(class, self.run.classes[class].latency_limit));
             self.fail();
             return;
@@ -339,7 +340,8 @@ impl Phases {
             self.run.cycle();
             self.steps += 1;
             if self.steps.is_multiple_of(1000) {
-                if let Some(class) = self.exceeded() {
+                // Now those that are not measured count, too.
+                if let Some(class) = self.exceeded(0..self.run.classes.len()) {
                     self.events.push_back(Event::Exceeded(class, self.run.classes[class].latency_limit));
                     self.events.push_back(Event::Unstable);
                     self.phase = Phase::Over;

@@ -1,6 +1,6 @@
 //! When a node makes a packet.
 
-use super::numbers::Numbers;
+use super::{numbers::Numbers, options::parts};
 
 /// A process, for every node.
 #[derive(Clone, Debug)]
@@ -54,8 +54,9 @@ impl Process {
             "bernoulli" => Ok(Self::Bernoulli(rate)),
             "on_off" => {
                 let mut given = burst;
-                let parts = inside.trim_end_matches(')').split(',').filter(|part| !part.is_empty());
-                for (slot, part) in given.iter_mut().zip(parts) {
+                let inside = inside.rsplit_once(')').map_or(inside, |(inside, _)| inside);
+                let parts = parts(inside);
+                for (slot, part) in given.iter_mut().zip(&parts) {
                     *slot = part.trim().parse().map_err(|_| format!("on_off: {part:?} is not a number"))?;
                 }
                 let [mut on, mut off, mut peak] = given;
@@ -72,7 +73,11 @@ impl Process {
                 } else {
                     peak = rate * (on + off) / on;
                 }
-                let is_on: Vec<bool> = (0..nodes).map(|_| numbers.upto(1) == 1).collect();
+                let is_on: Vec<bool> = match parts.get(2).filter(|_| parts.len() > 3) {
+                    // With a fourth number BookSim2 takes the whole part of the third one for the state of all nodes.
+                    Some(_) => vec![given[2] as i64 != 0; nodes],
+                    None => (0..nodes).map(|_| numbers.upto(1) == 1).collect(),
+                };
                 Ok(Self::OnOff { on, off, rate: peak, began_on: is_on.clone(), is_on })
             }
             _ => Err(format!("{text:?} is not an injection process; there are bernoulli, on_off")),

@@ -2,6 +2,7 @@
 
 use super::{
     allocators::{Allocator, Ask, Request},
+    breach::Breach,
     buffers::Behind,
     flit::{Flit, Packets, Ways},
     numbers::Numbers,
@@ -103,7 +104,7 @@ pub(super) struct World<'a> {
     /// Per output port of all routers the flits known behind it.
     pub load: &'a mut [u32],
     /// A flit was sent for which there is no place.
-    pub overflowed: &'a mut bool,
+    pub breach: &'a mut Option<Breach>,
 }
 
 /// Credit messages of an input port: channels, the last one of each message marked.

@@ -66,11 +66,15 @@ impl Rules {
         self.ranges[kind as usize]
     }
 
-    /// The shortest round trip of a flit and its credit from a router over a link, as BookSim2 counts it: links of
-    /// a torus have their latency from the second of their two routers on that is made.
+    /// The shortest round trip of a flit and its credit from a router over a link, as BookSim2 counts it: it asks
+    /// for the latency of a link before it gives one to those of a dragonfly, and to links of a torus that lead to
+    /// routers made later.
     pub(super) fn least_round_trip(&self, router: u32, port: usize) -> u32 {
         let link = self.wiring.outputs(router)[port];
-        let is_late = matches!(link.end, End::Router(there, _) if there > router);
+        let is_late = match &self.network {
+            None => matches!(link.end, End::Router(there, _) if there > router),
+            Some(network) => matches!(network, Network::Dragonfly(_)),
+        };
         let latency = if is_late { 1 } else { link.latency };
         self.least_round_trip_of_source(latency) + self.crossbar_delay + self.credit_delay
     }

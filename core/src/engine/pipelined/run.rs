@@ -2,6 +2,7 @@
 
 use super::{
     batch::Batch,
+    breach::Breach,
     classes::Class,
     feed::{Feed, wait_at_source},
     flit::{Flit, Kind, Packets},
@@ -41,22 +42,6 @@ pub struct PacketRecord {
     pub hops: u16,
     /// Its flits.
     pub size: u32,
-}
-
-/// What happens in a network that BookSim2 does not survive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breach {
-    /// Two flits took the last shared place of a queue in one step.
-    SharedPlace,
-    /// Two classes of a source took the same channel.
-    ChannelTwice,
-    /// Packets wait for each other: no flit has arrived for [so long](Breach::STANDSTILL).
-    Deadlock,
-}
-
-impl Breach {
-    /// Cycles without an arrival after which packets are taken to wait for each other.
-    pub const STANDSTILL: u32 = 100_000;
 }
 
 /// Networks, sources and sinks in motion.
@@ -308,9 +293,8 @@ impl Run {
         arrived.clear();
         (self.arrived, self.ends) = (arrived, ends);
         for subnet in &mut self.subnets {
-            if subnet.work(now, &self.rules, &mut self.packets, &mut self.numbers) {
-                self.breach = Some(Breach::SharedPlace);
-            }
+            let breach = subnet.work(now, &self.rules, &mut self.packets, &mut self.numbers);
+            self.breach = breach.or(self.breach);
         }
         for subnet in &mut self.subnets {
             subnet.send(now, &self.rules, &self.packets);

@@ -1,6 +1,7 @@
 //! A run of the pipelined router with flitloom's own networks, packets and numbers.
 
 use super::{
+    breach::Breach,
     build::{self, Ground},
     feed::{Feed, Replies},
     flit::Packets,
@@ -10,7 +11,7 @@ use super::{
     numbers::Numbers,
     options::{OptionError, Options},
     plain::Plain,
-    run::{Breach, Run},
+    run::Run,
     stuck::Spot,
     words,
 };
@@ -246,7 +247,9 @@ impl Simulation {
             match self.run.breach.take() {
                 None => {}
                 Some(Breach::Deadlock) => return Stop::Deadlock(self.run.find_stuck().unwrap_or_default()),
-                Some(Breach::SharedPlace | Breach::ChannelTwice) => return Stop::Overflow,
+                Some(Breach::SharedPlace | Breach::PlacePerOwner | Breach::ChannelTwice) => {
+                    return Stop::Overflow;
+                }
             }
             if self.stands() || self.run.now >= self.next_look {
                 self.next_look = self.run.now + LOOK_EVERY;

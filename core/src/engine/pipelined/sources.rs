@@ -1,10 +1,11 @@
 //! Sources: packets are made, wait, and are sent flit by flit.
 
 use super::{
+    breach::Breach,
     flit::{Flit, Kind, Packet, Ways},
     network::Subnet,
     routing::Place,
-    run::{Breach, Run},
+    run::Run,
     waiting::Reply,
 };
 
@@ -73,7 +74,14 @@ impl Run {
     fn ask(&mut self, node: usize, class: usize, asked: u32) -> bool {
         let time = if self.counts_queuing { asked } else { self.now };
         let is_made = match &self.batch {
-            Some(batch) => batch.asks_for_more(self.sequence[node], node),
+            Some(batch) => {
+                let asks = batch.asks_for_more(self.sequence[node], node);
+                // The batch manager of BookSim2 draws a size, which the packet does not get.
+                if asks && self.classes[class].messages.is_none() {
+                    self.draw_size(class);
+                }
+                asks
+            }
             None => self.classes[class].process.fires(node, &mut self.numbers),
         };
         if !is_made {
@@ -96,7 +104,8 @@ impl Run {
         let Some((sizes, _)) = self.classes[class].messages else { return false };
         let Some(reply) = self.replies[node].pop_front() else { return false };
         let Reply { to, time, is_measured, kind } = reply;
-        let is_measured = is_measured || self.is_recorded(class, time);
+        // While something is measured it counts whether the class that answers is; later, what the request was.
+        let is_measured = if self.measures_at(time) { self.classes[class].is_measured } else { is_measured };
         let nodes = self.nodes as u32;
         // A destination is drawn, though the reply has one.
         self.classes[class].pattern.destination(node as u32, nodes, &mut self.numbers);
@@ -106,7 +115,12 @@ impl Run {
 
     /// Whether a packet made at a time is measured.
     fn is_recorded(&self, class: usize, time: u32) -> bool {
-        self.classes[class].is_measured && (self.measures || self.drains_after.is_some_and(|end| time < end))
+        self.classes[class].is_measured && self.measures_at(time)
+    }
+
+    /// Whether packets made at a time are measured if their class is.
+    fn measures_at(&self, time: u32) -> bool {
+        self.measures || self.drains_after.is_some_and(|end| time < end)
     }
 
     fn draw_size(&mut self, class: usize) -> u32 {
@@ -370,6 +384,9 @@ impl Run {
                 self.breach = Some(Breach::ChannelTwice);
             }
             sources.take(&self.rules.policy, node, usize::from(channel));
+            if !sources.has_limit(&self.rules.policy, node) {
+                self.breach = Some(Breach::PlacePerOwner);
+            }
             let packet = &mut self.packets[flit.packet];
             packet.injected = self.now;
             if let Some(feed) = &mut self.feed {

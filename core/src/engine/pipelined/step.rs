@@ -2,6 +2,7 @@
 
 use super::{
     allocators::{Ask, NONE, Request},
+    breach::Breach,
     flit::Flit,
     router::{Router, State, World},
     routing::Place,
@@ -161,14 +162,14 @@ impl Router {
         (resource != NONE).then(|| ((resource / channels) as u16, (resource % channels) as u16))
     }
 
-    fn give_channels(&mut self, world: &World<'_>) {
+    fn give_channels(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let mut list = std::mem::take(&mut self.scratch.given);
         for index in list.drain(..) {
             match self.given(rules, index) {
                 None => self.to_be_given.push(index),
                 Some((port, channel)) => {
-                    self.behind.take(&rules.policy, usize::from(port), usize::from(channel));
+                    self.take(usize::from(port), usize::from(channel), world);
                     let input = &mut self.inputs[usize::from(index)];
                     input.state = State::Active;
                     (input.port, input.channel) = (port, channel);
@@ -255,7 +256,7 @@ impl Router {
     }
 
     /// Whether a winner may send; with piggyback it takes its output channel now.
-    fn goes_on(&mut self, rules: &Rules, index: u16, output: u16, world: &World<'_>) -> bool {
+    fn goes_on(&mut self, rules: &Rules, index: u16, output: u16, world: &mut World<'_>) -> bool {
         let input = &self.inputs[usize::from(index)];
         if !rules.is_speculative || input.state == State::Active && !self.scratch.failed.contains(&index) {
             return true;
@@ -284,11 +285,19 @@ impl Router {
         }
         let Some((_, _, Reverse(channel))) = best else { return false };
         self.piggyback_turns[at] = i32::from(channel) + 1;
-        self.behind.take(&rules.policy, port, usize::from(channel));
+        self.take(port, usize::from(channel), world);
         let input = &mut self.inputs[usize::from(index)];
         input.state = State::Active;
         (input.port, input.channel) = (output, channel);
         true
+    }
+
+    /// A channel behind an output gets an owner.
+    fn take(&mut self, port: usize, channel: usize, world: &mut World<'_>) {
+        self.behind.take(&world.rules.policy, port, channel);
+        if !self.behind.has_limit(&world.rules.policy, port) {
+            *world.breach = Some(Breach::PlacePerOwner);
+        }
     }
 
     /// Sends the first flit of an active channel into the crossbar; true if it was a tail.
@@ -301,7 +310,9 @@ impl Router {
         flit.channel = channel;
         let port = usize::from(output);
         self.free_place(at.0, at.1);
-        *world.overflowed |= self.behind.overflows(&rules.policy, port, usize::from(channel));
+        if self.behind.overflows(&rules.policy, port, usize::from(channel)) {
+            *world.breach = Some(Breach::SharedPlace);
+        }
         let is_tail = flit.is_tail();
         self.behind.send(&rules.policy, port, usize::from(channel), is_tail);
         world.load[self.first_output as usize + port] += 1;

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from flitloom.booksim import is_booksim
+from flitloom.booksim import is_booksim, sweeps
 from flitloom.commands import options, screen
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
+from flitloom.commands.inputs.booksim import read
 from flitloom.commands.sweep import Asked
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError
 from flitloom.extras import need
-from flitloom.jobs import Store
+from flitloom.jobs import Store, run_jobs
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
-from flitloom.sweep import Point, Sweep, read_values, run_sweep, sweep_causes, sweep_rows
+from flitloom.sweep import Point, Sweep, read_values, sweep_causes, sweep_rows
+from flitloom.sweep.running import run_point
 
 
 def run(asked: Asked) -> None:
     """Run what is not finished yet, and write the rows of all simulations."""
     out = asked.out
     check_rows(out)
-    points = Sweep(_fields(asked), read_grid(asked.grid), asked.seeds, asked.spec.parent).points()
-    _foretell_memory(points, asked.workers)
+    kind = _booksim(asked) if is_booksim(asked.spec) else _experiment(asked)
     results = Store(check_output(asked.store or out.with_suffix(".sqlite"), place="--store").absolute())
-    _tell_of_earlier(points, results)
     executor = _ranks() if asked.mpi else None
+    ids = [point.id for point in kind.points]
     try:
-        with kept(results, [point.id for point in points], "simulations") as show:
-            count = run_sweep(points, results, executor=executor, workers=asked.workers, progress=show)
-        rows = list(sweep_rows(points, results))
-        causes = sweep_causes(points, results)
+        with kept(results, ids, "simulations") as show:
+            count = run_jobs(
+                kind.points, results, kind.work, executor=executor, workers=asked.workers, progress=show
+            )
+        rows = list(kind.rows(kind.points, results))
+        causes = kind.causes(kind.points, results)
     finally:
         if executor is not None:
             executor.shutdown()
@@ -44,25 +48,35 @@ def run(asked: Asked) -> None:
         screen.print_json(rows)
     for outcome, (times, first, cause) in causes.items():
         screen.say(f"note: outcome {outcome} {times} times, first of {first}: {cause}")
-    screen.say(f"wrote {out}: {counted(len(rows), 'simulation')}, {count} of them run now")
+    screen.say(f"wrote {out}: {counted(len(set(ids)), 'simulation')}, {count} of them run now")
 
 
-def _tell_of_earlier(points: Sequence[Point], results: Store) -> None:
-    """Say how many simulations of an earlier version are not believed."""
-    finished = results.finished()
-    if count := sum(point.by_path in finished for point in points if point.id not in finished):
-        screen.say(
-            f"note: {counted(count, 'simulation')} in {show_file(results.file)} are of an earlier version, "
-            "which did not look into the files of the network; they are run anew"
-        )
+@dataclass(frozen=True)
+class _Kind:
+    """What is swept: its simulations, what is done for one, and what is told of all."""
+
+    points: Sequence[Any]
+    work: Callable[[dict[str, Any]], dict[str, Any]]
+    rows: Callable[[Sequence[Any], Store], Iterator[dict[str, Any]]]
+    causes: Callable[[Sequence[Any], Store], dict[str, tuple[int, str, str]]]
+
+
+def _experiment(asked: Asked) -> _Kind:
+    points = Sweep(_fields(asked), read_grid(asked.grid), asked.seeds, asked.spec.parent).points()
+    _foretell_memory(points, asked.workers)
+    return _Kind(points, run_point, sweep_rows, sweep_causes)
+
+
+def _booksim(asked: Asked) -> _Kind:
+    if asked.preset is not None:
+        raise SpecError.at("--preset", "does not go with a file of BookSim2", "write --set NAME=VALUE")
+    grid = read_grid(asked.grid)
+    points = sweeps.booksim_points(read(asked.spec, asked.settings or []), grid, asked.seeds)
+    return _Kind(points, sweeps.run_point, sweeps.booksim_rows, sweeps.booksim_causes)
 
 
 def _fields(asked: Asked) -> dict[str, Any]:
     """Fields of the experiment with what options change."""
-    if is_booksim(asked.spec):
-        raise SpecError.at(
-            show_file(asked.spec), "is a file of BookSim2", "flitloom load curve runs it at several rates"
-        )
     fields = read_fields(asked.spec)
     options.remarked_in(fields)
     options.merge(fields, {"router": {"preset": asked.preset}} if asked.preset is not None else {})

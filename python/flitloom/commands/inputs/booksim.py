@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from flitloom.booksim import Options, Outcome, is_booksim, read_options, run
+from flitloom import booksim
+from flitloom.booksim import Options, Outcome, is_booksim, run
 from flitloom.booksim.printing import lines
 from flitloom.booksim.results import results
 from flitloom.commands import load_options, screen
@@ -17,7 +18,7 @@ from flitloom.commands.convert import Asked as Converted
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.load_curve import Points
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.outputs import check_output, write_text
 
 #: Columns of tables.
@@ -32,11 +33,45 @@ COLUMNS = {
 
 
 def simulate(asked: Simulated) -> None:
-    """Run the file, and print the result as ours or as BookSim2 does."""
+    """Run the file or several, and print what came of them as ours or as BookSim2 does."""
     assert asked.file is not None
     if asked.printed.json and asked.printed.as_booksim:
         raise SpecError("--booksim, --json: print different things; give one of them")
-    options = read(asked.file, asked.overrules)
+    others = [Path(one) for one in asked.overrules if "=" not in one]
+    for one in others:
+        if not is_booksim(one):
+            raise SpecError.at(show_file(one), "is not a file of BookSim2", "write changes as NAME=VALUE")
+    changes = [one for one in asked.overrules if "=" in one]
+    files = {file: read(file, changes) for file in (asked.file, *others)}
+    found = {}
+    for number, (file, options) in enumerate(files.items()):
+        found[file] = outcome = _run(options, (number, len(files)))
+        if asked.printed.as_booksim:
+            if others:
+                screen.say(show_file(file))
+            for line in lines(outcome.events):
+                screen.echo(line)
+            for line in results(outcome.events, options) if options.prints_results else ():
+                screen.echo(line)
+    if asked.printed.json:
+        told = [_told(outcome) for outcome in found.values()]
+        screen.print_json(
+            [{"file": show_file(file), **one} for file, one in zip(found, told, strict=True)]
+            if others
+            else told[0]
+        )
+    elif not asked.printed.as_booksim:
+        _print(found)
+    if any(outcome.outcome == "unstable" for outcome in found.values()):
+        screen.say(
+            "the mean latency passed latency_thres: the offered load is beyond saturation; lower "
+            "injection_rate, or raise latency_thres if the network is slow and not full"
+        )
+
+
+def _run(options: Options, place: tuple[int, int]) -> Outcome:
+    """Run a file, the so-and-so-manieth of some."""
+    number, files = place
     limit = int(options["max_samples"]) if options["max_samples"].isdigit() else 0
     samples = 0
     with screen.progress("samples") as told:
@@ -44,40 +79,42 @@ def simulate(asked: Simulated) -> None:
         def seen(event: dict[str, Any], _: int) -> None:
             nonlocal samples
             samples += event["kind"] == "sample"
-            told(min(samples, limit), limit)
+            told(number * limit + min(samples, limit), files * limit)
 
-        outcome = run(options, seen=seen)
-    if asked.printed.as_booksim:
-        for line in lines(outcome.events):
-            screen.echo(line)
-        for line in results(outcome.events, options) if options.prints_results else ():
-            screen.echo(line)
-    else:
-        _print(outcome, asked.printed.json)
-    if outcome.outcome == "unstable":
-        screen.say(
-            "the mean latency passed latency_thres: the offered load is beyond saturation; lower "
-            "injection_rate, or raise latency_thres if the network is slow and not full"
-        )
+        return run(options, seen=seen)
 
 
-def _print(outcome: Outcome, json: bool) -> None:
-    """Print the result."""
-    if json:
-        classes = [
-            {name: None if math.isnan(value) else value for name, value in facts.items()}
-            for facts in outcome.classes
-        ]
-        screen.print_json({"outcome": outcome.outcome, "cycles": outcome.cycles, "classes": classes})
-    else:
-        rows = [[int(facts["class"]), *(facts[name] for name in COLUMNS)] for facts in outcome.classes]
+def _told(outcome: Outcome) -> dict[str, Any]:
+    """A result as JSON has it."""
+    classes = [
+        {name: None if math.isnan(value) else value for name, value in facts.items()}
+        for facts in outcome.classes
+    ]
+    return {"outcome": outcome.outcome, "cycles": outcome.cycles, "classes": classes}
+
+
+def _print(found: Mapping[Path, Outcome]) -> None:
+    """Print the results of one file or several."""
+
+    def rows(outcome: Outcome) -> list[list[Any]]:
+        return [[int(facts["class"]), *(facts[name] for name in COLUMNS)] for facts in outcome.classes]
+
+    if len(found) == 1:
+        (outcome,) = found.values()
         screen.print_fields({"outcome": outcome.outcome, "cycles": outcome.cycles})
-        screen.print_table(["class", *COLUMNS.values()], rows)
+        screen.print_table(["class", *COLUMNS.values()], rows(outcome))
+        return
+    table = [
+        [show_file(file), outcome.outcome, outcome.cycles, *row]
+        for file, outcome in found.items()
+        for row in rows(outcome)
+    ]
+    screen.print_table(["file", "outcome", "cycles", "class", *COLUMNS.values()], table)
 
 
 def read(file: Path, changes: Sequence[str]) -> Options:
     """Read a file, and say what surprises in it."""
-    options = read_options(file, changes)
+    options = booksim.read(file, changes)
     for warning in options.warnings:
         screen.say(f"warning: {warning}")
     return options

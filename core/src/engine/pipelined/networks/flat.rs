@@ -30,6 +30,16 @@ enum Way {
 /// By how much the longer way of `ugal` has to be less loaded, in flits times hops.
 const THRESHOLD: u32 = 2;
 
+/// How long the links are to the nodes of a router of a flattened butterfly, by port. The nodes stand around it in a
+/// square, and every step away along a side beyond the first makes a link longer by one. BookSim2 goes through the
+/// places column by column while it numbers the nodes row by row.
+fn lengths_to_nodes(side: u32) -> Vec<u32> {
+    let half = side as i32 / 2;
+    let places: Vec<i32> = (-half..=half).filter(|&place| place != 0 || side % 2 == 1).collect();
+    let beyond = |place: i32| (place.abs() - 1).max(0) as u32;
+    places.iter().flat_map(|&x| places.iter().map(move |&y| 1 + beyond(y) + beyond(x))).collect()
+}
+
 /// A concentrated mesh or a flattened butterfly.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Flat {
@@ -87,19 +97,25 @@ impl Flat {
         if way == ugal(false, true) && radix != nodes {
             return refuse("c", "ugal_pni needs as many nodes per router as routers per row");
         }
-        if size("x", 4096)? != radix || size("y", 4096)? != radix {
-            return refuse("x", "x and y are not k, which BookSim2 needs");
+        let width = size("x", 4096)?;
+        if width != size("y", 4096)? {
+            return refuse("y", "is not x, which BookSim2 needs");
+        }
+        // Of a cmesh it reads no more of them.
+        if !is_mesh && width != radix {
+            return refuse("x", "x and y of a flatfly are not k, which BookSim2 needs");
         }
         let all = bounded(Some(u64::from(radix * radix) * u64::from(nodes)))?;
         let made = Self { radix, dimensions: 2, nodes, is_mesh, express, way };
-        let stretch = if options.flag("use_noc_latency")? { side } else { 0 };
+        let stretch = if options.whole("use_noc_latency")? == 1 { side } else { 0 };
+        let lengths = if is_mesh || stretch == 0 { vec![1; nodes as usize] } else { lengths_to_nodes(side) };
         let mut wiring = if is_mesh { made.mesh(all, stretch) } else { made.butterfly(all, stretch) };
         // Nodes are numbered row by row over the whole grid of nodes.
         let row = radix * side;
         for node in 0..all as u32 {
             let (x, y) = (node % row, node / row);
             let at = (y / side * radix + x / side, (y % side * side + x % side) as usize);
-            wiring.attach(node, at, at, 1);
+            wiring.attach(node, at, at, lengths[at.1]);
         }
         Ok((made, wiring))
     }

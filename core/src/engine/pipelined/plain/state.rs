@@ -288,6 +288,7 @@ impl Plain {
                     && rules.speculative_allocator.is_none())
             // Round trips fill a channel as time goes by.
             && !rules.policy.goes_by_round_trips()
+            && !rules.policy.can_run_out(rules.channels)
             // Two flits of a step may take the last shared place, and each sees the queue behind the crossbar.
             && (rules.output_speedup == 1
                 || matches!(rules.policy, Policy::Private(_)) && rules.output_places.is_none())

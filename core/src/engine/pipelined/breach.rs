@@ -1,0 +1,19 @@
+//! What ends BookSim2 in the middle of a run.
+
+/// What happens in a network that BookSim2 does not survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breach {
+    /// Two flits took the last shared place of a queue in one step.
+    SharedPlace,
+    /// More channels of a port have an owner than a policy of shared buffers has places for.
+    PlacePerOwner,
+    /// Two classes of a source took the same channel.
+    ChannelTwice,
+    /// Packets wait for each other: no flit has arrived for [so long](Breach::STANDSTILL).
+    Deadlock,
+}
+
+impl Breach {
+    /// Cycles without an arrival after which packets are taken to wait for each other.
+    pub const STANDSTILL: u32 = 100_000;
+}
