@@ -442,7 +442,11 @@ def test_the_command_prints_a_list_and_writes_files(tmp_path, capsys):
     assert out.stat().st_size > 1000 < plot.stat().st_size
     assert run(["load", "curve", *options, "--out", str(tmp_path / "curve.csv")]) == 0
     assert "saturates between 0.1 and 0.95" in capsys.readouterr().out
-    assert (tmp_path / "curve.csv").read_text().startswith("torus,pattern,rate,generated,accepted,saturated")
+    assert (
+        (tmp_path / "curve.csv")
+        .read_text()
+        .startswith("torus,pattern,rate,generated,accepted,accepted_confidence")
+    )
     assert run(["load", "curve", "--torus", "4x4", "--pattern", "rand", "--rates", "0.1,7"]) == 2
     assert "--rates: 7 is not a load" in capsys.readouterr().err
 

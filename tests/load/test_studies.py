@@ -28,7 +28,7 @@ def test_curves_of_several_networks_stand_beside_each_other():
 
 def test_loads_may_be_described_whole():
     load = fl.Load("rand", rate=0.9, cycles=1, length=2)
-    found = fl.load.saturation(NETWORK, load, within=0.3, measure=300)
+    found = fl.load.saturation(fl.Network(fl.Torus(8, 8)), load, within=0.05, measure=300)
     assert found.saturation.units == "flits/node/cycle"
     assert float(found.below) < float(found.saturation) < float(found.above)
     # Two flits over two hops on average, at least.

@@ -337,8 +337,9 @@ def test_curves_end_at_the_first_saturated_load_beside_the_bound():
     steady = {"latency": 20.0, "accepted": 0.1, "confidence": 1.0, "bound": 0.25, "bound_of": "links"}
     rows = [{**steady, "rate": 0.1}, {**steady, "rate": 0.3, "latency": None}]
     latency, accepted = plot_load_curves({"do": rows}, ax=Figure().subplots(1, 2))
-    [arrow] = latency.texts
-    assert arrow.xy[0] == 0.3
+    assert latency.lines[0].get_xdata().tolist() == [0.1]
+    [band] = latency.patches
+    assert [band.get_x(), band.get_x() + band.get_width()] == [0.1, 0.3]
     assert [line.get_xdata()[0] for line in latency.lines if line.get_linestyle() == ":"] == [0.25]
     assert [line.get_ydata()[0] for line in accepted.lines if line.get_linestyle() == ":"] == [0.25]
 

@@ -100,7 +100,8 @@ def _mark_saturation(
     axes: Axes, rows: Sequence[Mapping[str, Any]], colour: str, *, named: bool = False
 ) -> None:
     """A band between the largest steady load and the smallest growing one."""
-    told = verdict(rows)
+    # Rows of others may say by the latency alone what is saturated.
+    told = verdict([{**row, "saturated": row.get("saturated", row["latency"] is None)} for row in rows])
     below, above = told["below"] or 0.0, told["above"]
     if above is None:
         return
