@@ -8,8 +8,7 @@ import pytest
 import flitloom as fl
 from flitloom.analysis.limit import Point, find_limit
 from flitloom.analysis.utilisation import DELTA, judge, utilisation
-from flitloom.load.validation import draw, hold
-from sample import sampled
+from flitloom.load.validation import draw
 
 LENGTH, SLOTS = 8, 50
 
@@ -117,8 +116,6 @@ def test_a_hot_spot_is_judged_by_what_it_receives():
     assert DELTA < 0.1
 
 
-def test_drawn_loads_below_saturation_are_accepted_in_long_runs():
-    """`flitloom validate load` takes more."""
-    found = [hold(number, 1) for number in sampled(range(4), 2)]
-    assert [held.wrong for held in found] == [()] * len(found)
-    assert draw(0, 1) != draw(1, 1)
+def test_drawn_cases_are_the_same_for_the_same_numbers():
+    """`flitloom validate load` runs them."""
+    assert draw(0, 1) == draw(0, 1) != draw(1, 1)
