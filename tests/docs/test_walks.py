@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -115,7 +115,7 @@ def outcomes(page, folder):
             yield text, expected, done.stdout
         else:
             printed = io.StringIO()
-            with redirect_stdout(printed):
+            with chdir(folder), redirect_stdout(printed):
                 exec(compile(text, str(page), "exec"), names)
             yield text, expected, printed.getvalue()
 
