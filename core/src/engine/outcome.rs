@@ -270,42 +270,8 @@ impl SimulationError {
             }
             Self::Unreachable { source_node, destination, count, more, obstacle, failed, load, .. } => {
                 let first = format!("from node {source_node} to node {destination}");
-                let (pairs, need, end, first) = match *count {
-                    1 => ("1 pair of nodes".to_owned(), "needs", "begins or ends", first),
-                    _ => {
-                        let pairs = format!("{count}{more} pairs of nodes");
-                        (pairs, "need", "begin or end", format!("the first {first}"))
-                    }
-                };
-                let leave = |node| {
-                    let otherwise = match *load {
-                        true => {
-                            "give destinations that leave it out, or a pattern, whose packets go among \
-                                 the nodes that work"
-                        }
-                        false => "give traffic that leaves it out",
-                    };
-                    format!("node {node} has failed, and no route leads to it: {otherwise}")
-                };
-                let (problem, advice) = match obstacle {
-                    Obstacle::Routing => (
-                        format!("{pairs} {need} a failed part, {first}"),
-                        "dimension-order routing cannot go around failures, routing tables can",
-                    ),
-                    Obstacle::Routes => (
-                        format!("no route is given for {pairs}, {first}"),
-                        "tables made for the same failures have routes for all pairs of working nodes",
-                    ),
-                };
-                match *failed {
-                    FailedEnds::None => Fault::somewhere(problem, advice),
-                    FailedEnds::Some(node) => {
-                        Fault::somewhere(problem, format!("{}; for the others: {advice}", leave(node)))
-                    }
-                    FailedEnds::All(node) => {
-                        Fault::somewhere(format!("{pairs} {end} at a failed node, {first}"), leave(node))
-                    }
-                }
+                let pairs = Unserved::new(*count, more, first);
+                pairs.fault(obstacle, *failed, *load)
             }
             Self::PacketTooLong { buffer, flow_control, grant_needs_room, needed, length } => {
                 let rule = if *grant_needs_room { " with grants that need room" } else { "" };
@@ -323,14 +289,12 @@ impl SimulationError {
                      begins"
                 ),
             ),
-            Self::TwistedLines(throttle) => Fault::of(
-                "throttle",
-                format!("is {throttle}, which goes by what the routers of a line tell"),
+            Self::TwistedLines(throttle) => lines_needed(
+                throttle,
                 "in a twisted torus lines do not end at the edge; take a throttle without signals (none, alo)",
             ),
-            Self::FullLines(throttle) => Fault::of(
-                "throttle",
-                format!("is {throttle}, which goes by what the routers of a line tell"),
+            Self::FullLines(throttle) => lines_needed(
+                throttle,
                 "full meshes and circulants have no such lines; take a throttle without signals (none, alo)",
             ),
             Self::GraphQueues => Fault::of(
@@ -387,6 +351,63 @@ impl SimulationError {
             Self::Lost => Fault::somewhere("another rank has failed", ""),
             Self::Workload(error) => error.fault(),
             Self::Router(error) => error.fault(),
+        }
+    }
+}
+
+/// A throttle whose signals go along lines that the network does not have.
+fn lines_needed(throttle: &Throttle, advice: &'static str) -> Fault {
+    Fault::of("throttle", format!("is {throttle}, which goes by what the routers of a line tell"), advice)
+}
+
+/// Pairs that no route serves, in the words of a sentence.
+struct Unserved {
+    pairs: String,
+    need: &'static str,
+    end: &'static str,
+    first: String,
+}
+
+impl Unserved {
+    fn new(count: usize, more: &str, first: String) -> Self {
+        match count {
+            1 => Self { pairs: "1 pair of nodes".to_owned(), need: "needs", end: "begins or ends", first },
+            _ => Self {
+                pairs: format!("{count}{more} pairs of nodes"),
+                need: "need",
+                end: "begin or end",
+                first: format!("the first {first}"),
+            },
+        }
+    }
+
+    /// What keeps their packets, and what to do.
+    fn fault(&self, obstacle: &Obstacle, failed: FailedEnds, load: bool) -> Fault {
+        let Self { pairs, need, end, first } = self;
+        let (problem, advice) = match obstacle {
+            Obstacle::Routing => (
+                format!("{pairs} {need} a failed part, {first}"),
+                "dimension-order routing cannot go around failures, routing tables can",
+            ),
+            Obstacle::Routes => (
+                format!("no route is given for {pairs}, {first}"),
+                "tables made for the same failures have routes for all pairs of working nodes",
+            ),
+        };
+        let otherwise = if load {
+            "give destinations that leave it out, or a pattern, whose packets go among the nodes that work"
+        } else {
+            "give traffic that leaves it out"
+        };
+        let leave = |node| format!("node {node} has failed, and no route leads to it: {otherwise}");
+        match failed {
+            FailedEnds::None => Fault::somewhere(problem, advice),
+            FailedEnds::Some(node) => {
+                Fault::somewhere(problem, format!("{}; for the others: {advice}", leave(node)))
+            }
+            FailedEnds::All(node) => {
+                Fault::somewhere(format!("{pairs} {end} at a failed node, {first}"), leave(node))
+            }
         }
     }
 }

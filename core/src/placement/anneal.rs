@@ -146,6 +146,14 @@ impl Loaded {
         }
     }
 
+    /// The same for two ranks that change places, if there are two.
+    fn weigh_both(&mut self, board: &Board, rank: u32, other: u32, add: bool) {
+        self.weigh(board, rank, FREE, add);
+        if other != FREE {
+            self.weigh(board, other, rank, add);
+        }
+    }
+
     fn refer(&mut self, fullest: u64, power: u32) {
         self.powers = Powers::new(fullest.max(1), power);
         self.energy = self.loads.iter().map(|load| self.powers.of(*load)).sum();
@@ -203,27 +211,15 @@ pub(super) fn loads(
         let Some(target) = board.target(rank, dice) else { continue };
         let other = board.holder[target as usize];
         let before = state.energy;
-        state.weigh(&board, rank, FREE, false);
-        if other != FREE {
-            state.weigh(&board, other, rank, false);
-        }
+        state.weigh_both(&board, rank, other, false);
         let source = board.exchange(rank, target);
-        state.weigh(&board, rank, FREE, true);
-        if other != FREE {
-            state.weigh(&board, other, rank, true);
-        }
+        state.weigh_both(&board, rank, other, true);
         let worse = state.energy - before;
         // A quarter of -log2 is about a third of -ln.
         if worse > 0 && worse > (temperature * dice.exponential()) >> 16 {
-            state.weigh(&board, rank, FREE, false);
-            if other != FREE {
-                state.weigh(&board, other, rank, false);
-            }
+            state.weigh_both(&board, rank, other, false);
             board.exchange(rank, source);
-            state.weigh(&board, rank, FREE, true);
-            if other != FREE {
-                state.weigh(&board, other, rank, true);
-            }
+            state.weigh_both(&board, rank, other, true);
             continue;
         }
         accepted += 1;

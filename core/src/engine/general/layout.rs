@@ -9,7 +9,7 @@ use crate::{
     bits::Extent,
     engine::Network,
     fabric::{Direction, NodeId, Shape, Sign},
-    router::{Arbitration, ChannelScheme, FlowControl, North, Variant},
+    router::{Arbitration, ChannelScheme, FlowControl, North, RouterConfig, Variant},
     routing::{self, At, Came, ChannelRule, dimension_order},
     traffic::Routes,
 };
@@ -220,6 +220,50 @@ struct Lists {
     places: Vec<u8>,
 }
 
+/// The queues of a router, port by port in the order of its port list.
+struct QueueList {
+    /// Per port: its first queue.
+    first: Vec<u8>,
+    /// Per queue: its port, its channel, and the place of the port in the port list.
+    ports: Vec<u8>,
+    channels: Vec<u8>,
+    places: Vec<u8>,
+}
+
+impl QueueList {
+    fn new(router: &RouterConfig, directions: usize, processor_queues: usize, port_list: &[u8]) -> Self {
+        let (ports, channels, places) = (Vec::new(), Vec::new(), Vec::new());
+        let mut queues = Self { first: vec![0; directions + 1], ports, channels, places };
+        for (place, &port) in port_list.iter().enumerate() {
+            queues.first[usize::from(port)] = queues.ports.len() as u8;
+            let of_processor = usize::from(port) == directions;
+            for channel in 0..if of_processor { processor_queues } else { router.channels as usize } {
+                queues.ports.push(port);
+                queues.places.push(place as u8);
+                queues.channels.push(if of_processor { 0 } else { channel as u8 });
+            }
+        }
+        queues
+    }
+}
+
+/// Where each coordinate of a node lies in its packed coordinates, and the dimension of every bit of them.
+fn packed_fields(shape: &Shape) -> (Vec<u32>, [u8; 33]) {
+    let fields: Vec<u32> = (0..shape.dimensions())
+        .scan(0, |next, dimension| {
+            let here = *next;
+            *next += 32 - (shape.size(dimension) - 1).leading_zeros();
+            Some(here)
+        })
+        .collect();
+    let mut dimension_of_bit = [shape.dimensions() as u8; 33];
+    for (dimension, &field) in fields.iter().enumerate() {
+        let end = fields.get(dimension + 1).copied().unwrap_or(SIGNS);
+        dimension_of_bit[field as usize..end as usize].fill(dimension as u8);
+    }
+    (fields, dimension_of_bit)
+}
+
 impl Layout {
     pub(super) fn new(network: &Network) -> Self {
         let (shape, router) = (network.fabric().shape().clone(), network.router());
@@ -229,18 +273,7 @@ impl Layout {
         let processor_queues = router.processor_queues.count(&shape);
         let extent = Extent::new(words, [0, 0]);
         let list = router.north.port_list(&shape);
-        let mut first_queue = vec![0; directions + 1];
-        let (mut port_of_queue, mut channel_of_queue) = (Vec::new(), Vec::new());
-        let mut place_of_queue = Vec::new();
-        for (place, &port) in list.iter().enumerate() {
-            first_queue[usize::from(port)] = port_of_queue.len() as u8;
-            let of_processor = usize::from(port) == directions;
-            for channel in 0..if of_processor { processor_queues } else { channels } {
-                port_of_queue.push(port);
-                place_of_queue.push(place as u8);
-                channel_of_queue.push(if of_processor { 0 } else { channel as u8 });
-            }
-        }
+        let queues = QueueList::new(router, directions, processor_queues, &list);
         let bubble = router.flow_control == FlowControl::Bubble;
         let cut_through = router.flow_control != FlowControl::Wormhole;
         let all = || (0..directions).map(Direction::from_index);
@@ -250,18 +283,7 @@ impl Layout {
             let up = all().filter(|&direction| rule.rises(&shape, node, direction).on(came));
             up.fold(0, |set, direction| set | 1 << places[direction.index()])
         };
-        let fields: Vec<u32> = (0..shape.dimensions())
-            .scan(0, |next, dimension| {
-                let here = *next;
-                *next += 32 - (shape.size(dimension) - 1).leading_zeros();
-                Some(here)
-            })
-            .collect();
-        let mut dimension_of_bit = [shape.dimensions() as u8; 33];
-        for (dimension, &field) in fields.iter().enumerate() {
-            let end = fields.get(dimension + 1).copied().unwrap_or(SIGNS);
-            dimension_of_bit[field as usize..end as usize].fill(dimension as u8);
-        }
+        let (fields, dimension_of_bit) = packed_fields(&shape);
         let packed = |node| {
             let coordinate = |(dimension, field): (usize, &u32)| shape.coordinate(node, dimension) << field;
             fields.iter().enumerate().map(coordinate).sum()
@@ -289,12 +311,12 @@ impl Layout {
             grant_needs_room: router.grant_needs_room,
             headers_wait: cut_through && !router.grant_needs_room,
             links: all().map(|direction| Links::new(&shape, direction, 0..nodes, &[], extent)).collect(),
-            port_of_queue,
-            channel_of_queue,
-            place_of_queue,
+            port_of_queue: queues.ports,
+            channel_of_queue: queues.channels,
+            place_of_queue: queues.places,
             output_before: Vec::new(),
             queue_behind: Vec::new(),
-            first_queue,
+            first_queue: queues.first,
             coordinates: (0..nodes as NodeId).map(packed).collect(),
             hops: shape.has_steps().then(|| Hops::new(&shape)),
             rule,

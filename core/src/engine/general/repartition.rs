@@ -29,6 +29,22 @@ struct Stay {
     slot: u32,
 }
 
+/// All stays: queue by queue, then on links, then in registers.
+struct Stays {
+    all: Vec<Stay>,
+    /// Per queue its first stay, and the end of the last queue.
+    first: Vec<usize>,
+    in_queues: usize,
+    /// With the turn of the wheel in which they arrive.
+    on_links: Vec<(usize, Crossing)>,
+    in_registers: Vec<Stay>,
+}
+
+/// The part that has a node.
+fn part_of(parts: &[&Layout], node: usize) -> usize {
+    parts.partition_point(|part| part.first + part.nodes <= node)
+}
+
 impl<V: Vector, R: Record> State<V, R> {
     /// The state of the whole network, given those of its parts.
     pub(super) fn gather<'a>(
@@ -111,84 +127,24 @@ impl<V: Vector, R: Record> State<V, R> {
         rule: Option<&throttle::State>,
     ) -> Vec<Self> {
         let mut states: Vec<Self> = parts.iter().map(|part| self.part(layout, part, rule)).collect();
-        let part_of = |node: usize| parts.partition_point(|part| part.first + part.nodes <= node);
-        // Where packets are: queue by queue, then those on links.
-        let mut stays = Vec::new();
-        let mut first_stay = vec![0];
-        for (index, fifo) in self.fifos.iter().enumerate() {
-            let place = Place::new(index / layout.queues, index % layout.queues);
-            stays.extend(fifo.slots(&self.packets).into_iter().map(|slot| Stay { place, slot }));
-            first_stay.push(stays.len());
-        }
-        let in_queues = stays.len();
-        let on_links: Vec<(usize, Crossing)> = (self.wheel.iter().enumerate())
-            .flat_map(|(turn, due)| due.crossings.iter().map(move |&crossing| (turn, crossing)))
-            .collect();
-        stays.extend(on_links.iter().map(|(_, crossing)| Stay { place: crossing.to, slot: crossing.slot }));
-        let behind_links = in_queues..stays.len();
-        let in_registers = self.packets_in_registers(layout);
-        let register_at: HashMap<Place, usize> =
-            in_registers.iter().map(|stay| stay.place).zip(stays.len()..).collect();
-        stays.extend(&in_registers);
-        let place_and_slot = |stay: usize| (stays[stay].place, stays[stay].slot);
-        let crossing_to: HashMap<(Place, u32), usize> =
-            behind_links.map(|stay| (place_and_slot(stay), stay)).collect();
-        // Where each of them goes on: a header that was sent is behind the link of its output channel.
-        let mut next = vec![None; stays.len()];
-        let mut goes_on = vec![false; stays.len()];
-        for node in 0..layout.nodes {
-            for output in 0..layout.outputs {
-                let place = Place::new(node, output);
-                let owner = self.output(layout, place).owner() as usize;
-                let left = owner > 0 && !self.fresh.bit(output, node);
-                let mut sent = left.then(|| first_stay[node * layout.queues + owner - 1]);
-                if let Some((&register, registers)) = register_at.get(&place).zip(self.registers.as_ref()) {
-                    if let Some(stay) = sent {
-                        next[stay] = Some(register);
-                        goes_on[register] = true;
-                    }
-                    let (_, head) = registers.holds(place);
-                    sent = (!head).then_some(register);
-                }
-                let Some(stay) = sent.filter(|_| output < layout.link_outputs) else { continue };
-                let behind = layout.links[layout.port_of_output(output)].neighbour(node);
-                let to = Place::new(behind, usize::from(layout.queue_behind[output]));
-                let queued = || first_stay[to.node() * layout.queues + to.index() + 1].checked_sub(1);
-                let ahead = crossing_to.get(&(to, stays[stay].slot)).copied().or_else(queued);
-                if let Some(ahead) = ahead.filter(|_| part_of(node) == part_of(behind)) {
-                    next[stay] = Some(ahead);
-                    goes_on[ahead] = true;
-                }
-            }
-        }
-        let mut slot_of = vec![0; stays.len()];
-        for begin in (0..stays.len()).filter(|&stay| !goes_on[stay]) {
-            let Stay { place, slot } = stays[begin];
-            let part = part_of(place.node());
-            let packed = self.progress(layout, self.packets.pack(slot));
-            let packed = states[part].on_its_route(parts[part], packed);
-            let own = states[part].packets.unpack(packed);
-            let mut stay = Some(begin);
-            while let Some(here) = stay {
-                slot_of[here] = own;
-                stay = next[here];
-            }
-        }
-        for (stay, &slot) in stays[..in_queues].iter().zip(&slot_of) {
-            let part = part_of(stay.place.node());
+        let stays = self.stays(layout);
+        let slot_of = self.slots_in_parts(layout, parts, &mut states, &stays);
+        let Stays { all, in_queues, on_links, in_registers, .. } = &stays;
+        for (stay, &slot) in all[..*in_queues].iter().zip(&slot_of) {
+            let part = part_of(parts, stay.place.node());
             let (state, node) = (&mut states[part], stay.place.node() - parts[part].first);
             let queue = node * layout.queues + stay.place.index();
             state.fifos[queue].push(slot, &mut state.packets);
         }
         for (stay, &slot) in in_registers.iter().zip(&slot_of[in_queues + on_links.len()..]) {
-            let part = part_of(stay.place.node());
+            let part = part_of(parts, stay.place.node());
             let place = Place::new(stay.place.node() - parts[part].first, stay.place.index());
             if let Some(registers) = &mut states[part].registers {
                 registers.set_slot(parts[part], place, slot);
             }
         }
-        for (&(turn, crossing), &slot) in on_links.iter().zip(&slot_of[in_queues..]) {
-            let part = part_of(crossing.to.node());
+        for (&(turn, crossing), &slot) in on_links.iter().zip(&slot_of[*in_queues..]) {
+            let part = part_of(parts, crossing.to.node());
             let to = Place::new(crossing.to.node() - parts[part].first, crossing.to.index());
             states[part].wheel[turn].crossings.push(Crossing { to, slot });
         }
@@ -201,6 +157,88 @@ impl<V: Vector, R: Record> State<V, R> {
             state.outcome = self.outcome.clone();
         }
         states
+    }
+
+    /// Where packets are.
+    fn stays(&self, layout: &Layout) -> Stays {
+        let mut all = Vec::new();
+        let mut first = vec![0];
+        for (index, fifo) in self.fifos.iter().enumerate() {
+            let place = Place::new(index / layout.queues, index % layout.queues);
+            all.extend(fifo.slots(&self.packets).into_iter().map(|slot| Stay { place, slot }));
+            first.push(all.len());
+        }
+        let in_queues = all.len();
+        let on_links: Vec<(usize, Crossing)> = (self.wheel.iter().enumerate())
+            .flat_map(|(turn, due)| due.crossings.iter().map(move |&crossing| (turn, crossing)))
+            .collect();
+        all.extend(on_links.iter().map(|(_, crossing)| Stay { place: crossing.to, slot: crossing.slot }));
+        let in_registers = self.packets_in_registers(layout);
+        all.extend(&in_registers);
+        Stays { all, first, in_queues, on_links, in_registers }
+    }
+
+    /// Per stay the one in which the same packet goes on, if it is in the same part: a header that was sent is
+    /// behind the link of its output channel.
+    fn goes_on(&self, layout: &Layout, parts: &[&Layout], stays: &Stays) -> Vec<Option<usize>> {
+        let Stays { all, first, in_queues, on_links, in_registers } = stays;
+        let behind_links = *in_queues..in_queues + on_links.len();
+        let register_at: HashMap<Place, usize> =
+            in_registers.iter().map(|stay| stay.place).zip(behind_links.end..).collect();
+        let crossing_to: HashMap<(Place, u32), usize> =
+            behind_links.map(|stay| ((all[stay].place, all[stay].slot), stay)).collect();
+        let mut next = vec![None; all.len()];
+        for node in 0..layout.nodes {
+            for output in 0..layout.outputs {
+                let place = Place::new(node, output);
+                let owner = self.output(layout, place).owner() as usize;
+                let left = owner > 0 && !self.fresh.bit(output, node);
+                let mut sent = left.then(|| first[node * layout.queues + owner - 1]);
+                if let Some((&register, registers)) = register_at.get(&place).zip(self.registers.as_ref()) {
+                    if let Some(stay) = sent {
+                        next[stay] = Some(register);
+                    }
+                    let (_, head) = registers.holds(place);
+                    sent = (!head).then_some(register);
+                }
+                let Some(stay) = sent.filter(|_| output < layout.link_outputs) else { continue };
+                let behind = layout.links[layout.port_of_output(output)].neighbour(node);
+                let to = Place::new(behind, usize::from(layout.queue_behind[output]));
+                let queued = || first[to.node() * layout.queues + to.index() + 1].checked_sub(1);
+                let ahead = crossing_to.get(&(to, all[stay].slot)).copied().or_else(queued);
+                if let Some(ahead) = ahead.filter(|_| part_of(parts, node) == part_of(parts, behind)) {
+                    next[stay] = Some(ahead);
+                }
+            }
+        }
+        next
+    }
+
+    /// Gives every packet a slot in each part in which it is; per stay its slot.
+    fn slots_in_parts(
+        &self,
+        layout: &Layout,
+        parts: &[&Layout],
+        states: &mut [Self],
+        stays: &Stays,
+    ) -> Vec<u32> {
+        let next = self.goes_on(layout, parts, stays);
+        let mut begins = vec![true; next.len()];
+        next.iter().flatten().for_each(|&stay| begins[stay] = false);
+        let mut slot_of = vec![0; next.len()];
+        for begin in (0..next.len()).filter(|&stay| begins[stay]) {
+            let Stay { place, slot } = stays.all[begin];
+            let part = part_of(parts, place.node());
+            let packed = self.progress(layout, self.packets.pack(slot));
+            let packed = states[part].on_its_route(parts[part], packed);
+            let own = states[part].packets.unpack(packed);
+            let mut stay = Some(begin);
+            while let Some(here) = stay {
+                slot_of[here] = own;
+                stay = next[here];
+            }
+        }
+        slot_of
     }
 
     /// Packets whose flits pass registers, each with the place of its register.

@@ -18,10 +18,12 @@ mod lanes;
 mod machine;
 mod occupation;
 mod packet_tags;
+mod phases;
 mod receive;
 mod registers;
 mod row_partition;
 mod saving;
+mod totals;
 
 use super::{
     Network, Options, Outcome, SimulationError,

@@ -246,6 +246,20 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             }
         }
 
+        found.extend(self.ejecting_at(here, place));
+        found
+    }
+
+    /// Tag and destination of every packet of which a flit was ejected here, before its tail.
+    fn ejecting_at(&self, here: u32, place: usize) -> Vec<(u64, u32)> {
+        let widths = self.rules.widths;
+        let (index, lane) = (place / V::BITS, place % V::BITS);
+        let block = &self.blocks[index];
+        let counters = &self.counters[index * widths.counter..][..widths.counter];
+        let is_head = (1_u64 << widths.counter) - 1;
+        let counter = |queue: usize| number_at(counters.iter().map(|row| row[queue]), lane);
+        let registers = self.registers.get(index);
+        let mut found = Vec::new();
         // Owners of the processor output, and their labels.
         let x_owners = (0..X_QUEUES).map(|queue| (queue, block.owned_x[queue][3], queue % 2));
         let y_owners = (0..Y_QUEUES).map(|queue| (X_QUEUES + queue, block.owned_y[queue][1], queue % 3));

@@ -74,8 +74,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             fingerprints: _,
             latencies: _,
             network: _,
-            threads: _,
-            sweeps: _,
+            pace: _,
             // What is saved beside the planes.
             tags: _,
             stop: _,
@@ -89,9 +88,6 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             totals: _,
             ejected: _,
             log_limit: _,
-            until: _,
-            started: _,
-            moves: _,
             // The planes.
             blocks,
             full,

@@ -41,6 +41,91 @@ impl Made {
     }
 }
 
+/// Balanced tables, made one after another as they are needed: shortest ways first, then dearer exceptions that leave
+/// more pairs on dimension order and need fewer lanes.
+struct Candidates<'a> {
+    graph: &'a Graph,
+    order: Option<&'a DimensionOrder>,
+    start: &'a Forwarding,
+    gently: bool,
+    request: ForwardingRequest,
+    /// Per attempt: what an exception costs, and whether ways may become longer.
+    attempts: &'static [(f64, bool)],
+    /// The tables of the first attempts, with their loads.
+    tables: Vec<(Forwarding, u64)>,
+}
+
+impl<'a> Candidates<'a> {
+    fn new(
+        graph: &'a Graph,
+        order: Option<&'a DimensionOrder>,
+        start: &'a Forwarding,
+        gently: bool,
+        request: ForwardingRequest,
+    ) -> Self {
+        let attempts: &[(f64, bool)] = match order {
+            Some(_) => &[(0.1, true), (0.5, false), (2.0, false), (8.0, false)],
+            None => &[(0.0, true), (0.0, false)],
+        };
+        Self { graph, order, start, gently, request, attempts, tables: Vec::new() }
+    }
+
+    /// Whether lanes of ever other tables would take longer than all the rest.
+    fn many(&self) -> bool {
+        self.start.next.len() > MANY
+    }
+
+    /// Balances the tables of the next attempt.
+    fn balance_next(&mut self, bound: &CutBound) {
+        let Self { graph, order, start, gently, request, .. } = *self;
+        let (exception, longer) = self.attempts[self.tables.len()];
+        let enough = request.enough(bound.value);
+        let mut table = start.clone();
+        let effort = Effort { exception, tries: request.tries, enough, longer, gently };
+        balance(graph, &mut table, bound.value, order, effort);
+        let load = table.max_load(graph);
+        self.tables.push((table, load));
+    }
+
+    /// The best of one mode below a load, short of lanes or not.
+    fn best(&mut self, mode: Mode, below: u64, bound: &CutBound, fallback: &Fallback<'_>) -> Made {
+        let graph = self.graph;
+        let balanced = self.tables[0].1;
+        // Half a per cent above the best balanced tables, the first, is not worth other lanes.
+        let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
+        let mut best: Option<Made> = None;
+        let attempts = if self.many() { 1 } else { self.attempts.len() };
+        for attempt in 0..attempts {
+            if attempt == self.tables.len() {
+                self.balance_next(bound);
+            }
+            let (table, load) = &self.tables[attempt];
+            if attempt > 0 && *table == self.tables[attempt - 1].0
+                || best.as_ref().map_or(below, |best| best.load) <= *load
+            {
+                continue;
+            }
+            let most = good(balanced).max(*load);
+            if let Some(laned) = lane(graph, table, self.order, mode, self.request, bound.value..=most) {
+                let found = Made::new(graph, laned, false);
+                if best.as_ref().is_none_or(|best| found.load < best.load) {
+                    best = Some(found);
+                }
+                if best.as_ref().is_some_and(|best| best.load <= good(balanced)) {
+                    break;
+                }
+            }
+        }
+        best.unwrap_or_else(|| {
+            let certain = Made::new(graph, fallback.certain(mode), true);
+            let enough = self.many() || certain.load <= good(balanced);
+            let shared = if enough { None } else { fallback.shared(mode) };
+            let shared = shared.map(|shared| Made::new(graph, shared, true));
+            shared.filter(|shared| shared.load < certain.load).unwrap_or(certain)
+        })
+    }
+}
+
 /// Balanced tables by destination with lanes that keep them free of deadlock.
 ///
 /// Where the lanes do not suffice for balanced tables, even after paths were bent back to dimension order, rings are
@@ -76,65 +161,16 @@ pub fn forward(
     if let Some(demand) = demand {
         start = start.with_demand(demand.pairs.clone());
     }
-    // Shortest ways, and dearer exceptions that leave more pairs on dimension order, need fewer lanes.
-    let attempts = match order {
-        Some(_) => &[(0.1, true), (0.5, false), (2.0, false), (8.0, false)][..],
-        None => &[(0.0, true), (0.0, false)],
-    };
-    // Half a per cent above the best balanced tables, the first, is not worth other lanes.
-    let mut tables: Vec<(Forwarding, u64)> = Vec::new();
-    let balanced = |start: &Forwarding, bound: &CutBound, (exception, longer): (f64, bool)| {
-        let enough = request.enough(bound.value);
-        let mut table = start.clone();
-        let effort = Effort { exception, tries: request.tries, enough, longer, gently };
-        balance(graph, &mut table, bound.value, order, effort);
-        let load = table.max_load(graph);
-        (table, load)
-    };
-    tables.push(balanced(&start, &least, attempts[0]));
+    let mut candidates = Candidates::new(graph, order, &start, gently, request);
+    candidates.balance_next(&least);
+    let balanced_load = candidates.tables[0].1;
     // Repairs go as far as their slack, and need no better bound.
     let bound = match old {
         Some(_) => least.clone(),
-        None => tight_bound(graph, least.clone(), demand, tables[0].1),
+        None => tight_bound(graph, least.clone(), demand, balanced_load),
     };
-    let balanced_load = tables[0].1;
-    let good = |best: u64| (bound.value + 2).max(best + best.div_ceil(200));
     let fallback = Fallback { graph, order, start: &start, request, target: bound.value };
-    // Lanes of ever other tables would take longer than all the rest.
-    let many = start.next.len() > MANY;
-    // The best of one mode below a load, short of lanes or not.
-    let mut made = |mode: Mode, below: u64| {
-        let mut best: Option<Made> = None;
-        let attempts = if many { &attempts[..1] } else { attempts };
-        for (attempt, &effort) in attempts.iter().enumerate() {
-            if attempt == tables.len() {
-                tables.push(balanced(&start, &bound, effort));
-            }
-            let (table, load) = &tables[attempt];
-            if attempt > 0 && *table == tables[attempt - 1].0
-                || best.as_ref().map_or(below, |best| best.load) <= *load
-            {
-                continue;
-            }
-            let most = good(tables[0].1).max(*load);
-            if let Some(laned) = lane(graph, table, order, mode, request, bound.value..=most) {
-                let found = Made::new(graph, laned, false);
-                if best.as_ref().is_none_or(|best| found.load < best.load) {
-                    best = Some(found);
-                }
-                if best.as_ref().is_some_and(|best| best.load <= good(tables[0].1)) {
-                    break;
-                }
-            }
-        }
-        best.unwrap_or_else(|| {
-            let certain = Made::new(graph, fallback.certain(mode), true);
-            let enough = many || certain.load <= good(balanced_load);
-            let shared = if enough { None } else { fallback.shared(mode) };
-            let shared = shared.map(|shared| Made::new(graph, shared, true));
-            shared.filter(|shared| shared.load < certain.load).unwrap_or(certain)
-        })
-    };
+    let mut made = |mode: Mode, below: u64| candidates.best(mode, below, &bound, &fallback);
     let first = request.mode.unwrap_or(Mode::Portable);
     let near = |load: u64, least: u64| 10 * load <= 11 * least;
     let mut best = made(first, u64::MAX);

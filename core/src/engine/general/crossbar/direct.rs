@@ -2,7 +2,7 @@
 
 use super::{Crosses, taken::take_flits};
 use crate::{
-    bits::{Vector, count_ones, full_add, words},
+    bits::{Planes, Vector, count_ones, full_add, words},
     engine::general::{
         crossing::Crossing,
         layout::{Layout, Place},
@@ -26,6 +26,54 @@ impl Crosses for Direct {
     #[inline(always)]
     fn depart<V: Vector, R: Record>(state: &mut State<V, R>, layout: &Layout, cycle: u64) {
         state.depart_all(layout, cycle);
+    }
+}
+
+/// What is known in a cycle of the queues behind links.
+struct Ahead<'a, S: Set> {
+    layout: &'a Layout,
+    full: &'a Planes,
+    /// Queues of which any is full.
+    full_any: S,
+    levels: &'a Planes,
+    count_bits: usize,
+    /// The first word of the block that looks ahead.
+    word: usize,
+}
+
+impl<S: Set> Ahead<'_, S> {
+    /// Where the queue behind an output channel has room for what its owner sends next, of whose packet
+    /// `left` flits are left, less one.
+    #[inline(always)]
+    fn fits<V: Vector>(&self, port: usize, output: usize, left: &[V], fresh: V) -> V {
+        let behind = usize::from(self.layout.queue_behind[output]);
+        let mut fits = V::ones();
+        if self.full_any.has(behind) {
+            fits = !self.layout.links[port].seen::<V>(self.full.with_margins(behind), self.word);
+        }
+        if self.layout.headers_wait {
+            fits = fits & (self.packet_fits(port, behind, left) | !fresh);
+        }
+        fits
+    }
+
+    /// Where a whole packet fits: flits behind the link plus flits left, less one, are fewer than the buffer
+    /// holds.
+    #[inline(always)]
+    fn packet_fits<V: Vector>(&self, port: usize, behind: usize, left: &[V]) -> V {
+        let (mut carry, mut fewer) = (V::zero(), V::ones());
+        let limit = self.layout.buffer - 1;
+        for bit in 0..=self.count_bits {
+            let mut sum = carry;
+            if bit < self.count_bits {
+                let level = self.levels.with_margins(behind * self.count_bits + bit);
+                let level = self.layout.links[port].seen::<V>(level, self.word);
+                let more = left.get(bit).copied().unwrap_or(V::zero());
+                (sum, carry) = full_add(level, more, carry);
+            }
+            fewer = if limit >> bit & 1 == 1 { !sum | fewer } else { !sum & fewer };
+        }
+        fewer
     }
 }
 
@@ -58,7 +106,15 @@ impl<V: Vector, R: Record> State<V, R> {
         let (fresh, left) = (self.fresh.block_mut(block), self.left.block_mut(block));
         let (heads, tails) = (self.heads.block_mut(block), self.tails.block_mut(block));
         let last = self.last.block_mut(block);
-        let (count_bits, left_bits) = (self.count_bits, self.left_bits);
+        let left_bits = self.left_bits;
+        let ahead = Ahead {
+            layout,
+            full: &self.full,
+            full_any: self.full_any,
+            levels: &self.levels,
+            count_bits: self.count_bits,
+            word,
+        };
         let before = self.any[block];
         let mut after =
             Any { owned: before.owned, full: before.full, parked: before.parked, ..Any::default() };
@@ -91,29 +147,8 @@ impl<V: Vector, R: Record> State<V, R> {
                 any = V::zero();
                 for channel in 0..channels {
                     let output = port * channels + channel;
-                    let behind = usize::from(layout.queue_behind[output]);
-                    let mut fits = V::ones();
-                    if self.full_any.has(behind) {
-                        fits = !layout.links[port].seen::<V>(self.full.with_margins(behind), word);
-                    }
-                    if layout.headers_wait {
-                        // A header goes on only if its whole packet fits: flits behind the link plus
-                        // flits left, less one, are fewer than the buffer holds.
-                        let (mut carry, mut fewer) = (V::zero(), V::ones());
-                        for bit in 0..=count_bits {
-                            let mut sum = carry;
-                            if bit < count_bits {
-                                let level = self.levels.with_margins(behind * count_bits + bit);
-                                let level = layout.links[port].seen::<V>(level, word);
-                                let more =
-                                    if bit < left_bits { left[output * left_bits + bit] } else { V::zero() };
-                                (sum, carry) = full_add(level, more, carry);
-                            }
-                            let limit = layout.buffer - 1;
-                            fewer = if limit >> bit & 1 == 1 { !sum | fewer } else { !sum & fewer };
-                        }
-                        fits = fits & (fewer | !fresh[output]);
-                    }
+                    let left = &left[output * left_bits..(output + 1) * left_bits];
+                    let fits = ahead.fits(port, output, left, fresh[output]);
                     candidates[channel] = candidates[channel] & fits;
                     any = any | candidates[channel];
                 }
