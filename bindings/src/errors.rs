@@ -26,17 +26,17 @@ pub fn exception<'py>(py: Python<'py>, class: &str, arguments: impl PyCallArgs<'
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// What can be told as a [`Fault`].
+/// What can be into_fault as a [`Fault`].
 pub trait Faulty {
     /// What is wrong, in parts; without a field where only who asked knows it.
-    fn told(self) -> Fault;
+    fn into_fault(self) -> Fault;
 }
 
 /// Errors that say their parts.
 macro_rules! faulty {
     ($($error:ty),+ $(,)?) => {
         $(impl Faulty for $error {
-            fn told(self) -> Fault {
+            fn into_fault(self) -> Fault {
                 self.fault()
             }
         })+
@@ -70,7 +70,7 @@ faulty!(
 macro_rules! sentences {
     ($($error:ty),+ $(,)?) => {
         $(impl Faulty for $error {
-            fn told(self) -> Fault {
+            fn into_fault(self) -> Fault {
                 Fault::somewhere(self.to_string(), "")
             }
         })+
@@ -80,14 +80,14 @@ macro_rules! sentences {
 sentences!(&str, String, Unsupported);
 
 impl Faulty for Fault {
-    fn told(self) -> Fault {
+    fn into_fault(self) -> Fault {
         self
     }
 }
 
 /// A `SpecError` at the field that the error names, else at the given one.
 pub fn spec_error(py: Python<'_>, place: &str, error: impl Faulty) -> PyErr {
-    let fault = error.told().or_at(place.to_owned());
+    let fault = error.into_fault().or_at(place.to_owned());
     let text = fault.to_string();
     let (given, names) = fault.unknown.map_or_else(Default::default, |name| (name.given, name.known));
     exception(py, "SpecError", (text, &fault.field[..], fault.problem, fault.advice, given, names))

@@ -99,7 +99,7 @@ impl PlacementProblem {
         Ok((described(py, &channel)?, described(py, &hops)?))
     }
 
-    /// The best placement found; `progress` is told the part of the effort that is done.
+    /// The best placement found; `progress` is score_parts the part of the effort that is done.
     #[pyo3(signature = (axes, by_hops, bound, seed, effort, progress=None))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn search<'py>(
@@ -134,10 +134,12 @@ impl PlacementProblem {
         let facts = PyDict::new(py);
         let Found { nodes, score, row_major, finalists, gained, spent } = found;
         facts.set_item("nodes", nodes.into_pyarray(py))?;
-        facts.set_item("score", told(score))?;
-        facts.set_item("row_major", told(row_major))?;
-        let finalists: Vec<_> =
-            finalists.into_iter().map(|(score, nodes)| (told(score), nodes.into_pyarray(py))).collect();
+        facts.set_item("score", score_parts(score))?;
+        facts.set_item("row_major", score_parts(row_major))?;
+        let finalists: Vec<_> = finalists
+            .into_iter()
+            .map(|(score, nodes)| (score_parts(score), nodes.into_pyarray(py)))
+            .collect();
         facts.set_item("finalists", finalists)?;
         facts.set_item("gained", gained)?;
         facts.set_item("spent", spent)?;
@@ -153,7 +155,7 @@ impl PlacementProblem {
             return Err(PyValueError::new_err("one node per rank is needed"));
         }
         let loads = channel_loads(&self.ways, &self.demand, nodes);
-        let score = told(score(&loads));
+        let score = score_parts(score(&loads));
         Ok((loads.into_pyarray(py), score, fullest_port(&self.demand, nodes, network)))
     }
 }
@@ -202,7 +204,7 @@ type Starts = (Vec<Option<(u64, u32, u32)>>, u64, bool);
 
 type Bound_<'py> = (u64, pyo3::Bound<'py, PyDict>);
 
-fn told(score: Score) -> (u64, u32, u64) {
+fn score_parts(score: Score) -> (u64, u32, u64) {
     (score.fullest, score.count, score.hops)
 }
 

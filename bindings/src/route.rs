@@ -29,7 +29,7 @@ use std::{
 };
 
 /// Runs work that is told whether to go on, and tells `progress` the fraction done.
-fn told<T: Send>(
+fn with_progress<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&mut dyn FnMut(f64) -> bool) -> T + Send,
@@ -50,7 +50,7 @@ fn told<T: Send>(
     )
 }
 
-/// As [`told`], for work that asks in several places whether to go on.
+/// As [`with_progress`], for work that asks in several places whether to go on.
 fn attended<T: Send>(py: Python<'_>, work: impl FnOnce(&AtomicBool) -> T + Send) -> PyResult<T> {
     interruptible(py, work, |_| Ok(()))
 }
@@ -190,7 +190,9 @@ impl RoutingSystem {
                 format!("they are for {} dimensions, the shape has {}", rules.order().len() / 2, sizes.len());
             return Err(spec_error(py, "rules", text));
         }
-        let made = told(py, progress.as_ref(), |keep_going| Self::made(&fabric, &rules, turns, keep_going))?;
+        let made = with_progress(py, progress.as_ref(), |keep_going| {
+            Self::made(&fabric, &rules, turns, keep_going)
+        })?;
         made.map_err(|error| table_error(py, error))?.ok_or_else(|| {
             let names: Vec<_> = names::all(&TurnPolicy::NAMES).into_iter().chain(["on-demand"]).collect();
             spec_error(py, "turns", UnknownName::of("", "it must be one of", turns, &names))
@@ -232,7 +234,8 @@ impl RoutingSystem {
         match &self.unserved {
             Some(unserved) => Ok(unserved.clone()),
             None => {
-                let found = told(py, None, |keep_going| tables::Choices::found(&self.inner, keep_going))?;
+                let found =
+                    with_progress(py, None, |keep_going| tables::Choices::found(&self.inner, keep_going))?;
                 Ok(found.map_err(|error| table_error(py, error))?.unserved().to_vec())
             }
         }
@@ -264,7 +267,7 @@ impl RoutingSystem {
 
     /// Numbers of pairs with exactly one and with several shortest legal routes.
     fn route_counts(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
-        let found = told(py, None, |keep_going| tables::Choices::found(&self.inner, keep_going))?;
+        let found = with_progress(py, None, |keep_going| tables::Choices::found(&self.inner, keep_going))?;
         let choices = found.map_err(|error| table_error(py, error))?;
         Ok((choices.single(), choices.multiple()))
     }
@@ -281,7 +284,7 @@ impl RoutingSystem {
         traffic: Option<PyReadonlyArray2<'py, u64>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let traffic = weights(traffic);
-        let (program, row_of) = told(py, None, |keep_going| {
+        let (program, row_of) = with_progress(py, None, |keep_going| {
             let choices = tables::Choices::found(&self.inner, keep_going)?;
             let row_of = tables::Program::row_of(&self.inner, &choices, traffic.is_some());
             Ok((tables::Program::new(&self.inner, &choices, traffic.as_deref()), row_of))
@@ -314,7 +317,7 @@ impl RoutingSystem {
     ) -> PyResult<Vec<(NodeId, NodeId)>> {
         let method = method_of(py, method)?;
         let request = Request { traffic: weights(traffic), ..Request::default() };
-        told(py, None, |keep_going| tables::left_out(&self.inner, method, &request, keep_going))?
+        with_progress(py, None, |keep_going| tables::left_out(&self.inner, method, &request, keep_going))?
             .map_err(|error| table_error(py, error))
     }
 
@@ -332,7 +335,7 @@ impl RoutingSystem {
         let method = method_of(py, method)?;
         let request = Request { traffic: weights(traffic), ..Request::default() };
         let (fabric, rules) = (self.inner.fabric(), self.inner.rules());
-        let found = told(py, progress.as_ref(), |keep_going| {
+        let found = with_progress(py, progress.as_ref(), |keep_going| {
             let keep_going = RefCell::new(keep_going);
             let left_out = |changed: &Rules| {
                 let mut keep_going = keep_going.borrow_mut();
@@ -393,7 +396,7 @@ impl RoutingSystem {
     ) -> PyResult<Option<ProvenBound<'py>>> {
         let loads = loads.as_slice()?.to_vec();
         let traffic = weights(traffic);
-        let found = told(py, progress.as_ref(), |keep_going| {
+        let found = with_progress(py, progress.as_ref(), |keep_going| {
             tables::prove_bound(&self.inner, traffic.as_deref(), loads, keep_going)
         })?;
         Ok(found.ok().map(|(bound, prices)| {
@@ -419,7 +422,7 @@ impl RoutingSystem {
         let (sources, destinations) = (sources.as_slice()?, destinations.as_slice()?);
         let (offsets, nodes) = (offsets.as_slice()?, nodes.as_slice()?);
         let channels = channels.as_ref().map(|channels| channels.as_slice()).transpose()?;
-        let report = told(py, progress.as_ref(), |keep_going| {
+        let report = with_progress(py, progress.as_ref(), |keep_going| {
             let checker = WalkChecker::new(&self.inner);
             let mut checker = if any_turn { checker.with_any_turn() } else { checker };
             for route in 0..sources.len() {
@@ -597,8 +600,9 @@ impl RoutingTable {
         any_turn: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let report =
-            told(py, progress.as_ref(), |keep_going| tables::check_table(&self.inner, any_turn, keep_going))?;
+        let report = with_progress(py, progress.as_ref(), |keep_going| {
+            tables::check_table(&self.inner, any_turn, keep_going)
+        })?;
         report_dict(py, self.inner.system(), report.map_err(|error| table_error(py, error))?)
     }
 }
@@ -627,7 +631,7 @@ pub fn route<'py>(
         genetic: GeneticSettings { population, mutation, patience, threshold },
         ..Request::default()
     };
-    let answer = told(py, progress.as_ref(), |keep_going| {
+    let answer = with_progress(py, progress.as_ref(), |keep_going| {
         tables::route(system.inner.clone(), method, &request, keep_going)
     })?
     .map_err(|error| table_error(py, error))?;

@@ -21,7 +21,7 @@ pub(crate) use counter::{
 pub(crate) use instruction_set::{OnVectors, VectorWork, with_longest};
 pub(crate) use iter::ones;
 pub(crate) use list::List;
-pub(crate) use plane::{Extent, Planes, bits, pieces, set_bits};
+pub(crate) use plane::{Extent, Planes, bits, set_bits, spans};
 pub(crate) use vector::{Available, Task, Vector, Words, count_ones, words, words_mut};
 #[cfg(all(target_arch = "x86_64", feature = "vectors"))]
 pub(crate) use vector::{Avx2, Avx512};

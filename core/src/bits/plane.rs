@@ -141,8 +141,8 @@ pub(crate) fn set_bits(words: &mut [u64], place: usize, count: usize, value: u64
     }
 }
 
-/// Beginnings and lengths of pieces of at most 64 bits.
+/// Beginnings and lengths of spans of at most 64 bits.
 #[inline(always)]
-pub(crate) fn pieces(count: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(crate) fn spans(count: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..count).step_by(64).map(move |first| (first, (count - first).min(64)))
 }

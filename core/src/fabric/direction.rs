@@ -55,7 +55,7 @@ impl Direction {
 
     /// The letter of its dimension: x, y, z, u, v, w.
     #[inline]
-    pub const fn letter(self) -> char {
+    pub const fn axis(self) -> char {
         ['x', 'y', 'z', 'u', 'v', 'w'][self.dimension()]
     }
 
@@ -69,6 +69,6 @@ impl Direction {
 impl fmt::Display for Direction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.sign() == Sign::Plus { '+' } else { '-' };
-        write!(out, "{sign}{}", self.letter())
+        write!(out, "{sign}{}", self.axis())
     }
 }

@@ -239,7 +239,7 @@ impl Shape {
     pub fn direction_name(&self, direction: Direction) -> String {
         let (dimension, step) = (self.dimension_of(direction), self.step_of(direction));
         let sign = if direction.sign() == Sign::Plus { '+' } else { '-' };
-        let letter = Direction::new(dimension, Sign::Plus).letter();
+        let letter = Direction::new(dimension, Sign::Plus).axis();
         if step > 1 { format!("{sign}{step}{letter}") } else { format!("{sign}{letter}") }
     }
 }

@@ -114,7 +114,7 @@ impl Floor {
     }
 
     /// Gives the nodes of a box back.
-    pub fn give_back(&mut self, corner: NodeId, sides: &[u32]) {
+    pub fn release(&mut self, corner: NodeId, sides: &[u32]) {
         self.flip(corner, sides);
     }
 
@@ -252,7 +252,7 @@ pub fn stream(
         while let Some(Reverse((end, job))) = ends.peek().copied().filter(|end| end.0.0 <= now) {
             ends.pop();
             if let Some(begun) = done.begun[job].filter(|_| end <= now) {
-                empty.give_back(begun.corner, &jobs[job].boxes[begun.chosen as usize]);
+                empty.release(begun.corner, &jobs[job].boxes[begun.chosen as usize]);
                 full.clear();
             }
         }
@@ -382,7 +382,7 @@ mod tests {
                     let size = shape.size(0);
                     floor.rows[(node / size) as usize] >> (node % size) & 1 == 0
                 }));
-                floor.give_back(corner, &sides);
+                floor.release(corner, &sides);
                 assert_eq!((floor.free(), floor.find(&sides, Fit::First)), (before, first));
             }
         }

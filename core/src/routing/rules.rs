@@ -216,7 +216,7 @@ impl Rules {
 
     fn mirrored_name(name: &str, dimensions: usize) -> Option<Self> {
         let letters: Vec<char> = name.strip_prefix("angara-")?.chars().collect();
-        let letter = |dimension| Direction::new(dimension, Sign::Plus).letter();
+        let letter = |dimension| Direction::new(dimension, Sign::Plus).axis();
         let along: Vec<usize> =
             (0..dimensions).filter(|&dimension| letters.contains(&letter(dimension))).collect();
         // Each letter once, in their order.
@@ -249,7 +249,7 @@ impl Rules {
         for (rank, direction) in self.order.iter().enumerate() {
             self.ranks[direction.index()] = rank as u8;
         }
-        let letters = dimensions.iter().map(|&dimension| Direction::new(dimension, Sign::Plus).letter());
+        let letters = dimensions.iter().map(|&dimension| Direction::new(dimension, Sign::Plus).axis());
         self.name = format!("{}-{}", self.name, letters.collect::<String>());
         self
     }

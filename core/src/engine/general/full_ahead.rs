@@ -4,7 +4,7 @@
 
 use super::layout::Layout;
 use crate::{
-    bits::{Blocks, Planes, Vector, pieces},
+    bits::{Blocks, Planes, Vector, spans},
     fabric::Direction,
     visit::{State, Visited, Visitor},
 };
@@ -60,7 +60,7 @@ impl FullAhead {
         for bit in 0..self.clear_from[direction] {
             let plane = direction * self.length + bit;
             words.extend(
-                pieces(row).map(|(piece, count)| self.bits.bits(plane, first + piece as isize, count)),
+                spans(row).map(|(piece, count)| self.bits.bits(plane, first + piece as isize, count)),
             );
         }
     }
@@ -100,7 +100,7 @@ impl FullAhead {
                 // The row of another part, as its queues are and as it told.
                 let (told, width) = (&self.told[halo.side], halo.nodes.div_ceil(64));
                 set = set.max(told.len() / width);
-                for (piece, (begin, count)) in pieces(halo.nodes).enumerate() {
+                for (piece, (begin, count)) in spans(halo.nodes).enumerate() {
                     let node = halo.others + begin as isize;
                     let mut full = u64::MAX >> (64 - count);
                     for bit in (0..count_bits).filter(|&bit| layout.buffer >> bit & 1 == 1) {

@@ -15,7 +15,7 @@ use super::{
     state::State,
 };
 use crate::{
-    bits::{Vector, above_with, half_add, half_subtract, ones, pieces},
+    bits::{Vector, above_with, half_add, half_subtract, ones, spans},
     engine::regions::Message,
 };
 
@@ -63,7 +63,7 @@ impl<V: Vector, R: Record> State<V, R> {
             self.read_places(layout, halo, &come[flits..], true);
             // Links of others are not counted here.
             for output in channels_of(&halo.back, layout) {
-                for (first, count) in pieces(halo.nodes) {
+                for (first, count) in spans(halo.nodes) {
                     self.sent.set_bits(output, halo.others + first as isize, count, 0);
                 }
             }
@@ -71,7 +71,7 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// Tells neighbours what room was made, where links send by it in the same cycle.
-    pub(super) fn tell_room(&mut self, layout: &Layout, messages: &mut [Message]) {
+    pub(super) fn send_room(&mut self, layout: &Layout, messages: &mut [Message]) {
         for (halo, Message { out, .. }) in layout.halos.iter().zip(messages) {
             out.clear();
             self.write_places(layout, halo, out);
@@ -97,7 +97,7 @@ impl<V: Vector, R: Record> State<V, R> {
         for Halo { nodes, out, own, .. } in &layout.halos {
             for output in channels_of(out, layout) {
                 let links = &layout.links[layout.port_of_output(output)];
-                for (first, count) in pieces(*nodes) {
+                for (first, count) in spans(*nodes) {
                     let first = *own as usize + first;
                     let any = |node: usize| self.any[node / V::BITS].tails.has(output);
                     let mut tails = 0;
@@ -129,7 +129,7 @@ impl<V: Vector, R: Record> State<V, R> {
         message.clear();
         for output in channels_of(out, layout) {
             message.extend(
-                pieces(nodes).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
+                spans(nodes).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
             );
         }
         self.write_places(layout, halo, message);
@@ -141,7 +141,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let held = if layout.latency > 1 { &self.held } else { &self.counts };
         for output in channels_of(back, layout) {
             let queue = usize::from(layout.queue_behind[output]);
-            for (first, count) in pieces(nodes) {
+            for (first, count) in spans(nodes) {
                 let first = own as usize + first;
                 let has = |node: usize| self.any[node / V::BITS].leaves.has(queue);
                 // What leaves is known of those blocks only in which anything does.
@@ -268,7 +268,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let mut words = message.iter().copied();
         for output in channels_of(back, layout) {
             let mut any = 0;
-            for ((first, count), flits) in pieces(nodes).zip(&mut words) {
+            for ((first, count), flits) in spans(nodes).zip(&mut words) {
                 self.sent.set_bits(output, others + first as isize, count, flits);
                 any |= flits;
             }
@@ -297,7 +297,7 @@ impl<V: Vector, R: Record> State<V, R> {
         for (index, output) in channels_of(out, layout).enumerate() {
             let queue = usize::from(layout.queue_behind[output]);
             let mut any = 0;
-            for (first, count) in pieces(nodes) {
+            for (first, count) in spans(nodes) {
                 let mut carry = 0;
                 if with_sent && is_straight {
                     carry = self.sent.bits(output, own + first as isize, count);

@@ -1,7 +1,7 @@
 //! Switch allocation in words: which channel of an output port sends.
 
 use crate::{
-    bits::{Vector, bits, pieces, set_bits},
+    bits::{Vector, bits, set_bits, spans},
     router::{ChannelScheme, MAX_CHANNELS, Start},
 };
 use std::ops::Range;
@@ -74,7 +74,7 @@ impl Schemes {
         let mut own =
             OwnSchemes { planes: vec![0; planes * part.words], words: part.words, channels: whole.channels };
         for plane in 0..planes {
-            for (first, count) in pieces(nodes.len()) {
+            for (first, count) in spans(nodes.len()) {
                 let place = plane * whole.words * 64 + nodes.start + first;
                 let value = bits(&whole.planes, place, count);
                 set_bits(&mut own.planes, plane * part.words * 64 + first, count, value);

@@ -13,7 +13,7 @@ use super::{
     state::{Demands, State},
 };
 use crate::{
-    bits::{Available, Vector, ones, pieces},
+    bits::{Available, Vector, ones, spans},
     fabric::NodeId,
     probe::Counted,
     throttle,
@@ -150,7 +150,7 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         for (state, part) in states.iter_mut().zip(parts) {
             state.derive(part);
-            state.tell_throttle_again(part);
+            state.restore_throttle(part);
             self.show_others(layout, part, state);
         }
         if let Some(state) = states.first_mut() {
@@ -306,7 +306,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 whole.send_halo(out[0], from, nodes, &mut words);
                 control.receive_halo(side, &words);
             }
-            for (first, count) in pieces(nodes) {
+            for (first, count) in spans(nodes) {
                 let first = first as isize;
                 for queue in 0..layout.link_queues {
                     let full = self.full.bits(queue, from + first, count);

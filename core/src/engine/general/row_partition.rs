@@ -107,7 +107,7 @@ impl<V: Vector, R: Record> Region for Part<V, R> {
     fn leave(&mut self, cycle: u64, messages: &mut [Message]) -> bool {
         let changes = self.state.decide(&self.layout, cycle);
         if self.leaves_late() {
-            self.state.tell_room(&self.layout, messages);
+            self.state.send_room(&self.layout, messages);
         } else {
             V::enter(self.state.proof, Leave(self, cycle, messages));
         }

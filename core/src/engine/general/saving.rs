@@ -22,7 +22,7 @@ impl<V: Vector, R: Record> State<V, R> {
             self.check_restored(layout)?;
             self.packets.find_ways(layout);
             self.derive(layout);
-            self.tell_throttle_again(layout);
+            self.restore_throttle(layout);
         }
         Ok(())
     }

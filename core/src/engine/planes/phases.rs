@@ -112,7 +112,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     #[inline(always)]
     fn send_all<const KIND: u8>(&mut self, cycle: u64) -> (bool, V) {
         let (rules, _, high) = self.constants::<KIND>();
-        let pieces = self.pieces(high);
+        let pieces = self.parts_of_phase(high);
         if let Some(occupation) = &mut self.occupation {
             occupation.reserve(cycle);
         }
@@ -141,7 +141,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     #[inline(always)]
     fn receive_all<const KIND: u8>(&mut self, cycle: u64) {
         let (_, _, high) = self.constants::<KIND>();
-        let pieces = self.pieces(high);
+        let pieces = self.parts_of_phase(high);
         let start = self.note_ejected(cycle);
         let (rows, sent) = receiving!(self, fixed!(self, KIND, cycle), start);
         if KIND == ANY {
@@ -232,7 +232,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
 
     /// Pieces of a phase of so many rows.
     #[inline(always)]
-    fn pieces(&self, high: usize) -> usize {
+    fn parts_of_phase(&self, high: usize) -> usize {
         let parts = self.parts();
         if parts == 1 { 1 } else { (PIECES * parts).min(high) }
     }

@@ -31,11 +31,11 @@ impl<V: Vector, R: Record> State<V, R> {
         control.output[line] = output as u8;
         control.since[line] = control.cycle;
         control.pending.set(place.index() - layout.link_queues, place.node(), true);
-        self.tell_throttle(layout, place);
+        self.update_throttle(layout, place);
     }
 
     /// A rule that keeps something of the header that waits in a processor queue is told of it.
-    fn tell_throttle(&mut self, layout: &Layout, place: Place) {
+    fn update_throttle(&mut self, layout: &Layout, place: Place) {
         let keeps = |control: &mut Box<InjectionControl<V>>| control.rule.keeps_headers();
         let Some(mut control) = self.injection_control.take_if(keeps) else { return };
         let (since, output) = control.waits_for(layout, place);
@@ -45,13 +45,13 @@ impl<V: Vector, R: Record> State<V, R> {
     }
 
     /// The same for all headers, in the order in which they came.
-    pub(in crate::engine::general) fn tell_throttle_again(&mut self, layout: &Layout) {
+    pub(in crate::engine::general) fn restore_throttle(&mut self, layout: &Layout) {
         let Some(control) = &self.injection_control else { return };
         let places = (0..layout.nodes)
             .flat_map(|node| (layout.link_queues..layout.queues).map(move |queue| Place::new(node, queue)));
         let mut waiting: Vec<Place> = places.filter(|&place| control.is_pending(layout, place)).collect();
         waiting.sort_by_key(|place| control.since[layout.line(place.node(), place.index())]);
-        waiting.into_iter().for_each(|place| self.tell_throttle(layout, place));
+        waiting.into_iter().for_each(|place| self.update_throttle(layout, place));
     }
 
     /// The throttle looks at the network.

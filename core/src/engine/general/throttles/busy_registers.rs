@@ -9,7 +9,7 @@
 
 use super::in_words::Flits;
 use crate::{
-    bits::{Planes, Vector, Words, above, above_with, half_subtract, pieces},
+    bits::{Planes, Vector, Words, above, above_with, half_subtract, spans},
     engine::general::{halo::Halo, layout::Layout},
     fabric::Direction,
     routing::Came,
@@ -155,7 +155,7 @@ impl BusyRegisters {
         for register in registers.clone() {
             let higher = self.shown.following && register + 1 < registers.end;
             for bit in 0..self.bits {
-                words.extend(pieces(row).map(|(piece, count)| {
+                words.extend(spans(row).map(|(piece, count)| {
                     let node = first + piece as isize;
                     let own = self.numbers.bits(register * self.bits + bit, node, count);
                     if !higher {
@@ -252,7 +252,7 @@ impl BusyRegisters {
         let Flits { levels, bits, .. } = flits;
         let channels = if self.shown.apart { register..register + 1 } else { 0..layout.channels };
         let mut any = false;
-        for (first, count) in pieces(halo.nodes) {
+        for (first, count) in spans(halo.nodes) {
             let node = halo.others + first as isize;
             let mut busy = 0;
             for channel in channels.clone() {
@@ -279,7 +279,7 @@ impl BusyRegisters {
         let (told, width) = (&self.told[halo.side], halo.nodes.div_ceil(64));
         let first = (halo.out[0] * self.registers + register) * self.bits;
         for bit in 0..self.bits {
-            for (piece, (begin, count)) in pieces(halo.nodes).enumerate() {
+            for (piece, (begin, count)) in spans(halo.nodes).enumerate() {
                 let shown = told.get((register * self.bits + bit) * width + piece).copied().unwrap_or(0);
                 self.numbers.set_bits(first + bit, halo.others + begin as isize, count, shown);
             }

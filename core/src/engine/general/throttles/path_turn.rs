@@ -79,7 +79,7 @@ pub(in crate::engine::general) struct PathInOrder<V> {
 impl<V: Vector> PathInOrder<V> {
     /// What is told of turns in a cycle, from the registers of the last one.
     #[inline(always)]
-    fn tell_turns(&mut self, layout: &Layout, cycle: u64, blocks: usize) {
+    fn update_turns(&mut self, layout: &Layout, cycle: u64, blocks: usize) {
         let slot = cycle as usize & (self.turned.len() - 1);
         self.slot = slot;
         let limit = self.registers.length().saturating_sub(self.behind);
@@ -183,7 +183,7 @@ impl<V: Vector> InWords<V> for PathInOrder<V> {
     #[inline(always)]
     fn observe(&mut self, around: &impl Around<V>) {
         let flits = around.flits();
-        self.tell_turns(around.layout(), around.cycle(), flits.blocks);
+        self.update_turns(around.layout(), around.cycle(), flits.blocks);
         self.registers.step(around.layout(), flits);
         self.let_go(around);
     }
