@@ -48,6 +48,7 @@ impl Snapshot {
     pub(super) fn new<V: Vector, R: Record>(layout: &Layout, state: &State<V, R>) -> Self {
         let mut queues = vec![Waiting::default(); layout.nodes * layout.queues];
         let asking: HashSet<(Place, usize)> = state
+            .requests
             .asking
             .items()
             .iter()
@@ -61,8 +62,8 @@ impl Snapshot {
                     waiting.ready = state.feeds.queued(layout.line(node, queue));
                     waiting.held = waiting.ready;
                 } else {
-                    waiting.ready = state.count(layout, node, queue, false);
-                    waiting.held = state.count(layout, node, queue, true);
+                    waiting.ready = state.queues.count(layout, node, queue, false);
+                    waiting.held = state.queues.count(layout, node, queue, true);
                 }
             }
             for output in 0..layout.outputs {

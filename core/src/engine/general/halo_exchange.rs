@@ -46,7 +46,7 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         self.write_headers(layout, messages);
         // Their tails are across now.
-        for &slot in &self.leaving {
+        for &slot in &self.moving.leaving {
             self.packets.remove(slot);
         }
     }
@@ -64,7 +64,7 @@ impl<V: Vector, R: Record> State<V, R> {
             // Links of others are not counted here.
             for output in channels_of(&halo.back, layout) {
                 for (first, count) in spans(halo.nodes) {
-                    self.sent.set_bits(output, halo.others + first as isize, count, 0);
+                    self.moving.sent.set_bits(output, halo.others + first as isize, count, 0);
                 }
             }
         }
@@ -93,7 +93,7 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Slots of packets whose tails cross a halo in this cycle.
     fn list_packets_that_leave(&mut self, layout: &Layout) {
-        self.leaving.clear();
+        self.moving.leaving.clear();
         for Halo { nodes, out, own, .. } in &layout.halos {
             for output in channels_of(out, layout) {
                 let links = &layout.links[layout.port_of_output(output)];
@@ -102,7 +102,7 @@ impl<V: Vector, R: Record> State<V, R> {
                     let any = |node: usize| self.any[node / V::BITS].tails.has(output);
                     let mut tails = 0;
                     if any(first) || any(first + count - 1) {
-                        tails = self.tails.bits(output, first, count);
+                        tails = self.moving.tails.bits(output, first, count);
                     }
                     for bit in ones(tails) {
                         let node = first + bit;
@@ -115,7 +115,7 @@ impl<V: Vector, R: Record> State<V, R> {
                             };
                             let registers = self.registers.as_ref();
                             let slot = registers.map_or_else(in_queue, |all| all.slot(layout, place));
-                            self.leaving.push(slot);
+                            self.moving.leaving.push(slot);
                         }
                     }
                 }
@@ -129,7 +129,7 @@ impl<V: Vector, R: Record> State<V, R> {
         message.clear();
         for output in channels_of(out, layout) {
             message.extend(
-                spans(nodes).map(|(first, count)| self.sent.bits(output, own + first as isize, count)),
+                spans(nodes).map(|(first, count)| self.moving.sent.bits(output, own + first as isize, count)),
             );
         }
         self.write_places(layout, halo, message);
@@ -138,7 +138,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Flits left in the queues that are fed across an edge.
     fn write_places(&self, layout: &Layout, halo: &Halo, message: &mut Vec<u64>) {
         let &Halo { nodes, own, ref back, .. } = halo;
-        let held = if layout.latency > 1 { &self.held } else { &self.counts };
+        let held = if layout.latency > 1 { &self.queues.held } else { &self.queues.counts };
         for output in channels_of(back, layout) {
             let queue = usize::from(layout.queue_behind[output]);
             for (first, count) in spans(nodes) {
@@ -148,14 +148,14 @@ impl<V: Vector, R: Record> State<V, R> {
                 let mut borrow = 0;
                 if has(first) {
                     let inside = (V::BITS - first % V::BITS).min(count);
-                    borrow |= self.leaves.bits(queue, first, inside);
+                    borrow |= self.moving.leaves.bits(queue, first, inside);
                 }
                 if first / V::BITS != (first + count - 1) / V::BITS && has(first + count - 1) {
                     let inside = V::BITS - first % V::BITS;
-                    borrow |= self.leaves.bits(queue, first + inside, count - inside) << inside;
+                    borrow |= self.moving.leaves.bits(queue, first + inside, count - inside) << inside;
                 }
-                for bit in 0..self.count_bits {
-                    let mut left = held.bits(queue * self.count_bits + bit, first, count);
+                for bit in 0..self.queues.count_bits {
+                    let mut left = held.bits(queue * self.queues.count_bits + bit, first, count);
                     half_subtract(&mut left, &mut borrow);
                     message.push(left);
                 }
@@ -230,11 +230,11 @@ impl<V: Vector, R: Record> State<V, R> {
     fn write_headers(&mut self, layout: &Layout, messages: &mut [Message]) {
         let nodes = layout.nodes as i64;
         let mut kept = 0;
-        for index in 0..self.crossings.items().len() {
-            let crossing = self.crossings.items()[index];
+        for index in 0..self.moving.crossings.items().len() {
+            let crossing = self.moving.crossings.items()[index];
             let node = crossing.to.node() as i64;
             if node < nodes {
-                self.crossings.items_mut()[kept] = crossing;
+                self.moving.crossings.items_mut()[kept] = crossing;
                 kept += 1;
                 continue;
             }
@@ -249,7 +249,7 @@ impl<V: Vector, R: Record> State<V, R> {
             message.extend(packed.words());
             message.push(place as u64 | (crossing.to.index() as u64) << 32);
         }
-        self.crossings.truncate(kept);
+        self.moving.crossings.truncate(kept);
     }
 
     /// Where the route of a packet begins here, which looks its route up itself.
@@ -269,14 +269,14 @@ impl<V: Vector, R: Record> State<V, R> {
         for output in channels_of(back, layout) {
             let mut any = 0;
             for ((first, count), flits) in spans(nodes).zip(&mut words) {
-                self.sent.set_bits(output, others + first as isize, count, flits);
+                self.moving.sent.set_bits(output, others + first as isize, count, flits);
                 any |= flits;
             }
-            self.sent_any |= R::Set::of(output, any != 0);
+            self.moving.sent_any |= R::Set::of(output, any != 0);
         }
-        let fixed = back.len() * layout.channels * (1 + self.count_bits) * nodes.div_ceil(64);
+        let fixed = back.len() * layout.channels * (1 + self.queues.count_bits) * nodes.div_ceil(64);
         let headers = self.read_signals(side, &message[fixed..]).chunks_exact(HEADER);
-        self.crossings.reserve(headers.len());
+        self.moving.crossings.reserve(headers.len());
         for header in headers {
             let (packet, place) = header.split_at(PACKED);
             let mut packed = Packed::from_words(packet);
@@ -286,7 +286,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let (place, queue) = (place[0] as u32 as usize, (place[0] >> 32) as usize);
             let to = Place::new(own as usize + place, queue);
             let slot = self.packets.unpack(packed);
-            self.crossings.push(Crossing { to, slot });
+            self.moving.crossings.push(Crossing { to, slot });
         }
     }
 
@@ -300,37 +300,37 @@ impl<V: Vector, R: Record> State<V, R> {
             for (first, count) in spans(nodes) {
                 let mut carry = 0;
                 if with_sent && is_straight {
-                    carry = self.sent.bits(output, own + first as isize, count);
+                    carry = self.moving.sent.bits(output, own + first as isize, count);
                 }
                 let mut full = 0;
-                for (bit, mut level) in (0..self.count_bits).zip(&mut counts) {
+                for (bit, mut level) in (0..self.queues.count_bits).zip(&mut counts) {
                     half_add(&mut level, &mut carry);
-                    full = above_with(full, self.most, bit, level);
-                    let plane = queue * self.count_bits + bit;
-                    self.levels.set_bits(plane, others + first as isize, count, level);
+                    full = above_with(full, self.queues.most, bit, level);
+                    let plane = queue * self.queues.count_bits + bit;
+                    self.queues.levels.set_bits(plane, others + first as isize, count, level);
                 }
-                self.full.set_bits(queue, others + first as isize, count, full);
+                self.queues.full.set_bits(queue, others + first as isize, count, full);
                 any |= full;
             }
             // Links that lead to other places there: their flits are added one after the other.
             let links = if with_sent && !is_straight { &links[index / layout.channels][..] } else { &[] };
             for &Across { own, place, count } in links {
-                let (mut carry, mut full) = (self.sent.bits(output, own, count), 0);
+                let (mut carry, mut full) = (self.moving.sent.bits(output, own, count), 0);
                 if carry == 0 {
                     continue;
                 }
                 let place = others + place as isize;
-                for bit in 0..self.count_bits {
-                    let plane = queue * self.count_bits + bit;
-                    let mut level = self.levels.bits(plane, place, count);
+                for bit in 0..self.queues.count_bits {
+                    let plane = queue * self.queues.count_bits + bit;
+                    let mut level = self.queues.levels.bits(plane, place, count);
                     half_add(&mut level, &mut carry);
-                    full = above_with(full, self.most, bit, level);
-                    self.levels.set_bits(plane, place, count, level);
+                    full = above_with(full, self.queues.most, bit, level);
+                    self.queues.levels.set_bits(plane, place, count, level);
                 }
-                self.full.set_bits(queue, place, count, full);
+                self.queues.full.set_bits(queue, place, count, full);
                 any |= full;
             }
-            self.full_any |= R::Set::of(queue, any != 0);
+            self.queues.full_any |= R::Set::of(queue, any != 0);
         }
     }
 }

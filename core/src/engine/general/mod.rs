@@ -28,6 +28,7 @@
 mod crossbar;
 mod crossing;
 mod deadlock;
+mod demands;
 mod explicit_routes;
 mod feeds;
 mod full_ahead;
@@ -37,11 +38,13 @@ mod injection_control;
 mod layout;
 mod link_counts;
 mod links;
+mod moving;
 mod observe;
 mod output_arbiter;
 mod packets;
 mod pairs;
 mod phases;
+mod queues;
 mod ranks;
 mod reach;
 mod record;
@@ -68,12 +71,13 @@ use crate::{
     throttle::Interlock,
     traffic::{PacketSource, Sources, Workload},
 };
+use demands::Demands;
 use layout::Layout;
 use ranks::OneRank;
 use record::Record;
 use row_partition::{Common, Parts, divide};
 use run::Run;
-use state::{Demands, State};
+use state::State;
 use std::{marker::PhantomData, sync::Arc};
 
 /// Simulates a workload until everything is delivered or `options` end it.

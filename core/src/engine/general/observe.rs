@@ -46,9 +46,9 @@ impl<V: Vector, R: Record> State<V, R> {
         let (node, output) = (place.node(), place.index());
         let queue = self.output(layout, place).owner() as usize - 1;
         let slot = self.fifo(layout, Place::new(node, queue)).front;
-        let (left, sent) = (&self.left, self.sent.plane(output)[node / 64] >> (node % 64) & 1 == 1);
+        let (left, sent) = (&self.left, self.moving.sent.plane(output)[node / 64] >> (node % 64) & 1 == 1);
         let (head, tail) = if sent {
-            (self.heads.bit(output, node), self.tails.bit(output, node))
+            (self.moving.heads.bit(output, node), self.moving.tails.bit(output, node))
         } else {
             let last = (0..self.left_bits).all(|bit| !left.bit(output * self.left_bits + bit, node));
             (self.fresh.bit(output, node), last)
@@ -60,10 +60,11 @@ impl<V: Vector, R: Record> State<V, R> {
     pub(super) fn list_moves(&self, layout: &Layout, moves: &mut Vec<Move>) {
         moves.clear();
         for word in 0..layout.words {
-            let nodes = (0..layout.outputs).fold(0, |nodes, output| nodes | self.sent.plane(output)[word]);
+            let nodes =
+                (0..layout.outputs).fold(0, |nodes, output| nodes | self.moving.sent.plane(output)[word]);
             for bit in ones(nodes) {
                 for output in
-                    (0..layout.outputs).filter(|&output| self.sent.plane(output)[word] >> bit & 1 == 1)
+                    (0..layout.outputs).filter(|&output| self.moving.sent.plane(output)[word] >> bit & 1 == 1)
                 {
                     let place = Place::new(word * 64 + bit, output);
                     let injected = self.output(layout, place).owner() as usize > layout.link_queues;
@@ -85,7 +86,7 @@ impl<V: Vector, R: Record> State<V, R> {
         };
         for node in 0..layout.nodes {
             for port in 0..layout.directions {
-                if any(&self.ready, node, port) && !any(&self.sendable, node, port) {
+                if any(&self.watched.ready, node, port) && !any(&self.watched.sendable, node, port) {
                     links.push((node * layout.directions + port) as LinkId);
                 }
             }
@@ -95,7 +96,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Headers that lost a VC allocation of this cycle.
     pub(super) fn list_queue_losses(&self, layout: &Layout, losses: &mut Vec<Loss>) {
         losses.clear();
-        for &place in &self.granted {
+        for &place in &self.watched.granted {
             let (node, record) = (place.node(), self.output(layout, place));
             let header = |queue: usize| {
                 let packet = self.packets.packet(self.fifo(layout, Place::new(node, queue)).front);
@@ -128,7 +129,7 @@ impl<V: Vector, R: Record> State<V, R> {
             let node = output.node as usize;
             for channel in 0..layout.channels {
                 let other = usize::from(output.port) * layout.channels + channel;
-                if channel != usize::from(output.channel) && self.sendable.bit(other, node) {
+                if channel != usize::from(output.channel) && self.watched.sendable.bit(other, node) {
                     let blocked = self.next_flit(layout, Place::new(node, other));
                     losses.push(Loss { output: *output, granted: *flit, blocked });
                 }

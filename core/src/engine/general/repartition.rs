@@ -6,11 +6,12 @@
 
 use super::{
     crossing::{Crossing, Due},
+    demands::Demands,
     halo::Halo,
     layout::{Layout, NONE, Place},
     packets::Packed,
     record::{Record, Set},
-    state::{Demands, State},
+    state::State,
 };
 use crate::{
     bits::{Available, Vector, ones, spans},
@@ -309,14 +310,14 @@ impl<V: Vector, R: Record> State<V, R> {
             for (first, count) in spans(nodes) {
                 let first = first as isize;
                 for queue in 0..layout.link_queues {
-                    let full = self.full.bits(queue, from + first, count);
-                    state.full.set_bits(queue, others + first, count, full);
-                    state.full_any |= R::Set::of(queue, full != 0);
+                    let full = self.queues.full.bits(queue, from + first, count);
+                    state.queues.full.set_bits(queue, others + first, count, full);
+                    state.queues.full_any |= R::Set::of(queue, full != 0);
                 }
-                for plane in 0..layout.link_queues * self.count_bits {
-                    let held = if layout.latency > 1 { &self.held } else { &self.counts };
+                for plane in 0..layout.link_queues * self.queues.count_bits {
+                    let held = if layout.latency > 1 { &self.queues.held } else { &self.queues.counts };
                     let level = held.bits(plane, (from + first) as usize, count);
-                    state.levels.set_bits(plane, others + first, count, level);
+                    state.queues.levels.set_bits(plane, others + first, count, level);
                 }
             }
         }

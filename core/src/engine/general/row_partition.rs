@@ -1,12 +1,6 @@
 //! A run in several parts, each with a thread of its own.
 
-use super::{
-    layout::Layout,
-    record::Record,
-    run::Run,
-    state::{Demands, State},
-    step::Step,
-};
+use super::{demands::Demands, layout::Layout, record::Record, run::Run, state::State, step::Step};
 use crate::{
     bits::{Available, Task, Vector},
     engine::{

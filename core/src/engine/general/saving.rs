@@ -60,37 +60,37 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Makes what follows from other fields.
     pub(super) fn derive(&mut self, layout: &Layout) {
-        let count_bits = self.count_bits;
-        self.full_any = R::Set::default();
+        let count_bits = self.queues.count_bits;
+        self.queues.full_any = R::Set::default();
         for block in 0..self.blocks {
             let word = block * V::WORDS;
             let mut any = R::Set::default();
             for queue in 0..layout.link_queues {
                 let planes = queue * count_bits..(queue + 1) * count_bits;
                 let mut some = V::zero();
-                for &count in &self.counts.block(block)[planes.clone()] {
+                for &count in &self.queues.counts.block(block)[planes.clone()] {
                     some = some | count;
                 }
-                self.nonempty.block_mut(block)[queue] = some;
-                let held = if layout.latency > 1 { &self.held } else { &self.counts };
+                self.queues.nonempty.block_mut(block)[queue] = some;
+                let held = if layout.latency > 1 { &self.queues.held } else { &self.queues.counts };
                 let mut full = V::zero();
                 for (bit, &count) in held.block(block)[planes].iter().enumerate() {
-                    full = above_with(full, self.most, bit, count);
+                    full = above_with(full, self.queues.most, bit, count);
                     if layout.headers_wait {
-                        count.store(&mut self.levels.plane_mut(queue * count_bits + bit)[word..]);
+                        count.store(&mut self.queues.levels.plane_mut(queue * count_bits + bit)[word..]);
                     }
                 }
-                full.store(&mut self.full.plane_mut(queue)[word..]);
+                full.store(&mut self.queues.full.plane_mut(queue)[word..]);
                 any |= R::Set::of(queue, full.any());
             }
             self.any[block].full = any;
             self.any[block].parked = R::Set::default();
-            self.parked.block_mut(block).fill(V::zero());
-            self.full_any |= any;
+            self.requests.parked.block_mut(block).fill(V::zero());
+            self.queues.full_any |= any;
         }
-        self.asking.clear();
-        self.headers.clear();
-        self.wanted.clear();
+        self.requests.asking.clear();
+        self.requests.headers.clear();
+        self.requests.wanted.clear();
         for node in 0..layout.nodes {
             let mut asked = R::Set::default();
             for output in 0..layout.outputs {
@@ -109,12 +109,12 @@ impl<V: Vector, R: Record> State<V, R> {
                     asked |= R::Set::of(queue, true);
                     self.set_owner(node, output, queue);
                 } else if record.is_requested() {
-                    self.wanted.reserve(1);
-                    self.wanted.put(Place::new(node, output), true);
+                    self.requests.wanted.reserve(1);
+                    self.requests.wanted.put(Place::new(node, output), true);
                 }
             }
             for queue in (0..layout.queues).filter(|&queue| !asked.has(queue)) {
-                self.asking.reserve(1);
+                self.requests.asking.reserve(1);
                 let front = self.fifos[node * layout.queues + queue].front;
                 let place = Place::new(node, queue);
                 let pending = !self.demands.reconsiders
@@ -122,7 +122,7 @@ impl<V: Vector, R: Record> State<V, R> {
                         .injection_control
                         .as_ref()
                         .is_some_and(|control| control.is_pending(layout, place));
-                self.asking.put(place, front != 0 && !pending);
+                self.requests.asking.put(place, front != 0 && !pending);
             }
         }
     }
@@ -135,45 +135,20 @@ impl<V: Vector, R: Record> visit::State for State<V, R> {
             proof: _,
             demands: _,
             blocks: _,
-            count_bits: _,
             left_bits: _,
-            most: _,
-            by_room: _,
-            parks: _,
             // What follows.
             own: _,
             pairs: _,
             any: _,
-            nonempty: _,
-            parked: _,
-            full: _,
-            full_any: _,
-            levels: _,
-            asking: _,
-            headers: _,
-            wanted: _,
+            requests: _,
             // What does not outlive a cycle.
-            leaves: _,
-            heads: _,
-            tails: _,
-            ready: _,
-            sendable: _,
-            sent: _,
-            sent_any: _,
-            entered: _,
-            chosen: _,
-            granted: _,
-            crossings: _,
-            leaving: _,
-            freed: _,
-            passed: _,
-            delivered: _,
+            moving: _,
+            watched: _,
             before: _,
             news: _,
             // The rest.
             outcome,
-            counts,
-            held,
+            queues,
             left,
             fresh,
             last,
@@ -192,8 +167,7 @@ impl<V: Vector, R: Record> visit::State for State<V, R> {
             windows,
         } = self;
         visitor.whole(|archive| outcome.fields(archive))?;
-        visitor.bits("flits in queues", counts)?;
-        visitor.bits("flits in and before queues", held)?;
+        queues.visit(visitor)?;
         visitor.bits("flits left", left)?;
         visitor.bits("headers not sent", fresh)?;
         visitor.bits("channels used last", last)?;
@@ -311,7 +285,7 @@ mod tests {
         bits::Words,
         engine::{
             Network, bytes_per_router,
-            general::{layout::Layout, state::Demands},
+            general::{demands::Demands, layout::Layout},
         },
         fabric::{Fabric, Shape},
         router::{FlowControl, RouterConfig, Variant},

@@ -119,7 +119,7 @@ impl<V: Vector, R: Record> Task for Account<'_, V, R> {
     fn run(self) {
         let Self(state, layout, cycle) = self;
         if let Some(links) = &mut state.links {
-            links.count(layout, &state.sent, &state.any, cycle);
+            links.count(layout, &state.moving.sent, &state.any, cycle);
         }
         state.account_all(layout, cycle);
     }
@@ -193,7 +193,7 @@ impl<V: Vector, R: Record> Step for State<V, R> {
     }
 
     fn flits(&self, layout: &Layout, node: usize, queue: usize) -> u32 {
-        self.count(layout, node, queue, false)
+        self.queues.count(layout, node, queue, false)
     }
 
     fn fields(&mut self, layout: &Layout, archive: &mut Archive) -> Result<(), SaveError> {

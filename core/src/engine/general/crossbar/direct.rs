@@ -81,7 +81,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Chooses the flits that are sent; true if there are any.
     #[inline(always)]
     pub(super) fn allocate_switch(&mut self, layout: &Layout) -> bool {
-        self.sent_any = R::Set::default();
+        self.moving.sent_any = R::Set::default();
         let mut ejected = 0;
         for block in 0..self.blocks {
             ejected += match layout.channels {
@@ -91,7 +91,7 @@ impl<V: Vector, R: Record> State<V, R> {
             };
         }
         self.outcome.flits_delivered += ejected;
-        !self.sent_any.is_empty()
+        !self.moving.sent_any.is_empty()
     }
 
     /// Returns the flits that are ejected. Compiled for so many channels; 0 for any number.
@@ -100,19 +100,19 @@ impl<V: Vector, R: Record> State<V, R> {
     fn allocate_switch_of_block<const CHANNELS: usize>(&mut self, layout: &Layout, block: usize) -> u64 {
         let channels = if CHANNELS == 0 { layout.channels } else { CHANNELS };
         let word = block * V::WORDS;
-        let nonempty = self.nonempty.block(block);
+        let nonempty = self.queues.nonempty.block(block);
         let own = self.own.block_mut(block);
-        let leaves = self.leaves.block_mut(block);
+        let leaves = self.moving.leaves.block_mut(block);
         let (fresh, left) = (self.fresh.block_mut(block), self.left.block_mut(block));
-        let (heads, tails) = (self.heads.block_mut(block), self.tails.block_mut(block));
+        let (heads, tails) = (self.moving.heads.block_mut(block), self.moving.tails.block_mut(block));
         let last = self.last.block_mut(block);
         let left_bits = self.left_bits;
         let ahead = Ahead {
             layout,
-            full: &self.full,
-            full_any: self.full_any,
-            levels: &self.levels,
-            count_bits: self.count_bits,
+            full: &self.queues.full,
+            full_any: self.queues.full_any,
+            levels: &self.queues.levels,
+            count_bits: self.queues.count_bits,
             word,
         };
         let before = self.any[block];
@@ -139,7 +139,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 any = any | ready;
             }
             if self.demands.watched {
-                self.ready.block_mut(block)[port * channels..][..channels]
+                self.watched.ready.block_mut(block)[port * channels..][..channels]
                     .copy_from_slice(&candidates[..channels]);
             }
             // Where a grant needs room, a packet fits as a whole from its grant on.
@@ -154,7 +154,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
             }
             if self.demands.watched {
-                self.sendable.block_mut(block)[port * channels..][..channels]
+                self.watched.sendable.block_mut(block)[port * channels..][..channels]
                     .copy_from_slice(&candidates[..channels]);
             }
             if !any.any() {
@@ -173,7 +173,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 if !sent.any() {
                     continue;
                 }
-                sent.store(&mut self.sent.plane_mut(output)[word..]);
+                sent.store(&mut self.moving.sent.plane_mut(output)[word..]);
                 after.sent |= R::Set::of(output, true);
                 let flits = count_ones(words(std::slice::from_ref(&sent)));
                 if port < layout.directions {
@@ -199,7 +199,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Finds where headers go, and frees what tails leave.
     #[inline(always)]
     pub(super) fn depart_all(&mut self, layout: &Layout, cycle: u64) {
-        self.delivered.clear();
+        self.moving.delivered.clear();
         for block in 0..self.blocks {
             self.send_headers(layout, block, cycle);
             self.free_behind_tails(layout, block);
@@ -214,16 +214,16 @@ impl<V: Vector, R: Record> State<V, R> {
         let link_queues = layout.link_queues as u32;
         let windows = self.windows.is_some();
         let mut injected = 0;
-        let first = self.crossings.items().len();
+        let first = self.moving.crossings.items().len();
         // First where they come from (in the place of the slot) and where they go, ...
         let mut outputs = self.any[block].heads;
         while !outputs.is_empty() {
             let output = outputs.pop();
-            let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
-            self.passed.list_ones(block * V::WORDS, heads);
+            let heads = words(std::slice::from_ref(&self.moving.heads.block(block)[output]));
+            self.moving.passed.list_ones(block * V::WORDS, heads);
             if output >= layout.link_outputs {
                 // Only those of a node to itself are of interest.
-                for &node in self.passed.items() {
+                for &node in self.moving.passed.items() {
                     let owner = self.outputs[node * layout.outputs + output].owner();
                     injected += u64::from(owner > link_queues);
                     if windows && owner > link_queues {
@@ -236,14 +236,14 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             let (links, behind) =
                 (&layout.links[layout.port_of_output(output)], usize::from(layout.queue_behind[output]));
-            self.crossings.reserve(self.passed.items().len());
-            for &node in self.passed.items() {
+            self.moving.crossings.reserve(self.moving.passed.items().len());
+            for &node in self.moving.passed.items() {
                 let to = Place::new(links.neighbour(node), behind);
-                self.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
+                self.moving.crossings.push(Crossing { to, slot: Place::new(node, output).pack() });
             }
         }
         // ... then who they are, in one loop of loads that do not wait for each other.
-        for crossing in &mut self.crossings.items_mut()[first..] {
+        for crossing in &mut self.moving.crossings.items_mut()[first..] {
             let from = Place::unpack(crossing.slot);
             let owner = self.outputs[from.node() * layout.outputs + from.index()].owner();
             injected += u64::from(owner > link_queues);
@@ -259,32 +259,32 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     fn free_behind_tails(&mut self, layout: &Layout, block: usize) {
         let mut outputs = self.any[block].tails;
-        self.freed.clear();
+        self.moving.freed.clear();
         while !outputs.is_empty() {
             let output = outputs.pop();
-            let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
+            let tails = words(std::slice::from_ref(&self.moving.tails.block(block)[output]));
             for (word, &bits) in (block * V::WORDS..).zip(tails) {
-                self.freed.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
+                self.moving.freed.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
             }
         }
-        let count = self.freed.items().len();
-        self.wanted.reserve(count);
-        self.asking.reserve(count);
+        let count = self.moving.freed.items().len();
+        self.requests.wanted.reserve(count);
+        self.requests.asking.reserve(count);
         self.feeds.reserve(count);
         let lazy = !self.demands.exact_feed;
-        for &place in self.freed.items() {
+        for &place in self.moving.freed.items() {
             let (node, output) = (place.node(), place.index());
             let record = &mut self.outputs[node * layout.outputs + output];
             let queue = record.owner() as usize - 1;
             *record = record.free();
-            self.wanted.put(place, record.is_requested());
+            self.requests.wanted.put(place, record.is_requested());
             let fifo = &mut self.fifos[node * layout.queues + queue];
             if output >= layout.link_outputs {
-                self.delivered.push((node as u32, fifo.front));
+                self.moving.delivered.push((node as u32, fifo.front));
             }
             let more = fifo.pop(&self.packets);
             let place = Place::new(node, queue);
-            self.asking.put(place, more);
+            self.requests.asking.put(place, more);
             self.feeds.freed(place, lazy && layout.is_processor(queue));
         }
     }

@@ -20,7 +20,7 @@ impl Crosses for HalfClock {
             return Direct::cross(state, layout, cycle);
         }
         // Nothing leaves and nothing is sent.
-        state.sent_any = R::Set::default();
+        state.moving.sent_any = R::Set::default();
         for block in 0..state.blocks {
             let Any { owned, full, parked, .. } = state.any[block];
             state.sent_are(block, Any { owned, full, parked, ..Any::default() }, 0);

@@ -72,9 +72,9 @@ impl<V: Vector, R: Record> State<V, R> {
             }
         }
         // What left the queues makes room for what is sent now.
-        self.sent_any = R::Set::default();
-        self.entered = R::Set::default();
-        self.full_any = R::Set::default();
+        self.moving.sent_any = R::Set::default();
+        self.moving.entered = R::Set::default();
+        self.queues.full_any = R::Set::default();
         for block in 0..self.blocks {
             self.count_block(layout, block);
             self.any[block].leaves = R::Set::default();
@@ -90,16 +90,16 @@ impl<V: Vector, R: Record> State<V, R> {
             ejected += self.send_block(layout, registers, block);
         }
         self.outcome.flits_delivered += ejected;
-        !self.sent_any.is_empty()
+        !self.moving.sent_any.is_empty()
     }
 
     #[inline(always)]
     fn cross_block(&mut self, registers: &mut Registers<V>, block: usize) -> bool {
-        let nonempty = self.nonempty.block(block);
+        let nonempty = self.queues.nonempty.block(block);
         let own = self.own.block_mut(block);
-        let leaves = self.leaves.block_mut(block);
+        let leaves = self.moving.leaves.block_mut(block);
         let (fresh, left) = (self.fresh.block_mut(block), self.left.block_mut(block));
-        let (heads, tails) = (self.heads.block_mut(block), self.tails.block_mut(block));
+        let (heads, tails) = (self.moving.heads.block_mut(block), self.moving.tails.block_mut(block));
         let (full, head) = (registers.full.block_mut(block), registers.head.block_mut(block));
         let tail = registers.tail.block_mut(block);
         let left_bits = self.left_bits;
@@ -141,9 +141,9 @@ impl<V: Vector, R: Record> State<V, R> {
         let mut outputs = self.any[block].heads;
         while !outputs.is_empty() {
             let output = outputs.pop();
-            let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
-            self.passed.list_ones(block * V::WORDS, heads);
-            for &node in self.passed.items() {
+            let heads = words(std::slice::from_ref(&self.moving.heads.block(block)[output]));
+            self.moving.passed.list_ones(block * V::WORDS, heads);
+            for &node in self.moving.passed.items() {
                 let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
                 let slot = self.fifos[node * layout.queues + queue].front;
                 registers.slots[node * layout.outputs + output] = slot;
@@ -163,15 +163,15 @@ impl<V: Vector, R: Record> State<V, R> {
         let mut outputs = self.any[block].tails;
         while !outputs.is_empty() {
             let output = outputs.pop();
-            let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
-            self.passed.list_ones(block * V::WORDS, tails);
-            self.asking.reserve(self.passed.items().len());
-            self.feeds.reserve(self.passed.items().len());
-            for &node in self.passed.items() {
+            let tails = words(std::slice::from_ref(&self.moving.tails.block(block)[output]));
+            self.moving.passed.list_ones(block * V::WORDS, tails);
+            self.requests.asking.reserve(self.moving.passed.items().len());
+            self.feeds.reserve(self.moving.passed.items().len());
+            for &node in self.moving.passed.items() {
                 let queue = self.outputs[node * layout.outputs + output].owner() as usize - 1;
                 let more = self.fifos[node * layout.queues + queue].pop(&self.packets);
                 let place = Place::new(node, queue);
-                self.asking.put(place, more);
+                self.requests.asking.put(place, more);
                 self.feeds.freed(place, lazy && layout.is_processor(queue));
             }
         }
@@ -182,7 +182,7 @@ impl<V: Vector, R: Record> State<V, R> {
     fn send_block(&mut self, layout: &Layout, registers: &mut Registers<V>, block: usize) -> u64 {
         let (channels, word) = (layout.channels, block * V::WORDS);
         let last = self.last.block_mut(block);
-        let (heads, tails) = (self.heads.block_mut(block), self.tails.block_mut(block));
+        let (heads, tails) = (self.moving.heads.block_mut(block), self.moving.tails.block_mut(block));
         let full = registers.full.block_mut(block);
         let (head, tail) = (registers.head.block(block), registers.tail.block(block));
         let none = R::Set::default();
@@ -197,16 +197,16 @@ impl<V: Vector, R: Record> State<V, R> {
                 let mut fits = V::ones();
                 if port < layout.directions {
                     let behind = usize::from(layout.queue_behind[output]);
-                    fits = !layout.links[port].seen::<V>(self.full.with_margins(behind), word);
+                    fits = !layout.links[port].seen::<V>(self.queues.full.with_margins(behind), word);
                 }
                 candidates[channel] = full[output] & fits;
                 used[channel] = last[output];
                 any = any | candidates[channel];
             }
             if self.demands.watched {
-                self.ready.block_mut(block)[port * channels..][..channels]
+                self.watched.ready.block_mut(block)[port * channels..][..channels]
                     .copy_from_slice(&full[port * channels..][..channels]);
-                self.sendable.block_mut(block)[port * channels..][..channels]
+                self.watched.sendable.block_mut(block)[port * channels..][..channels]
                     .copy_from_slice(&candidates[..channels]);
             }
             if !any.any() {
@@ -220,7 +220,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 if !sent.any() {
                     continue;
                 }
-                sent.store(&mut self.sent.plane_mut(output)[word..]);
+                sent.store(&mut self.moving.sent.plane_mut(output)[word..]);
                 after.sent |= R::Set::of(output, true);
                 *(if port < layout.directions { &mut hops } else { &mut ejected }) +=
                     count_ones(words(std::slice::from_ref(&sent)));
@@ -238,7 +238,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Finds where headers go that leave registers, and frees what tails leave.
     #[inline(always)]
     fn depart_from_registers(&mut self, layout: &Layout, registers: &Registers<V>) {
-        self.delivered.clear();
+        self.moving.delivered.clear();
         for block in 0..self.blocks {
             let Any { heads, tails, .. } = self.any[block];
             let mut outputs = heads & R::Set::below(layout.link_outputs);
@@ -246,28 +246,28 @@ impl<V: Vector, R: Record> State<V, R> {
                 let output = outputs.pop();
                 let links = &layout.links[layout.port_of_output(output)];
                 let behind = usize::from(layout.queue_behind[output]);
-                let heads = words(std::slice::from_ref(&self.heads.block(block)[output]));
-                self.passed.list_ones(block * V::WORDS, heads);
-                self.crossings.reserve(self.passed.items().len());
-                for &node in self.passed.items() {
+                let heads = words(std::slice::from_ref(&self.moving.heads.block(block)[output]));
+                self.moving.passed.list_ones(block * V::WORDS, heads);
+                self.moving.crossings.reserve(self.moving.passed.items().len());
+                for &node in self.moving.passed.items() {
                     let to = Place::new(links.neighbour(node), behind);
                     let slot = registers.slots[node * layout.outputs + output];
-                    self.crossings.push(Crossing { to, slot });
+                    self.moving.crossings.push(Crossing { to, slot });
                 }
             }
             let mut outputs = tails;
             while !outputs.is_empty() {
                 let output = outputs.pop();
-                let tails = words(std::slice::from_ref(&self.tails.block(block)[output]));
-                self.passed.list_ones(block * V::WORDS, tails);
-                self.wanted.reserve(self.passed.items().len());
-                for &node in self.passed.items() {
+                let tails = words(std::slice::from_ref(&self.moving.tails.block(block)[output]));
+                self.moving.passed.list_ones(block * V::WORDS, tails);
+                self.requests.wanted.reserve(self.moving.passed.items().len());
+                for &node in self.moving.passed.items() {
                     let record = &mut self.outputs[node * layout.outputs + output];
                     *record = record.free();
-                    self.wanted.put(Place::new(node, output), record.is_requested());
+                    self.requests.wanted.put(Place::new(node, output), record.is_requested());
                     if output >= layout.link_outputs {
                         let slot = registers.slots[node * layout.outputs + output];
-                        self.delivered.push((node as u32, slot));
+                        self.moving.delivered.push((node as u32, slot));
                     }
                 }
             }

@@ -32,9 +32,9 @@ impl<V: Vector, R: Record> State<V, R> {
     pub(super) fn sent_are(&mut self, block: usize, after: Any<R::Set>, hops: u64) {
         let mut silent = self.any[block].sent & !after.sent;
         while !silent.is_empty() {
-            V::zero().store(&mut self.sent.plane_mut(silent.pop())[block * V::WORDS..]);
+            V::zero().store(&mut self.moving.sent.plane_mut(silent.pop())[block * V::WORDS..]);
         }
-        self.sent_any |= after.sent;
+        self.moving.sent_any |= after.sent;
         self.any[block] = after;
         self.outcome.flit_hops += hops;
     }
@@ -42,7 +42,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Counts the flits that leave the processor queues.
     pub(super) fn drain_processors(&mut self, layout: &Layout, block: usize) {
         for queue in (layout.link_queues..layout.queues).filter(|&queue| self.any[block].leaves.has(queue)) {
-            let leaves = words(std::slice::from_ref(&self.leaves.block(block)[queue]));
+            let leaves = words(std::slice::from_ref(&self.moving.leaves.block(block)[queue]));
             for (word, &bits) in (block * V::WORDS..).zip(leaves) {
                 for bit in ones(bits) {
                     let node = word * 64 + bit;

@@ -16,21 +16,21 @@ impl<V: Vector, R: Record> State<V, R> {
     /// Totals of the cycle; deliveries are told to whoever waits for them.
     #[inline(always)]
     pub(in crate::engine::general) fn account_all(&mut self, layout: &Layout, cycle: u64) {
-        if self.sent_any.part(layout.link_outputs, layout.channels) != 0 {
+        if self.moving.sent_any.part(layout.link_outputs, layout.channels) != 0 {
             self.outcome.duration = cycle + 2;
         }
-        if self.delivered.is_empty() {
+        if self.moving.delivered.is_empty() {
             return;
         }
-        self.outcome.packets_delivered += self.delivered.len() as u64;
-        self.outcome.lateness += lateness(cycle) * self.delivered.len() as u128;
-        for &(node, slot) in &self.delivered {
+        self.outcome.packets_delivered += self.moving.delivered.len() as u64;
+        self.outcome.lateness += lateness(cycle) * self.moving.delivered.len() as u128;
+        for &(node, slot) in &self.moving.delivered {
             self.outcome.latency_sum += cycle - self.packets.packet(slot).start;
             let node = layout.first as u32 + node;
             self.outcome.fingerprint = self.outcome.fingerprint.wrapping_add(fingerprint(cycle, node));
         }
         if let Some(windows) = &mut self.windows {
-            for &(_, slot) in &self.delivered {
+            for &(_, slot) in &self.moving.delivered {
                 let &Packet { source, start, injected, .. } = self.packets.packet(slot);
                 windows.deliver(Delivery { cycle, source, start, injected });
             }
@@ -38,7 +38,7 @@ impl<V: Vector, R: Record> State<V, R> {
         if self.sources.listens() || self.demands.interlock || self.demands.reinitialise {
             self.send_halo(layout, cycle);
         }
-        for &(_, slot) in &self.delivered {
+        for &(_, slot) in &self.moving.delivered {
             self.packets.remove(slot);
         }
     }
@@ -46,9 +46,9 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(never)]
     fn send_halo(&mut self, layout: &Layout, cycle: u64) {
         // A node receives one packet at most.
-        self.delivered.sort_unstable();
-        for index in 0..self.delivered.len() {
-            let (node, slot) = self.delivered[index];
+        self.moving.delivered.sort_unstable();
+        for index in 0..self.moving.delivered.len() {
+            let (node, slot) = self.moving.delivered[index];
             let node = node as usize;
             let feeds = &mut self.feeds;
             let &Packet { source, number, slice, .. } = self.packets.packet(slot);

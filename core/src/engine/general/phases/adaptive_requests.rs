@@ -16,8 +16,8 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     pub(in crate::engine::general) fn look_ahead(&mut self, layout: &Layout) {
         if let Some(ahead) = &mut self.ahead {
-            let held = if layout.latency > 1 { &self.held } else { &self.counts };
-            ahead.step(layout, held, &self.levels, self.blocks, self.count_bits);
+            let held = if layout.latency > 1 { &self.queues.held } else { &self.queues.counts };
+            ahead.step(layout, held, &self.queues.levels, self.blocks, self.queues.count_bits);
         }
     }
 
@@ -25,38 +25,38 @@ impl<V: Vector, R: Record> State<V, R> {
     /// of the cycle, and requests it if nobody owns it.
     #[inline(never)]
     pub(in crate::engine::general) fn choose_adaptive_requests(&mut self, layout: &Layout) {
-        let count = self.asking.items().len();
-        self.chosen.resize(count, NONE);
-        self.wanted.reserve(count);
-        for index in self.headers.len()..count {
-            self.headers.push(self.header(layout, self.asking.items()[index]));
+        let count = self.requests.asking.items().len();
+        self.requests.chosen.resize(count, NONE);
+        self.requests.wanted.reserve(count);
+        for index in self.requests.headers.len()..count {
+            self.requests.headers.push(self.header(layout, self.requests.asking.items()[index]));
         }
         let function = self.demands.function;
         let throttled = self.injection_control.is_some();
         for index in 0..count {
-            let place = self.asking.items()[index];
+            let place = self.requests.asking.items()[index];
             let (node, queue) = (place.node(), place.index());
             let asks = throttled && layout.is_processor(queue);
             if asks {
                 self.come_to_front(layout, place);
-                let stays = self.headers[index].destination as usize == layout.first + node;
+                let stays = self.requests.headers[index].destination as usize == layout.first + node;
                 if !stays && self.holds_everything(node) {
-                    self.chosen[index] = NONE;
+                    self.requests.chosen[index] = NONE;
                     continue;
                 }
             }
             let free = |&output: &usize| self.output(layout, Place::new(node, output)).owner() == 0;
-            let output = self.choice_of(function, layout, place, &self.headers[index]).filter(free);
+            let output = self.choice_of(function, layout, place, &self.requests.headers[index]).filter(free);
             let leaves = |output| output < layout.link_outputs;
             let begins = |&output: &usize| !asks || !leaves(output) || self.lets_begin(layout, place, output);
             let Some(output) = output.filter(begins) else {
-                self.chosen[index] = NONE;
+                self.requests.chosen[index] = NONE;
                 continue;
             };
-            self.chosen[index] = output as u8;
+            self.requests.chosen[index] = output as u8;
             let bit = layout.bit_of_queue(node, output, queue);
             let record = &mut self.outputs[node * layout.outputs + output];
-            self.wanted.put(Place::new(node, output), record.is_idle());
+            self.requests.wanted.put(Place::new(node, output), record.is_idle());
             *record = record.ask(bit);
         }
     }
@@ -65,10 +65,10 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(never)]
     pub(in crate::engine::general) fn withdraw(&mut self, layout: &Layout) {
         let mut kept = 0;
-        for index in 0..self.asking.items().len() {
-            let place = self.asking.items()[index];
+        for index in 0..self.requests.asking.items().len() {
+            let place = self.requests.asking.items()[index];
             let (node, queue) = (place.node(), place.index());
-            let output = self.chosen.get(index).copied().unwrap_or(NONE);
+            let output = self.requests.chosen.get(index).copied().unwrap_or(NONE);
             let mut granted = false;
             if output != NONE {
                 let bit = layout.bit_of_queue(node, output.into(), queue);
@@ -76,16 +76,16 @@ impl<V: Vector, R: Record> State<V, R> {
                 granted = record.owner() as usize == queue + 1;
                 *record = record.withdraw(bit);
             }
-            self.asking.keep(kept, place);
-            if let Some(&header) = self.headers.get(index) {
-                self.headers[kept] = header;
+            self.requests.asking.keep(kept, place);
+            if let Some(&header) = self.requests.headers.get(index) {
+                self.requests.headers[kept] = header;
             }
             kept += usize::from(!granted);
         }
-        self.headers.truncate(kept);
-        self.asking.truncate(kept);
-        self.wanted.clear();
-        self.chosen.clear();
+        self.requests.headers.truncate(kept);
+        self.requests.asking.truncate(kept);
+        self.requests.wanted.clear();
+        self.requests.chosen.clear();
     }
 }
 
@@ -114,7 +114,7 @@ impl<V: Vector, R: Record> routing::Seen for Router<'_, V, R> {
     fn held(&self, direction: Direction, channel: u8) -> u32 {
         let next = self.layout.links[direction.index()].neighbour(self.node);
         let queue = self.layout.queue_behind[self.output(direction, channel)];
-        self.state.held_by(self.layout, next, queue.into())
+        self.state.queues.held_by(self.layout, next, queue.into())
     }
 
     #[inline(always)]
@@ -124,11 +124,11 @@ impl<V: Vector, R: Record> routing::Seen for Router<'_, V, R> {
 
     #[inline(always)]
     fn has_room(&self, direction: Direction, channel: u8, flits: u32) -> bool {
-        if self.state.by_room {
+        if self.state.queues.by_room {
             // All packets are of one length, and a full queue is one without room for it.
             let next = self.layout.links[direction.index()].neighbour(self.node);
             let queue = self.layout.queue_behind[self.output(direction, channel)];
-            return !self.state.full.bit(queue.into(), next as isize);
+            return !self.state.queues.full.bit(queue.into(), next as isize);
         }
         self.free(direction, channel) >= flits
     }

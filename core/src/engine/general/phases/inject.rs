@@ -190,8 +190,8 @@ impl<V: Vector, R: Record> State<V, R> {
             },
         );
         let front = self.fifos[node * layout.queues + queue].push(slot, &mut self.packets);
-        self.asking.reserve(1);
-        self.asking.put(place, front);
+        self.requests.asking.reserve(1);
+        self.requests.asking.put(place, front);
         packet.length
     }
 }

@@ -7,6 +7,7 @@
 use super::super::{
     injection_control::InjectionControl,
     layout::{Layout, NONE, Place},
+    queues::Queues,
     record::Record,
     state::State,
     throttles::{Around, Flits, InWords, Owners},
@@ -204,14 +205,14 @@ impl<V: Vector, R: Record> State<V, R> {
     ) {
         let (change, may) = (words(std::slice::from_ref(&change)), words(std::slice::from_ref(&may)));
         for ((word, &bits), &may) in (block * V::WORDS..).zip(change).zip(may) {
-            self.wanted.reserve(bits.count_ones() as usize);
+            self.requests.wanted.reserve(bits.count_ones() as usize);
             for bit in ones(bits) {
                 let place = Place::new(word * 64 + bit, layout.link_queues + queue);
                 let output = usize::from(outputs[layout.line(place.node(), place.index())]);
                 let request = layout.bit_of_queue(place.node(), output, place.index());
                 let record = &mut self.outputs[place.node() * layout.outputs + output];
                 if may >> bit & 1 == 1 {
-                    self.wanted.put(Place::new(place.node(), output), record.is_idle());
+                    self.requests.wanted.put(Place::new(place.node(), output), record.is_idle());
                     *record = record.ask(request);
                 } else {
                     *record = record.withdraw(request);
@@ -279,9 +280,10 @@ impl<V: Vector, R: Record> Around<V> for View<'_, V, R> {
 
     #[inline(always)]
     fn flits(&self) -> Flits<'_, V> {
-        let State { counts, held, levels, blocks, count_bits, .. } = self.state;
+        let State { blocks, ref queues, .. } = *self.state;
+        let Queues { counts, held, levels, count_bits, .. } = queues;
         let held = if self.layout.latency > 1 { held } else { counts };
-        Flits { held, levels, blocks: *blocks, bits: *count_bits }
+        Flits { held, levels, blocks, bits: *count_bits }
     }
 
     #[inline(always)]
@@ -318,7 +320,7 @@ impl<V: Vector, R: Record> View<'_, V, R> {
         self.layout.shape.neighbour(self.layout.first as NodeId + node, direction)?;
         let next = self.layout.links[direction.index()].neighbour(node as usize);
         let output = direction.index() * self.layout.channels + usize::from(channel);
-        Some(self.state.held_by(self.layout, next, self.layout.queue_behind[output].into()))
+        Some(self.state.queues.held_by(self.layout, next, self.layout.queue_behind[output].into()))
     }
 }
 
@@ -333,7 +335,7 @@ impl<V: Vector, R: Record> Seen for View<'_, V, R> {
         if self.layout.latency > 1 || next >= self.layout.nodes {
             return self.held(node, direction, channel) == Some(0);
         }
-        !self.state.nonempty.bit(self.layout.queue_behind[output].into(), next)
+        !self.state.queues.nonempty.bit(self.layout.queue_behind[output].into(), next)
     }
 
     fn owned(&self, node: NodeId, direction: Direction, channel: u8) -> bool {

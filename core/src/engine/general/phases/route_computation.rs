@@ -28,10 +28,10 @@ impl<V: Vector, R: Record> State<V, R> {
     /// `PLAIN`: all packets in dimension order, the default list everywhere.
     #[inline(always)]
     fn request_each<const PLAIN: bool>(&mut self, layout: &Layout) {
-        self.wanted.reserve(self.asking.items().len());
+        self.requests.wanted.reserve(self.requests.asking.items().len());
         let throttled = self.injection_control.is_some();
-        for index in 0..self.asking.items().len() {
-            let place = self.asking.items()[index];
+        for index in 0..self.requests.asking.items().len() {
+            let place = self.requests.asking.items()[index];
             let (node, queue) = (place.node(), place.index());
             let slot = self.fifos[node * layout.queues + queue].front;
             let output = if PLAIN {
@@ -49,10 +49,10 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             let bit = if PLAIN { queue as u32 } else { layout.bit_of_queue(node, output, queue) };
             let record = &mut self.outputs[node * layout.outputs + output];
-            self.wanted.put(Place::new(node, output), record.is_idle());
+            self.requests.wanted.put(Place::new(node, output), record.is_idle());
             *record = record.ask(bit);
         }
-        self.asking.clear();
+        self.requests.asking.clear();
     }
 
     /// The output channel that the header at the front of a queue chooses, if any.

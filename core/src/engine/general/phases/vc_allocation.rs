@@ -14,17 +14,17 @@ impl<V: Vector, R: Record> State<V, R> {
     #[inline(always)]
     pub(in crate::engine::general) fn allocate_vcs(&mut self, layout: &Layout) -> bool {
         if self.demands.watched {
-            self.granted.clear();
+            self.watched.granted.clear();
         }
-        if self.parks {
+        if self.requests.parks {
             self.unpark(layout);
         }
         let (mut refused, mut granted) = (0, false);
         let selective = layout.bubble || layout.grant_needs_room;
         let plain = !layout.has_lists() && !selective;
         let throttled = self.injection_control.is_some();
-        for index in 0..self.wanted.items().len() {
-            let place = self.wanted.items()[index];
+        for index in 0..self.requests.wanted.items().len() {
+            let place = self.requests.wanted.items()[index];
             let (node, output) = (place.node(), place.index());
             if throttled {
                 // Requests may have been taken back, so an output may have been forgotten and listed again.
@@ -35,16 +35,16 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             let bit = if plain {
                 self.first_in_line(layout, place)
-            } else if self.by_room && !layout.has_lists() {
+            } else if self.queues.by_room && !layout.has_lists() {
                 self.first_with_room(layout, place)
             } else {
                 self.first_allowed(layout, place)
             };
             let Some(bit) = bit else {
-                if self.parks {
+                if self.requests.parks {
                     self.park(place);
                 } else {
-                    self.wanted.keep(refused, place);
+                    self.requests.wanted.keep(refused, place);
                     refused += 1;
                 }
                 continue;
@@ -72,10 +72,10 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
             }
             if self.demands.watched {
-                self.granted.push(place);
+                self.watched.granted.push(place);
             }
         }
-        self.wanted.truncate(refused);
+        self.requests.wanted.truncate(refused);
         granted
     }
 
@@ -88,7 +88,7 @@ impl<V: Vector, R: Record> State<V, R> {
     /// An output channel waits for room behind it.
     #[inline(always)]
     fn park(&mut self, place: Place) {
-        *self.parked.word_mut(place.index(), place.node()) |= 1 << (place.node() % 64);
+        *self.requests.parked.word_mut(place.index(), place.node()) |= 1 << (place.node() % 64);
         self.any[place.node() / V::BITS].parked |= R::Set::of(place.index(), true);
     }
 
@@ -99,9 +99,9 @@ impl<V: Vector, R: Record> State<V, R> {
             let mut outputs = self.any[block].parked;
             while !outputs.is_empty() {
                 let output = outputs.pop();
-                let behind = self.full.with_margins(layout.queue_behind[output].into());
+                let behind = self.queues.full.with_margins(layout.queue_behind[output].into());
                 let links = &layout.links[layout.port_of_output(output)];
-                let parked = &mut self.parked.block_mut(block)[output];
+                let parked = &mut self.requests.parked.block_mut(block)[output];
                 let stay = *parked & links.seen::<V>(behind, block * V::WORDS);
                 let go = *parked & !stay;
                 *parked = stay;
@@ -110,7 +110,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 }
                 if go.any() {
                     for (word, &bits) in (block * V::WORDS..).zip(words(std::slice::from_ref(&go))) {
-                        self.wanted.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
+                        self.requests.wanted.put_ones(bits, |bit| Place::new(word * 64 + bit, output));
                     }
                 }
             }
@@ -130,7 +130,7 @@ impl<V: Vector, R: Record> State<V, R> {
             return true;
         }
         let next = layout.links[layout.port_of_output(output)].neighbour(place.node());
-        !self.full.bit(layout.queue_behind[output].into(), next as isize)
+        !self.queues.full.bit(layout.queue_behind[output].into(), next as isize)
     }
 
     /// The first requesting queue that leaves a bubble and has room.
@@ -160,7 +160,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let output = place.index();
         let next = layout.links[layout.port_of_output(output)].neighbour(place.node());
         let queue = usize::from(layout.queue_behind[output]);
-        self.held_by(layout, next, queue)
+        self.queues.held_by(layout, next, queue)
     }
 
     /// Bubble flow control: whether a packet that wants to enter a ring leaves a bubble in it. Asked
