@@ -275,18 +275,14 @@ impl SimulationError {
             }
             Self::PacketTooLong { buffer, flow_control, grant_needs_room, needed, length } => {
                 let rule = if *grant_needs_room { " with grants that need room" } else { "" };
-                let advice = format!(
-                    "{} flow control{rule} needs at least {needed} for packets of {length} flits",
-                    flow_control.name()
-                );
-                Fault::of("router.buffer", format!("is {buffer} flits"), advice)
+                let rules = format!("{} flow control{rule}", flow_control.name());
+                packet_too_long(*buffer, &rules, *needed, *length)
             }
             Self::Margin { margin, depth } => Fault::at(
                 "throttle",
                 format!("a margin of {margin} flits"),
                 format!(
-                    "it must be below the depth of the queues ({depth}), or every queue is busy and nobody ever \
-                     begins"
+                    "it must be below the depth of the queues ({depth}), otherwise no node could ever inject"
                 ),
             ),
             Self::TwistedLines(throttle) => lines_needed(
@@ -319,13 +315,7 @@ impl SimulationError {
                 format!("is {routing}, which knows no failed parts"),
                 "dimension order (do) runs where no packet needs one, and routing tables go around them",
             ),
-            Self::Deadlock(report) => Fault::somewhere(
-                format!(
-                    "deadlock at cycle {}: {} flits can never move again, waiting in the cycle {}",
-                    report.cycle, report.stuck_flits, report.text
-                ),
-                "more virtual channels (router.channels) or bubble flow control break such cycles",
-            ),
+            Self::Deadlock(report) => deadlocked(report),
             Self::Interlocked { cycle, node, count } => Fault::somewhere(
                 format!(
                     "slice interlocking: {count} nodes, the first of them {node}, wait from cycle {cycle} on for \
@@ -353,6 +343,23 @@ impl SimulationError {
             Self::Router(error) => error.fault(),
         }
     }
+}
+
+/// A deadlock, proven by the cycle in which channels wait for each other.
+fn deadlocked(report: &DeadlockReport) -> Fault {
+    let DeadlockReport { cycle, stuck_flits, text, .. } = report;
+    Fault::somewhere(
+        format!(
+            "deadlock at cycle {cycle}: {stuck_flits} flits can never move again, waiting in the cycle {text}"
+        ),
+        "more virtual channels (router.channels) or bubble flow control break such cycles",
+    )
+}
+
+/// A buffer that is too small for the packets under its rules.
+fn packet_too_long(buffer: u16, rules: &str, needed: u64, length: u32) -> Fault {
+    let advice = format!("{rules} needs at least {needed} for packets of {length} flits");
+    Fault::of("router.buffer", format!("is {buffer} flits"), advice)
 }
 
 /// A throttle whose signals go along lines that the network does not have.

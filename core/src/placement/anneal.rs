@@ -174,11 +174,7 @@ pub(super) fn loads(
 ) -> u64 {
     let ranks = problem.demand.ranks();
     let mut board = Board::new(problem, start);
-    // What a try can touch: two ranks taken away, put elsewhere and back, and two looks at all.
-    let reserve = 16 * problem.demand.most_peers() * problem.ways.reach()
-        + problem.demand.entries() as u64
-        + problem.ways.numbers() as u64 / 8
-        + 1;
+    let reserve = most_touched(problem);
     let loads = loads::channel_loads(problem.ways, problem.demand, start);
     let mut fullest = loads.iter().copied().max().unwrap_or(0);
     let mut state = Loaded { loads, powers: Powers::new(fullest.max(1), power), energy: 0, touched: 0 };
@@ -242,6 +238,14 @@ pub(super) fn loads(
         }
     }
     state.touched
+}
+
+/// What a try can touch: two ranks taken away, put elsewhere and back, and two looks at all.
+fn most_touched(problem: &Problem) -> u64 {
+    16 * problem.demand.most_peers() * problem.ways.reach()
+        + problem.demand.entries() as u64
+        + problem.ways.numbers() as u64 / 8
+        + 1
 }
 
 /// Ranks whose traffic uses a channel within a fiftieth of the fullest.

@@ -2,12 +2,13 @@
 
 use super::{Crosses, taken::take_flits};
 use crate::{
-    bits::{Planes, Vector, count_ones, full_add, words},
+    bits::{Vector, count_ones, full_add, words},
     engine::general::{
         crossing::Crossing,
         layout::{Layout, Place},
         output_arbiter::PerChannel,
         packets::leave_source,
+        queues::Queues,
         record::{Any, Record, Set},
         state::State,
     },
@@ -30,26 +31,36 @@ impl Crosses for Direct {
 }
 
 /// What is known in a cycle of the queues behind links.
-struct Ahead<'a, S: Set> {
+struct Ahead<'a, V: Vector, R: Record> {
     layout: &'a Layout,
-    full: &'a Planes,
-    /// Queues of which any is full.
-    full_any: S,
-    levels: &'a Planes,
-    count_bits: usize,
+    queues: &'a Queues<V, R>,
+    left_bits: usize,
     /// The first word of the block that looks ahead.
     word: usize,
 }
 
-impl<S: Set> Ahead<'_, S> {
+impl<V: Vector, R: Record> Ahead<'_, V, R> {
+    /// Takes away the candidates of a port, one per channel, whose flit does not fit; what is left.
+    #[inline(always)]
+    fn keep_what_fits(&self, port: usize, candidates: &mut [V], left: &[V], fresh: &[V]) -> V {
+        let first = port * candidates.len();
+        let mut any = V::zero();
+        for (output, candidate) in (first..).zip(candidates) {
+            let left = &left[output * self.left_bits..(output + 1) * self.left_bits];
+            *candidate = *candidate & self.fits(port, output, left, fresh[output]);
+            any = any | *candidate;
+        }
+        any
+    }
+
     /// Where the queue behind an output channel has room for what its owner sends next, of whose packet
     /// `left` flits are left, less one.
     #[inline(always)]
-    fn fits<V: Vector>(&self, port: usize, output: usize, left: &[V], fresh: V) -> V {
+    fn fits(&self, port: usize, output: usize, left: &[V], fresh: V) -> V {
         let behind = usize::from(self.layout.queue_behind[output]);
         let mut fits = V::ones();
-        if self.full_any.has(behind) {
-            fits = !self.layout.links[port].seen::<V>(self.full.with_margins(behind), self.word);
+        if self.queues.full_any.has(behind) {
+            fits = !self.layout.links[port].seen::<V>(self.queues.full.with_margins(behind), self.word);
         }
         if self.layout.headers_wait {
             fits = fits & (self.packet_fits(port, behind, left) | !fresh);
@@ -60,13 +71,13 @@ impl<S: Set> Ahead<'_, S> {
     /// Where a whole packet fits: flits behind the link plus flits left, less one, are fewer than the buffer
     /// holds.
     #[inline(always)]
-    fn packet_fits<V: Vector>(&self, port: usize, behind: usize, left: &[V]) -> V {
+    fn packet_fits(&self, port: usize, behind: usize, left: &[V]) -> V {
         let (mut carry, mut fewer) = (V::zero(), V::ones());
         let limit = self.layout.buffer - 1;
-        for bit in 0..=self.count_bits {
+        for bit in 0..=self.queues.count_bits {
             let mut sum = carry;
-            if bit < self.count_bits {
-                let level = self.levels.with_margins(behind * self.count_bits + bit);
+            if bit < self.queues.count_bits {
+                let level = self.queues.levels.with_margins(behind * self.queues.count_bits + bit);
                 let level = self.layout.links[port].seen::<V>(level, self.word);
                 let more = left.get(bit).copied().unwrap_or(V::zero());
                 (sum, carry) = full_add(level, more, carry);
@@ -107,14 +118,7 @@ impl<V: Vector, R: Record> State<V, R> {
         let (heads, tails) = (self.moving.heads.block_mut(block), self.moving.tails.block_mut(block));
         let last = self.last.block_mut(block);
         let left_bits = self.left_bits;
-        let ahead = Ahead {
-            layout,
-            full: &self.queues.full,
-            full_any: self.queues.full_any,
-            levels: &self.queues.levels,
-            count_bits: self.queues.count_bits,
-            word,
-        };
+        let ahead = Ahead { layout, queues: &self.queues, left_bits, word };
         let before = self.any[block];
         let mut after =
             Any { owned: before.owned, full: before.full, parked: before.parked, ..Any::default() };
@@ -126,10 +130,7 @@ impl<V: Vector, R: Record> State<V, R> {
             if owned == 0 && !self.demands.watched {
                 continue;
             }
-            for channel in 0..channels {
-                if owned >> channel & 1 == 0 {
-                    continue;
-                }
+            for channel in (0..channels).filter(|channel| owned >> channel & 1 == 1) {
                 let output = port * channels + channel;
                 let (ready, owner) = self.pairs.ready(output, own, nonempty);
                 if !owner.any() {
@@ -144,14 +145,7 @@ impl<V: Vector, R: Record> State<V, R> {
             }
             // Where a grant needs room, a packet fits as a whole from its grant on.
             if any.any() && port < layout.directions && !layout.grant_needs_room {
-                any = V::zero();
-                for channel in 0..channels {
-                    let output = port * channels + channel;
-                    let left = &left[output * left_bits..(output + 1) * left_bits];
-                    let fits = ahead.fits(port, output, left, fresh[output]);
-                    candidates[channel] = candidates[channel] & fits;
-                    any = any | candidates[channel];
-                }
+                any = ahead.keep_what_fits(port, &mut candidates[..channels], left, fresh);
             }
             if self.demands.watched {
                 self.watched.sendable.block_mut(block)[port * channels..][..channels]
@@ -161,9 +155,7 @@ impl<V: Vector, R: Record> State<V, R> {
                 continue;
             }
             let mut used: PerChannel<V> = [V::zero(); MAX_CHANNELS as usize];
-            for channel in 0..channels {
-                used[channel] = last[port * channels + channel];
-            }
+            used[..channels].copy_from_slice(&last[port * channels..][..channels]);
             let chosen =
                 layout.schemes.arbitrate(port, word, channels, &candidates, &used, &fresh[port * channels..]);
             for channel in 0..channels {
