@@ -1,6 +1,6 @@
 //! Runs of the pipelined router on flitloom's own networks that are saved, taken up again and continued.
 
-use crate::common::cases;
+use crate::common::{cases, forged};
 use flitloom_core::{
     engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
     fabric::{Graph, Shape},
@@ -60,6 +60,8 @@ const FORMS: &[&str] = &[
     "input_speedup=1",
     "input_speedup=1",
     "input_speedup=2",
+    "input_speedup=9",
+    "input_speedup=64",
     "output_speedup=2",
     "internal_speedup=1.5",
     "output_buffer_size=2",
@@ -306,6 +308,26 @@ proptest! {
     }
 
     #[test]
+    fn windows_do_not_depend_on_how_a_run_is_driven(case in drawn(), step in 1_u64..200) {
+        let case = Case { windows: Some(40), replies: None, ..case };
+        let Some(mut once) = case.begin() else { return Ok(()) };
+        if once.run(LAST, None, &false.into()) != Stop::Done || !once.is_finished() {
+            return Ok(());
+        }
+        let expected = format!("{:?}", once.windows().unwrap().closed());
+        let counted: u64 = once.windows().unwrap().closed().iter().map(|window| window.ejected_flits).sum();
+        prop_assert_eq!(counted, once.totals().flits_delivered);
+        prop_assert_eq!(once.windows().unwrap().closed().len() as u64, once.now().div_ceil(40));
+        let mut held = case.begin().unwrap();
+        while !held.is_finished() {
+            let to = held.now() + step;
+            held.run(Some(to), None, &false.into());
+        }
+        held.run(Some(100_000), None, &false.into());
+        prop_assert_eq!(format!("{:?}", held.windows().unwrap().closed()), expected);
+    }
+
+    #[test]
     fn damage_is_refused_or_stays_in_the_network(
         case in drawn(),
         cycle in 1_u64..60,
@@ -327,6 +349,23 @@ proptest! {
             let mut again = case.begin().unwrap();
             // What is taken up names nothing that is not there.
             _ = again.restore(damaged).map(|()| told(&mut again));
+        }
+    }
+
+    #[test]
+    fn a_forged_state_is_refused_or_runs(
+        case in drawn(),
+        cycle in 1_u64..60,
+        numbers in proptest::collection::vec(any::<[u64; 4]>(), 8),
+    ) {
+        let Some(mut run) = case.begin() else { return Ok(()) };
+        run.run(Some(cycle), None, &false.into());
+        let bytes = run.save().unwrap();
+        for numbers in numbers {
+            let mut again = case.begin().unwrap();
+            let taken_up = again.restore(forged(&bytes, &numbers[..if numbers[0] % 2 == 0 { 2 } else { 4 }]));
+            // What it comes to is its own affair.
+            _ = taken_up.map(|()| (again.run(Some(cycle + 100), None, &false.into()), told(&mut again)));
         }
     }
 }

@@ -175,9 +175,9 @@ impl Feeds {
         self.look_at(node);
     }
 
-    /// Exact: flits in a processor queue.
+    /// Flits in a processor queue as far as they are counted: exactly, or not at all.
     pub(super) fn queued(&self, line: usize) -> u32 {
-        self.backlog[line].queued
+        self.backlog.get(line).map_or(0, |backlog| backlog.queued)
     }
 
     /// Interlocked: a node received a packet.

@@ -214,7 +214,7 @@ impl Router {
             speculative_allocator: rules
                 .speculative_allocator
                 .map(|kind| Box::new(Allocator::new(kind, inner, outer))),
-            turns: (0..inner).map(|sub| (sub % rules.input_speedup) as u16).collect(),
+            turns: (0..inner).map(|sub| (sub % rules.input_speedup % rules.channels) as u16).collect(),
             input_held: vec![false; inner],
             output_held: vec![false; outer],
             piggyback_turns: vec![channels as i32 - 1; outputs * rules.classes],

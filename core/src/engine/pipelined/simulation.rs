@@ -258,11 +258,6 @@ impl Simulation {
                 }
             }
         }
-        if self.is_finished
-            && let (Some(stop), Some(feed)) = (stop_at, &mut self.run.feed)
-        {
-            feed.close(stop.min(most));
-        }
         self.makespan().map_or_else(Stop::Stuck, |_| Stop::Done)
     }
 
@@ -478,13 +473,17 @@ impl Simulation {
 
     /// What happened in windows, if they are kept.
     pub fn windows(&mut self) -> Option<&mut Windows> {
-        let Run { feed, waiting, replies, packets, classes, .. } = &mut self.run;
+        // Nothing more will happen in the last window of a finished run.
+        let rest = if self.is_finished { self.run.feed.as_ref()?.window_cycles()? - 1 } else { 0 };
+        let Run { feed, now, waiting, replies, packets, classes, .. } = &mut self.run;
         let first = |node: usize| {
             let sent = waiting[node * classes.len() + 1];
             let waits = (sent.size > 0 && sent.next == 0).then(|| packets[sent.packet].created);
             waits.or_else(|| replies[node].front().map(|reply| reply.time))
         };
-        feed.as_mut().and_then(|feed| feed.windows(first))
+        let feed = feed.as_mut()?;
+        feed.close(u64::from(*now) + rest);
+        feed.windows(first)
     }
 
     /// In how many parts the routers are run, as long as that is worth it.
