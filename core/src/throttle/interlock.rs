@@ -9,7 +9,7 @@ use crate::{
 
 /// Slice interlocking: a node takes its packet number k (from 0) from its source only after it has
 /// received k packets; one received in a cycle counts from the next (cup-stacking-extended-2023, 7.2,
-/// T10).
+/// T10). A packet to the node itself is not held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Interlock;
 

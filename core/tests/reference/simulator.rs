@@ -403,12 +403,14 @@ impl<'a> Simulator<'a> {
     }
 
     fn top_up(&mut self) {
-        for router in &mut self.routers {
+        for (node, router) in self.routers.iter_mut().enumerate() {
             for (waiting, queue) in router.waiting.iter_mut().zip(&mut router.queues[self.p]) {
                 let queue = &mut queue.flits;
                 while queue.len() < self.config.buffer as usize
                     && waiting.front().is_some_and(|flit| {
-                        let locked = self.rules.slices.interlock && router.received < flit.number;
+                        let locked = self.rules.slices.interlock
+                            && router.received < flit.number
+                            && flit.destination as usize != node;
                         flit.available <= self.cycle && !locked
                     })
                 {

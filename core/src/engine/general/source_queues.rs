@@ -10,7 +10,7 @@ use super::{
     record::Record,
     state::State,
 };
-use crate::{bits::Vector, fabric::NodeId, throttle::AtWork, traffic::Packet};
+use crate::{bits::Vector, fabric::NodeId, traffic::Packet};
 
 impl<V: Vector, R: Record> State<V, R> {
     /// The packets of a node that start now go before their queues; true if there are any.
@@ -66,7 +66,7 @@ impl<V: Vector, R: Record> State<V, R> {
             self.step_on(node, &mut before);
         };
         let number = before.number;
-        let may = !self.demands.interlock || self.feeds.interlock.may_take(node as NodeId, number);
+        let may = !self.demands.interlock || self.is_let_in(layout, node, number, || Some(packet));
         if may {
             before.count -= 1;
             if before.count > 0 {

@@ -141,12 +141,25 @@ impl<V: Vector, R: Record> State<V, R> {
         }
         // An interlocked node looks again when a packet for it arrives.
         let taken = self.sources.taken(node as NodeId);
-        if self.demands.interlock && !self.feeds.interlock.may_take(node as NodeId, taken) {
+        let next = || self.sources.again(node as NodeId, taken, self.sources.next_start(node as NodeId));
+        if self.demands.interlock && !self.is_let_in(layout, node, taken, next) {
             return None;
         }
         let length = self.take(layout, node, cycle)?;
         self.feeds.waiting[node / 64] &= !(1 << (node % 64));
         Some(length)
+    }
+
+    /// Whether an interlocked node may take its packet of a number: those to itself wait for no others.
+    pub(in crate::engine::general) fn is_let_in(
+        &self,
+        layout: &Layout,
+        node: usize,
+        number: u64,
+        packet: impl FnOnce() -> Option<traffic::Packet>,
+    ) -> bool {
+        let is_own = |packet: traffic::Packet| packet.destination as usize == layout.first + node;
+        self.feeds.interlock.may_take(node as NodeId, number) || packet().is_some_and(is_own)
     }
 
     /// Takes the next packet of a node into its one processor queue; its length.
