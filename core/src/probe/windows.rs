@@ -329,7 +329,7 @@ impl Windows {
         self.closed.iter_mut().for_each(|window| window.generated_flits = 0);
         self.generated_in_stretch = 0;
         let nodes = self.first..self.first + self.generated.len() as NodeId;
-        for message in messages.filter(|message| nodes.contains(&message.node)) {
+        for message in messages.into_iter().filter(|message| nodes.contains(&message.node)) {
             if let Some(window) = self.closed.get_mut((message.start / self.cycles) as usize) {
                 window.generated_flits += message.flits;
                 let is_measured = (self.from..self.to).contains(&message.start);

@@ -36,7 +36,7 @@ pub enum OperationKind {
         /// Tag of the message.
         tag: u32,
     },
-    /// Computes; the computations of one rank follow each other.
+    /// Computes; the computations of one rank follow each other, in the order in which they become ready.
     Compute {
         /// Duration in cycles.
         cycles: u64,
@@ -115,6 +115,14 @@ impl MessageGraph {
         let operations = ranks.into_iter().flatten().collect();
         let (first, nodes, partner) = (first.into(), nodes.into(), partner.into());
         Ok(Self { operations, first, nodes, packet_payload, partner, routes: None })
+    }
+
+    /// How long the processor takes for an operation.
+    fn cycles_of(&self, operation: u32) -> u64 {
+        match self.operations[operation as usize].kind {
+            OperationKind::Compute { cycles } => cycles,
+            OperationKind::Send { .. } | OperationKind::Receive { .. } => 0,
+        }
     }
 
     /// Gives routes for pairs of nodes; other pairs use dimension order.

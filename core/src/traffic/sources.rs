@@ -255,7 +255,7 @@ impl Sources {
     }
 
     /// Messages of a message graph that may start, as far as that is known.
-    pub(crate) fn messages(&self) -> Option<impl Iterator<Item = Message> + '_> {
+    pub(crate) fn messages(&self) -> Option<Vec<Message>> {
         self.graph.as_ref().map(GraphProgress::messages)
     }
 

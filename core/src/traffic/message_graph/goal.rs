@@ -9,9 +9,8 @@ const MAX_RANKS: u32 = 1 << 20;
 /// reads it: `send 8b to 3 tag 0`, `recv 8b from 0 tag 0`, `calc 100`, `l2 requires l1`).
 ///
 /// Sizes in bytes become flits of `flit_bytes`, rounded up; computing times, in whatever unit the
-/// text has, become `calc_cycles` cycles each. The attributes `cpu` and `nic` are accepted and not
-/// used: a rank has one processor and one network port. `irequires` (may start when the other has
-/// started) is read as `requires`.
+/// text has, become `calc_cycles` cycles each. A rank has one processor and one network port: computations on
+/// several `cpu`s, messages on several `nic`s and `irequires` (may start when the other has started) are refused.
 ///
 /// ```
 /// use flitloom_core::traffic::{OperationKind, parse_goal};
@@ -56,7 +55,7 @@ pub fn parse_goal(text: &str, flit_bytes: u64, calc_cycles: u64) -> Result<Vec<V
                     if ranks.get(rank).is_none_or(|operations| !operations.is_empty()) {
                         return Err(bad("a rank below num_ranks that has not been given yet"));
                     }
-                    open = Some(Block { rank, operations: Vec::new(), labels: HashMap::new() });
+                    open = Some(Block { rank, ..Block::default() });
                 }
                 _ => return Err(bad("rank N {")),
             },
@@ -84,15 +83,22 @@ struct Units {
 }
 
 /// The operations of one rank as far as they were read.
+#[derive(Default)]
 struct Block {
     rank: usize,
     operations: Vec<Operation>,
     labels: HashMap<String, u32>,
+    /// Where it computes, and by which interface it sends and receives.
+    processor: Option<u32>,
+    interface: Option<u32>,
 }
 
 impl Block {
     fn line(&mut self, words: &[&str], units: &Units) -> Result<(), &'static str> {
-        if let [label, "requires" | "irequires", required] = words {
+        if let [_, "irequires", _] = words {
+            return Err("requires: that one starts when the other has started is not simulated");
+        }
+        if let [label, "requires", required] = words {
             let find =
                 |label: &str| self.labels.get(label).copied().ok_or("labels given before in this rank");
             let (operation, required) = (find(label)?, find(required)?);
@@ -103,7 +109,14 @@ impl Block {
             [label, rest @ ..] if label.ends_with(':') => (Some(label.trim_end_matches(':')), rest),
             _ => (None, words),
         };
-        let kind = operation(rest, units)?;
+        let (kind, attributes) = operation(rest, units)?;
+        if matches!(kind, OperationKind::Compute { .. }) {
+            if *self.processor.get_or_insert(attributes.cpu) != attributes.cpu {
+                return Err("the computations of a rank on one cpu: a rank has one processor");
+            }
+        } else if *self.interface.get_or_insert(attributes.nic) != attributes.nic {
+            return Err("the messages of a rank on one nic: a rank has one network port");
+        }
         if let Some(label) = label
             && self.labels.insert(label.to_owned(), self.operations.len() as u32).is_some()
         {
@@ -114,7 +127,7 @@ impl Block {
     }
 }
 
-fn operation(words: &[&str], units: &Units) -> Result<OperationKind, &'static str> {
+fn operation(words: &[&str], units: &Units) -> Result<(OperationKind, Attributes), &'static str> {
     const SEND: &str = "send SIZEb to RANK tag TAG";
     const RECEIVE: &str = "recv SIZEb from RANK tag TAG";
     const CALC: &str = "calc TIME";
@@ -123,28 +136,37 @@ fn operation(words: &[&str], units: &Units) -> Result<OperationKind, &'static st
     let rank = |text: &str| text.parse::<u32>().ok();
     match words {
         ["send", size, "to", to, rest @ ..] => {
-            let tag = tag(rest).ok_or(SEND)?;
+            let more = attributes(rest).ok_or(SEND)?;
             let (flits, to) = flits(size).zip(rank(to)).ok_or(SEND)?;
-            Ok(OperationKind::Send { to, flits, tag })
+            Ok((OperationKind::Send { to, flits, tag: more.tag }, more))
         }
         ["recv", size, "from", from, rest @ ..] => {
-            let tag = tag(rest).ok_or(RECEIVE)?;
+            let more = attributes(rest).ok_or(RECEIVE)?;
             let (flits, from) = flits(size).zip(rank(from)).ok_or(RECEIVE)?;
-            Ok(OperationKind::Receive { from, flits, tag })
+            Ok((OperationKind::Receive { from, flits, tag: more.tag }, more))
         }
-        ["calc", time, rest @ ..] if tag(rest).is_some() => {
+        ["calc", time, rest @ ..] => {
+            let more = attributes(rest).ok_or(CALC)?;
             let cycles = number(time).and_then(|time| time.checked_mul(units.calc_cycles)).ok_or(CALC)?;
-            Ok(OperationKind::Compute { cycles })
+            Ok((OperationKind::Compute { cycles }, more))
         }
         _ => Err("an operation (send, recv, calc), a requirement (l2 requires l1) or }"),
     }
 }
 
-/// The tag among the attributes behind an operation; 0 without one.
-fn tag(attributes: &[&str]) -> Option<u32> {
-    attributes.chunks(2).try_fold(0, |tag, pair| match pair {
-        ["tag", value] => value.parse().ok(),
-        ["cpu" | "nic", value] if value.parse::<u32>().is_ok() => Some(tag),
+/// What is said behind an operation; 0 where it is not.
+#[derive(Clone, Copy, Default)]
+struct Attributes {
+    tag: u32,
+    cpu: u32,
+    nic: u32,
+}
+
+fn attributes(words: &[&str]) -> Option<Attributes> {
+    words.chunks(2).try_fold(Attributes::default(), |more, pair| match *pair {
+        ["tag", value] => Some(Attributes { tag: value.parse().ok()?, ..more }),
+        ["cpu", value] => Some(Attributes { cpu: value.parse().ok()?, ..more }),
+        ["nic", value] => Some(Attributes { nic: value.parse().ok()?, ..more }),
         _ => None,
     })
 }
@@ -186,6 +208,14 @@ mod tests {
         assert!(error("num_ranks 1\nrank 1 {").contains("line 2"));
         assert!(error("num_ranks 1\nrank 0 {\nl1: calc 5").contains("} at the end of the last rank"));
         assert!(error("num_ranks 1\nrank 0 {\nl1: calc 5\nl1: calc 5").contains("not given before"));
+        let rank = |lines: &str| error(&format!("num_ranks 2\nrank 0 {{\n{lines}\n}}"));
+        assert_eq!(
+            rank("a: calc 1\nb: calc 1 cpu 1"),
+            "line 4: b: calc 1 cpu 1; expected the computations of a rank on one cpu: a rank has one processor"
+        );
+        let two = rank("send 8b to 1 nic 1\nrecv 8b from 1");
+        assert!(two.contains("line 4") && two.contains("on one nic"), "{two}");
+        assert!(rank("a: calc 1\nb: calc 1\nb irequires a").contains("is not simulated"));
         assert!(error("num_ranks 99999999999").contains("num_ranks and a number"));
     }
 

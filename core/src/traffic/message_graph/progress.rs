@@ -3,10 +3,11 @@ use crate::{
     fabric::NodeId,
     save::{Archive, SaveError},
     traffic::Packet,
+    visit::below,
 };
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
+    collections::{BinaryHeap, HashMap, VecDeque},
     ops::Range,
 };
 
@@ -25,8 +26,9 @@ pub(crate) struct Message {
 
 /// How far the operations of a message graph have come.
 ///
-/// Whatever follows from what is known is worked out at once, also for cycles still to come; only
-/// deliveries bring news.
+/// The processor of a rank does its computations in the order in which they become ready. So one is begun only when
+/// nothing that becomes ready before it can turn up any more; what follows from it is then known at once, also for
+/// cycles still to come. Only what the rank's own node takes and receives brings news.
 #[derive(Clone, Debug)]
 pub struct GraphProgress {
     graph: MessageGraph,
@@ -39,8 +41,12 @@ pub struct GraphProgress {
     complete: Vec<u64>,
     /// Packets of every send that are not delivered.
     packets_left: Vec<u64>,
-    /// Per rank: when its processor has finished all computations known so far.
+    /// Per rank: when its processor has finished all computations begun so far.
     busy_until: Vec<u64>,
+    /// Per rank: computations that are not begun, by the time from which they may be, and index.
+    computations: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
+    /// Per rank: when the first send starts that waits for them alone, if nothing is heard before.
+    foreseen: Vec<u64>,
     /// Per rank: sends that may start, by time and index.
     sends: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
     /// Per rank: the send under way and its flits not yet taken.
@@ -67,6 +73,8 @@ impl GraphProgress {
             complete: vec![UNKNOWN; count],
             packets_left: vec![0; count],
             busy_until: vec![0; ranks],
+            computations: vec![BinaryHeap::new(); ranks],
+            foreseen: vec![UNKNOWN; ranks],
             sends: vec![BinaryHeap::new(); ranks],
             current: vec![None; ranks],
             touched: Vec::new(),
@@ -93,6 +101,7 @@ impl GraphProgress {
                 progress.finish(index, end);
             }
         }
+        (0..ranks).for_each(|rank| progress.foresee(rank));
         progress.touched.clear();
         progress
     }
@@ -103,15 +112,21 @@ impl GraphProgress {
         match self.current.get(rank) {
             None => UNKNOWN,
             Some(Some((send, _))) => self.ready[*send as usize],
-            Some(None) => self.sends[rank].peek().map_or(UNKNOWN, |&Reverse((start, _))| start),
+            Some(None) => self.first_send(rank).min(self.foreseen[rank]),
         }
+    }
+
+    fn first_send(&self, rank: usize) -> u64 {
+        self.sends[rank].peek().map_or(UNKNOWN, |&Reverse((start, _))| start)
     }
 
     /// Takes the next packet of a node; its slice names the send it belongs to.
     pub fn take(&mut self, node: NodeId, cycle: u64) -> Option<Packet> {
         let rank = self.rank_of_node[node as usize] as usize;
-        let (send, flits) = match self.current.get(rank)? {
-            Some(current) => *current,
+        let current = *self.current.get(rank)?;
+        self.begin_until(rank, cycle + 1);
+        let (send, flits) = match current {
+            Some(current) => current,
             None => {
                 let Reverse((_, send)) = self.sends[rank].pop()?;
                 let OperationKind::Send { flits, .. } = self.graph.operations[send as usize].kind else {
@@ -126,25 +141,40 @@ impl GraphProgress {
         let destination = self.graph.nodes[to as usize];
         if self.current[rank].is_none() {
             self.finish(send, cycle);
+            self.foresee(rank);
         }
         let start = self.ready[send as usize];
         Some(Packet { destination, length: payload as u32 + 1, start, slice: send })
     }
 
+    /// How far everything comes if nothing more is heard.
+    fn at_its_end(&self) -> Self {
+        let mut end = self.clone();
+        (0..self.graph.ranks()).for_each(|rank| end.begin_until(rank, UNKNOWN));
+        end
+    }
+
     /// Messages that may start, as far as that is known.
-    pub(crate) fn messages(&self) -> impl Iterator<Item = Message> + '_ {
-        (0..self.graph.ranks()).flat_map(move |rank| {
-            let operations = self.graph.first[rank] as usize..self.graph.first[rank + 1] as usize;
-            operations.filter(|&index| self.left[index] == 0).filter_map(move |index| {
-                let OperationKind::Send { flits, .. } = self.graph.operations[index].kind else {
-                    return None;
-                };
-                let packets = self.graph.packets_of(flits);
-                // Every packet has a header.
-                let flits = flits + packets;
-                Some(Message { node: self.graph.nodes[rank], start: self.ready[index], packets, flits })
-            })
-        })
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let (graph, known) = (&self.graph, self.at_its_end());
+        let mut messages = Vec::new();
+        for rank in 0..graph.ranks() {
+            for index in graph.first[rank] as usize..graph.first[rank + 1] as usize {
+                let OperationKind::Send { flits, .. } = graph.operations[index].kind else { continue };
+                if known.left[index] == 0 {
+                    let packets = graph.packets_of(flits);
+                    // Every packet has a header.
+                    let flits = flits + packets;
+                    messages.push(Message {
+                        node: graph.nodes[rank],
+                        start: known.ready[index],
+                        packets,
+                        flits,
+                    });
+                }
+            }
+        }
+        messages
     }
 
     /// Whether an operation is a send.
@@ -156,13 +186,22 @@ impl GraphProgress {
     /// The tail of a packet of a send was ejected.
     pub fn delivered(&mut self, send: u32, cycle: u64) {
         let left = &mut self.packets_left[send as usize];
-        *left -= 1;
-        if *left == 0 {
+        // None are delivered twice, whatever a restored state says.
+        let is_last = *left == 1;
+        *left = left.saturating_sub(1);
+        if is_last {
             let receive = self.graph.partner[send as usize];
+            let rank = self.rank_of(receive);
+            self.begin_until(rank, cycle);
             if self.requirement_met(receive, cycle + 1)
                 && let Some(end) = self.start(receive)
             {
                 self.finish(receive, end);
+            }
+            let before = self.foreseen[rank];
+            self.foresee(rank);
+            if self.foreseen[rank] != before {
+                self.touched.push(self.graph.nodes[rank]);
             }
         }
     }
@@ -180,6 +219,8 @@ impl GraphProgress {
             complete,
             packets_left,
             busy_until,
+            computations,
+            foreseen,
             sends,
             current,
             touched,
@@ -193,6 +234,8 @@ impl GraphProgress {
             complete[operations.clone()].copy_from_slice(&other.complete[operations.clone()]);
             dependents[operations.clone()].clone_from_slice(&other.dependents[operations]);
             busy_until[rank] = other.busy_until[rank];
+            computations[rank] = other.computations[rank].clone();
+            foreseen[rank] = other.foreseen[rank];
             sends[rank] = other.sends[rank].clone();
             current[rank] = other.current[rank];
         }
@@ -216,6 +259,9 @@ impl GraphProgress {
             complete,
             packets_left,
             busy_until,
+            computations,
+            // Follows from the others.
+            foreseen: _,
             sends,
             current,
             touched,
@@ -226,30 +272,47 @@ impl GraphProgress {
         archive.slice("packets left", packets_left)?;
         archive.slice("ranks busy", busy_until)?;
         archive.list("nodes touched", touched)?;
-        for (sends, current) in sends.iter_mut().zip(current) {
-            let mut waiting: Vec<(u64, u32)> = sends.drain().map(|Reverse(send)| send).collect();
-            archive.column("sends ready", &mut waiting, &(0, 0), |send| &mut send.0)?;
-            archive.column("sends waiting", &mut waiting, &(0, 0), |send| &mut send.1)?;
+        let operations = graph.operations.len();
+        for ((computations, sends), current) in computations.iter_mut().zip(sends).zip(current) {
+            heap(archive, ["computations ready", "computations waiting"], computations)?;
+            heap(archive, ["sends ready", "sends waiting"], sends)?;
             let mut send: Vec<(u32, u64)> = current.iter().copied().collect();
             archive.column("send under way", &mut send, &(0, 0), |send| &mut send.0)?;
             archive.column("flits to send", &mut send, &(0, 0), |send| &mut send.1)?;
-            let operations = graph.operations.len() as u64;
-            let named = waiting.iter().map(|&(_, send)| send).chain(send.iter().map(|&(send, _)| send));
-            if let Some(value) = named.map(u64::from).find(|&send| send >= operations) {
-                return Err(SaveError::Value { field: "sends waiting", value });
-            }
-            sends.extend(waiting.into_iter().map(Reverse));
+            below("computations waiting", operations, computations.iter().map(|Reverse((_, index))| *index))?;
+            let sends = sends.iter().map(|Reverse((_, index))| *index);
+            below("sends waiting", operations, sends.chain(send.iter().map(|&(send, _)| send)))?;
             *current = send.pop();
         }
         // Those of complete operations have been told.
         let told = dependents.iter_mut().zip(complete).filter(|(_, complete)| **complete != UNKNOWN);
         told.for_each(|(dependents, _)| dependents.clear());
-        let nodes = self.rank_of_node.len() as u64;
-        let named = self.touched.iter().map(|&node| u64::from(node));
-        match named.max().filter(|&node| node >= nodes) {
-            Some(value) => Err(SaveError::Value { field: "nodes touched", value }),
-            None => Ok(()),
+        below("nodes touched", self.rank_of_node.len(), self.touched.iter().copied())?;
+        if archive.is_reading() {
+            self.check()?;
+            (0..self.graph.ranks()).for_each(|rank| self.foresee(rank));
         }
+        Ok(())
+    }
+
+    /// What is left of an operation restored is what it requires and is not complete.
+    fn check(&self) -> Result<(), SaveError> {
+        let first = (0..self.graph.ranks()).flat_map(|rank| {
+            let operations = self.graph.first[rank]..self.graph.first[rank + 1];
+            operations.map(move |index| (index as usize, self.graph.first[rank]))
+        });
+        let mut sends = vec![0; self.left.len()];
+        (0..self.left.len()).filter(|&index| self.is_send(index as u32)).for_each(|send| {
+            sends[self.graph.partner[send] as usize] = u32::from(self.packets_left[send] > 0);
+        });
+        for (index, first) in first {
+            let requires = self.graph.operations[index].requires.iter();
+            let open = requires.filter(|&&required| self.complete[(first + required) as usize] == UNKNOWN);
+            if self.left[index] != open.count() as u32 + sends[index] {
+                return Err(SaveError::Value { field: "requirements left", value: self.left[index].into() });
+            }
+        }
+        Ok(())
     }
 
     /// Nodes that got something to send since the last call.
@@ -262,9 +325,10 @@ impl GraphProgress {
     /// # Errors
     /// Operations are left.
     pub fn makespan(&self) -> Result<u64, GraphError> {
-        let incomplete = || (0..self.complete.len()).filter(|&index| self.complete[index] == UNKNOWN);
+        let end = self.at_its_end();
+        let incomplete = || (0..end.complete.len()).filter(|&index| end.complete[index] == UNKNOWN);
         match incomplete().next() {
-            None => Ok(self.complete.iter().copied().max().unwrap_or(0)),
+            None => Ok(end.complete.iter().copied().max().unwrap_or(0)),
             Some(index) => {
                 let rank = self.graph.first.partition_point(|&first| first as usize <= index) - 1;
                 let operation = index as u32 - self.graph.first[rank];
@@ -281,23 +345,74 @@ impl GraphProgress {
         self.left[index] == 0
     }
 
-    /// Starts an operation; returns when it is complete, if that is known.
+    fn rank_of(&self, operation: u32) -> usize {
+        self.graph.first.partition_point(|&first| first <= operation) - 1
+    }
+
+    /// An operation may start; returns when it is complete, if that is known.
     fn start(&mut self, operation: u32) -> Option<u64> {
-        let index = operation as usize;
-        let rank = self.graph.first.partition_point(|&first| first <= operation) - 1;
-        match self.graph.operations[index].kind {
+        let ready = self.ready[operation as usize];
+        let rank = self.rank_of(operation);
+        match self.graph.operations[operation as usize].kind {
             OperationKind::Send { .. } => {
-                self.sends[rank].push(Reverse((self.ready[index], operation)));
+                self.sends[rank].push(Reverse((ready, operation)));
                 self.touched.push(self.graph.nodes[rank]);
                 None
             }
-            OperationKind::Receive { .. } => Some(self.ready[index]),
-            OperationKind::Compute { cycles } => {
-                let end = self.ready[index].max(self.busy_until[rank]) + cycles;
-                self.busy_until[rank] = end;
-                Some(end)
+            OperationKind::Receive { .. } => Some(ready),
+            OperationKind::Compute { .. } => {
+                self.computations[rank].push(Reverse((ready, operation)));
+                None
             }
         }
+    }
+
+    /// Begins the computations of a rank that can begin before a cycle: nothing that is ready before is to come.
+    fn begin_until(&mut self, rank: usize, cycle: u64) {
+        while let Some(&Reverse((ready, operation))) = self.computations[rank].peek() {
+            let begin = ready.max(self.busy_until[rank]);
+            if begin >= cycle {
+                return;
+            }
+            self.computations[rank].pop();
+            let end = begin.saturating_add(self.graph.cycles_of(operation));
+            self.busy_until[rank] = end;
+            self.finish(operation, end);
+        }
+    }
+
+    /// Works out when a rank sends next if it hears nothing more before.
+    fn foresee(&mut self, rank: usize) {
+        self.foreseen[rank] = UNKNOWN;
+        if self.computations[rank].is_empty() {
+            return;
+        }
+        let mut computations = self.computations[rank].clone();
+        let (mut busy_until, mut first) = (self.busy_until[rank], self.first_send(rank));
+        // What is left of operations and when they are ready, where that differs from what is known.
+        let mut changed: HashMap<u32, (u32, u64)> = HashMap::new();
+        while let Some(Reverse((ready, operation))) = computations.pop() {
+            let begin = ready.max(busy_until);
+            if begin >= first {
+                break;
+            }
+            busy_until = begin.saturating_add(self.graph.cycles_of(operation));
+            let mut finished = VecDeque::from([(operation, busy_until)]);
+            while let Some((operation, cycle)) = finished.pop_front() {
+                for &dependent in &self.dependents[operation as usize] {
+                    let at = dependent as usize;
+                    let (left, ready) = changed.entry(dependent).or_insert((self.left[at], self.ready[at]));
+                    (*left, *ready) = (*left - 1, cycle.max(*ready));
+                    match self.graph.operations[at].kind {
+                        _ if *left > 0 => {}
+                        OperationKind::Send { .. } => first = first.min(*ready),
+                        OperationKind::Receive { .. } => finished.push_back((dependent, *ready)),
+                        OperationKind::Compute { .. } => computations.push(Reverse((*ready, dependent))),
+                    }
+                }
+            }
+        }
+        self.foreseen[rank] = first;
     }
 
     /// Marks an operation as complete and starts what waited for it, and so on.
@@ -314,4 +429,18 @@ impl GraphProgress {
             }
         }
     }
+}
+
+/// Operations by the time from which they may start, as fields.
+fn heap(
+    archive: &mut Archive,
+    fields: [&'static str; 2],
+    heap: &mut BinaryHeap<Reverse<(u64, u32)>>,
+) -> Result<(), SaveError> {
+    let mut waiting: Vec<(u64, u32)> = heap.drain().map(|Reverse(one)| one).collect();
+    waiting.sort_unstable();
+    archive.column(fields[0], &mut waiting, &(0, 0), |one| &mut one.0)?;
+    archive.column(fields[1], &mut waiting, &(0, 0), |one| &mut one.1)?;
+    heap.extend(waiting.into_iter().map(Reverse));
+    Ok(())
 }
