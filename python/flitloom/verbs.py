@@ -27,7 +27,7 @@ VERBS = {
     "bench": "Measure how fast flitloom is here, on one core, in CPU time.",
     "examples": "List the examples that come with flitloom, or copy them.",
     "recheck": "Verify a certificate with an independent program.",
-    "validate": "Compare flitloom with another simulator, on this machine.",
+    "validate": "Compare results with another simulator or with long runs, on this machine.",
     "config": "Show how the command line behaves here, and why.",
     "papers": "Reproduce published tables and figures, ours beside theirs.",
     "cite": "Name the papers that flitloom is based on.",

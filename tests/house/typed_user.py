@@ -72,6 +72,9 @@ gathered.save("all-gather.json")
 assert_type(fl.collectives.read("all-gather.json"), fl.CollectivePlan)
 print(fl.collectives.check(gathered))
 
+assert_type(fl.papers.identifiers(), list[str])
+assert_type(fl.booksim.read("mesh.cfg"), fl.booksim.Options)
+
 try:
     fl.simulate(network, load, threads=2)
 except fl.DeadlockError as error:

@@ -1,4 +1,4 @@
-"""``flitloom validate``: what flitloom says held against other programs and long runs, on this machine."""
+"""``flitloom validate``: what flitloom says compared with other programs and long runs, on this machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flitloom.commands.actions import perform
 from flitloom.errors import SpecError, show_file
 
 app = typer.Typer(
-    help="Hold results against another simulator or long runs, on this machine.",
+    help="Compare results with another simulator or with long runs, on this machine.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Hold results against another simulator or long runs, on this machine."""
+    """Compare results with another simulator or with long runs, on this machine."""
 
 
 @app.command()
@@ -30,7 +30,7 @@ def load(
     seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0,
     json: options.Json = False,
 ) -> None:
-    """Find the saturations of drawn networks, and hold loads about them against long runs.
+    """Find the saturations of drawn networks, and compare loads near them with long runs.
 
     A load that is called steady must be accepted from every source in a run ten times as long. A load 2 %
     beyond the saturation must not be called steady.

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flitloom.fixed import explained
+from flitloom.lazy import np, xr
 from flitloom.outputs import check_output, within
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 #: Citations of the papers, by the first part of an identifier.
 SOURCES = {
@@ -186,9 +184,6 @@ class Report:
         >>> found.status.sel(row="a").values.tolist()
         ['reproduced', '']
         """
-        import numpy as np
-        import xarray as xr
-
         rows, columns = (list(dict.fromkeys(getattr(cell, of) for cell in self.cells)) for of in _PLACES)
         shape = len(rows), len(columns)
         numbers = {name: np.full(shape, np.nan) for name in ("ours", "published")}
