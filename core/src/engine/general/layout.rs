@@ -677,6 +677,13 @@ impl Layout {
         output / self.channels
     }
 
+    /// Whether an output channel of a node leads anywhere: at the edge of a mesh there is no link.
+    pub(super) fn leads_on(&self, node: usize, output: usize) -> bool {
+        let port = self.port_of_output(output);
+        let here = (self.first + node) as NodeId;
+        port == self.directions || self.shape.neighbour(here, Direction::from_index(port)).is_some()
+    }
+
     fn behind(&self, output: usize) -> usize {
         let opposite = Direction::from_index(output / self.channels).opposite().index();
         usize::from(self.first_queue[opposite]) + output % self.channels

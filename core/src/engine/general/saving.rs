@@ -36,6 +36,13 @@ impl<V: Vector, R: Record> State<V, R> {
         if let Some(control) = &self.injection_control {
             let outputs = control.output.iter().map(|&output| output.into());
             below("outputs wanted", layout.link_outputs, outputs)?;
+            for (line, &output) in control.output.iter().enumerate() {
+                let (node, queue) = (line / layout.processor_queues, line % layout.processor_queues);
+                let pending = control.is_pending(layout, Place::new(node, layout.link_queues + queue));
+                if pending && !layout.leads_on(node, output.into()) {
+                    return Err(SaveError::Value { field: "outputs wanted", value: output.into() });
+                }
+            }
         }
         below("packets at fronts", slots, self.fifos.iter().map(|fifo| fifo.front))?;
         below("packets at ends", slots, self.fifos.iter().map(|fifo| fifo.last & !AGAIN))?;
@@ -43,6 +50,10 @@ impl<V: Vector, R: Record> State<V, R> {
         below("output channels", layout.ports(), self.outputs.iter().map(|output| output.rotation()))?;
         for (index, output) in self.outputs.iter().enumerate() {
             let (node, place) = (index / layout.outputs, index % layout.outputs);
+            let requested = (0..R::REQUESTS as u32).any(|bit| output.requests(bit));
+            if (requested || output.owner() > 0) && !layout.leads_on(node, place) {
+                return Err(SaveError::Value { field: "output channels", value: index as u64 });
+            }
             let known = (0..layout.queues).map(|queue| layout.bit_of_queue(node, place, queue));
             let known = known.filter(|&bit| output.requests(bit)).count();
             if (0..R::REQUESTS as u32).filter(|&bit| output.requests(bit)).count() != known {

@@ -43,7 +43,7 @@ impl Router {
             let (inner, outer) = (inner as usize, outer as usize);
             let Some((index, _)) = scratch.forward[inner * outputs + outer] else { return };
             let next = usize::from(inputs[usize::from(index)].at.1) + rules.input_speedup;
-            turns[inner] = if next >= rules.channels { next - rules.channels } else { next } as u16;
+            turns[inner] = if next < rules.channels { next } else { next % rules.channels } as u16;
             scratch.crossing[usize::from(index)] = Some((outer / rules.output_speedup) as u16);
         });
     }

@@ -202,7 +202,9 @@ impl<V: Vector, const K: usize> Machine<V, K> {
         let mut found = Vec::new();
 
         for queue in 0..LINK_QUEUES {
-            let flits = number_at(block.occupancy[queue].into_iter(), lane) - self.rules.offset as u64;
+            // A restored state may say anything: no more is looked at than there is.
+            let held = number_at(block.occupancy[queue].into_iter(), lane);
+            let flits = held.saturating_sub(self.rules.offset as u64);
             if flits == 0 {
                 continue;
             }
@@ -210,6 +212,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
             let front = counter(queue);
             let ahead = if front == is_head { 0 } else { front + 1 };
             let headers = flits.saturating_sub(ahead).div_ceil(self.length.into()) as usize;
+            let headers = headers.min(widths.headers);
             for slot in 0..headers {
                 found.push(if queue < X_QUEUES {
                     let each = 2 + widths.x_data();

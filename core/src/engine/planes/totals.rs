@@ -189,7 +189,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
                 if direction < directions && channel < channels {
                     let held = number_at(self.blocks[block].occupancy[queue].into_iter(), lane);
                     flits[(index * directions + direction) * channels + channel] =
-                        (held - self.rules.offset as u64) as u16;
+                        held.saturating_sub(self.rules.offset as u64) as u16;
                 }
             }
         }

@@ -487,7 +487,7 @@ impl Plain {
                 credits: vec![(u32::MAX, 0); if queues_up { inputs.len() } else { 0 }],
                 ..Leaving::default()
             },
-            turns: (0..subs).map(|sub| (sub % rules.input_speedup) as u8).collect(),
+            turns: (0..subs).map(|sub| (sub % rules.input_speedup % rules.channels) as u8).collect(),
             channel_allocators: allocators(
                 rules.channel_allocator,
                 is_word(rules.channel_allocator, 1, false),

@@ -132,7 +132,7 @@ impl Plain {
                         (if later == 0 { set } else { later }).trailing_zeros()
                     };
                     let next = channel + input_speedup;
-                    *turn = if next >= channels { next - channels } else { next } as u8;
+                    *turn = if next < channels { next } else { next % channels } as u8;
                     winners.push((number as u32, first + channel, output));
                 }
             }
@@ -372,7 +372,7 @@ impl Plain {
         let (lane, is_sure, _) = self.forward(number, inner, output);
         let next = (lane & ((1 << self.channel_bits) - 1)) + speedup;
         self.turns[(self.routers[number].first_input * speedup + inner) as usize] =
-            if next >= self.channels { next - self.channels } else { next } as u8;
+            if next < self.channels { next } else { next % self.channels } as u8;
         if is_sure {
             self.scratch.winners.push((number as u32, lane, output));
         } else {
