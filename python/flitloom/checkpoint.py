@@ -27,6 +27,15 @@ MAGIC = b"flitloom simulation\n"
 FORMAT = 4
 
 
+class Judged(BaseModel):
+    """What a load was like while its packets were generated; see `flitloom.load.finite`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    verdict: Literal["steady", "growing", "undecided"]
+    throughput: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+
+
 class Header(BaseModel):
     """What a saved simulation says of itself."""
 
@@ -44,6 +53,8 @@ class Header(BaseModel):
     windows: int | None = None
     #: Checksum of the routing tables, if the packets follow some.
     tables: int | None = None
+    #: What a load was like while its packets were generated, if that time is over and it was judged then.
+    judged: Judged | None = None
     #: Bytes of the state and checksum (CRC-32) of the spec and the state.
     state_bytes: Annotated[int, Field(ge=0)]
     checksum: int
@@ -62,6 +73,7 @@ def write(
     records: dict[str, Any],
     state: bytes,
     tables: int | None = None,
+    judged: Judged | None = None,
 ) -> None:
     """Write a simulation, whole or not at all; `tables` is the checksum of its routing tables."""
     text = spec.model_dump_json().encode()
@@ -75,14 +87,21 @@ def write(
         format=4,
         version=version(),
         state_bytes=len(state),
-        checksum=zlib.crc32(state, zlib.crc32(text)),
+        checksum=_checksum(text, state, judged),
         cycle=cycle,
         tables=tables,
+        judged=judged,
         **records,
     )
     with replacing(file) as out:
         for part in (MAGIC, about.model_dump_json().encode(), b"\n", text, b"\n", state):
             out.write(part)
+
+
+def _checksum(text: bytes, state: bytes, judged: Judged | None) -> int:
+    """Of the spec, of what is known of the load, and of the state."""
+    known = b"" if judged is None else judged.model_dump_json().encode()
+    return zlib.crc32(state, zlib.crc32(known, zlib.crc32(text)))
 
 
 def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
@@ -122,7 +141,7 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
             f"{name}: state_bytes: {header.state_bytes} are announced, {len(state)} are there; "
             "the file is cut off or damaged"
         )
-    if zlib.crc32(state, zlib.crc32(text)) != header.checksum:
+    if _checksum(text, state, header.judged) != header.checksum:
         raise SpecError(f"{name}: checksum: does not fit spec and state; the file is damaged")
     try:
         return Experiment.model_validate_json(text), header, state

@@ -28,12 +28,12 @@ def digest(place: str | Path) -> str:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder, "ring.csv")
+    ...     file = Path(folder, "path-sl.txt")
     ...     _ = file.write_text("a,b\\n")
     ...     first = digest(file), digest(folder)
     ...     _ = file.write_text("a,c\\n")
     ...     first[0][:8], first[0] == digest(file), first[1] == digest(folder)
-    ('2aefedff', False, False)
+    ('5be08c96', False, False)
     """
     place = Path(place)
     if place.is_dir():

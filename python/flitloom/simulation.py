@@ -104,6 +104,7 @@ class Simulation:
 
     #: Whether its state can be saved.
     _saves = True
+    _judged: checkpoint.Judged | None = None
 
     def __init__(
         self,
@@ -242,6 +243,15 @@ class Simulation:
         return self._records["windows"] is not None
 
     @property
+    def judged(self) -> checkpoint.Judged | None:
+        """What a load was like while its packets were generated, once `remember` has been told."""
+        return self._judged
+
+    def remember(self, judged: checkpoint.Judged) -> None:
+        """Keep what a load was like: files have it from now on, since what follows blurs its counts."""
+        self._judged = judged
+
+    @property
     def finished(self) -> bool:
         """Whether everything is delivered."""
         return bool(self._core.finished)
@@ -370,7 +380,7 @@ class Simulation:
         """
         routes, state = _routes_checksum(self._spec, self._tables), self._core.save()
         if self._ranks is None or self._ranks.rank == 0:
-            checkpoint.write(path, self._spec, self.now, self._records, state, routes)
+            checkpoint.write(path, self._spec, self.now, self._records, state, routes, self._judged)
 
     @classmethod
     def load(
@@ -393,7 +403,9 @@ class Simulation:
             begun = "without tables" if header.tables is None else "over tables"
             raise SpecError(f"{show_file(path)}: tables: it was begun {begun}; continue with exactly those")
         made = (spec, header.records, state, tables, threads, _on_ranks)
-        return placed(show_file(path), lambda: _restored(*made))
+        loaded = placed(show_file(path), lambda: _restored(*made))
+        loaded._judged = header.judged
+        return loaded
 
     def __reduce__(
         self,

@@ -280,6 +280,10 @@ def test_series_that_are_none():
 #: there.
 UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
+    "analysis/limit.py": "a line fitted to measured values; loads that are tried are rounded to six digits",
+    "analysis/utilisation.py": "statistics of measured values, compared with a level of confidence",
+    "commands/actions/load_saturation.py": "how many digits are printed",
+    "load/search.py": "the next load that is tried, rounded to six digits",
     "fabric/layout.py": "where a page draws a switch",
     "plots/canvas.py": "where an axis ends",
     "fabric/pictures.py": "where a picture shows a switch",

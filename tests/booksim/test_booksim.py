@@ -430,7 +430,7 @@ def test_surprises_are_told() -> None:
     }
     told = " ".join(Options.of(values).warnings)
     assert all(
-        word in told for word in ("odd number", "no pipeline", "only when it is empty", "reads it nowhere")
+        word in told for word in ("odd number", "not a pipeline", "only when it is empty", "reads it nowhere")
     )
 
 
@@ -575,7 +575,8 @@ def program(folder: Path, text: str) -> Path:
 
 def test_a_program_that_prints_something_else_is_found_out(tmp_path: Path) -> None:
     options = Options.of({"topology": "mesh", "k": "4", "routing_function": "dor"})
-    ours = "\n".join(lines(run(options).events))
+    events = run(options).events
+    ours = "\n".join([*lines(events), *results(events, options)])
     frame = "END Configuration File: x\n{}\nTotal run time 0.1".format
     assert compare(program(tmp_path, frame(ours)), options).verdict == EQUAL
     other = ours.replace("Hops average = ", "Hops average = 1")

@@ -198,7 +198,7 @@ def test_check_ends_with_its_exit_codes(tmp_path: Path, capsys: pytest.CaptureFi
         (["all-gather", "--torus", "4x4x4", "--twist"], "4x4x8 or 4x8x8"),
         (["all-gather", "--mesh", "4x8", "--twist"], "wraps around in every dimension"),
         (["all-gather", "--torus", "4x4", "--root", "3"], "root: all-gather has none"),
-        (["broadcast", "--torus", "4x4", "--root", "16"], "node 16 does not exist"),
+        (["broadcast", "--torus", "4x4", "--root", "16"], "node 16"),
         (["broadcast", "--torus", "4x4", "--fail", "node:0"], "node 0 has failed"),
         (["all-gather", "--torus", "4x4", "--chunks", "0"], "chunks: 0 is out of range"),
         (["all-gather", "--torus", "256x256", "--chunks", "9999999"], "moves"),

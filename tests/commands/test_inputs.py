@@ -161,6 +161,7 @@ OTHER_THINGS = {
     "place": {"--routing"},
     "view": {"--stop-at"},
     "validate booksim": {"--seed"},
+    "validate load": {"--seed"},
     # Steps and chunks of a plan, not cycles and packets.
     "collective": {"--latency", "--matrix"},
 }

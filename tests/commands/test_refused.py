@@ -29,7 +29,6 @@ def test_a_file_that_a_verb_does_not_take_is_called_by_its_kind(capsys):
         "view takes it",
         "simulate tables.json --pattern rand": "tables.json: is a file of routing tables; write --tables tab",
         "load curve tables.json --pattern rand": "tables.json: is a file of routing tables; write --tables t",
-        "sweep mesh.cfg --grid traffic.rate=0.1 -o a.csv": "mesh.cfg: is a file of BookSim2; flitloom load",
         "simulate mesh.cfg --html page.html": "--html: a file of BookSim2 is run without records",
     }
     for command, said in kinds.items():

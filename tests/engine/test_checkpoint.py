@@ -11,6 +11,8 @@ import pytest
 
 import flitloom as fl
 from flitloom import checkpoint
+from flitloom.commands import run
+from flitloom.load.finite import run_judged, window_of
 from flitloom.spec.switched import Switched
 from waiting import LIMIT, until
 
@@ -176,6 +178,37 @@ def test_a_killed_run_goes_on_from_its_checkpoint(network, cycles, tmp_path):
     resumed = json.loads(subprocess.check_output(command("--resume", file, "--json")))
     whole = json.loads(subprocess.check_output(command(*case)))
     assert resumed == whole
+
+
+def test_what_was_judged_is_kept_while_the_network_empties(tmp_path, capsys):
+    """Counts of sources are in coarser slots then, which say less."""
+    case = ["--torus", "8x8", "--pattern", "rand", "--rate", "0.5", "--cycles", "3000", "--json"]
+    assert run(["simulate", *case]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert (whole["verdict"], whole["latency"]) == ("growing", None)
+    spec = fl.Experiment.model_validate(
+        {
+            "topology": fl.Torus(8, 8),
+            "traffic": {"kind": "load", "pattern": "rand", "rate": 0.5, "cycles": 3000},
+        }
+    )
+    sim = fl.Simulation(fl.Network(spec.topology), spec.traffic, windows=window_of(spec))
+    judged = run_judged(sim)
+    sim.run(until=3500)
+    assert not sim.finished
+    sim.save(tmp_path / "run.flit")
+    assert run_judged(fl.Simulation.load(tmp_path / "run.flit")) == judged
+    assert run(["simulate", "--resume", str(tmp_path / "run.flit"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == whole
+
+
+def test_windows_of_what_is_no_constant_load_are_not_judged(tmp_path, capsys):
+    traffic = fl.Collective("shfl", payload=7)
+    sim = fl.Simulation(fl.Network(fl.Torus(4, 4)), traffic, windows=10)
+    sim.run(until=5)
+    sim.save(tmp_path / "run.flit")
+    assert run(["simulate", "--resume", str(tmp_path / "run.flit"), "--json"]) == 0
+    assert "verdict" not in json.loads(capsys.readouterr().out)
 
 
 def test_ctrl_c_leaves_a_checkpoint(tmp_path):

@@ -51,7 +51,7 @@ def test_files_come_back_and_replay(found, tmp_path):
         genetic.load_chromosome(file)
     fields = json.loads(text)
     for change, message in [
-        ({"format": "plan"}, "no chromosome"),
+        ({"format": "plan"}, "not a chromosome"),
         ({"duration": fields["duration"] - 1}, "replays in"),
         ({"surprise": 1}, "unknown field"),
         ({"collective": {**fields["collective"], "delays": [0]}}, "delays"),

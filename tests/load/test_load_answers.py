@@ -176,6 +176,7 @@ def test_interlocked_nodes_have_no_steady_state(capsys):
     assert run([*ask, "--throttle", "none,interlock", "--json"]) == 0
     told = capsys.readouterr()
     free, locked = json.loads(told.out)
+    assert list(free) == list(locked)
     assert (free["outcome"], locked["outcome"]) == ("not reached", "no steady state")
     assert (locked["saturation"], locked["points"]) == (None, 0)
     assert told.err.count("note: interlock lets a node send only as many packets as it receives") == 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -257,7 +258,7 @@ def burst(case: Case, network: fl.Network) -> None:
 
 
 def curve(case: Case, network: fl.Network) -> None:
-    found = fl.load.curve(network, "next", [0.02], refine=0, measure=1000, workers=1)
+    found = fl.load.curve(network, "next", [0.02], refine=0, measure=4000, workers=1)
     _, ways = messages_of(case, network)
     # Half a flit more or less in a hundred cycles of a node; no latency is below that of the ways.
     assert abs(float(found.accepted[0]) - 0.02) < 0.01
@@ -301,6 +302,15 @@ def ideal_loads(_: Case, network: fl.Network) -> None:
     assert run.flits_delivered / network.nodes / 3000 < 0.97 * rate
 
 
+def load_bound(case: Case, network: fl.Network) -> None:
+    found = fl.load.bound(network, "next")
+    wanted = Counter(target for _, target in ends(case, network))
+    # A node receives a flit per cycle, and no bound allows more than that.
+    most = 1 / max(wanted.values())
+    assert np.isnan(found.receive_bound) or float(found.receive_bound) == pytest.approx(most)
+    assert np.isnan(found.bound) or 0 < float(found.bound) <= most + 1e-9
+
+
 def simulate_messages(case: Case, network: fl.Network) -> None:
     graph = messages.MessageGraph.steps(2, [([(0, 1, 112)], 0), ([(1, 0, 112)], 0)])
     _, ways = messages_of(case, network)
@@ -319,6 +329,7 @@ CHECKS: dict[str, Callable[[Case, fl.Network], None]] = {
     "flitloom.plans.study_jitter": study_jitter,
     "flitloom.genetic.search": genetic_search,
     "flitloom.view.film": film,
+    "flitloom.load.bound": load_bound,
     "flitloom.load.burst": burst,
     "flitloom.load.curve": curve,
     "flitloom.load.saturation": saturation,

@@ -359,7 +359,7 @@ def test_bad_input_is_told_in_one_message(
     ("text", "told"),
     [
         ("0,1\n1,0,2\n", "row 2 has 3 numbers"),
-        ("0,-1\n1,0\n", "no whole number of bytes"),
+        ("0,-1\n1,0\n", "not a whole number of bytes"),
         ("source,destination,bytes\n0,1\n", "row 2 has 2 numbers"),
         ("", "is empty"),
     ],

@@ -288,7 +288,7 @@ def test_files_of_exact_placements_are_checked_and_run(
         (["--shape", "4x4"], "give one of --torus, --mesh, --network and --graph"),
         (
             ["--shape", "4x4", "--torus", "4x4", "--network", "full4"],
-            "give one of --torus, --mesh, --network",
+            "give either --network, --torus or --mesh",
         ),
         (["--shape", "4x4", "--network", "full4 x"], "is not a factor"),
         (["--shape", "4x4", "--network", "bogus(3)"], "'bogus' is unknown"),

@@ -202,7 +202,7 @@ def test_phases_are_simulated_one_after_the_other(
         (lambda p: p.update(bound=12), "bound: the file says 12, its certificate proves 11"),
         (lambda p: p["phases"][1].update(axes=["data"]), "every axis of the traffic is in one"),
         (lambda p: p["phases"][1].update(axes=["data", "data"]), "every axis of the traffic is in one"),
-        (lambda p: p.pop("phases"), "fullest_channel: the file says"),
+        (lambda p: p.pop("phases"), "channels_at_fullest: the file says 320, the ways say"),
         (lambda p: p.update(hop_bytes_certificate={"kind": "phases"}), "a certificate of phases is about"),
     ],
 )

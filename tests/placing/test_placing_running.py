@@ -64,7 +64,7 @@ def test_around_failed_parts_the_check_follows_every_way(tmp_path: Path) -> None
     assert report.facts["fullest_channel"] == found.fullest_channel
     document = json.loads(file.read_text())
     changes = {
-        "no neighbours": [[way[0], way[-1]] if len(way) > 2 else way for way in document["ways"]],
+        "not neighbours": [[way[0], way[-1]] if len(way) > 2 else way for way in document["ways"]],
         "the cable 0-1 has failed": [*document["ways"], [0, 1, 2, 3, 15]],
         "none leads from": document["ways"][1:],
         "two lead from": [*document["ways"], document["ways"][0]],

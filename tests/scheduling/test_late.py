@@ -339,7 +339,7 @@ def test_mismatched_plans_are_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(["check", file, "--torus", "8x8"]) == 2
     text = Path(file).read_text(encoding="utf-8")
     for damaged, message in [
-        (text.replace("flitloom plan 2", "flitloom plan 9"), "no plan that this version reads"),
+        (text.replace("flitloom plan 2", "flitloom plan 9"), "not a plan that this version reads"),
         (text[: len(text) // 2], "is not JSON"),
         (text.replace('"source": 1,', '"source": -1,'), "source"),
     ]:

@@ -149,7 +149,7 @@ def test_a_file_and_its_settings(tmp_path):
     ("content", "message"),
     [
         (b"[topology\n", "no valid TOML: Expected ']'"),
-        (b"\xff\xfe", "no UTF-8 text"),
+        (b"\xff\xfe", "not UTF-8 text"),
         (b"a = 1\na = 2\n", "no valid TOML: Cannot overwrite a value (at line 2"),
         (b"x = " + b"[" * 100_000, "no valid TOML"),
     ],

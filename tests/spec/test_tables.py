@@ -15,7 +15,7 @@ BAD_DELAYS = [
     (b"1\n2.5\n", "line 2: delay is not a whole number"),
     (b"1\n99999999999999999999\n", "line 2: delay is not a whole number"),
     (b"1\n2,3\n", "line 2: 2 values; one delay per line is needed"),
-    (b"1\n\xb2\n", "no UTF-8 text"),
+    (b"1\n\xb2\n", "not UTF-8 text"),
     ("1\n²\n".encode(), "line 2: delay is not a whole number"),
     (b'1\n"2\n', "line 2: unexpected end of data"),
 ]

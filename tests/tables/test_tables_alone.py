@@ -1,6 +1,7 @@
 """Tables of routes are enough by themselves: network, failures and working nodes come from their file."""
 
 import json
+import re
 from itertools import pairwise
 
 import pytest
@@ -66,7 +67,9 @@ def test_saturation_before_and_after_is_one_line(capsys):
     assert run([*ask, *quick]) == 0
     lost = round(100 * (1 - after["saturation"] / before["saturation"]))
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last == f"Compared with before.json: after.json accepts {lost} % less."
+    said = re.fullmatch(r"Compared with before.json: after.json accepts (\d+) to (\d+) % less\.", last)
+    assert said, last
+    assert int(said[1]) <= lost <= int(said[2])
 
 
 @pytest.mark.usefixtures("files")

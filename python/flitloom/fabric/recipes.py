@@ -149,6 +149,10 @@ def _fat_tree(assembly: Assembly, nodes: int, pod: int, tiers: list[dict[str, in
             rows = [below[first : first + each] for first in range(0, len(below), each)]
         else:
             rows = [below[position::each] for position in range(each)]
+        if len(below) * ports > FABRIC_PARTS:
+            raise SpecError(
+                f"{place}: {len(below) * ports} cables from below; at most {FABRIC_PARTS} are read"
+            )
         made: list[str] = []
         for row in rows:
             if len(row) * ports % down:

@@ -9,7 +9,7 @@ from typing import Any
 
 from flitloom.fixed import explained
 from flitloom.load.cases import told
-from flitloom.spec.topology import Topology
+from flitloom.spec.topology import is_grid
 
 
 def compared(
@@ -132,7 +132,7 @@ def shape_of(topology: object) -> Shape | None:
     >>> shape_of(fl.Torus(8, 8)), shape_of(fl.Mesh(4, 4))
     (Shape(per_port=0.25, per_channel=2.0), Shape(per_port=0.333..., per_channel=2.0))
     """
-    if type(topology) is not Topology or topology.twist or topology.failed_nodes or topology.failed_links:
+    if not is_grid(topology) or topology.twist or topology.failed_nodes or topology.failed_links:
         return None
     nodes = math.prod(topology.sizes)
     wraps = topology.wrap or (topology.kind == "torus",) * len(topology.sizes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from flitloom.analysis.series import sending
 from flitloom.analysis.utilisation import GROWING, UNDECIDED, utilisation
+from flitloom.checkpoint import Judged
 from flitloom.fixed import explained
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.steady import is_proven
@@ -55,11 +56,12 @@ def run_judged(simulation: Simulation, tables: Tables | None = None, **how: obje
     Parameters
     ----------
     simulation : Simulation
-        At its beginning, with windows of `window_of`.
+        With windows of `window_of`, at its beginning or gone on with: one that was judged before it was saved
+        is not judged again.
     tables : Tables, optional
         The routes of all packets.
     **how
-        As `Simulation.run` takes it, e.g. progress.
+        As `Simulation.run` takes it, e.g. progress and checkpoint.
 
     Examples
     --------
@@ -70,17 +72,25 @@ def run_judged(simulation: Simulation, tables: Tables | None = None, **how: obje
     >>> run_judged(sim).verdict
     'growing'
     """
+    known = simulation.judged
+    if known is not None:
+        return Finite(known.verdict, known.throughput)
     spec = simulation.spec
     load = spec.traffic
     assert isinstance(load, Load)
+    assert load.rate is not None
     end = load.cycles if spec.stop_at is None else min(load.cycles, spec.stop_at)
     simulation.run(until=end, **how)  # type: ignore[arg-type]
     series = simulation.windows()
     window = int(series.attrs["window_cycles"])
+    # What was saved later, and not judged, has seen more.
+    series = series.sel(window=slice(None, end - window))
     later = series.sel(window=slice(end // 2, end - window))
     cells = int(sending(series).sum()) * window * later.sizes["window"]
     throughput = float(later.ejected_flits.sum()) / cells if cells else None
     if is_proven(spec, load.rate, ideal_loads(spec, tables)["bound"]):
-        return Finite(GROWING, throughput)
-    verdict = utilisation(series, load.rate).verdict if series.sizes["window"] else UNDECIDED
+        verdict = GROWING
+    else:
+        verdict = utilisation(series, load.rate).verdict if series.sizes["window"] else UNDECIDED
+    simulation.remember(Judged.model_validate({"verdict": verdict, "throughput": throughput}))
     return Finite(verdict, throughput)

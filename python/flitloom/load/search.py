@@ -332,6 +332,7 @@ class Search:
             point = self.measure(self.top)
         proven = self.bound is not None and self.bound < 1
         row = self._steady_row(self.top)
+        row.pop("verdict", None)
         return {
             **row,
             "saturation": self.bound if proven else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeGuard
 
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -340,6 +340,11 @@ class Topology(SpecModel):
     def require_no_circulants(self, what: str) -> None:
         """Refuse circulants where only rings, lines and full meshes are known: this has none."""
 
+    def __eq__(self, other: object) -> bool:
+        if is_grid(self) and is_grid(other):
+            return self.__dict__ == other.__dict__
+        return super().__eq__(other)
+
     def _parts(self) -> tuple[object, ...]:
         return self.shape, *failed_parts(self.failed_nodes, self.failed_links)
 
@@ -433,3 +438,15 @@ def _init(
         "failed_links": tuple(failed_links),
     }
     super(Topology, self).__init__(**fields)
+
+
+def is_grid(value: object) -> TypeGuard[Topology]:
+    """Whether this is a torus or mesh, whatever made it, and nothing that is more than that.
+
+    >>> import flitloom as fl
+    >>> is_grid(fl.Torus(4, 4)), is_grid(fl.Product("full4 x ring3"))
+    (True, False)
+    >>> fl.Torus(4, 4) == Topology(sizes="4x4"), fl.Torus(4, 4) == fl.Mesh(4, 4)
+    (True, False)
+    """
+    return type(value) in (Topology, Torus, Mesh)

@@ -36,13 +36,6 @@ impl<V: Vector, R: Record> State<V, R> {
         if let Some(control) = &self.injection_control {
             let outputs = control.output.iter().map(|&output| output.into());
             below("outputs wanted", layout.link_outputs, outputs)?;
-            for (line, &output) in control.output.iter().enumerate() {
-                let (node, queue) = (line / layout.processor_queues, line % layout.processor_queues);
-                let pending = control.is_pending(layout, Place::new(node, layout.link_queues + queue));
-                if pending && !layout.leads_on(node, output.into()) {
-                    return Err(SaveError::Value { field: "outputs wanted", value: output.into() });
-                }
-            }
         }
         below("packets at fronts", slots, self.fifos.iter().map(|fifo| fifo.front))?;
         below("packets at ends", slots, self.fifos.iter().map(|fifo| fifo.last & !AGAIN))?;

@@ -155,8 +155,9 @@ fn groups_of_channels(options: &Options, channels: usize, groups: usize) -> Resu
                 format!("group {group} has channels {first} to {last}; there are 0 to {}", channels - 1);
             return refuse("private_buf_end_vc", text);
         }
-        for channel in first as usize..=last as usize {
-            if of[channel].replace(group as u16).is_some() {
+        let (first, last) = (first as usize, last as usize);
+        for (channel, slot) in of.iter_mut().enumerate().take(last + 1).skip(first) {
+            if slot.replace(group as u16).is_some() {
                 return refuse("private_buf_start_vc", format!("channel {channel} is in two groups"));
             }
         }

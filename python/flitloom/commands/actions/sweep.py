@@ -13,7 +13,7 @@ from flitloom.commands import options, screen
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.inputs.booksim import read
 from flitloom.commands.sweep import Asked
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.extras import need
 from flitloom.jobs import Store, run_jobs
 from flitloom.numerals import counted
@@ -30,6 +30,7 @@ def run(asked: Asked) -> None:
     check_rows(out)
     kind = _booksim(asked) if is_booksim(asked.spec) else _experiment(asked)
     results = Store(check_output(asked.store or out.with_suffix(".sqlite"), place="--store").absolute())
+    _tell_of_earlier(kind.points, results)
     executor = _ranks() if asked.mpi else None
     ids = [point.id for point in kind.points]
     try:
@@ -49,6 +50,17 @@ def run(asked: Asked) -> None:
     for outcome, (times, first, cause) in causes.items():
         screen.say(f"note: outcome {outcome} {times} times, first of {first}: {cause}")
     screen.say(f"wrote {out}: {counted(len(set(ids)), 'simulation')}, {count} of them run now")
+
+
+def _tell_of_earlier(points: Sequence[Any], results: Store) -> None:
+    """Say how many simulations of an earlier version are not believed."""
+    finished = results.finished()
+    new = (point for point in points if isinstance(point, Point) and point.id not in finished)
+    if count := sum(point.by_path in finished for point in new):
+        screen.say(
+            f"note: {counted(count, 'simulation')} in {show_file(results.file)} are of an earlier version, "
+            "which did not look into the files of the network; they are run anew"
+        )
 
 
 @dataclass(frozen=True)

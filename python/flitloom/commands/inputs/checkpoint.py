@@ -37,13 +37,14 @@ def simulate(asked: Simulated) -> None:
     if file is not asked.file and asked.file is not None:
         raise SpecError.at("--resume", "brings its own network and traffic", "give no others")
     assert file is not None
+    routes = None if tables is None else read_tables(tables)
     simulation = Simulation.load(
         file,
-        tables=None if tables is None else read_tables(tables),
+        tables=routes,
         threads=asked.kept.threads,
         _on_ranks=ranks.started() > 1,
     )
-    run(simulation, asked)
+    run(simulation, asked, tables=routes)
 
 
 INPUT = Input(

@@ -87,11 +87,11 @@ def simulate_fields(
 
 
 def _windows(experiment: Experiment, asked: Simulated) -> int | None:
-    """Windows by which a load is judged; none beside records of packets and links, or a checkpoint."""
+    """Windows by which a load is judged; none beside records of packets and links."""
     outputs = asked.outputs
     if outputs.out is not None or outputs.chart is not None or outputs.space_time is not None:
         return None
-    return None if asked.kept.checkpoint is not None else window_of(experiment)
+    return window_of(experiment)
 
 
 def _in_turn(

@@ -11,7 +11,7 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.inputs.showing import film_of_experiment, head_of
 from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError, show_file
-from flitloom.load.finite import Finite, run_judged
+from flitloom.load.finite import Finite, run_judged, window_of
 from flitloom.numerals import counted
 from flitloom.result import Result
 from flitloom.simulation import Simulation
@@ -65,8 +65,10 @@ def run(
     judged = None
     with screen.progress("simulating", simulation.unit(stop_at)) as show:
         try:
-            if simulation.keeps_windows:
-                judged = run_judged(simulation, tables, progress=show)
+            if simulation.keeps_windows and window_of(simulation.spec) is not None:
+                judged = run_judged(
+                    simulation, tables, checkpoint=asked.kept.checkpoint, every=every, progress=show
+                )
             if outputs.space_time is not None:
                 places = read_places(outputs.space_time_at)
                 draw_space_time(simulation, outputs.space_time, outputs.span, show, places)

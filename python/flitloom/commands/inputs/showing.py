@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from flitloom import view as pages
 from flitloom.commands import screen
 from flitloom.commands.inputs.input import Refusal, names_of
 from flitloom.commands.view import Asked
+from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.spec import Experiment
 from flitloom.tables.by_source.tables import Tables
@@ -55,9 +57,22 @@ def head_of(network: Network) -> str:
 
 def show(asked: Asked, shown: Sequence[Shown], title: str | None = None) -> None:
     """Write a page, and print the totals of what it shows."""
-    # The page is there, even if nobody reads the totals to their end.
-    pages.write_page(shown, asked.page.out, title)
-    print_totals(shown, asked.page.as_json)
+    with totals_after(shown, asked.page.as_json):
+        pages.write_page(shown, asked.page.out, title)
+
+
+@contextmanager
+def totals_after(shown: Sequence[Shown], as_json: bool) -> Iterator[None]:
+    """Print the totals of what a page shows once it is written, or refused.
+
+    The page is there, even if nobody reads the totals to their end.
+    """
+    try:
+        yield
+    except SpecError:
+        print_totals(shown, as_json)
+        raise
+    print_totals(shown, as_json)
 
 
 def print_totals(shown: Sequence[Shown], as_json: bool) -> None:

@@ -12,7 +12,7 @@ from flitloom.commands.actions.grids import named_topology
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import OF_FABRICS, TAKES, check_operation
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.inputs.showing import NOT_ANEW, print_totals, write_tables_page
+from flitloom.commands.inputs.showing import NOT_ANEW, totals_after, write_tables_page
 from flitloom.commands.inputs.verdicts import certify, print_verdict
 from flitloom.commands.load_curve import Asked as Curve
 from flitloom.commands.options.simulation import Simulated
@@ -66,8 +66,8 @@ def view(asked: Viewed) -> None:
     if not verdict["passed"]:
         wrong = f"{verdict['problem_count']} problems" if verdict["problem_count"] else "a possible deadlock"
         screen.say(f"note: {show_file(file)} has {wrong}; flitloom check says more")
-    write_tables_page([tables], page.out)
-    print_totals([pages.Loads(tables, tables.bound)], page.as_json)
+    with totals_after([pages.Loads(tables, tables.bound)], page.as_json):
+        write_tables_page([tables], page.out)
 
 
 def sniff(file: Path) -> bool:

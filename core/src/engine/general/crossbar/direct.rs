@@ -107,7 +107,6 @@ impl<V: Vector, R: Record> State<V, R> {
 
     /// Returns the flits that are ejected. Compiled for so many channels; 0 for any number.
     #[inline(always)]
-    #[expect(clippy::needless_range_loop, reason = "a channel indexes several arrays")]
     fn allocate_switch_of_block<const CHANNELS: usize>(&mut self, layout: &Layout, block: usize) -> u64 {
         let channels = if CHANNELS == 0 { layout.channels } else { CHANNELS };
         let word = block * V::WORDS;
