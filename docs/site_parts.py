@@ -41,6 +41,7 @@ MODULES = {
     "flitloom.fabric": "Real fabrics",
     "flitloom.campaign": "Campaigns",
     "flitloom.sweep": "Sweeps",
+    "flitloom.booksim": "Files of BookSim2",
     "flitloom.genetic": "The papers' genetic search",
     "flitloom.view": "Pages that move",
     "flitloom.plots": "Pictures",
