@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,11 +37,12 @@ def digest(place: str | Path) -> str:
     ('5be08c96', False, False)
     """
     place = Path(place)
-    if place.is_dir():
+    # Unlike methods of paths, these refuse no name: `opened` says what is wrong with one.
+    if os.path.isdir(place):
         inside = (place / name for name in OF_TABLES)
         names = "".join(f"{digest(file)} {file.name}\n" for file in inside if file.exists())
         return hashlib.sha256(names.encode()).hexdigest()
-    if place.exists() and not place.is_file():
+    if os.path.exists(place) and not os.path.isfile(place):
         return ""
     found = hashlib.sha256()
     with opened(place, limits.STATE_BYTES) as source:

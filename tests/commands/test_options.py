@@ -21,6 +21,7 @@ BASE = {
     "campaign export": ["none.toml", "--out", "none.csv"],
     "papers run": ["cup-stacking-2022/table-2", "--column", "none"],
     "bench": ["none"],
+    "validate load": ["--cases", "0"],
     "demo": ["--threads", "0"],
 }
 NUMBERS = ["-1", "0", "4294967296", str(10**20), "1e20"]

@@ -26,7 +26,7 @@ def _group() -> None:
 
 @app.command()
 def load(
-    cases: Annotated[int, typer.Option(help="Cases that are drawn.", min=1)] = 50,
+    cases: Annotated[int, typer.Option(help="Cases that are drawn.", min=1, max=100_000)] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0,
     json: options.Json = False,
 ) -> None:
