@@ -2,7 +2,17 @@
 
 import json
 
+from flitloom import settings
 from flitloom.commands import run
+
+
+def leave_settings(monkeypatch, folder):
+    """Work in a folder, without the settings that a user has."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "settings"))
+    for name in settings.SETTINGS:
+        monkeypatch.delenv(settings.variable(name), raising=False)
+    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
+    monkeypatch.chdir(folder)
 
 
 def made(*commands):

@@ -12,26 +12,18 @@ from pathlib import Path
 import pytest
 
 import flitloom as fl
+from campaigns import SMALL, finish_small, tiny
 from flitloom import workers
-from flitloom.campaign import Store, parse_campaign, read_campaign, run_campaign, running
+from flitloom.campaign import Store, run_campaign, running
 from flitloom.commands import run
 from flitloom.jobs import pool as pools
 from flitloom.jobs import store as stores
-from places import ROOT, TESTS
-
-SMALL = ROOT / "examples" / "campaigns" / "small.toml"
+from places import TESTS
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A small campaign and its finished store."""
-    folder = tmp_path_factory.mktemp("campaign")
-    file = folder / "small.toml"
-    quick = SMALL.read_text().replace("generations = 60", "generations = 2").replace("training = 10", "")
-    file.write_text(quick.replace("8x8", "4x4"))
-    with contextlib.closing(Store(folder / "small.sqlite")) as store, ThreadPoolExecutor(2) as pool:
-        run_campaign(read_campaign(file).jobs(), store, executor=pool)
-    return file
+    return finish_small(tmp_path_factory.mktemp("campaign"))
 
 
 def test_a_campaign_on_a_network_with_a_failed_node_is_one_message(tmp_path, capsys):
@@ -41,17 +33,6 @@ def test_a_campaign_on_a_network_with_a_failed_node_is_one_message(tmp_path, cap
     err = capsys.readouterr().err
     assert "pairs of nodes need a failed part" in err
     assert "Traceback" not in err
-
-
-def tiny(repeats):
-    return parse_campaign(
-        {
-            "topology": {"sizes": "4x4"},
-            "patterns": ["shfl"],
-            "repeats": repeats,
-            "genetic": {"generations": 3, "training": 1},
-        }
-    ).jobs()
 
 
 @pytest.mark.long

@@ -1,50 +1,25 @@
 """Full disks, devices and closed outputs: one message, nothing half-written."""
 
-import contextlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import flitloom as fl
-from flitloom.campaign import Store, read_campaign, run_campaign
+from campaigns import finish_small, full_disk
 from flitloom.commands import run
 from flitloom.outputs import append_line, replacing
-from places import ROOT
-
-SMALL = ROOT / "examples" / "campaigns" / "small.toml"
-
 
 SHUFFLE = ["--torus", "8x8", "--pattern", "shfl", "--payload", "14", "--slices", "2"]
 
 
-@contextlib.contextmanager
-def full_disk(size):
-    """Files end at `size` bytes, as on a disk that is full then."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A small campaign and its finished store."""
-    folder = tmp_path_factory.mktemp("campaign")
-    file = folder / "small.toml"
-    quick = SMALL.read_text().replace("generations = 60", "generations = 2").replace("training = 10", "")
-    file.write_text(quick.replace("8x8", "4x4"))
-    with contextlib.closing(Store(folder / "small.sqlite")) as store, ThreadPoolExecutor(2) as pool:
-        run_campaign(read_campaign(file).jobs(), store, executor=pool)
-    return file
+    return finish_small(tmp_path_factory.mktemp("campaign"))
 
 
 WRITERS = [

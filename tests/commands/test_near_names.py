@@ -5,19 +5,15 @@ import re
 import pytest
 
 import flitloom as fl
-from flitloom import settings
 from flitloom.commands import run
 from flitloom.spec import OTHER_NAMES, PATTERNS
 from places import ROOT
+from verbs import leave_settings
 
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    for name in settings.SETTINGS:
-        monkeypatch.delenv(settings.variable(name), raising=False)
-    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
-    monkeypatch.chdir(tmp_path)
+    leave_settings(monkeypatch, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,12 @@ from flitloom.commands import run, screen
 from flitloom.commands.examples import FOLDER, names
 from flitloom.commands.options import shared
 from places import ROOT
+from verbs import leave_settings
 
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    for name in settings.SETTINGS:
-        monkeypatch.delenv(settings.variable(name), raising=False)
-    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
-    monkeypatch.chdir(tmp_path)
+    leave_settings(monkeypatch, tmp_path)
 
 
 def shown(capsys, *before):

@@ -7,16 +7,12 @@ from pathlib import Path
 import pytest
 
 import flitloom as fl
-from flitloom import settings
+from verbs import leave_settings
 
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    for name in settings.SETTINGS:
-        monkeypatch.delenv(settings.variable(name), raising=False)
-    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
-    monkeypatch.chdir(tmp_path)
+    leave_settings(monkeypatch, tmp_path)
 
 
 def test_tables_and_progress_are_made_by_one_module():

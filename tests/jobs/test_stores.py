@@ -2,46 +2,24 @@
 
 import contextlib
 import json
-import resource
 import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from flitloom.campaign import Store, read_campaign, run_campaign
+from campaigns import SMALL, finish_small, full_disk
+from flitloom.campaign import Store
 from flitloom.commands import run
 from flitloom.jobs import store as stores
-from places import ROOT
-
-SMALL = ROOT / "examples" / "campaigns" / "small.toml"
-
-
-@contextlib.contextmanager
-def full_disk(size):
-    """Files end at `size` bytes, as on a disk that is full then."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A small campaign and its finished store."""
-    folder = tmp_path_factory.mktemp("campaign")
-    file = folder / "small.toml"
-    quick = SMALL.read_text().replace("generations = 60", "generations = 2").replace("training = 10", "")
-    file.write_text(quick.replace("8x8", "4x4"))
-    with contextlib.closing(Store(folder / "small.sqlite")) as store, ThreadPoolExecutor(2) as pool:
-        run_campaign(read_campaign(file).jobs(), store, executor=pool)
-    return file
+    return finish_small(tmp_path_factory.mktemp("campaign"))
 
 
 def table_of(file, statement):

@@ -13,12 +13,10 @@ import threading
 import pytest
 
 import flitloom as fl
+from campaigns import SMALL, tiny
 from flitloom import genetic, workers
-from flitloom.campaign import parse_campaign, running
-from places import ROOT
+from flitloom.campaign import running
 from waiting import children_of, cpu_seconds, stat, until
-
-SMALL = ROOT / "examples" / "campaigns" / "small.toml"
 
 
 def every_exception():
@@ -98,17 +96,6 @@ def test_workers_end_when_their_parent_is_killed(tmp_path, worked):
         # The pipe closes when nobody is left who could write to it.
         assert parent.stderr.read() == b""
     until(lambda: not any(map(stat, children)), "the workers end")
-
-
-def tiny(repeats):
-    return parse_campaign(
-        {
-            "topology": {"sizes": "4x4"},
-            "patterns": ["shfl"],
-            "repeats": repeats,
-            "genetic": {"generations": 3, "training": 1},
-        }
-    ).jobs()
 
 
 @pytest.mark.cold

@@ -4,19 +4,15 @@ import tomllib
 
 import pytest
 
-from flitloom import settings
 from flitloom.commands import run
 from flitloom.papers import Cell, Report, identifiers
 from places import ROOT
+from verbs import leave_settings
 
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    for name in settings.SETTINGS:
-        monkeypatch.delenv(settings.variable(name), raising=False)
-    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
-    monkeypatch.chdir(tmp_path)
+    leave_settings(monkeypatch, tmp_path)
 
 
 def test_an_unknown_paper_is_told_in_two_lines(capsys):

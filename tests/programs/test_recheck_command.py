@@ -6,20 +6,16 @@ import sys
 
 import pytest
 
-from flitloom import settings
 from flitloom.commands import run
 from flitloom.commands.examples import FOLDER
 from flitloom.commands.recheck import PROGRAM
 from places import ROOT
+from verbs import leave_settings
 
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
-    for name in settings.SETTINGS:
-        monkeypatch.delenv(settings.variable(name), raising=False)
-    monkeypatch.delenv(settings.FILE_VARIABLE, raising=False)
-    monkeypatch.chdir(tmp_path)
+    leave_settings(monkeypatch, tmp_path)
 
 
 def test_recheck_is_the_program_of_the_repository_and_says_what_does_not_hold(capsys, tmp_path):
