@@ -182,6 +182,8 @@ def on_page(case: Case) -> dict[str, Any] | None:
         return None
     experiment = case.experiment
     topology, router, traffic = experiment.topology, experiment.router, experiment.traffic
+    if router.model != "one-cycle":
+        return None
     fields = ("channels", "buffer", "latency", "flow_control", "arbitration", "routing")
     said = {name: getattr(router, name) for name in fields}
     plain = not (topology.twist or topology.failed_nodes or topology.failed_links)

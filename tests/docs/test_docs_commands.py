@@ -27,6 +27,7 @@ ALL = os.environ.get("FLITLOOM_DOCS") == "all"
 
 #: What some commands run with here instead; the rest of the line stays.
 REDUCED = {
+    "--cases 200": "--cases 2",
     "--sample 500": "--sample 3",
     "--sample 2016": "--sample 3",
     "--trials 100": "--trials 2",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -129,6 +130,25 @@ def _least(demands: Demands, links: Fraction | None, basis: str) -> dict[str, An
         bounds = {basis: links, **bounds}
     least = min(bounds, key=lambda name: bounds[name])
     return {"bound": float(bounds[least]), "bound_of": least, "receive_bound": float(receive)}
+
+
+def most_generated(experiment: Experiment) -> float:
+    """The load that the sources of an experiment reach at most, in flits per node and cycle.
+
+    Examples
+    --------
+    Sources of the process ``gap`` wait for a cycle at least after a packet:
+
+    >>> import flitloom as fl
+    >>> from flitloom.load.bounds import most_generated
+    >>> load = fl.Load("rand", rate=0.1, cycles=1, length=4, process="gap")
+    >>> most_generated(fl.Experiment(topology=fl.Torus(8, 8), traffic=load))
+    0.8
+    """
+    load = experiment.traffic
+    if isinstance(load, Load) and load.process == "gap":
+        return math.floor(1e6 * load.length / (load.length + 1)) / 1e6
+    return 1.0
 
 
 def bound_text(row: Mapping[str, Any]) -> str:

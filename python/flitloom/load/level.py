@@ -24,7 +24,7 @@ def level_saturation(search: Search, level: float) -> dict[str, Any]:
     See `run_saturation`.
     """
     low, high = 0.0, search.cap
-    if search.bound is None or search.bound >= 1:
+    if search.bound is None or search.bound >= search.reach:
         low = high if _accepts(search, high, level) else 0.0
     while not search.runs or (high - low > search.within * high and high > LEAST):
         middle = round((low + high) / 2, 6)

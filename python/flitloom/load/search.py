@@ -12,7 +12,7 @@ from flitloom._core import LIMITS
 from flitloom.analysis.limit import Limit, Point, find_limit, near
 from flitloom.analysis.utilisation import GROWING, STEADY
 from flitloom.errors import DeadlockError, SpecError
-from flitloom.load.bounds import ideal_loads, router_text
+from flitloom.load.bounds import ideal_loads, most_generated, router_text
 from flitloom.load.cases import Case, at_load, routes_of
 from flitloom.load.level import level_saturation
 from flitloom.load.running import Pool, run_all
@@ -212,7 +212,8 @@ class Search:
     high: float = 1.0
 
     def __post_init__(self) -> None:
-        self.cap = self.high = min(1.0, 1.0 if self.bound is None else self.bound)
+        self.reach = most_generated(self.experiment)
+        self.cap = self.high = min(self.reach, math.inf if self.bound is None else self.bound)
         # Of a queue that is busy all the time short runs say anything: nothing is run at the bound itself.
         self.top = round(self.cap * (1 - self.within), 6)
 
@@ -330,7 +331,7 @@ class Search:
                 return None
             self._longer()
             point = self.measure(self.top)
-        proven = self.bound is not None and self.bound < 1
+        proven = self.bound is not None and self.bound < self.reach
         row = self._steady_row(self.top)
         row.pop("verdict", None)
         return {

@@ -11,6 +11,7 @@ import numpy as np
 from flitloom._core import LISTS
 from flitloom.analysis.utilisation import STEADY
 from flitloom.errors import DeadlockError, SpecError
+from flitloom.load.bounds import most_generated
 from flitloom.load.cases import Case
 from flitloom.load.search import run_saturation
 from flitloom.load.steady import Progress, begin_run, run_steady
@@ -130,13 +131,14 @@ def hold(number: int, seed: int, progress: Progress | None = None) -> Held:
         [row], _ = run_saturation([case], within=WITHIN, measure=2000, workers=1, progress=progress)
     except SpecError as error:
         return Held(number, str(error), "impossible")
-    found = row["saturation"] if row["outcome"] != "not reached" else 1.0
+    reach = most_generated(experiment)
+    found = row["saturation"] if row["outcome"] != "not reached" else reach
     if found is None:
         return Held(number, name, row["outcome"])
     wrong, checked = [], 0
     for share in (*BELOW, *ABOVE):
         load = round(share * found, 6)
-        if not 0 < load < 1:
+        if not 0 < load < reach:
             continue
         at = case.experiment(kind="load", rate=load, cycles=1)
         checked += 1
