@@ -5,6 +5,7 @@ use crate::errors::spec_error;
 use flitloom_core::{
     bits::InstructionSet,
     collective::CollectiveKind,
+    fabric,
     genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
     router::{ChannelScheme, FlowControl, North, ProcessorQueues, Variant},
@@ -31,7 +32,7 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
-    let lists: [(&str, Vec<&str>); 29] = [
+    let lists: [(&str, Vec<&str>); 30] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
         ("beginnings", names::all(&Beginning::NAMES)),
         ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
@@ -58,6 +59,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("sort_keys", names::all(&SortKey::NAMES)),
         ("table_methods", names::all(&Method::by_source())),
         ("throttles", Throttle::NAMES.to_vec()),
+        ("tie_rules", names::all(&fabric::Ties::NAMES)),
         ("ties", names::all(&Ties::NAMES)),
         ("turns", turns.collect()),
         ("variants", names::all(Variant::NAMES)),

@@ -1,7 +1,7 @@
 use crate::{errors::spec_error, lists::named};
 use flitloom_core::{
     engine,
-    fabric::{Direction, Fabric, FabricError, Factor, Shape, Steps},
+    fabric::{Direction, Fabric, FabricError, Factor, Shape, Steps, Ties},
     router::{Arbitration, FlowControl, North, ProcessorQueues, RouterConfig, Variant},
     routing::{ChannelRule, Datelines, Place, RoutingFunction},
 };
@@ -38,6 +38,7 @@ struct Router {
     arbitration: Schemes,
     queue_order: Vec<u8>,
     routing: String,
+    ties: String,
     variant: String,
     north: String,
 }
@@ -71,8 +72,8 @@ impl Topology {
         shape.map_err(|error| spec_error(py, "topology", error))
     }
 
-    fn fabric(self, py: Python<'_>) -> PyResult<Fabric> {
-        let mut fabric = Fabric::new(self.shape(py)?);
+    fn fabric(self, py: Python<'_>, ties: Ties) -> PyResult<Fabric> {
+        let mut fabric = Fabric::new(self.shape(py)?.with_ties(ties));
         for node in self.failed_nodes {
             fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
         }
@@ -136,7 +137,8 @@ impl Network {
 impl Network {
     #[new]
     fn new(py: Python<'_>, topology: Topology, router: Router) -> PyResult<Self> {
-        let fabric = topology.fabric(py)?;
+        let ties = named(py, "router.ties", &Ties::NAMES, &router.ties)?;
+        let fabric = topology.fabric(py, ties)?;
         let router = router.config(py, fabric.shape())?;
         let inner = engine::Network::new(fabric, router).map_err(|error| spec_error(py, "router", error))?;
         Ok(Self { inner })

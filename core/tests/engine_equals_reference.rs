@@ -204,7 +204,7 @@ fn wrong_rules_are_noticed() {
     let right = Rules::default;
     let wrong = [
         ("no datelines", Rules { datelines: false, ..right() }),
-        ("ties the direct way", Rules { ties_wrap: false, ..right() }),
+        ("ties the other way", Rules { ties: false, ..right() }),
         ("lists from the end", Rules { lists_from_front: false, ..right() }),
         ("lists that stay", Rules { lists_turn: false, ..right() }),
         ("ports that forget", Rules { remembers_channel: false, ..right() }),

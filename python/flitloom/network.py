@@ -184,10 +184,13 @@ class Network(Fixed):
             raise SpecError.at(
                 "router.model", f"is pipelined, and {what} routers of one cycle", "leave it out"
             )
-        return self.grid(what)
+        self.grid(what)
+        return self._core
 
     def grid(self, what: str) -> _core.Network:
         """The core's grid of nodes, with its links and its routes in dimension order, whatever the routers.
+
+        At half a ring these go over the wrap-around link.
 
         Parameters
         ----------
@@ -203,7 +206,9 @@ class Network(Fixed):
             raise SpecError.at(
                 "topology", f"{self.topology} has switches with hosts, and {what} tori, meshes and products"
             )
-        return self._core
+        if self.router.ties == "wrap":
+            return self._core
+        return _core.Network(self.topology, self.router.model_copy(update={"channels": None, "ties": "wrap"}))
 
     def numbering(self) -> _core.Network:
         """What the core needs to make packets: how many nodes there are, and their coordinates, if any.

@@ -31,7 +31,7 @@ def offered(line):
         ("flitloom load curve --throttle none,p", ["none,pace", "none,pt"]),
         ("flitloom route --method b", ["balanced", "bfs"]),
         ("flitloom schedule --method g", ["genetic", "greedy"]),
-        ("flitloom simulate --preset ", ["t15", "s07", "cup-stacking"]),
+        ("flitloom simulate --preset ", ["machine", "t15", "s07", "cup-stacking"]),
         ("flitloom papers run angara-routing-2021/table-3", ["angara-routing-2021/table-3"]),
         ("flitloom bench thr", ["throttles"]),
         ("flitloom simulate --model ", ["one-cycle", "pipelined"]),

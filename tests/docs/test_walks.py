@@ -255,6 +255,7 @@ def test_there_is_a_session_for_every_kind_of_user():
 
 
 if __name__ == "__main__":
+    assert {*sys.argv[1:]} <= {page.stem for page in SHOWN}, "pages are named without folder and ending"
     for page in SHOWN:
         if page.stem in sys.argv[1:] or not sys.argv[1:]:
             with tempfile.TemporaryDirectory() as place:

@@ -10,6 +10,7 @@ from flitloom.analysis.demands import make_demands
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.load import (
+    machine_router,
     make_cases,
     ramp_profile,
     run_curve,
@@ -343,7 +344,9 @@ def test_a_burst_is_a_collective(capsys):
     assert run(["load", "burst", "--torus", "8x8", "--pattern", "shfl", "--packets", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)[0]
     result = fl.simulate(
-        fl.Network(fl.Torus(8, 8)), fl.Collective("shfl", payload=7, packets=3), packets=True
+        fl.Network(fl.Torus(8, 8), fl.Router(preset="machine")),
+        fl.Collective("shfl", payload=7, packets=3),
+        packets=True,
     )
     assert found["duration"] == result.duration
     assert found["age_sum"] == int((result.packets.tail_arrival + 2 - result.packets.generated).sum())
@@ -405,7 +408,8 @@ def test_responses_of_several_cases_are_told_and_drawn(tmp_path, capsys):
 @pytest.mark.parametrize(("model", "to", "cycles"), [("one-cycle", 0.7, 20_000), ("pipelined", 0.6, 8000)])
 def test_a_ramp_goes_on_from_its_checkpoint(model, to, cycles, tmp_path, capsys):
     file = tmp_path / "ramp.flit"
-    [case] = make_cases({"router": {"model": model}}, {"torus": ["8x8"], "pattern": ["rand"]})
+    router = {"model": model, **machine_router({"model": model}, {}, 8)}
+    [case] = make_cases({"router": router}, {"torus": ["8x8"], "pattern": ["rand"]})
     words = ["--rates", f"0.2:{to}", "--cycles", str(cycles), "--model", model]
     profile, cycles = ramp_profile(0.2, to, cycles)
     spec = case.experiment(kind="load", profile=profile, cycles=cycles)
@@ -458,14 +462,14 @@ def test_routers_have_the_room_that_what_is_compared_needs(capsys):
     compare = ["--routing", "do,sa", "--throttle", "none,spth:margin=8"]
     assert run([*ask, *compare]) == 0
     shown = capsys.readouterr()
-    assert "all with --flow-control cut-through --buffer 16" in shown.err
+    assert "all with --flow-control cut-through, which" in shown.err
     assert run([*ask, *compare, "--flow-control", "cut-through", "--buffer", "16"]) == 0
     said = capsys.readouterr()
     assert "all with" not in said.err
     assert json.loads(said.out) == json.loads(shown.out)
     # Long packets need longer queues, and what is given stays.
     assert run([*ask, "--routing", "sa", "--length", "20"]) == 0
-    assert "--buffer 40" in capsys.readouterr().err
+    assert "--flow-control cut-through, which" in capsys.readouterr().err
     assert run([*ask, "--routing", "sa", "--flow-control", "wormhole"]) == 2
     assert "router.flow_control is wormhole" in capsys.readouterr().err
     assert run([*ask, "--throttle", "spth:8", "--buffer", "4"]) == 2

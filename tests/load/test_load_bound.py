@@ -28,11 +28,12 @@ SHAPES = [
 
 @pytest.mark.parametrize("topology", SHAPES, ids=str)
 @pytest.mark.parametrize("pattern", ["bcmp", "brev", "brot", "shfl", "torn", "next", "rpar"])
-def test_loads_of_dimension_order_are_the_flits_the_simulator_counts(topology, pattern):
-    network = fl.Network(topology)
+@pytest.mark.parametrize("ties", ["wrap", "balanced"])
+def test_loads_of_dimension_order_are_the_flits_the_simulator_counts(topology, pattern, ties):
+    network = fl.Network(topology, fl.Router(ties=ties))
     traffic = fl.Collective(pattern, payload=0)
     flits = fl.simulate(network, traffic, seed=3).links.flits
-    loads = channel_loads(make_demands(network, traffic, 3))
+    loads = channel_loads(make_demands(network, traffic, 3), ties=ties)
     assert loads.scale == 1
     assert np.array_equal(loads.array().values, flits.values)
 
@@ -166,7 +167,7 @@ def test_the_command_prints_what_python_computes(capsys):
     ("options", "message"),
     [
         (["--pattern", "bcmp", "--routing", "sa"], "not fixed by the traffic"),
-        (["--pattern", "bcmp", "--ties", "left"], "must be one of wrap, split"),
+        (["--pattern", "bcmp", "--ties", "left"], "must be one of balanced, wrap, split"),
         (["--pattern", "fish"], "fish"),
         ([], "pattern or destinations"),
     ],

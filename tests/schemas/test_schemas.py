@@ -124,7 +124,7 @@ def test_every_name_is_offered():
     definitions = schema("experiment")["$defs"]
     assert set(definitions["Collective"]["properties"]["pattern"]["enum"]) == {*PATTERNS, *OTHER_NAMES}
     assert definitions["Router"]["properties"]["arbitration"]["anyOf"][0]["enum"] == [*SCHEMES, "packet"]
-    assert definitions["Router"]["properties"]["preset"]["enum"] == ["t15", "s07", "cup-stacking"]
+    assert definitions["Router"]["properties"]["preset"]["enum"] == ["machine", "t15", "s07", "cup-stacking"]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ pub use groups::Groups;
 pub use lattice::Lattice;
 pub use product::Product;
 pub use recognise::{Recognition, recognise};
-pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape};
+pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape, Ties};
 pub(crate) use shape::{divide, reciprocal};
 pub use shifts::Shifts;
 pub use symmetry::Symmetry;

@@ -27,6 +27,31 @@ pub(super) struct Meshes {
     pub rings: usize,
 }
 
+/// Which way dimension order goes to the opposite place of a ring, as far either way. Twisted tori and circulants have
+/// rules of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Ties {
+    /// Plus from even coordinates and minus from odd ones, so that half of the packets go either way.
+    Balanced,
+    /// Over the wrap-around link (cup-stacking-extended-2023, Table 4).
+    #[default]
+    Wrap,
+}
+
+impl Ties {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 2] = [("balanced", Self::Balanced), ("wrap", Self::Wrap)];
+
+    /// Whether packets from a coordinate of a ring go plus to the opposite one.
+    #[inline(always)]
+    pub const fn go_plus(self, size: u32, from: u32) -> bool {
+        match self {
+            Self::Balanced => from % 2 == 0,
+            Self::Wrap => from >= size / 2,
+        }
+    }
+}
+
 /// Sizes of a torus or mesh and whether each dimension wraps around; a torus may be [twisted](Shape::twisted).
 ///
 /// A dimension of size 2 is one pair of links: it never wraps, since the wrap-around link would
@@ -48,6 +73,7 @@ pub struct Shape {
     pub(super) short: Option<u32>,
     /// Of a product with full meshes or circulants.
     pub(super) meshes: Option<Box<Meshes>>,
+    ties: Ties,
     strides: Vec<u32>,
     /// Per dimension: the reciprocals of stride and size, for [`divide`].
     reciprocals: Vec<[u64; 2]>,
@@ -98,6 +124,7 @@ impl Shape {
             wraps,
             short: None,
             meshes: None,
+            ties: Ties::default(),
             strides,
             reciprocals,
             nodes: nodes as u32,
@@ -118,6 +145,18 @@ impl Shape {
     /// As [`Shape::new`].
     pub fn mesh(sizes: &[u32]) -> Result<Self, FabricError> {
         Self::new(sizes, &vec![false; sizes.len()])
+    }
+
+    /// The same with another rule for ties.
+    #[must_use]
+    pub fn with_ties(self, ties: Ties) -> Self {
+        Self { ties, ..self }
+    }
+
+    /// Which way dimension order goes to the opposite place of a ring.
+    #[inline(always)]
+    pub fn ties(&self) -> Ties {
+        self.ties
     }
 
     /// Number of dimensions.

@@ -1,11 +1,11 @@
 //! Dimension-order routing: first along x, then y, ..., always minimal; along a circulant first by its longest step.
 //!
-//! Ties at distance exactly `N/2` of a wrapping dimension take the way that wraps around: a
-//! coordinate below `N/2` goes minus, any other plus. Only this rule gives the largest link loads
+//! Ties at distance exactly `N/2` of a wrapping dimension go by the shape's [`Ties`]. Usually they take the way that
+//! wraps around: a coordinate below `N/2` goes minus, any other plus. Only this rule gives the largest link loads
 //! (7 for bit-rotation and perfect shuffle, 8 for tornado on 16x16) that the best published
 //! durations need (cup-stacking-extended-2023, Table 4).
 
-use crate::fabric::{Direction, Displacement, Fabric, LinkId, NodeId, Shape, Sign};
+use crate::fabric::{Direction, Displacement, Fabric, LinkId, NodeId, Shape, Sign, Ties};
 
 /// The output direction at `here` for a packet to `destination`, or `None` when it has arrived.
 ///
@@ -44,7 +44,7 @@ pub fn along(shape: &Shape, dimension: usize, from: u32, to: u32) -> Option<(Dir
         return shape.along_steps(dimension, from, to);
     }
     let size = shape.size(dimension);
-    let sign = sign(size, shape.wraps(dimension), from, to)?;
+    let sign = sign(size, shape.wraps(dimension), shape.ties(), from, to)?;
     let (near, far) = if sign == Sign::Plus { (from, to) } else { (to, from) };
     let hops = if far >= near { far - near } else { far + size - near };
     Some((shape.direction(dimension, sign), hops))
@@ -80,8 +80,8 @@ pub fn hops(shape: &Shape, source: NodeId, destination: NodeId) -> Displacement 
 
 /// The sign of travel within one dimension, or `None` when the coordinates are equal.
 #[inline]
-pub fn sign(size: u32, wraps: bool, from: u32, to: u32) -> Option<Sign> {
-    nearer(size, wraps, from, to, || from >= size / 2)
+pub fn sign(size: u32, wraps: bool, ties: Ties, from: u32, to: u32) -> Option<Sign> {
+    nearer(size, wraps, from, to, || ties.go_plus(size, from))
 }
 
 /// The same, where `plus` says which way is taken to the opposite place of a ring, as far either way.
@@ -137,6 +137,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn balanced_ties_load_both_senses_alike() {
+        let loads = |ties, size: u32| {
+            let fabric = Fabric::new(Shape::torus(&[size]).unwrap().with_ties(ties));
+            let mut loads = vec![0; fabric.shape().nodes() * fabric.shape().directions()];
+            for (source, destination) in (0..size).flat_map(|a| (0..size).map(move |b| (a, b))) {
+                path(&fabric, source, destination).for_each(|link| loads[link as usize] += 1);
+            }
+            loads
+        };
+        // Of 8 nodes the way to the opposite one has 4 hops, and all others together 1 + 2 + 3 either way.
+        assert_eq!(loads(Ties::Balanced, 8), [8; 16]);
+        assert_eq!(loads(Ties::Wrap, 8).into_iter().max(), Some(10));
+        // Of 6, not every link can have as much.
+        assert_eq!(loads(Ties::Balanced, 6), [5, 4, 4, 5, 5, 4, 4, 5, 5, 4, 4, 5]);
+    }
+
+    #[test]
     fn ways_are_minimal_in_every_shape() {
         let shapes = [
             Shape::torus(&[16]),
@@ -145,7 +162,9 @@ mod tests {
             Shape::twisted(&[4, 8]),
             Shape::twisted(&[4, 2, 4]),
         ];
-        for shape in shapes.map(Result::unwrap) {
+        let shapes = shapes.map(Result::unwrap);
+        let balanced = shapes.clone().map(|shape| shape.with_ties(Ties::Balanced));
+        for shape in shapes.into_iter().chain(balanced) {
             let fabric = Fabric::new(shape);
             let nodes = fabric.shape().nodes() as NodeId;
             for (source, destination) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))) {

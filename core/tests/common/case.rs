@@ -5,7 +5,7 @@ use super::{drawn::drawn, twin};
 use crate::reference::{Lines, Route, Rules, SliceRules};
 use flitloom_core::{
     engine::{Network, Options},
-    fabric::{Direction, Fabric, Factor, NodeId, Shape, Sign, Steps},
+    fabric::{Direction, Fabric, Factor, NodeId, Shape, Sign, Steps, Ties},
     router::{Arbitration, ChannelScheme, FlowControl, MAX_CHANNELS, North, ProcessorQueues, RouterConfig},
     routing::{Datelines, RoutingFunction, dimension_order},
     throttle::{Interlock, Throttle},
@@ -549,6 +549,8 @@ impl CaseSpace {
         let rule = || proptest::bool::weighted(one_in_eight);
         let slices =
             (rule(), rule()).prop_map(|(reinitialise, interlock)| SliceRules { reinitialise, interlock });
+        let ties = proptest::sample::select(Ties::NAMES.map(|(_, ties)| ties).to_vec());
+        let shapes = (shapes, ties).prop_map(|(shape, ties)| shape.with_ties(ties));
         (shapes, routers, slices)
     }
 

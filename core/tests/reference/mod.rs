@@ -53,8 +53,8 @@ use flitloom_core::{
 pub struct Rules {
     /// Channel numbers rise at datelines.
     pub datelines: bool,
-    /// A tie at half a ring takes the way that wraps around.
-    pub ties_wrap: bool,
+    /// A tie at half a ring goes as the shape says: over the wrap-around link, or by the parity of the coordinate.
+    pub ties: bool,
     /// Port lists are read from the front.
     pub lists_from_front: bool,
     /// A granted port goes to the end of its list.
@@ -236,7 +236,7 @@ impl Default for Rules {
     fn default() -> Self {
         Self {
             datelines: true,
-            ties_wrap: true,
+            ties: true,
             lists_from_front: true,
             lists_turn: true,
             remembers_channel: true,

@@ -2,7 +2,7 @@
 
 use super::Rules;
 use flitloom_core::{
-    fabric::{NodeId, Shape},
+    fabric::{NodeId, Shape, Ties},
     router::ChannelScheme,
 };
 
@@ -144,9 +144,9 @@ pub fn route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules) ->
         if links_minus < links_plus {
             return minus;
         }
-        // A tie takes the way that wraps around.
-        let lower_half = a < size / 2;
-        let goes_minus = if rules.ties_wrap { lower_half } else { !lower_half };
+        // A tie takes the way that wraps around, or half of the places go either way.
+        let goes_down = if shape.ties() == Ties::Balanced { a % 2 == 1 } else { a < size / 2 };
+        let goes_minus = if rules.ties { goes_down } else { !goes_down };
         return if goes_minus { minus } else { plus };
     }
     sides(shape).len()
@@ -234,7 +234,7 @@ fn twisted_route(shape: &Shape, here: NodeId, destination: NodeId, rules: &Rules
     for dimension in 0..shape.dimensions() {
         let upper = coordinates(shape, node)[dimension] >= shape.sizes()[dimension] / 2;
         let all = ways.iter().map(|way| way[dimension]);
-        let hops = if upper == rules.ties_wrap { all.max() } else { all.min() }.unwrap();
+        let hops = if upper == rules.ties { all.max() } else { all.min() }.unwrap();
         if hops != 0 {
             return 2 * dimension + usize::from(hops < 0);
         }

@@ -17,8 +17,8 @@ from flitloom.spec import DIMENSION_NAMES, Topology
 
 #: Routings whose loads do not depend on what happens in the network.
 OBLIVIOUS = ("do", "o1turn", "valiant")
-#: What is done at distance exactly N/2 of a ring: the router's way over the wrap-around link, or half each.
-TIES = ("wrap", "split")
+#: Ways at distance exactly N/2 of a ring: as the router's `ties` say, or half of every packet each way.
+TIES = ("balanced", "wrap", "split")
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
         Dimension order; half of the packets in ascending and half in descending order of the dimensions
         (Seo et al. 2005); dimension order to a node drawn evenly and on from there (Valiant and Brebner
         1981).
-    ties : {"wrap", "split"}
-        At distance exactly N/2 of a ring: over the wrap-around link, as the router does, or half each way.
+    ties : {"wrap", "balanced", "split"}
+        At distance exactly N/2 of a ring: as the router's `ties` say, or half of every packet each way.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
             "routing", f"the loads of {routing!r} are not fixed by the traffic", f"those of {known} are"
         )
     if ties not in TIES:
-        raise SpecError.at("ties", *unknown_parts(ties, ("wrap", "split")))
+        raise SpecError.at("ties", *unknown_parts(ties, TIES))
     topology = demands.topology
     topology.require_untwisted("loads of links", "flitloom route --torus 4x4x8 --twist says those of tables")
     topology.require_no_circulants("loads of links are")
@@ -217,8 +217,11 @@ class Ring:
         if self.ties == "split":
             split: Whole = 2 * short + tie.astype(np.int64)
             return split
-        # Below N/2 down, else up: over the wrap-around link.
-        own = source < self.size // 2 if self.minus else source >= self.size // 2
+        if self.ties == "balanced":
+            own = source % 2 == int(self.minus)
+        else:
+            # Below N/2 down, else up: over the wrap-around link.
+            own = source < self.size // 2 if self.minus else source >= self.size // 2
         taken: Whole = (short | (tie & own)).astype(np.int64)
         return taken
 

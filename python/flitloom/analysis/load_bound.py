@@ -78,7 +78,7 @@ def load_bound(
     traffic: Patterned | TrafficMatrix | Packets,
     routings: Sequence[str] = ("do",),
     *,
-    ties: str = "wrap",
+    ties: str | None = None,
     seed: int = 1,
 ) -> LoadBound:
     """Bound the load that a network can carry.
@@ -91,8 +91,8 @@ def load_bound(
         Who sends to whom.
     routings : sequence of str
         Oblivious routings, see `channel_loads`; switches with hosts have tables instead.
-    ties : {"wrap", "split"}
-        Ways at distance exactly N/2 of a ring.
+    ties : {"wrap", "balanced", "split"}, optional
+        Ways at distance exactly N/2 of a ring; by default those of the network's router.
     seed : int
         Seed of patterns that are drawn once.
 
@@ -107,6 +107,7 @@ def load_bound(
     if isinstance(topology, Switched):
         tables = {"tables": switch_loads(demands, topology)}
         return LoadBound(tables, any_tables_bound(demands, topology), demands.receive_bound, None)
+    ties = ties or network.router.ties
     loads = {routing: channel_loads(demands, routing, ties) for routing in routings}
     return LoadBound(loads, minimal_routes_bound(demands), demands.receive_bound, uniform_rule(topology))
 

@@ -32,8 +32,13 @@ class Asked(Group, part="traffic", only=("pattern", "destinations", "hotspot_fra
         ),
     ] = None
     ties: Annotated[
-        str, typer.Option(help="At half of a ring: wrap, as the router goes, or split.", metavar="WAY")
-    ] = "wrap"
+        str,
+        typer.Option(
+            help="At half of a ring: balanced (half of the packets go either way) or wrap (over the edge); "
+            "or split: half of every packet.",
+            metavar="RULE",
+        ),
+    ] = "balanced"
     seed: options.Seed = None
     json: options.Json = False
 

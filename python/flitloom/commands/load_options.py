@@ -120,10 +120,14 @@ class Packets(
 class Router(
     Group,
     only=(
-        *("routing", "throttle", "model", "preset", "channels", "buffer", "latency", "flow_control"),
+        *("routing", "ties", "throttle", "model", "preset", "channels", "buffer", "latency", "flow_control"),
         *("settings", "seed"),
     ),
     several=True,
+    changes={
+        "buffer": {"usual": "16 flits, or a packet"},
+        "ties": {"usual": "balanced"},
+    },
 ):
     """What the routers are like, and what else a spec says."""
 

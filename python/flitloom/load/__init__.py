@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flitloom.load.bounds import bound_text, ideal_loads, router_text
     from flitloom.load.bursts import run_bursts
-    from flitloom.load.cases import Case, make_cases, room_needed, told
+    from flitloom.load.cases import Case, machine_router, make_cases, room_needed, told
     from flitloom.load.comparison import compared
     from flitloom.load.curves import curve_rows, run_curve
     from flitloom.load.responses import (
@@ -46,6 +46,7 @@ _HOMES = {
     "curve": "studies",
     "curve_rows": "curves",
     "ideal_loads": "bounds",
+    "machine_router": "cases",
     "make_cases": "cases",
     "ramp": "studies",
     "ramp_end": "responses",
@@ -80,6 +81,7 @@ __all__ = [
     "curve",
     "curve_rows",
     "ideal_loads",
+    "machine_router",
     "make_cases",
     "ramp",
     "ramp_end",

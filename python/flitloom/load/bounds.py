@@ -69,13 +69,15 @@ def ideal_loads(experiment: Experiment, tables: Tables | None = None) -> dict[st
     if tables is not None:
         return _on_tables(experiment, load, tables)
     sent = load.model_dump(mode="json", exclude={"rate", "profile", "cycles", "impulse", "process"})
-    about = [experiment.topology.model_dump(mode="json"), experiment.router.routing, sent, experiment.seed]
+    router = experiment.router
+    topology = experiment.topology.model_dump(mode="json")
+    about = [topology, router.routing, router.ties, sent, experiment.seed]
     key = json.dumps(about, sort_keys=True)
     if key not in _known:
         try:
-            network = Network(experiment.topology, experiment.router)
+            network = Network(experiment.topology, router)
             demands = make_demands(network, load, experiment.seed)
-            links, basis = _links(demands, experiment.router.routing)
+            links, basis = _links(demands, router.routing, router.ties)
         except SpecError:
             _known[key] = _unknown()
         else:
@@ -112,11 +114,11 @@ def _unknown() -> dict[str, Any]:
     return {"bound": None, "bound_of": None, "receive_bound": None}
 
 
-def _links(demands: Demands, routing: str) -> tuple[Fraction | None, str]:
+def _links(demands: Demands, routing: str, ties: str) -> tuple[Fraction | None, str]:
     """What links allow under a routing, and what that rests on."""
     basis = BASES.get(routing, MINIMAL)
     if routing in OBLIVIOUS:
-        return channel_loads(demands, routing).ideal_throughput, basis
+        return channel_loads(demands, routing, ties).ideal_throughput, basis
     if routing == "ugal":
         return any_routes_bound(demands).throughput, basis
     rounds = next(rounds for nodes, rounds in ROUNDS if demands.topology.nodes <= nodes)
@@ -163,27 +165,37 @@ def bound_text(row: Mapping[str, Any]) -> str:
 
 
 def router_text(experiment: Experiment, tables: Tables | None = None) -> str:
-    """The routers of an experiment in a few words: routing, flow control, channels and queues.
+    """The routers of an experiment in a few words: routing, ties, flow control, channels and queues.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> from flitloom.load.bounds import router_text
     >>> router_text(fl.Experiment(topology=fl.Torus(8, 8), traffic=fl.Load("rand", rate=0.1, cycles=1)))
-    'do, wormhole, 3 channels of 4 flits: half a packet'
+    'do, ties wrap, wormhole, 3 channels of 4 flits: half a packet'
     """
     router = experiment.router
     network = Network(experiment.topology, router)
+    ties = f", ties {router.ties}" if tables is None and _has_ties(network) else ""
+    channels = f"{counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
     if router.model == "pipelined":
         way = "tables by destination" if network.follows_tables else router.routing
-        return f"pipelined: {way}, {counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
-    channels = f"{counted(network.channels, 'channel')} of {counted(router.buffer, 'flit')}"
+        return f"pipelined: {way}{ties}, {channels}"
     routing = router.routing if tables is None else f"{tables.method} tables"
-    text = ", ".join([routing, router.flow_control, channels])
+    text = ", ".join([routing + ties, router.flow_control, channels])
     length = getattr(experiment.traffic, "length", None)
     if length is not None:
         text += f": {_packets(Fraction(router.buffer, length))}"
     return text if experiment.throttle == "none" else f"{text}{THROTTLED}{experiment.throttle}"
+
+
+def _has_ties(network: Network) -> bool:
+    """Whether two ways round a ring may be equally short, and the router decides."""
+    topology = network.topology
+    if network.follows_tables or isinstance(topology, Switched) or topology.twist:
+        return False
+    rings = zip(topology.sizes, topology.wraps, topology.steps, strict=True)
+    return any(wraps and not steps and size > 2 and size % 2 == 0 for size, wraps, steps in rings)
 
 
 def _packets(depth: Fraction) -> str:

@@ -17,7 +17,7 @@ from flitloom.errors import SpecError
 from flitloom.fixed import explained
 from flitloom.spec import OTHER_NAMES, Load
 from flitloom.spec.experiment import Experiment, build_experiment, put
-from flitloom.spec.router import ROUTING_NAMES, Router
+from flitloom.spec.router import PRESETS, ROUTING_NAMES, Router
 from flitloom.spec.throttle import read_throttle
 from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.formats.reading import read_tables
@@ -38,6 +38,7 @@ FIELDS = {
     "buffer": "router.buffer",
     "channels": "router.channels",
     "flow_control": "router.flow_control",
+    "ties": "router.ties",
     "length": "traffic.length",
 }
 #: Of these, those that hold numbers.
@@ -46,6 +47,8 @@ NUMBERS = ("buffer", "channels", "length")
 OURS: Mapping[str, Mapping[str, str]] = {"pattern": OTHER_NAMES, "routing": ROUTING_NAMES}
 
 
+#: The router of a machine, where nothing else is said.
+MACHINE = PRESETS["machine"]
 #: The depth of the queues in both papers on congestion, in flits.
 ROOMY = 16
 #: Routing functions that need cut-through.
@@ -53,7 +56,7 @@ ADAPTIVE = ("sa", "cl", "ma")
 
 
 #: Labels whose values do not say what they are of.
-UNNAMED = ("buffer", "channels", "length", "throttle", "rate", "packets")
+UNNAMED = ("buffer", "channels", "length", "throttle", "ties", "rate", "packets")
 
 
 def told(name: str, value: object) -> str:
@@ -179,7 +182,7 @@ def make_cases(
         Fields that all cases have.
     values : mapping of str to sequence of str
         Values by the name of what they are of: torus, mesh, pattern, routing, throttle, buffer, channels,
-        flow_control, length.
+        flow_control, ties, length.
     folder : path
         Folder of files that the fields name.
     tables : sequence of path
@@ -253,6 +256,38 @@ def _on_tables(fields: Mapping[str, Any], values: Mapping[str, Sequence[str]], f
         if "buffer" in values:
             own["router"].pop("buffer", None)
     return own
+
+
+def machine_router(
+    given: Mapping[str, Any], values: Mapping[str, Sequence[str]], length: int
+) -> dict[str, Any]:
+    """Fields of the router of a machine that are not given: balanced ties, and queues that hold a packet.
+
+    Queues hold 16 flits, more if packets or margins of SPTh are longer. Pipelined routers keep their queues.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        Fields of the router that are given.
+    values : mapping of str to sequence of str
+        Values by the name of what they are of, as in `make_cases`.
+    length : int
+        Flits per packet.
+
+    Examples
+    --------
+    >>> machine_router({}, {}, 8), machine_router({"buffer": 4}, {"ties": ["wrap"]}, 8)
+    ({'ties': 'balanced', 'buffer': 16}, {})
+    >>> machine_router({"preset": "t15"}, {}, 8)
+    {}
+    """
+    if given.get("preset") is not None:
+        return {}
+    fields: dict[str, Any] = {"ties": MACHINE["ties"]}
+    if given.get("model") != "pipelined":
+        margin = max(map(_margin, values.get("throttle", ())), default=0)
+        fields["buffer"] = max(MACHINE["buffer"], length, 2 * margin)
+    return {name: value for name, value in fields.items() if name not in {*given, *values}}
 
 
 def room_needed(

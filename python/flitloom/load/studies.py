@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from flitloom.errors import SpecError
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.bursts import run_bursts
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.curves import curve_rows, run_curve
-from flitloom.load.responses import Response, ramp_end, ramp_profile, run_ramp, run_step
+from flitloom.load.labelled import Networks, by_case, cases_of, dataset, go_on, joined
+from flitloom.load.responses import ramp_end, ramp_profile, run_responses
+from flitloom.load.running import Pool
 from flitloom.load.search import run_saturation
 from flitloom.load.verdicts import verdict
-from flitloom.network import Network, network_of
 from flitloom.spec import Load
-from flitloom.spec.units import unit_of
-from flitloom.tables.by_source.given import network_fields, router_fields
-from flitloom.tables.by_source.tables import Tables
 
 #: What rows of curves say of the network, not of one load.
 _OF_ALL = ("router", "bound", "bound_of", "receive_bound")
-
-Networks = Network | Tables | str | Path | Mapping[str, Network | Tables | str | Path]
 
 
 def curve(
@@ -48,8 +41,9 @@ def curve(
     Parameters
     ----------
     networks : Network, Tables, str or path, or mapping of str to these
-        The network, or several by the names they have in the result. Tables stand for the network they are
-        for, with routers in which they are free of deadlock.
+        The network, or several by the names they have in the result. What is only named, e.g. ``"8x8"``, has
+        routers like those of `flitloom load`: balanced ties and queues of 16 flits. Tables stand for the
+        network they are for, with routers in which they are free of deadlock.
     traffic : str or Load
         The pattern, e.g. ``"rand"``, or a load whose rate and cycles do not count.
     rates : sequence of float
@@ -91,23 +85,23 @@ def curve(
     (['steady', 'growing'], 'saturates between 0.1 and 0.9 flits/node/cycle')
     >>> curve.latency.plot()  # doctest: +SKIP
     """
-    cases = _cases(networks, traffic, length, throttle, seed)
+    cases = cases_of(networks, traffic, length, throttle, seed)
     points, interrupted = run_curve(
         cases, list(rates), refine=refine, measure=measure, workers=executor or workers
     )
-    _go_on(interrupted)
+    go_on(interrupted)
     closed = isinstance(traffic, Load) and traffic.outstanding is not None
     parts = []
     for case in cases:
         rows = curve_rows([point for point in points if point[0] is case])
-        made = _dataset([{name: row[name] for name in row if name not in _OF_ALL} for row in rows], "rate")
+        made = dataset([{name: row[name] for name in row if name not in _OF_ALL} for row in rows], "rate")
         said = verdict(rows, list(rates), closed=closed)["text"]
         parts.append(
             made.assign_attrs(
                 verdict=said, **{name: rows[0][name] for name in _OF_ALL if rows[0][name] is not None}
             )
         )
-    return _joined(networks, parts)
+    return joined(networks, parts, ("verdict", *_OF_ALL))
 
 
 def saturation(
@@ -147,12 +141,12 @@ def saturation(
     >>> bool(found.below < found.saturation < found.above)
     True
     """
-    cases = _cases(networks, traffic, length, throttle, seed)
+    cases = cases_of(networks, traffic, length, throttle, seed)
     rows, interrupted = run_saturation(
         cases, within=within, level=level, measure=measure, workers=executor or workers
     )
-    _go_on(interrupted)
-    return _by_case(networks, rows)
+    go_on(interrupted)
+    return by_case(networks, rows)
 
 
 def bound(
@@ -178,7 +172,7 @@ def bound(
     >>> fl.load.bound(networks, "torn").bound.values.tolist()
     [0.125, 0.125]
     """
-    cases = _cases(networks, traffic, length, throttle, seed)
+    cases = cases_of(networks, traffic, length, throttle, seed)
     rows = [
         {
             **case.labels,
@@ -186,7 +180,7 @@ def bound(
         }
         for case in cases
     ]
-    return _by_case(networks, rows)
+    return by_case(networks, rows)
 
 
 def burst(
@@ -223,17 +217,17 @@ def burst(
     >>> bool(found.duration >= found.bound)
     True
     """
-    cases = _cases(networks, pattern, None, throttle, seed)
+    cases = cases_of(networks, pattern, None, throttle, seed)
     rows, interrupted = run_bursts(cases, packets, length=length, workers=executor or workers)
-    _go_on(interrupted)
-    found = _by_case(networks, rows)
+    go_on(interrupted)
+    found = by_case(networks, rows)
     # Here it bounds a duration.
     found.bound.attrs["units"] = "cycles"
     return found
 
 
 def ramp(
-    network: Network | Tables | str | Path,
+    networks: Networks,
     traffic: str | Load,
     first: float = 0.0,
     last: float | None = None,
@@ -243,14 +237,14 @@ def ramp(
     length: int = 8,
     throttle: str = "none",
     seed: int = 1,
+    workers: int | None = None,
+    executor: Executor | None = None,
 ) -> xr.Dataset:
-    """Let a load rise slowly, and find where the network no longer follows.
+    """Let a load rise slowly, and find where a network no longer follows.
 
     Parameters
     ----------
-    network : Network or Tables
-        The network, or tables for it.
-    traffic, length, throttle, seed
+    networks, traffic, length, throttle, seed, workers, executor
         As in `curve`.
     first, last : float
         Loads at the beginning and the end in flits per node and cycle; `last` is by default a fifth beyond
@@ -263,7 +257,8 @@ def ramp(
     Returns
     -------
     xarray.Dataset
-        What happened per window; the attributes hold the ``critical_load`` and what `run_ramp` says beside.
+        What happened per window, and by ``case`` for several networks. The ``critical_load`` and what
+        `run_ramp` says beside are attributes, for several networks coordinates.
 
     Examples
     --------
@@ -272,19 +267,18 @@ def ramp(
     >>> 0.3 < found.attrs["critical_load"] < 0.6
     True
     """
-    [case] = _cases(network, traffic, length, throttle, seed)
-    if last is None:
-        last = ramp_end(case.experiment(kind="load", rate=0.1, cycles=1), case.routes())
-    profile, total = ramp_profile(first, last, cycles)
-    return _series(
-        run_ramp(
-            case.experiment(kind="load", profile=profile, cycles=total), window=window, tables=case.routes()
-        )
-    )
+    tasks: list[tuple[Case, dict[str, Any]]] = []
+    for case in cases_of(networks, traffic, length, throttle, seed):
+        end = last
+        if end is None:
+            end = ramp_end(case.experiment(kind="load", rate=0.1, cycles=1), case.routes())
+        profile, total = ramp_profile(first, end, cycles)
+        tasks.append((case, {"profile": profile, "cycles": total}))
+    return _responses("ramp", networks, tasks, window, executor or workers)
 
 
 def step(
-    network: Network | Tables | str | Path,
+    networks: Networks,
     traffic: str | Load,
     rate: float,
     *,
@@ -293,14 +287,14 @@ def step(
     length: int = 8,
     throttle: str = "none",
     seed: int = 1,
+    workers: int | None = None,
+    executor: Executor | None = None,
 ) -> xr.Dataset:
     """Put a constant load on an empty network, and find when it has settled.
 
     Parameters
     ----------
-    network : Network or Tables
-        The network, or tables for it.
-    traffic, length, throttle, seed
+    networks, traffic, length, throttle, seed, workers, executor
         As in `curve`.
     rate : float
         The load in flits per node and cycle.
@@ -312,7 +306,8 @@ def step(
     Returns
     -------
     xarray.Dataset
-        What happened per window; the attributes hold the ``settling_time`` and what `run_step` says beside.
+        What happened per window, and by ``case`` for several networks. The ``settling_time`` and what
+        `run_step` says beside are attributes, for several networks coordinates.
 
     Examples
     --------
@@ -321,81 +316,22 @@ def step(
     >>> found.attrs["peak"] >= found.attrs["final"]
     True
     """
-    [case] = _cases(network, traffic, length, throttle, seed)
-    return _series(
-        run_step(case.experiment(kind="load", rate=rate, cycles=cycles), window=window, tables=case.routes())
-    )
+    tasks = [
+        (case, {"rate": rate, "cycles": cycles})
+        for case in cases_of(networks, traffic, length, throttle, seed)
+    ]
+    return _responses("step", networks, tasks, window, executor or workers)
 
 
-def _cases(
-    networks: Networks, traffic: str | Load, length: int | None, throttle: str, seed: int
-) -> list[Case]:
-    """A case per network, with all that its experiment needs but a rate."""
-    if isinstance(traffic, Load):
-        sent = traffic.model_dump(
-            exclude_none=True, exclude_defaults=True, exclude={"rate", "profile", "cycles"}
-        )
-    else:
-        sent = {"pattern": traffic} | ({} if length is None else {"length": length})
-    named = networks if isinstance(networks, Mapping) else {"": networks}
-    if not named:
-        raise SpecError.at("networks", "names no network", "give fl.Network(...) or several by name")
-    cases = []
-    for name, network in named.items():
-        if isinstance(network, Tables):
-            router = router_fields(network, sent.get("length", Load.model_fields["length"].default))
-            topology = network_fields(network)
-        else:
-            network = network_of(network)
-            router = network.router.model_dump(exclude_none=True)
-            topology = network.topology.model_dump(exclude_none=True)
-        parts = {"topology": topology, "router": router, "traffic": sent}
-        fields: dict[str, Any] = {**parts, "throttle": throttle, "seed": seed}
-        cases.append(Case({"case": name}, fields, tables=network if isinstance(network, Tables) else None))
-    return cases
-
-
-def _go_on(interrupted: bool) -> None:
-    if interrupted:
-        raise KeyboardInterrupt
-
-
-def _dataset(rows: Sequence[Mapping[str, Any]], dimension: str) -> xr.Dataset:
-    """Rows of equal names as arrays over one of them; what is missing in numbers is not a number."""
-    made = xr.Dataset(coords={dimension: [row[dimension] for row in rows]})
-    for name in rows[0]:
-        values = [row[name] for row in rows]
-        if name in ("case", dimension):
-            continue
-        numbers = all(value is None or isinstance(value, int | float) for value in values)
-        array = [np.nan if value is None else value for value in values] if numbers else values
-        made[name] = (dimension, array)
-    for key, variable in made.variables.items():
-        if unit := unit_of(str(key), rows[0]):
-            variable.attrs["units"] = unit
-    return made
-
-
-def _by_case(networks: Networks, rows: Sequence[Mapping[str, Any]]) -> xr.Dataset:
-    made = _dataset(rows, "case")
-    return made if isinstance(networks, Mapping) else made.isel(case=0, drop=True)
-
-
-def _joined(networks: Networks, parts: Sequence[xr.Dataset]) -> xr.Dataset:
-    """One dataset of several networks; what is said of each is an array over them."""
-    if not isinstance(networks, Mapping):
-        return parts[0]
-    told = ("verdict", *_OF_ALL)
-    plain = [part.drop_attrs(deep=False) for part in parts]
-    whole: xr.Dataset = xr.concat(plain, "case", join="outer", combine_attrs="override")
-    whole = whole.assign_coords(case=list(networks))
-    for name in told:
-        values = [part.attrs.get(name) for part in parts]
-        missing = np.nan if name in ("bound", "receive_bound") else ""
-        whole.coords[name] = ("case", [missing if value is None else value for value in values])
-    return whole
-
-
-def _series(response: Response) -> xr.Dataset:
-    told = {name: value for name, value in response.row.items() if isinstance(value, int | float | str)}
-    return response.series.assign_attrs(told)
+def _responses(
+    kind: str, networks: Networks, tasks: list[tuple[Case, dict[str, Any]]], window: int, pool: Pool
+) -> xr.Dataset:
+    """Responses to loads, each as what happened per window."""
+    made, interrupted = run_responses(kind, tasks, {"window": window}, workers=pool)
+    go_on(interrupted)
+    rows = [
+        {name: value for name, value in found.row.items() if isinstance(value, int | float | str)}
+        for _, found in made
+    ]
+    parts = [found.series.assign_attrs(row) for (_, found), row in zip(made, rows, strict=True)]
+    return joined(networks, parts, list(dict.fromkeys(name for row in rows for name in row)))

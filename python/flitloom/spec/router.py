@@ -67,8 +67,10 @@ def parse_arbitration(value: Any, info: ValidationInfo) -> Any:
 _LAST_PORT, _MOST_ORDERED = 2 * LIMITS["dimensions"], 1 << 24
 _PORT = {"type": "integer", "minimum": 0, "maximum": _LAST_PORT}
 
-#: Routers of papers: the fields in which they differ from the default one.
+#: Routers by name: the fields in which they differ from the default one.
 PRESETS: dict[str, dict[str, Any]] = {
+    # What flitloom load takes: a machine's, not a paper's.
+    "machine": {"buffer": 16, "ties": "balanced"},
     # state-propagation-throttling-2015, Section 5.1
     "t15": {
         "channels": 3,
@@ -153,6 +155,10 @@ class Router(SpecModel):
           flits wait times the hops (Singh 2005).
 
         sa, cl and ma need cut-through.
+    ties : {"wrap", "balanced"}
+        Which way packets go to the opposite place of a ring: over the wrap-around link, as in the papers, or
+        plus from even coordinates and minus from odd ones, so that half of the packets go either way. Twisted
+        tori and circulants have rules of their own.
     variant : {"queues", "registers"}
         Flits wait in input queues, or in input queues one flit shorter and an output register of one flit
         per output channel: where flits wait in the router of the cup-stacking papers (docs/router.md), with
@@ -194,8 +200,9 @@ class Router(SpecModel):
         request from the network. Any number without.
     message_classes : {1, 2}
         Whether requests and replies share the channels of links, or have half of them each.
-    preset : {"t15", "s07", "cup-stacking"}, optional
-        Start from the router of a paper: state-propagation-throttling-2015, scaling-effects-2007, or
+    preset : {"machine", "t15", "s07", "cup-stacking"}, optional
+        Start from another router: a machine's, with queues of 16 flits and balanced ties, or that of a paper:
+        state-propagation-throttling-2015, scaling-effects-2007, or
         cup-stacking-2022 and cup-stacking-extended-2023, whose deterministic values it gives exactly. Fields
         that are given overrule its own.
 
@@ -233,6 +240,7 @@ class Router(SpecModel):
         Checked(each(whole_number(0, _LAST_PORT), _MOST_ORDERED), listed(_PORT, _MOST_ORDERED)),
     ] = ()
     routing: Annotated[str, Checked(parse_routing, {"enum": [*ROUTING_NAMES]})] = "do"
+    ties: Annotated[str, one_of(*LISTS["tie_rules"])] = "wrap"
     variant: Annotated[str, one_of(*LISTS["variants"])] = "queues"
     north: Annotated[str, one_of(*LISTS["norths"])] = "+y"
     routing_delay: Annotated[int, whole(0, 1000, "cycles")] | None = None
@@ -269,6 +277,7 @@ class Router(SpecModel):
             arbitration: SchemeName | str | Sequence[str] = "C00",
             queue_order: Sequence[int] = (),
             routing: RoutingName | str = "do",
+            ties: Literal["wrap", "balanced"] | str = "wrap",
             variant: Literal["queues", "registers"] | str = "queues",
             north: Literal["+y", "-y"] | str = "+y",
             routing_delay: int | None = None,
@@ -288,7 +297,7 @@ class Router(SpecModel):
             reply_length: int | None = None,
             reply_places: int | None = None,
             message_classes: int | None = None,
-            preset: Literal["t15", "s07", "cup-stacking"] | str | None = None,
+            preset: Literal["machine", "t15", "s07", "cup-stacking"] | str | None = None,
         ) -> None: ...
 
     @classmethod
@@ -304,6 +313,8 @@ class Router(SpecModel):
     def _without_the_other_model(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write no fields of pipelined routers for others, so that what names a spec by them stays."""
         written: dict[str, Any] = handler(self)
+        if self.ties == "wrap":
+            written.pop("ties", None)
         if self.model == pipeline.MODELS[0]:
             return {
                 name: value for name, value in written.items() if name not in {"model", *pipeline.PIPELINED}

@@ -129,7 +129,7 @@ FIELDS: dict[str, dict[str, Option]] = {
         ),
         "preset": Option(
             str,
-            "Router of a paper, t15, s07 or cup-stacking; other options override its fields.",
+            "Router: machine, or of a paper t15, s07 or cup-stacking; other options override its fields.",
             metavar="NAME",
         ),
         "channels": Option(
@@ -158,6 +158,14 @@ FIELDS: dict[str, dict[str, Option]] = {
             "NAME",
             among="routings",
             several="do,sa, or all",
+        ),
+        "ties": Option(
+            str,
+            "At half of a ring: balanced (half of the packets go either way) or wrap (over the edge).",
+            "wrap",
+            "RULE",
+            among="tie_rules",
+            several="balanced,wrap",
         ),
     },
     "run": {

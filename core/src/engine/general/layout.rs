@@ -8,7 +8,7 @@ use super::{
 use crate::{
     bits::Extent,
     engine::Network,
-    fabric::{Direction, NodeId, Shape, Sign},
+    fabric::{Direction, NodeId, Shape, Sign, Ties},
     router::{Arbitration, ChannelScheme, FlowControl, North, RouterConfig, Variant},
     routing::{self, At, Came, ChannelRule, dimension_order},
     traffic::Routes,
@@ -153,8 +153,10 @@ struct Differences {
     middle: u32,
     /// Coordinates from here on are in the upper half.
     half: u32,
-    /// Ports from one kind of pairs to the next: ways along a circulant depend on the halves, too.
+    /// Ports from one kind of pairs to the next: ways along a circulant depend on the halves, too, balanced ties on
+    /// whether a packet comes from an odd coordinate.
     kinds: u32,
+    is_by_parity: bool,
 }
 
 impl Hops {
@@ -163,20 +165,24 @@ impl Hops {
         for dimension in 0..shape.dimensions() {
             let (size, half) = (shape.size(dimension), shape.size(dimension) / 2);
             let halves = shape.steps(dimension).is_some();
+            let is_by_parity = !halves && shape.wraps(dimension) && shape.ties() == Ties::Balanced;
             hops.dimensions.push(Differences {
                 middle: hops.port.len() as u32 + size - 1,
                 half,
-                kinds: if halves { 2 * size - 1 } else { 0 },
+                kinds: if halves || is_by_parity { 2 * size - 1 } else { 0 },
+                is_by_parity,
             });
             let bounds = [0..half, half..size];
             let kinds = [0, 1].into_iter().flat_map(|from| [0, 1].map(|to| [&bounds[from], &bounds[to]]));
             let whole = 0..size;
-            let kinds: Vec<_> = if halves { kinds.collect() } else { vec![[&whole; 2]] };
-            for [froms, tos] in kinds {
-                // Ties at half a ring depend on the half a packet comes from, and so on the sign of the difference.
+            let kinds: Vec<_> =
+                if halves { kinds.collect() } else { vec![[&whole; 2]; 1 + usize::from(is_by_parity)] };
+            for (kind, [froms, tos]) in (0..).zip(kinds) {
+                // Ties that wrap depend on the half a packet comes from, and so on the sign of the difference.
                 for place in 0..2 * size - 1 {
                     // Any pair of them with this difference.
-                    let from = (tos.start + size - 1).saturating_sub(place).max(froms.start);
+                    let mut from = (tos.start + size - 1).saturating_sub(place).max(froms.start);
+                    from += u32::from(is_by_parity && from % 2 != kind);
                     let to = from + place - (size - 1).min(from + place);
                     let fits = froms.contains(&from) && tos.contains(&to);
                     let along = fits.then(|| dimension_order::along(shape, dimension, from, to)).flatten();
@@ -189,8 +195,9 @@ impl Hops {
 
     /// The port that leads from one coordinate of a dimension to another.
     fn port(&self, dimension: usize, from: u32, to: u32) -> u8 {
-        let Differences { middle, half, kinds } = self.dimensions[dimension];
-        let kind = 2 * u32::from(from >= half) + u32::from(to >= half);
+        let Differences { middle, half, kinds, is_by_parity } = self.dimensions[dimension];
+        let halves = 2 * u32::from(from >= half) + u32::from(to >= half);
+        let kind = if is_by_parity { from % 2 } else { halves };
         self.port[(middle + kinds * kind + to - from) as usize]
     }
 }
@@ -508,7 +515,7 @@ impl Layout {
         for dimension in 0..self.fields.len() {
             let [from, to] = [from, to].map(|packed| self.unpacked(packed, dimension));
             let (size, wraps) = (self.shape.size(dimension), self.shape.wraps(dimension));
-            let sign = dimension_order::sign(size, wraps, from, to);
+            let sign = dimension_order::sign(size, wraps, self.shape.ties(), from, to);
             signs |= u32::from(sign == Some(Sign::Minus)) << dimension;
         }
         to | signs << SIGNS
@@ -728,7 +735,9 @@ mod tests {
             (vec![2, 2, 3, 2, 2, 2], vec![true; 6]),
         ]
         .map(|(sizes, wraps)| Shape::new(&sizes, &wraps).unwrap());
-        for shape in tori.into_iter().chain(products()) {
+        let usual: Vec<Shape> = tori.into_iter().chain(products()).collect();
+        let balanced = usual.clone().into_iter().map(|shape| shape.with_ties(Ties::Balanced));
+        for shape in usual.into_iter().chain(balanced) {
             let network = Network::new(Fabric::new(shape.clone()), RouterConfig::for_shape(&shape)).unwrap();
             let layout = Layout::new(&network);
             for (from, to) in (0..shape.nodes()).flat_map(|from| (0..shape.nodes()).map(move |to| (from, to)))

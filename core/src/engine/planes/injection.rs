@@ -738,24 +738,31 @@ fn minus(axis: &Axis, from: u32, to: u32) -> bool {
     let size = axis.size;
     let ahead = to.wrapping_sub(from);
     let ahead = if to < from { ahead.wrapping_add(size) } else { ahead };
-    let round = (2 * ahead > size) | ((2 * ahead == size) & (2 * from < size));
+    let round = (2 * ahead > size) | ((2 * ahead == size) & !axis.ties.go_plus(size, from));
     if axis.wraps { round } else { to < from }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{bits::Words, fabric::Sign, routing::dimension_order, traffic::PacketList};
+    use crate::{
+        bits::Words,
+        fabric::{Sign, Ties},
+        routing::dimension_order,
+        traffic::PacketList,
+    };
 
     #[test]
     fn signs_without_branches_are_those_of_dimension_order() {
         for size in 1..=17 {
-            for (wraps, from, to) in
-                [true, false].into_iter().flat_map(|wraps| pairs(size).map(move |(a, b)| (wraps, a, b)))
+            for (wraps, ties) in
+                [(true, Ties::Balanced), (true, Ties::Wrap), (false, Ties::Balanced), (false, Ties::Wrap)]
             {
-                let axis = Axis { size, lanes: 1, wraps };
-                if let Some(sign) = dimension_order::sign(size, wraps, from, to) {
-                    assert_eq!(minus(&axis, from, to), sign == Sign::Minus, "{size} {wraps} {from} {to}");
+                let axis = Axis { size, lanes: 1, wraps, ties };
+                for (from, to) in pairs(size) {
+                    if let Some(sign) = dimension_order::sign(size, wraps, ties, from, to) {
+                        assert_eq!(minus(&axis, from, to), sign == Sign::Minus, "{axis:?} {from} {to}");
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@
 
 use crate::{
     bits::{Vector, words_mut},
-    fabric::{NodeId, Shape},
+    fabric::{NodeId, Shape, Ties},
     routing::{Came, Datelines, Line},
 };
 
@@ -21,6 +21,8 @@ pub(super) struct Axis {
     pub lanes: u32,
     /// Whether it has wrap-around links.
     pub wraps: bool,
+    /// Which way packets go to the opposite place of a ring.
+    pub ties: Ties,
 }
 
 impl Axis {
@@ -61,7 +63,7 @@ impl Tiling {
             let inside = dimension < shape.dimensions();
             let size = if inside { shape.size(dimension) } else { 1 };
             let lanes = (1 << size.trailing_zeros()).min(64);
-            Axis { size, lanes, wraps: inside && shape.wraps(dimension) }
+            Axis { size, lanes, wraps: inside && shape.wraps(dimension), ties: shape.ties() }
         };
         let (mut x, mut y) = (axis(0), axis(1));
         let bits = bits as u32;

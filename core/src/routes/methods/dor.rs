@@ -71,11 +71,12 @@ fn headers(system: &System, _request: &Request, keep_going: KeepGoing<'_>) -> Re
                     (shape.coordinate(source, dimension), shape.coordinate(destination, dimension));
                 let size = shape.size(dimension);
                 let ahead = to as i32 - from as i32;
-                route.hops[dimension] = match dimension_order::sign(size, shape.wraps(dimension), from, to) {
-                    Some(Sign::Plus) if ahead < 0 => ahead + size as i32,
-                    Some(Sign::Minus) if ahead > 0 => ahead - size as i32,
-                    _ => ahead,
-                };
+                route.hops[dimension] =
+                    match dimension_order::sign(size, shape.wraps(dimension), shape.ties(), from, to) {
+                        Some(Sign::Plus) if ahead < 0 => ahead + size as i32,
+                        Some(Sign::Minus) if ahead > 0 => ahead - size as i32,
+                        _ => ahead,
+                    };
             }
             if system.route_works(source, &route) {
                 headers[(source * nodes + destination) as usize] = system.layout().pack(&route);

@@ -32,7 +32,7 @@ def run(where: Where, asked: Asked) -> None:
     if asked.json:
         screen.print_json({"network": str(topology), "pattern": traffic.pattern, **bound.as_dict()})
     else:
-        _print(bound)
+        _print(bound, asked.ties)
 
 
 def _fields(where: Where, asked: Asked) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def _fields(where: Where, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _print(bound: LoadBound) -> None:
+def _print(bound: LoadBound, ties: str) -> None:
     rows: list[list[object]] = [
         [name, float(bound.throughput(name)), float(loads.largest), loads.fullest]
         for name, loads in bound.channel_loads.items()
@@ -67,6 +67,7 @@ def _print(bound: LoadBound) -> None:
     screen.echo()
     found = "" if minimal.found is None else f"; a split with {minimal.found:.4g} was found"
     fields: dict[str, object] = {
+        **({} if bound.uniform is None else {"ties at half a ring": ties}),
         f"bound over {'any' if bound.uniform is None else 'minimal'} routes": f"by {minimal.proof}{found}",
         "most wanted node receives": f"up to {float(bound.receive):.4g} flits/node/cycle",
     }

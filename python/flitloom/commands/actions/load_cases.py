@@ -13,7 +13,7 @@ from flitloom.booksim import is_booksim
 from flitloom.commands import options, screen
 from flitloom.commands.load_options import Compared, Packets, Router
 from flitloom.errors import SpecError, show_file
-from flitloom.load import Case, Response, Steady, make_cases, room_needed, told, unsteady
+from flitloom.load import Case, Response, Steady, machine_router, make_cases, room_needed, told, unsteady
 from flitloom.outputs import write_netcdf
 from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
@@ -23,10 +23,12 @@ from flitloom.workload import senders
 
 #: Options that may name several values, all combinations of which are compared.
 SEVERAL = (
-    "torus", "mesh", "pattern", "routing", "throttle", "buffer", "channels", "flow_control", "length",
+    "torus", "mesh", "pattern", "routing", "ties", "throttle", "buffer", "channels", "flow_control", "length",
 )  # fmt: skip
 #: Those of which one alone tells no cases apart, and the parts of a spec that they are in.
-PARTS = {"buffer": "router", "channels": "router", "flow_control": "router", "length": "traffic"}
+PARTS = {
+    "buffer": "router", "channels": "router", "flow_control": "router", "ties": "router", "length": "traffic",
+}  # fmt: skip
 #: Those that may be all of a list of the core.
 WHOLE = {name: OPTIONS[name].among for name in ("pattern", "routing", "throttle")}
 #: Fields of a spec's traffic that the verbs themselves set.
@@ -116,11 +118,14 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
     lengths = lengths or [traffic.get("length", Load.model_fields["length"].default)]
     known = fields.get("router", {})
     if isinstance(known, dict) and all(isinstance(length, int) for length in lengths):
+        if spec is None and tables is None and not of_switches:
+            known = {**machine_router(known, values, max(lengths)), **known}
+            options.merge(fields, {"router": known})
         needed = room_needed(known, values, max(lengths))
         options.merge(fields, {"router": needed} if needed else {})
         if needed:
             named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
-            screen.say(f"all with {named}: the default router is too small for some of what is compared")
+            screen.say(f"all with {named}, which some of what is compared needs")
     files = [Path(name) for name in _entries(tables or "") if name]
     made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
     _say_of(made, **also)

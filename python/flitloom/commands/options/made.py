@@ -17,11 +17,13 @@ from flitloom.spec.words import FIELDS, OPTIONS, Option, flags, spoken
 _PLURALS = {"NAME": "NAMES", "RULE": "RULES", "": "NUMBERS"}
 
 
-def shown(name: str, *, several: bool = False, default: bool = True, note: str = "", **changes: Any) -> Any:
+def shown(
+    name: str, *, several: bool = False, default: bool = True, note: str = "", usual: str = "", **changes: Any
+) -> Any:
     """What Typer is told of the option of a field, with changes by the names of `typer.Option`'s arguments.
 
-    Without `default` the help says none, for verbs that have one of their own. A `note` is added: what a verb
-    makes of it.
+    Without `default` the help says none, for verbs that have one of their own; `usual` is a verb's own. A
+    `note` is added: what a verb makes of it.
 
     Examples
     --------
@@ -29,6 +31,8 @@ def shown(name: str, *, several: bool = False, default: bool = True, note: str =
     'Depth of every input queue, in flits. [default: 4]'
     >>> shown("mesh", note="for files that do not say").help
     'Sizes of a mesh, e.g. 8x8; for files that do not say.'
+    >>> shown("buffer", usual="16").help
+    'Depth of every input queue, in flits. [default: 16]'
     """
     about = OPTIONS[name]
     if name == "pattern":
@@ -36,7 +40,7 @@ def shown(name: str, *, several: bool = False, default: bool = True, note: str =
     metavar = about.metavar or None
     if several and about.several:
         metavar = _PLURALS.get(about.metavar, about.metavar)
-    text = about.text(several, default)
+    text = about.text(several, default and not usual) + (f" [default: {usual}]" if usual else "")
     if note:
         end = "]" if text.endswith("]") else "."
         text = f"{text.removesuffix(end)}; {note}{end}"
