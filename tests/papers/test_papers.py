@@ -176,6 +176,14 @@ def test_statements_are_no_values(capsys: pytest.CaptureFixture[str], tmp_path: 
         "1 of 1 published values reproduced, 1 of 1 published values reached (1 beaten), "
         "0 of 1 published statements hold; others in parentheses."
     )
+    # What is true or not is counted, also where ours is a word; what an equation gives is no published value.
+    with pytest.raises(AssertionError):
+        Cell("a", "z", None, False)
+    cells = [Cell("a", "z", True, "undecided"), Cell("a", "x", 0.5, 0.5, equation=True)]
+    assert [cell.status for cell in cells] == ["undecided", "reproduced"]
+    assert papers.Report("cup-stacking-2022/table-0", "", cells).verdict == (
+        "1 of 1 values of equations reproduced, 0 of 1 published statements hold (1 undecided)."
+    )
     assert run(["papers", "run", "angara-routing-2021/figure-4", "--out", str(tmp_path)]) == 0
     assert "13 of 13 published statements hold.\n" in capsys.readouterr().out
 

@@ -47,6 +47,8 @@ Value = int | float | bool | str | None
 class Cell:
     """One published value, or a statement that is true or not, and ours.
 
+    What is true or not is a statement of the paper, so it is counted: ours without theirs is refused.
+
     Attributes
     ----------
     row, column : str
@@ -60,6 +62,8 @@ class Cell:
     tolerance : float
         How far ours may be off and still reproduce the published value: the rounding of what is printed, or
         the spread of what is random.
+    equation : bool
+        Whether an equation of the paper gives the published value, which nobody measured.
     """
 
     row: str
@@ -70,17 +74,24 @@ class Cell:
     tolerance: float = 0
     #: What the default router gives, the plainest reading of the papers' words, where it was asked, too.
     plain: Value = None
+    equation: bool = False
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.paper, bool) or not isinstance(self.ours, bool), "a statement needs theirs"
 
     @property
     def status(self) -> str:
         """How they compare.
 
         ``reproduced``, ``not reproduced`` or ``no published value``; of a search ``reached``, ``beaten``
-        or ``not reached``; of a statement, which is no value, ``holds`` or ``does not hold``.
+        or ``not reached``; of a statement, which is no value, ``holds``, ``does not hold`` or, where ours
+        has a word instead, ``undecided``.
         """
         if self.paper is None:
             return "no published value"
         if isinstance(self.paper, bool):
+            if not isinstance(self.ours, bool):
+                return "undecided"
             return "holds" if self.paper == self.ours else "does not hold"
         if self.at_most and isinstance(self.paper, int) and isinstance(self.ours, int):
             if self.ours == self.paper:
@@ -144,28 +155,34 @@ class Report:
     def verdict(self) -> str:
         """One sentence: how many published values are reproduced or reached, and how many statements hold.
 
+        What an equation gives is counted apart: it was never measured.
+
         Examples
         --------
         >>> cells = [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5), Cell("a", "grows", True, True)]
         >>> Report("paper/table-1", "", cells).verdict
         '1 of 2 published values reproduced, 1 of 1 published statements hold; others in parentheses.'
         """
-        counts = Counter(cell.status for cell in self.cells)
+        counts = Counter(cell.status for cell in self.cells if not cell.equation)
+        given = Counter(cell.status for cell in self.cells if cell.equation)
         parts = []
+        if given:
+            parts.append(f"{given['reproduced']} of {given.total()} values of equations reproduced")
         if values := counts["reproduced"] + counts["not reproduced"]:
             parts.append(f"{counts['reproduced']} of {values} published values reproduced")
         reached = counts["reached"] + counts["beaten"]
         if searched := reached + counts["not reached"]:
             beaten = f" ({counts['beaten']} beaten)" if counts["beaten"] else ""
             parts.append(f"{reached} of {searched} published values reached{beaten}")
-        if statements := counts["holds"] + counts["does not hold"]:
-            parts.append(f"{counts['holds']} of {statements} published statements hold")
+        if statements := counts["holds"] + counts["does not hold"] + counts["undecided"]:
+            undecided = f" ({counts['undecided']} undecided)" if counts["undecided"] else ""
+            parts.append(f"{counts['holds']} of {statements} published statements hold{undecided}")
         if not parts:
             return ""
         if others := [cell for cell in self.cells if cell.plain is not None]:
             exact = sum(cell.plain == cell.paper for cell in others)
             parts.append(f"{exact} of {len(others)} by the plain router")
-        different = counts.keys() & {"not reproduced", "not reached", "beaten", "does not hold"}
+        different = (counts + given).keys() & {"not reproduced", "not reached", "beaten", "does not hold"}
         return ", ".join(parts) + ("; others in parentheses." if different else ".")
 
     @property

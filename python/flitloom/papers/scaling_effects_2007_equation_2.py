@@ -31,13 +31,14 @@ def reproduce(context: Context) -> Report:
         split = channel_loads(uniform, ties="split").largest * Fraction(nodes - 1, nodes)
         wrap = channel_loads(uniform).largest * Fraction(nodes - 1, nodes)
         cells += [
-            Cell(f"N={size}", "8/N", 8 / size, float(1 / split)),
+            Cell(f"N={size}", "8/N", 8 / size, float(1 / split), equation=True),
             Cell(f"N={size}", "all ties over the wrap-around link", None, float(1 / wrap)),
         ]
     # Eq. 2 counts, at (h, 0), what the nodes 0 to h of a row send towards +x and does not turn before.
     for h in range(ROW // 2):
         paper = Fraction((h + 1) * (ROW - h - 1), 2 * ROW)
-        cells.append(Cell(f"N={ROW}, h={h}", "load of the link at (h,0)+x", float(paper), _row_load(h)))
+        place = f"N={ROW}, h={h}"
+        cells.append(Cell(place, "load of the link at (h,0)+x", float(paper), _row_load(h), equation=True))
     return Report(
         IDENTIFIER,
         TITLE,

@@ -69,12 +69,12 @@ def reproduce(context: Context) -> Report:
         ]
     cells += [
         Cell("all", "durations grow with N", True, bool(powers) and min(powers.values()) > 0),
-        Cell("all", "the rate depends on the pattern", None if differ == "undecided" else True, differ),
+        Cell("all", "the rate depends on the pattern", True, differ),
         Cell(
             "all",
-            "some impulses are not recovered from",
+            "impulses that are not recovered from",
             None,
-            any(recovery.duration.outcome in ("collapsed", "not recovered") for recovery in found.values()),
+            sum(recovery.duration.outcome in ("collapsed", "not recovered") for recovery in found.values()),
         ),
     ]
     report = Report(

@@ -33,7 +33,7 @@ def reproduce(context: Context) -> Report:
             ]
     first, second = ({r: found[size, r, "rn"].critical_load.value or 0.0 for r in ROUTINGS} for size in sizes)
     change = (first["cl"] > first["do"]) != (second["cl"] > second["do"])
-    cells.append(Cell("do and cl", "change places", True if full else None, change))
+    cells.append(Cell("do and cl", "change places", True, change))
     report = Report(
         IDENTIFIER,
         TITLE,
@@ -41,8 +41,7 @@ def reproduce(context: Context) -> Report:
         [
             READING,
             "The paper shows N = 32 and 256 and finds cl and do change places."
-            if full
-            else "Quick: N = 16 and 32 in place of the paper's 32 and 256.",
+            + ("" if full else " Quick: N = 16 and 32 in their place."),
         ],
     )
     panels = {

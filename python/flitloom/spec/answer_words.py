@@ -233,7 +233,7 @@ spent: integer?: moves that the search tried
 spread: integer: cycles of lateness against which spare time is spread
 stacked: integer?: duration with the best interval, in cycles
 starved: integer?: nodes that sent less than a tenth of the mean
-status: string: reproduced, reached, beaten or holds, not so, or no published value
+status: string: reproduced, reached, beaten or holds, not so, undecided, or no published value
 step_cycles: integer?: cycles a step takes at least
 steps: integer: steps
 stopped: string: how much was finished before Ctrl-C
