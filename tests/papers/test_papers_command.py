@@ -23,6 +23,23 @@ def test_an_unknown_paper_is_told_in_two_lines(capsys):
     assert "flitloom papers list" in err
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        ("cup-stacking-2023", "cup-stacking-extended-2023"),
+        ("cup-stacking-2023/table-2", "cup-stacking-extended-2023/table-2"),
+        ("throttling-2015", "state-propagation-throttling-2015"),
+        ("Scaling-2007/figure-5", "scaling-effects-2007/figure-5"),
+        ("angara-2021", "angara-routing-2021"),
+        # Not every word is right: the nearest.
+        ("cup-staking-2022", "cup-stacking-2022"),
+    ],
+)
+def test_a_paper_is_suggested_by_its_words(asked, meant, capsys):
+    assert run(["papers", "run", asked]) == 2
+    assert f"there is no '{asked}'; did you mean {meant}?\n" in capsys.readouterr().err
+
+
 def test_the_citation_names_this_version_and_every_paper():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]

@@ -13,7 +13,8 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from types import ModuleType
 
@@ -116,12 +117,23 @@ def find(identifier: str, columns: Sequence[str] = ()) -> ModuleType:
             return module
     same = [name for name in identifiers() if name.rpartition("/")[2] == identifier]
     whole = dict.fromkeys(name.partition("/")[0] for name in identifiers())
-    near = nearest(identifier, [*whole, *identifiers()])
-    likely = same or ([] if near is None else [near])
+    likely = same or _with_all_words(identifier, whole) or _with_all_words(identifier, identifiers())
+    if not likely and (near := nearest(identifier, [*whole, *identifiers()])):
+        likely = [near]
     hint = f"; did you mean {' or '.join(likely)}?" if likely else ""
     raise SpecError.at(
         "papers", f"there is no {show(identifier)}{hint}\nflitloom papers list names all of them"
     )
+
+
+def _with_all_words(asked: str, names: Iterable[str]) -> list[str]:
+    """The names that have every word that was asked for.
+
+    >>> _with_all_words("cup-stacking-2023", ["cup-stacking-2022", "cup-stacking-extended-2023"])
+    ['cup-stacking-extended-2023']
+    """
+    words = set(re.split("[-/]", asked.lower()))
+    return [name for name in names if words <= set(re.split("[-/]", name))]
 
 
 def options(identifier: str) -> tuple[str, ...]:
