@@ -79,9 +79,8 @@ class Stacking:
 
     @property
     def lower_bound(self) -> int:
-        """A duration that no interval could beat on the same routes, in cycles."""
-        back_to_back = self.collective.model_copy(update={"interval": 0})
-        return lower_bound(self.network, back_to_back, seed=self.seed)
+        """A duration that no arbitration could beat on the same routes at the best interval, in cycles."""
+        return lower_bound(self.network, self.best, seed=self.seed)
 
     @property
     def curve(self) -> xr.DataArray:

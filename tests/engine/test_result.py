@@ -112,6 +112,16 @@ def test_stacking_finds_the_best_of_its_curve():
     assert stacking.lower_bound <= stacking.duration
 
 
+def test_a_stacking_has_the_bound_of_its_best_interval_as_a_simulation_has():
+    net = fl.Network(fl.Torus(16, 16))
+    shuffle = fl.Collective("shfl", payload=14, slices=2)
+    stacking = fl.stack(net, shuffle, intervals=[8, 58, 90])
+    assert stacking.interval == 58
+    assert stacking.row()["bound"] == fl.simulate(net, stacking.best).lower_bound == 120
+    # Slices that leave back to back have less.
+    assert fl.lower_bound(net, shuffle) == 118
+
+
 def test_times_of_routers_with_output_registers_are_those_of_the_page():
     """docs/router.md: what links do in cycle t + 1 has the time t, so a lone packet has the usual times."""
     times = {}
