@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import flitloom as fl
@@ -19,6 +20,7 @@ from flitloom.fabric import examples
 from flitloom.fabric.recognition import recognise
 from flitloom.load import run_step
 from flitloom.plots.collective import draw_advice
+from flitloom.plots.curves import plot_curves
 from flitloom.plots.link_time import compare_link_time, plot_link_time
 from flitloom.plots.load import plot_load_curves
 from flitloom.plots.space_time import compare_space_time
@@ -342,17 +344,57 @@ def test_curves_end_at_the_first_saturated_load_beside_the_bound():
     assert [band.get_x(), band.get_x() + band.get_width()] == [0.1, 0.3]
     assert [line.get_xdata()[0] for line in latency.lines if line.get_linestyle() == ":"] == [0.25]
     assert [line.get_ydata()[0] for line in accepted.lines if line.get_linestyle() == ":"] == [0.25]
+    # What bands and lines mean is said.
+    assert legend(latency) == ["bound", "do"]
+    assert legend(accepted) == ["accepted = offered", "bound: links", "saturates between\n0.1 and 0.3"]
 
 
-@pytest.mark.parametrize(("bound", "side"), [(0.125, "right"), (0.2, "left")])
-def test_the_name_of_a_bound_stands_where_the_offered_load_does_not_cross_it(bound, side):
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().texts]
+
+
+def test_bands_of_saturation_say_whose_they_are():
+    def rows(last, rates=(0.1, 0.2, 0.3)):
+        point = {"accepted": 0.1, "accepted_confidence": 0.01, "confidence": 1.0}
+        return [{**point, "rate": rate, "latency": 9.0 if rate <= last else None} for rate in rates]
+
+    curves = {"none": rows(0.1), "alo": rows(0.1), "pt": rows(0.2), "pace": rows(0.3)}
+    latency, accepted = plot_load_curves(curves, ax=Figure().subplots(1, 2))
+    # One band for curves that share it, in a colour of its own only where it is of one curve.
+    for axes in (latency, accepted):
+        assert [(band.get_x(), band.get_x() + band.get_width()) for band in axes.patches] == [
+            (0.1, 0.2), (0.2, 0.3),
+        ]  # fmt: skip
+        assert [band.get_facecolor()[:3] for band in axes.patches] == [
+            to_rgb(each) for each in (FAINT, COLOURS[2])
+        ]
+    assert [" ".join(text.split()) for text in legend(accepted)] == [
+        "accepted = offered",
+        "saturates between 0.1 and 0.2: none, alo",
+        "saturates between 0.2 and 0.3: pt",
+        "95 % interval",
+    ]
+    many = {str(first): rows(first, (first, first + 1)) for first in range(1, 7)}
+    _, accepted = plot_load_curves(many, ax=Figure().subplots(1, 2))
+    assert legend(accepted)[1:] == ["saturation: last steady to first growing load", "95 % interval"]
+
+
+def test_bands_of_seeds_are_explained_where_there_are_some():
+    one = [{"rate": rate, "seed": 1, "accepted": rate} for rate in (0.1, 0.2)]
+    other = [{**row, "seed": 2, "accepted": 0.9 * row["accepted"]} for row in one]
+    for rows, words in ((one, []), (one + other, ["band: least to largest of the seeds"])):
+        axes = plot_curves(rows, "rate", "accepted", ax=Figure().subplots())
+        assert [text.get_text() for text in axes.texts] == words
+
+
+@pytest.mark.parametrize("bound", [0.125, 0.2, 0.26])
+def test_the_legend_of_accepted_loads_stands_where_the_offered_load_does_not_cross_it(bound):
     steady = {"latency": 20.0, "confidence": 1.0, "bound": bound, "bound_of": "links in dimension order"}
     rows = [{**steady, "rate": rate, "accepted": min(rate, bound)} for rate in (0.1, 0.27)]
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     _, accepted = plot_load_curves({"do": rows}, ax=figure.subplots(1, 2))
     figure.draw_without_rendering()
-    [name] = accepted.texts
-    assert name.get_horizontalalignment() == side
-    box = name.get_window_extent()
+    names = accepted.get_legend().texts
+    assert names[1].get_text() == "bound: links in dimension order"
     crossing = accepted.transData.transform([(load, load) for load in np.linspace(0, 0.27, 500)])
-    assert not any(box.contains(*point) for point in crossing)
+    assert not any(name.get_window_extent().contains(*point) for name in names for point in crossing)

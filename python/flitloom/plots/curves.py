@@ -173,9 +173,12 @@ def _draw(
             )  # fmt: skip
             ax.update_datalim([(place, foot[1]) for place in above])
             ax.autoscale_view()
-    if any(beyond.values()):
+    several = any(len(values) > 1 for points in curves.values() for values in points.values())
+    kinds = ["band: least to largest of the seeds"] if several else []
+    kinds += ["arrow: saturated"] if any(beyond.values()) else []
+    if kinds:
         ax.annotate(
-            "arrow: saturated", (0.99, 0.01), xycoords="axes fraction", fontsize="x-small",
+            "\n".join(kinds), (0.99, 0.01), xycoords="axes fraction", fontsize="x-small",
             horizontalalignment="right", verticalalignment="bottom",
         )  # fmt: skip
     steady = [

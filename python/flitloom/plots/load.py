@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from flitloom.analysis import mean_age, moving_average, throughput
 from flitloom.analysis.series import per_node_and_cycle
@@ -57,10 +61,12 @@ def plot_load_curves(
             ordered = sorted(rows, key=lambda row: row["rate"])
             _draw_latency(latency, ordered, style)
             _draw_accepted(accepted, ordered, style)
-            _mark_saturation(accepted, ordered, colour, named=len(curves) == 1)
-        accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
+        bands = _mark_saturation(drawn, curves)
+        offered = accepted.plot(
+            [0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--", label=OFFERED
+        )
         firsts = {name: rows[0] for name, rows in curves.items() if rows}
-        _draw_bounds(accepted, firsts, most)
+        limits = _draw_bounds(accepted, firsts, most)
         _draw_bounds(latency, firsts, most, upright=True)
         latency.set_ylim(0, _top(curves.values()))
         latency.set_xlim(0, most * 1.05)
@@ -70,12 +76,33 @@ def plot_load_curves(
         for axes in (latency, accepted):
             axes.set_xlabel("offered load (flits/node/cycle)")
             axes.grid()
-        if len(curves) > 1 or "" not in curves:
-            latency.legend(loc="upper left")
+        if latency.get_legend_handles_labels()[1]:
+            latency.legend(loc="best", **PAPER)
+        sure = Patch(color=FAINT, alpha=SHADE, linewidth=0, label="95 % interval")
+        measured = any(row.get("accepted_confidence") for rows in curves.values() for row in rows)
+        # Nothing is accepted that was not offered, so that this corner is free.
+        accepted.legend(
+            handles=[*offered, *limits, *bands, *([sure] if measured else [])], loc="upper left", **PAPER
+        )
         title_of_all(title, drawn, path)
     return drawn
 
 
+#: What a legend calls the line on which all is accepted that is offered, and how dark bands are.
+OFFERED, SHADE = "accepted = offered", 0.2
+#: What it calls the load from which a rising load outruns the network.
+CRITICAL = "critical load (95 % level)"
+#: Lines and bands pass behind a legend and leave it legible.
+PAPER: Any = {
+    "frameon": True,
+    "facecolor": "white",
+    "framealpha": 0.7,
+    "edgecolor": "none",
+    "fontsize": "x-small",
+    "labelspacing": 0.3,
+}
+#: Letters of a line of a legend at most, and bands that are named.
+WIDTH, NAMED = 36, 3
 #: Latencies are drawn up to so many times the least one.
 TIMES = 10
 
@@ -87,33 +114,32 @@ def _top(curves: Iterable[Sequence[Mapping[str, Any]]]) -> float:
 
 
 def _draw_latency(axes: Axes, rows: Sequence[Mapping[str, Any]], style: Mapping[str, Any]) -> None:
-    """Latencies of the steady loads, and between which loads saturation is."""
+    """Latencies of the steady loads."""
     steady = [row for row in rows if row["latency"] is not None]
     bars = [row["confidence"] or 0.0 for row in steady]
     axes.errorbar(
         [row["rate"] for row in steady], [row["latency"] for row in steady], bars, capsize=2, **style
     )
-    _mark_saturation(axes, rows, style["color"])
 
 
-def _mark_saturation(
-    axes: Axes, rows: Sequence[Mapping[str, Any]], colour: str, *, named: bool = False
-) -> None:
-    """A band between the largest steady load and the smallest growing one."""
-    # Rows of others may say by the latency alone what is saturated.
-    told = verdict([{**row, "saturated": row.get("saturated", row["latency"] is None)} for row in rows])
-    below, above = told["below"] or 0.0, told["above"]
-    if above is None:
-        return
-    axes.axvspan(below, above, color=colour, alpha=0.2 if named else 0.08, linewidth=0)
-    if named:
-        text = f"saturates between\n{below:.4g} and {above:.4g}"
-        right = above < 0.55 * rows[-1]["rate"]
-        axes.annotate(
-            text, (above if right else below, 0.05), (6 if right else -6, 0), fontsize="small",
-            xycoords=("data", "axes fraction"), textcoords="offset points",
-            horizontalalignment="left" if right else "right",
-        )  # fmt: skip
+def _mark_saturation(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Patch]:
+    """Bands between the largest steady load and the smallest growing one: entries of a legend."""
+    found: dict[tuple[float, float], list[str]] = {}
+    for name, rows in curves.items():
+        # Rows of others may say by the latency alone what is saturated.
+        told = verdict([{**row, "saturated": row.get("saturated", row["latency"] is None)} for row in rows])
+        if told["above"] is not None:
+            found.setdefault((told["below"] or 0.0, told["above"]), []).append(name)
+    entries: list[Patch] = []
+    for (below, above), names in sorted(found.items()):
+        colour = COLOURS[list(curves).index(names[0]) % len(COLOURS)] if len(names) == 1 else FAINT
+        whose = "" if len(names) == len(curves) else f": {_listed(names)}"
+        text = f"saturates between\n{textwrap.fill(f'{below:.4g} and {above:.4g}{whose}', WIDTH)}"
+        label = text if len(found) <= NAMED else "saturation: last steady to first growing load"
+        _, band = (axes.axvspan(below, above, color=colour, alpha=SHADE, linewidth=0) for axes in drawn)
+        band.set_label(label)
+        entries.append(band)
+    return entries if len(found) <= NAMED else entries[:1]
 
 
 def _draw_accepted(axes: Axes, rows: Sequence[Mapping[str, Any]], style: Mapping[str, Any]) -> None:
@@ -122,32 +148,35 @@ def _draw_accepted(axes: Axes, rows: Sequence[Mapping[str, Any]], style: Mapping
     half = [row.get("accepted_confidence") or 0.0 for row in rows]
     axes.plot(rates, loads, **style)
     low, high = ([load + sign * width for load, width in zip(loads, half, strict=True)] for sign in (-1, 1))
-    axes.fill_between(rates, low, high, color=style["color"], alpha=0.2, linewidth=0)
+    axes.fill_between(rates, low, high, color=style["color"], alpha=SHADE, linewidth=0)
 
 
 def _draw_bounds(
     axes: Axes, rows: Mapping[str, Mapping[str, Any]], most: float, *, upright: bool = False
-) -> None:
-    """A line at every bound that is not far above the loads that were offered, and whose it is."""
+) -> list[Line2D]:
+    """A line at every bound that is not far above the loads that were offered, with its name and whose it is.
+
+    Returns entries of a legend.
+    """
     bounds: dict[float, list[int]] = {}
     for number, row in enumerate(rows.values()):
         if row.get("bound") is not None and row["bound"] <= NEAR * most:
             bounds.setdefault(row["bound"], []).append(number)
-    names = list(rows)
+    names, draw = list(rows), axes.axvline if upright else axes.axhline
+    entries = []
     for bound, numbers in bounds.items():
         colour = COLOURS[numbers[0] % len(COLOURS)] if len(numbers) < len(rows) else FAINT
-        whose = "" if len(numbers) == len(rows) else f" of {', '.join(names[number] for number in numbers)}"
-        if upright:
-            axes.axvline(bound, color=colour, linewidth=1.0, linestyle=":")
-            continue
-        axes.axhline(bound, color=colour, linewidth=1.0, linestyle=":")
-        # On the side where the line of all that is offered does not cross it.
-        place, side = (0.98, "right") if bound < most / 2 else (0.02, "left")
-        text = axes.annotate(
-            f"bound{whose}: {rows[names[numbers[0]]]['bound_of']}", (place, bound), fontsize="small",
-            xycoords=("axes fraction", "data"), verticalalignment="bottom", horizontalalignment=side,
-        )  # fmt: skip
-        text.set_color("0.25" if colour == FAINT else colour)
+        whose = "" if len(numbers) == len(rows) else f" of {_listed([names[number] for number in numbers])}"
+        text = f"bound{whose}" if upright else f"bound{whose}: {rows[names[numbers[0]]]['bound_of']}"
+        entries.append(
+            draw(bound, color=colour, linewidth=1.0, linestyle=":", label=textwrap.fill(text, WIDTH))
+        )
+    return entries
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a legend, or how many they are."""
+    return ", ".join(names) if len(names) <= 2 else f"{len(names)} curves"
 
 
 #: Bounds up to so many times the largest load offered are drawn.
@@ -258,13 +287,12 @@ def plot_responses(
             if found.row["critical_load"] is not None:
                 accepted.axvline(found.row["critical_load"], color=colour, linewidth=0.8, linestyle=":")
             most = max(most, float(load.max()))
-        _draw_bounds(accepted, {name: found.row for name, found in responses.items()}, most)
-        if any(found.row["critical_load"] is not None for found in responses.values()):
-            critical = accepted.axvline(0.0, color=FAINT, linewidth=0.8, linestyle=":")
-            accepted.legend([critical], ["critical load"], loc="center left")
-            critical.remove()
         top = accepted.get_ylim()[1]
-        accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--")
+        kinds = accepted.plot([0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--", label=OFFERED)
+        if any(found.row["critical_load"] is not None for found in responses.values()):
+            kinds.append(Line2D([], [], color=FAINT, linewidth=0.8, linestyle=":", label=CRITICAL))
+        kinds += _draw_bounds(accepted, {name: found.row for name, found in responses.items()}, most)
+        accepted.legend(handles=kinds, loc="upper left", **PAPER)
         accepted.set_ylim(0, 1.06 * top)
         accepted.set_ylabel("accepted load (flits/node/cycle)")
         latency.set_ylabel("mean network age (cycles)")
