@@ -109,8 +109,6 @@ struct Settings {
     replies: Option<(u32, Option<u32>)>,
     /// Parts that the channels of a link are cut into for kinds of messages.
     parts: u32,
-    /// Whether the state will be saved or restored.
-    saves: bool,
     /// Threads that may be used.
     threads: usize,
 }
@@ -152,8 +150,7 @@ impl PipelinedSimulation {
             (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
         };
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-        let Settings { latency, seed, windows, link_time, packets, film, replies, parts, saves, threads } =
-            settings;
+        let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads } = settings;
         let channels = channels.unwrap_or(2 * classes * parts);
         let mut all = Options::default();
         for (name, value) in &options {
@@ -165,7 +162,7 @@ impl PipelinedSimulation {
         }
         _ = all.set("num_vcs", &channels.to_string());
         let replies = replies.map(|(length, places)| Replies { length, places });
-        let setup = Setup { latency, seed, windows, replies, link_time, packets, film, saves };
+        let setup = Setup { latency, seed, windows, replies, link_time, packets, film };
         let place = match &switched {
             Some((graph, switched)) => {
                 let lost = unreachable(graph, switched, workload, nodes);
@@ -236,12 +233,10 @@ impl PipelinedSimulation {
     }
 
     /// The state in bytes.
-    fn save<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn save<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let simulation = &mut self.simulation;
         let bytes = py.detach(|| simulation.save());
-        bytes
-            .map(|bytes| PyBytes::new(py, &bytes))
-            .ok_or_else(|| spec_error(py, "state", "is not kept by a run that is not set up to be saved"))
+        PyBytes::new(py, &bytes)
     }
 
     /// Takes a saved state up.

@@ -119,7 +119,7 @@ proptest! {
         let rule = ChannelRule::new(1, Datelines::BOTH);
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
         let begin = |packets: bool| {
-            let setup = Setup { latency: 1, seed: 1, packets, saves: true, ..Setup::default() };
+            let setup = Setup { latency: 1, seed: 1, packets, ..Setup::default() };
             Simulation::new(&options, &place, &workload, &setup)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
@@ -127,7 +127,7 @@ proptest! {
         // What waits is saved and taken up again.
         for stop in stops {
             others.run(Some(others.now() + stop), None, &false.into());
-            let bytes = others.save().unwrap();
+            let bytes = others.save();
             let mut restored = begin(false).unwrap();
             restored.restore(bytes).unwrap();
             others = restored;

@@ -257,7 +257,6 @@ impl Case {
             link_time: self.records,
             packets: self.records,
             film: false,
-            saves: true,
         };
         let mut run = Simulation::new(&options, &place, &self.workload(), &setup).ok()?;
         run.divide(threads, 1);
@@ -294,11 +293,11 @@ proptest! {
             if ended != Stop::Done || held.is_finished() {
                 break;
             }
-            let bytes = held.save().unwrap();
+            let bytes = held.save();
             let mut restored = case.begin().unwrap();
             restored.restore(bytes.clone()).unwrap();
             prop_assert_eq!(told(&mut restored), told(&mut held));
-            prop_assert!(restored.save().as_ref() == Some(&bytes));
+            prop_assert!(restored.save() == bytes);
             held = restored;
         }
         if ended == Stop::Done {
@@ -335,7 +334,7 @@ proptest! {
     ) {
         let Some(mut run) = case.begin() else { return Ok(()) };
         run.run(Some(cycle), None, &false.into());
-        let bytes = run.save().unwrap();
+        let bytes = run.save();
         prop_assert!(case.begin().unwrap().restore(bytes[1..].to_vec()).is_err());
         prop_assert!(case.begin().unwrap().restore(bytes[..bytes.len() - 1].to_vec()).is_err());
         let other = Case { latency: case.latency + 9, ..case.clone() };
@@ -373,7 +372,7 @@ fn compare_parts(case: &Case, threads: usize, steps: &[(u64, usize)]) -> Result<
             return Ok(parts > 1);
         }
         let mut restored = case.begin_in(threads).unwrap();
-        restored.restore(held.save().unwrap()).unwrap();
+        restored.restore(held.save()).unwrap();
         held = restored;
     }
     let ended = held.run(LAST, None, &false.into());

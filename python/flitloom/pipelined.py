@@ -37,7 +37,7 @@ def run(
     cycle_limit: int | None = None,
 ) -> dict[str, Any]:
     """What comes of a workload that nobody looks at on the way; see `begin`."""
-    simulation = begin(network, workload, 1, records, beside, saves=False)
+    simulation = begin(network, workload, 1, records, beside)
     simulation.run(None, cycle_limit, None)
     return simulation.totals(None, bool(records))
 
@@ -48,8 +48,6 @@ def begin(
     seed: int,
     records: Mapping[str, Any],
     beside: Mapping[str, object],
-    *,
-    saves: bool,
 ) -> _core.PipelinedSimulation:
     """A run at its beginning.
 
@@ -65,8 +63,6 @@ def begin(
         What is recorded.
     beside : mapping
         What else was asked for, by its name.
-    saves : bool
-        Whether its state may be saved, or is taken up from a saved one; others may be several times faster.
 
     Raises
     ------
@@ -101,7 +97,6 @@ def begin(
             "packets": bool(records.get("packets")),
             "film": bool(records.get("film")),
             "replies": replies,
-            "saves": saves,
             "threads": beside.get("threads", 1),
         },
     )
@@ -112,7 +107,7 @@ def filmed(
 ) -> dict[str, Any]:
     """All that moves in a run, and how it ended, as `_core.film` has it of routers of one cycle."""
     beside = {"throttle": spec.throttle}
-    simulation = begin(network, workload, spec.seed, {"film": True}, beside, saves=False)
+    simulation = begin(network, workload, spec.seed, {"film": True}, beside)
     ended: dict[str, Any] = {}
     try:
         simulation.run(spec.stop_at, cycle_limit, None)

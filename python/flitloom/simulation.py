@@ -102,8 +102,6 @@ class Simulation:
     20
     """
 
-    #: Whether its state can be saved.
-    _saves = True
     _judged: checkpoint.Judged | None = None
 
     def __init__(
@@ -218,8 +216,7 @@ class Simulation:
             from flitloom import pipelined
 
             beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle, "threads": threads}
-            saves = self._saves
-            self._core = pipelined.begin(network, workload, spec.seed, records, beside, saves=saves)
+            self._core = pipelined.begin(network, workload, spec.seed, records, beside)
         else:
             settings = {**records, "threads": threads, "state": state, "ranks": ranks}
             core = network.one_cycle("these runs are of")
@@ -528,12 +525,6 @@ class Simulation:
         return f"Simulation({self.network!r}, {state})"
 
 
-class _Unsaved(Simulation):
-    """A simulation whose state nobody saves: pipelined routers may be several times faster."""
-
-    _saves = False
-
-
 def _restored(
     spec: Experiment,
     records: dict[str, Any],
@@ -650,7 +641,7 @@ def simulate(
     limits: dict[str, Any] = {"seed": seed, "stop_at": stop_at, "cycle_limit": cycle_limit}
     records: dict[str, Any] = {"links": links, "packets": packets, "link_time": link_time, "latencies": False}
     ways: dict[str, Any] = {"tables": tables, "routing": routing, "throttle": throttle, "threads": threads}
-    simulation = _Unsaved(network, traffic, **limits, **records, **ways)
+    simulation = Simulation(network, traffic, **limits, **records, **ways)
     simulation.run(until=stop_at)
     return simulation.result()
 
@@ -710,12 +701,8 @@ def begin_experiment(
     tables: Tables | None = None,
     threads: int = 1,
     on_ranks: bool = False,
-    saves: bool = True,
 ) -> Simulation:
-    """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so.
-
-    One that nobody saves may be faster.
-    """
+    """The simulation that an experiment describes, at its beginning; on all ranks of MPI, if so."""
     advice = "fl.Experiment(...) or fl.read_experiment(...)"
     require_kind("experiment", experiment, Experiment, "experiment", advice)
     records = {
@@ -725,8 +712,7 @@ def begin_experiment(
         "latencies": False,
         "windows": windows,
     }
-    kind = Simulation if saves else _Unsaved
-    return kind._of(experiment, records, tables=tables, threads=threads, on_ranks=on_ranks)
+    return Simulation._of(experiment, records, tables=tables, threads=threads, on_ranks=on_ranks)
 
 
 def run_experiment(
@@ -739,7 +725,7 @@ def run_experiment(
 ) -> Result:
     """Simulate what an experiment describes; see `simulate`."""
     simulation = begin_experiment(
-        experiment, links=links, packets=packets, link_time=link_time, tables=tables, saves=False
+        experiment, links=links, packets=packets, link_time=link_time, tables=tables
     )
     simulation.run(until=experiment.stop_at)
     return simulation.result()
@@ -768,7 +754,7 @@ def lower_bound(
         return _tables_bound(network, traffic, seed)
     if is_damaged(network.topology):
         # Refuses packets whose route is cut.
-        bound = _Unsaved(network, traffic, seed=seed, links=False)._bound
+        bound = Simulation(network, traffic, seed=seed, links=False)._bound
     else:
         bound = route_bound(network, make_workload(network, traffic, seed))
     if bound is None:

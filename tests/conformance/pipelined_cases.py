@@ -8,7 +8,7 @@ from conformance.stored_cases import Fields, case, collective, load
 
 TORUS: Fields = {"sizes": [4, 4]}
 MESH: Fields = {"kind": "mesh", "sizes": [5, 3]}
-#: Routers that are planes where nobody saves the run.
+#: Routers that bit planes cover.
 OF_PLANES: Fields = {"vc_allocator": "islip", "switch_allocator": "islip"}
 REPLIES: Fields = {"channels": 8, "reply_length": 3, "message_classes": 2}
 ALLOCATORS = (

@@ -72,7 +72,6 @@ def test_what_differs_is_noticed():
 
 
 def test_every_engine_and_form_has_cases():
-    """Forms by what they are for; a pipelined run that nobody saves may be planes."""
     begun = [running.Case(name).begun() for name in NAMES if name.startswith("p")]
     assert {simulation.engine for simulation in begun} == {"planes", "general", "pipelined"}
 

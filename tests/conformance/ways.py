@@ -1,7 +1,7 @@
 """The ways in which a stored case runs: each gives what is written down of it, or a part of that.
 
-A way is an engine or a form of one (planes and words where nobody saves the run, lists where every packet and
-link is recorded), a number of parts, or a run that is saved, copied, pickled or made from objects half-way.
+A way is an engine or a form of one (planes, sets of channels, lists where every packet and link is
+recorded), a number of parts, or a run that is saved, copied, pickled or made from objects half-way.
 """
 
 from __future__ import annotations
@@ -113,7 +113,6 @@ def from_objects(case: Case) -> dict[str, Any]:
 
 
 WAYS: dict[str, Way] = {
-    "unsaved": lambda case, _at, _folder: outcome(case, saves=False),
     "held": lambda case, _at, _folder: outcome(case),
     "recorded": lambda case, _at, _folder: recorded(case),
     "threads": lambda case, _at, _folder: outcome(case, threads=3),

@@ -75,9 +75,7 @@ def _burst(
     on_ranks = ranks.started() > 1
     experiment = left_working(build_experiment(fields))
     routes = routes_of(tables)
-    simulation = begin_experiment(
-        experiment, links=False, tables=routes, threads=threads, on_ranks=on_ranks, saves=False
-    )
+    simulation = begin_experiment(experiment, links=False, tables=routes, threads=threads, on_ranks=on_ranks)
     simulation.run(progress=progress)
     result = simulation.result()
     return {

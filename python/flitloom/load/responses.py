@@ -312,7 +312,6 @@ def _observe(
             threads=own,
             on_ranks=apart,
             tables=tables,
-            saves=checkpoint is not None,
         ),
         checkpoint,
         threads=threads,

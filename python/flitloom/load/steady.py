@@ -279,7 +279,7 @@ def begin_run(
     load = constant_load(experiment).model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     ways: dict[str, Any] = {"threads": threads, "tables": tables, "on_ranks": ranks.started() > 1}
-    simulation = begin_experiment(endless, links=False, windows=window, saves=False, **ways)
+    simulation = begin_experiment(endless, links=False, windows=window, **ways)
     return Run(simulation, load.rate, window, progress)
 
 

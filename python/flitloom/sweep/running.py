@@ -52,7 +52,7 @@ def _totals(experiment: Experiment) -> dict[str, Any]:
     window = window_of(experiment)
     if window is None:
         return run_experiment(experiment, links=False).summary()
-    simulation = begin_experiment(experiment, links=False, windows=window, saves=False)
+    simulation = begin_experiment(experiment, links=False, windows=window)
     judged = run_judged(simulation)
     simulation.run(until=experiment.stop_at)
     summary = {**simulation.result().summary(), "throughput": judged.throughput}

@@ -58,7 +58,7 @@ impl Run {
         }
         let outputs = rules.wiring.all_outputs();
         let mut loads = Loads { links: vec![0.0; outputs + self.nodes], nothing: vec![0; outputs], ways: 0 };
-        let mut numbers = Numbers::new();
+        let mut numbers = Numbers::default();
         for (class, node) in self.classes.iter().flat_map(|class| (0..self.nodes).map(move |at| (class, at)))
         {
             let rate = class.packets_per_rate / self.subnets.len() as f64;

@@ -6,8 +6,8 @@ use super::{
     buffers::{Limit, Policy, RoundTrips, Sharing},
     classes::{Class, class},
     flit::Packets,
+    forms::Wanted,
     measures::ClassFacts,
-    network::Subnet,
     networks::Network,
     numbers::Numbers,
     options::{OptionError, Options, parts, refuse},
@@ -17,6 +17,7 @@ use super::{
     rules::Rules,
     run::Run,
     shape::Shape,
+    subnet::Subnet,
     waiting::Waiting,
     wiring::Wiring,
 };
@@ -422,7 +423,7 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
     let mut rules = rules(options, ground)?;
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", 1, 16)?;
-    let mut numbers = Numbers::new();
+    let mut numbers = Numbers::default();
     let (k, xr) = (options.within("k", 1, 1 << 16)? as u32, options.within("xr", 1, 1 << 10)? as u32);
     let digits = Digits { k, xr, count: options.within("n", 1, 32)? as u32, nodes: nodes as u32 };
     let mut classes = Vec::new();
@@ -443,7 +444,7 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
         nodes,
         numbers,
         now: 0,
-        subnets: (0..subnets).map(|_| Subnet::new(&rules)).collect(),
+        subnets: (0..subnets).map(|_| Subnet::new(&rules, Wanted::default())).collect(),
         packets: Packets::new(largest),
         waiting: vec![Waiting::default(); nodes * count],
         at_work: vec![0; nodes.div_ceil(64)],

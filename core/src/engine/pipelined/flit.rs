@@ -224,6 +224,9 @@ impl Packets {
     /// All packets, and when their flits were sent, of a network of so many nodes and classes.
     pub(super) fn fields(&mut self, nodes: usize, classes: usize, archive: &mut Archive) -> Visited {
         let Self { all, free, sent, largest } = self;
+        if !archive.is_reading() {
+            free.iter().for_each(|&place| all[place as usize].ahead = Ways::default());
+        }
         archive.list("packets", all)?;
         archive.list("free places of packets", free)?;
         archive.list("cycles of sending", sent)?;

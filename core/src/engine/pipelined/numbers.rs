@@ -174,16 +174,18 @@ pub(super) struct Numbers {
     counter: Option<(u64, u64)>,
 }
 
-impl Numbers {
-    /// Generators that were not seeded yet.
-    pub(super) fn new() -> Self {
+/// Generators that were not seeded yet.
+impl Default for Numbers {
+    fn default() -> Self {
         let (whole, fractions) = (Lagged::new(30, false), Lagged::new(52, true));
         Self { whole, fractions, all: None, asked: 0, counter: None }
     }
+}
 
+impl Numbers {
     /// Numbers from a counter, as everywhere else in flitloom.
     pub(super) fn counted(seed: u64) -> Self {
-        Self { counter: Some((seed, 0)), ..Self::new() }
+        Self { counter: Some((seed, 0)), ..Self::default() }
     }
 
     /// How many were drawn from the counter. The generators are those of files of BookSim2, which are run in one go.

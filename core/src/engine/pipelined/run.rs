@@ -7,9 +7,11 @@ use super::{
     feed::{Feed, wait_at_source},
     flit::{Flit, Kind, Packets},
     measures::ClassFacts,
-    network::Subnet,
     numbers::Numbers,
+    plain::Plain,
+    routers::{Cycle, NodePorts, Shared},
     rules::Rules,
+    subnet::Subnet,
     waiting::{Reply, Waiting},
 };
 use crate::{
@@ -144,8 +146,17 @@ impl Run {
         } = self;
         archive.number("cycle", now)?;
         numbers.fields(archive)?;
+        let rules = &**rules;
+        // Routers of some forms are sets meanwhile.
+        let mut sets: Vec<_> = (subnets.iter_mut())
+            .map(|Subnet { routers, shared, .. }| {
+                routers.as_sets(&mut Cycle { now: *now, rules, packets, numbers, shared })
+            })
+            .collect();
         packets.fields(*nodes, rules.classes, archive)?;
-        subnets.iter_mut().try_for_each(|subnet| subnet.fields(rules, packets, archive))?;
+        for (subnet, sets) in subnets.iter_mut().zip(&mut sets) {
+            subnet.visit(sets.as_mut(), rules, packets, archive)?;
+        }
         archive.slice("packets at sources", waiting)?;
         archive.slice("sources at work", at_work)?;
         archive.lists("replies", &mut *replies)?;
@@ -158,11 +169,20 @@ impl Run {
         archive.number("cycles of standstill", standstill)?;
         feed.as_mut().map_or(Ok(()), |feed| feed.fields(archive))?;
         archive.lists("flits not taken yet", &mut *exits)?;
-        if archive.is_reading() { self.check_restored() } else { Ok(()) }
+        if archive.is_reading() {
+            self.check_restored(sets.first().and_then(Option::as_ref))?;
+        }
+        let Self { now, rules, subnets, packets, numbers, waiting, .. } = self;
+        for (Subnet { routers, shared, .. }, sets) in subnets.iter_mut().zip(sets) {
+            if let Some(sets) = sets {
+                routers.take_sets(&sets, waiting, &mut Cycle { now: *now, rules, packets, numbers, shared });
+            }
+        }
+        Ok(())
     }
 
     /// Nothing restored may lead outside the network.
-    fn check_restored(&self) -> Visited {
+    fn check_restored(&self, sets: Option<&Plain>) -> Visited {
         let Self { rules, packets, waiting, exits, .. } = self;
         packets.check("flits not taken yet", rules.channels, exits.iter().flatten())?;
         let sending = || waiting.iter().filter(|waiting| waiting.size > 0);
@@ -177,7 +197,7 @@ impl Run {
         }
         below("channels used last", rules.channels, self.last_channel.iter().flatten().copied())?;
         self.feed.as_ref().map_or(Ok(()), |feed| feed.check_restored(packets))?;
-        self.check_flits()?;
+        self.check_flits(sets)?;
         let is_right = |waiting: &&Waiting| {
             let size = packets[waiting.packet].size;
             waiting.next < waiting.size && waiting.size == size
@@ -193,7 +213,7 @@ impl Run {
     }
 
     /// A packet has no more flits than it has, wherever they are, and those in flight are counted.
-    fn check_flits(&self) -> Visited {
+    fn check_flits(&self, sets: Option<&Plain>) -> Visited {
         let Self { packets, waiting, subnets, facts, .. } = self;
         let wrong = |field: &'static str, value: u64| Err(SaveError::Value { field, value });
         let mut in_flight = vec![0; facts.len()];
@@ -203,7 +223,8 @@ impl Run {
         if let Some(class) = (0..facts.len()).find(|&class| in_flight[class] != facts[class].in_flight) {
             return wrong("flits in flight", facts[class].in_flight);
         }
-        let Some(mut flits) = subnets[0].under_way(packets.places()) else { return Ok(()) };
+        let routers = sets.map_or(&*subnets[0].routers, |sets| sets);
+        let Some(mut flits) = routers.under_way(packets.places()) else { return Ok(()) };
         for waiting in waiting.iter().filter(|waiting| waiting.size > 0) {
             flits[waiting.packet as usize] += waiting.size - waiting.next.min(waiting.size);
         }
@@ -228,7 +249,7 @@ impl Run {
 
     /// Whether neither flits nor credits are left.
     pub(super) fn is_empty(&self) -> bool {
-        self.in_flight() == 0 && self.subnets.iter().all(Subnet::has_no_credits)
+        self.in_flight() == 0 && self.subnets.iter().all(|subnet| subnet.routers.is_quiet())
     }
 
     /// Begins once more with empty sources at cycle 0; what allocators and numbers remember stays.
@@ -265,8 +286,10 @@ impl Run {
         }
         let mut arrived = std::mem::take(&mut self.arrived);
         let mut ends = std::mem::take(&mut self.ends);
+        let rules = self.rules.clone();
+        let at = (now, &*rules);
         for subnet in &mut self.subnets {
-            subnet.receive(now, &self.rules, &mut self.packets, &mut arrived);
+            subnet.receive(at, &mut self.packets, &mut self.numbers, &mut arrived);
             ends.push(arrived.len());
         }
         if self.feed.is_some() {
@@ -274,31 +297,29 @@ impl Run {
         } else if self.sources_work {
             self.generate();
         }
-        for subnet in 0..self.subnets.len() {
-            self.send_all(subnet);
+        let mut subnets = std::mem::take(&mut self.subnets);
+        for (number, Subnet { routers, shared, .. }) in subnets.iter_mut().enumerate() {
+            routers.inject(self, shared, number);
         }
         let mut from = 0;
-        for (subnet, end) in ends.drain(..).enumerate() {
-            let mut end = end;
+        for (Subnet { routers, shared, .. }, mut end) in subnets.iter_mut().zip(ends.drain(..)) {
             if !self.exits.is_empty() {
                 self.take_from_exits(&mut arrived);
                 end = arrived.len();
             }
-            for &(node, flit) in &arrived[from..end] {
-                self.retire(subnet, node, flit);
-                self.subnets[subnet].give_back(node, flit.channel, now, &self.rules);
-            }
+            routers.retire(self, shared, &arrived[from..end]);
             from = end;
         }
         arrived.clear();
         (self.arrived, self.ends) = (arrived, ends);
-        for subnet in &mut self.subnets {
-            let breach = subnet.work(now, &self.rules, &mut self.packets, &mut self.numbers);
+        for subnet in &mut subnets {
+            let breach = subnet.step(at, &mut self.packets, &mut self.numbers);
             self.breach = breach.or(self.breach);
         }
-        for subnet in &mut self.subnets {
-            subnet.send(now, &self.rules, &self.packets);
+        for subnet in &mut subnets {
+            subnet.send(at, &mut self.packets, &mut self.numbers);
         }
+        self.subnets = subnets;
         self.now += 1;
     }
 
@@ -356,13 +377,32 @@ impl Run {
         }
     }
 
+    /// Nodes take the flits that reached them, and give their places back.
+    pub(super) fn retire<R: NodePorts>(
+        &mut self,
+        routers: &mut R,
+        shared: &mut Shared,
+        arrived: &[(u32, Flit)],
+    ) {
+        for (node, flit) in arrived {
+            self.retire_flit(shared, *node, *flit);
+            routers.eject_flit(*node, flit, &self.at(shared));
+        }
+    }
+
+    /// What routers work with now.
+    pub(super) fn at<'a>(&'a mut self, shared: &'a mut Shared) -> Cycle<'a> {
+        let Self { now, rules, packets, numbers, .. } = self;
+        Cycle { now: *now, rules, packets, numbers, shared }
+    }
+
     /// A flit has arrived.
     #[inline]
-    fn retire(&mut self, subnet: usize, node: u32, flit: Flit) {
+    fn retire_flit(&mut self, shared: &mut Shared, node: u32, flit: Flit) {
         self.quiet = 0;
         self.standstill = 0;
         let (now, counts) = (self.now, self.counts());
-        if let Some(watch) = &mut self.subnets[subnet].watch {
+        if let Some(watch) = &mut shared.records.watch {
             // It left its router two cycles ago.
             watch.flit_ejected(u64::from(now).saturating_sub(2), node, self.packets.seen(&flit));
         }
@@ -388,7 +428,6 @@ impl Run {
             feed.arrived(now, node, packet, flit.is_tail());
         }
         if flit.is_tail() {
-            self.subnets[subnet].retire(node as usize, flit.channel.into());
             self.retire_packet(node, flit, counts);
         }
     }

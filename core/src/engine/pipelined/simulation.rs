@@ -5,15 +5,15 @@ use super::{
     build::{self, Ground},
     feed::{Feed, Replies},
     flit::Packets,
+    forms::Wanted,
     measures::ClassFacts,
-    network::Subnet,
     networks::{Grid, Network, Switched},
     numbers::Numbers,
     options::{OptionError, Options},
-    plain::Plain,
+    routers::{Cycle, Routers},
     run::Run,
     stuck::Spot,
-    words,
+    subnet::Subnet,
 };
 use crate::{
     engine::Outcome,
@@ -45,6 +45,9 @@ const FIRST: u32 = 1 << 10;
 /// What the work of nodes costs, in hops of a packet: making, sending and taking it.
 const NODE_HOPS: f64 = 3.0;
 
+/// Parts in which sets of channels are not faster than planes in one.
+const PARTS_OF_SETS: usize = 4;
+
 /// Most flits of the largest packet, times two packets of every node, for which plain routers keep numbers.
 const MOST_NUMBERS: u64 = 1 << 22;
 
@@ -74,9 +77,6 @@ pub struct Setup {
     pub packets: bool,
     /// Whether all that moves is kept.
     pub film: bool,
-    /// Whether its state will be saved, or is taken up from a saved one; routers that are never asked for it may be
-    /// several times faster.
-    pub saves: bool,
 }
 
 /// Why a run has not gone on.
@@ -123,23 +123,15 @@ pub struct Simulation {
     run: Run,
     is_finished: bool,
     next_look: u32,
-    saves: bool,
     parts: usize,
 }
 
-/// Routers as planes, plain ones, or those that keep lists. The first two see no single flits, neither on links nor where
-/// nodes do not take them, and keep a number for every flit under way; planes cannot be saved.
+/// The routers of a run.
 fn subnet(run: &Run, setup: &Setup) -> Subnet {
-    let sees_flits = setup.link_time || setup.packets || setup.film || !run.exits.is_empty();
     let numbers = u64::from(run.rules.largest) * 2 * run.nodes as u64;
-    let rules = &run.rules;
-    if sees_flits || numbers > MOST_NUMBERS {
-        return Subnet::with(rules, None);
-    }
-    match if setup.saves { None } else { words::new(rules) } {
-        Some(words) => Subnet::of_words(rules, words),
-        None => Subnet::with(rules, Plain::counting(rules).map(Box::new)),
-    }
+    let sees_flits = setup.link_time || setup.packets || setup.film || !run.exits.is_empty();
+    let single_flits = sees_flits || numbers > MOST_NUMBERS;
+    Subnet::new(&run.rules, Wanted { single_flits, links: true })
 }
 
 impl Simulation {
@@ -177,17 +169,18 @@ impl Simulation {
         run.subnets = vec![subnet(&run, setup)];
         run.subnets[0].count_links(&run.rules);
         let outputs = run.rules.wiring.all_outputs();
-        run.subnets[0].link_time = setup.link_time.then(|| LinkTime::new(outputs));
+        run.subnets[0].shared.records.link_time = setup.link_time.then(|| LinkTime::new(outputs));
         if setup.packets || setup.film {
             let packets = setup.packets.then(PacketRecords::default);
             let film = setup.film.then(|| Film::new(outputs));
-            run.subnets[0].watch = Some(Box::new((packets, film)));
+            run.subnets[0].shared.records.watch = Some(Box::new((packets, film)));
         }
-        Ok(Self { run, is_finished: false, next_look: LOOK_EVERY, saves: setup.saves, parts: 1 })
+        Ok(Self { run, is_finished: false, next_look: LOOK_EVERY, parts: 1 })
     }
 
     /// So many threads may run it from now on, with at least so many input ports of routers each. The routers are then
-    /// run in parts, unless single flits are recorded or an option needs the order of all routers.
+    /// run in parts, unless single flits are recorded, an option needs the order of all routers, or they are planes, which
+    /// one thread runs faster than four threads other forms.
     ///
     /// ```
     /// use flitloom_core::{
@@ -196,12 +189,12 @@ impl Simulation {
     ///     routing::{ChannelRule, Datelines, RoutingFunction},
     ///     traffic::{OpenLoad, Pattern, Workload},
     /// };
-    /// let shape = Shape::mesh(&[8, 8])?;
+    /// let shape = Shape::torus(&[8, 8])?;
     /// let random = Pattern::Random.destinations(&shape, 1)?;
     /// let load = Workload::Load(OpenLoad::new(random, 0.3, 5, 500, 1)?);
-    /// let rule = ChannelRule::new(1, Datelines::BOTH);
+    /// let rule = ChannelRule::new(4, Datelines::BOTH);
     /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
-    /// let setup = Setup { latency: 1, seed: 1, saves: true, ..Setup::default() };
+    /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
     /// let begin = || Simulation::new(&Options::default(), &place, &load, &setup);
     /// let (mut one, mut two) = (begin()?, begin()?);
     /// two.divide(2, 100);
@@ -212,16 +205,22 @@ impl Simulation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn divide(&mut self, threads: usize, ports: usize) {
-        let wiring = &self.run.rules.wiring;
-        let most = (wiring.all_inputs() / ports.max(1)).min(wiring.routers()).max(1);
-        let is_divisible = self.run.subnets[0].is_divisible(&self.run.rules);
-        self.parts = if is_divisible { threads.clamp(1, most) } else { 1 };
+        let rules = self.run.rules.clone();
+        let most = (rules.wiring.all_inputs() / ports.max(1)).min(rules.wiring.routers()).max(1);
+        let parts = threads.clamp(1, most);
+        if parts > PARTS_OF_SETS
+            && let Some(sets) = self.on_routers(|routers, cycle| routers.as_sets(cycle))
+        {
+            self.run.subnets[0].routers = Box::new(sets);
+        }
+        let is_divisible = self.run.subnets[0].routers.is_divisible(&rules);
+        self.parts = if is_divisible { parts } else { 1 };
     }
 
     /// Runs until everything is delivered, or to a cycle; it may go on from where it stopped.
     pub fn run(&mut self, stop_at: Option<u64>, limit: Option<u64>, interrupt: &AtomicBool) -> Stop {
         let stop = self.go_on(stop_at, limit, interrupt);
-        self.run.subnets[0].tell_links(&self.run.rules);
+        self.run.subnets[0].settle(&self.run.rules);
         stop
     }
 
@@ -268,14 +267,16 @@ impl Simulation {
 
     /// Runs in several threads until there is something to be looked at.
     fn run_in_parts(&mut self, stop: u64, limit: u64, interrupt: &AtomicBool) {
-        let Run { subnets, rules, packets, facts, now, .. } = &mut self.run;
+        let Run { rules, facts, now, .. } = &self.run;
         let hops = facts.iter().fold((0, 0), |all, one| (all.0 + one.hops.sum, all.1 + one.hops.count));
         let routers = rules.wiring.routers() as f64;
         let mean = if hops.1 > 0 { hops.0 as f64 / hops.1 as f64 } else { routers.sqrt() / 2.0 };
         let until = stop.min(limit).min(if *now < FIRST { FIRST.into() } else { u64::MAX });
         let rules = rules.clone();
-        let parted = subnets[0].part((*now, &rules, packets), self.parts, NODE_HOPS / mean.max(1.0));
-        let Some((hub, workers)) = parted else { return };
+        let (parts, of_nodes) = (self.parts, NODE_HOPS / mean.max(1.0));
+        let divided = self.on_routers(|routers, cycle| routers.divide(cycle, parts, of_nodes));
+        let Some((divided, hub, workers)) = divided else { return };
+        self.run.subnets[0].routers = divided;
         let pieces = std::thread::scope(|scope| {
             let _watch = hub.watch();
             let threads: Vec<_> =
@@ -305,8 +306,16 @@ impl Simulation {
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             joined.collect()
         });
-        let Run { subnets, packets, now, .. } = &mut self.run;
-        subnets[0].join(pieces, *now, packets);
+        if let Some(joined) = self.on_routers(|routers, cycle| routers.join(pieces, cycle)) {
+            self.run.subnets[0].routers = joined;
+        }
+    }
+
+    /// Does something with all routers between two cycles.
+    fn on_routers<T>(&mut self, what: impl FnOnce(&mut dyn Routers, &mut Cycle<'_>) -> T) -> T {
+        let Run { subnets, rules, packets, numbers, now, .. } = &mut self.run;
+        let Subnet { routers, shared, .. } = &mut subnets[0];
+        what(&mut **routers, &mut Cycle { now: *now, rules, packets, numbers, shared })
     }
 
     /// Closes the windows that end.
@@ -316,15 +325,15 @@ impl Simulation {
         }
     }
 
-    /// The state in bytes, from which [`restore`](Self::restore) takes it up again; `None` for a run that is not
-    /// [set up to be saved](Setup::saves). What the run was made of is not in it, nor a film.
+    /// The state in bytes, from which [`restore`](Self::restore) takes it up again. What the run was made of is not in it,
+    /// nor a film.
     #[must_use]
-    pub fn save(&mut self) -> Option<Vec<u8>> {
+    pub fn save(&mut self) -> Vec<u8> {
         let mut archive = Archive::writing();
         // Nothing can go wrong while writing.
-        let written = self.saves.then(|| self.fields(&mut archive))?;
+        let written = self.fields(&mut archive);
         debug_assert_eq!(written, Ok(()));
-        Some(archive.into_bytes())
+        archive.into_bytes()
     }
 
     /// Takes a saved state up in a run at its beginning that was made of the same things; on an error it must not be
@@ -342,11 +351,11 @@ impl Simulation {
     /// let load = Workload::Load(OpenLoad::new(random, 0.3, 5, 500, 1)?);
     /// let rule = ChannelRule::new(1, Datelines::BOTH);
     /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
-    /// let setup = Setup { latency: 1, seed: 1, saves: true, ..Setup::default() };
+    /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
     /// let begin = || Simulation::new(&Options::default(), &place, &load, &setup);
     /// let (mut first, mut second) = (begin()?, begin()?);
     /// first.run(Some(200), None, &false.into());
-    /// second.restore(first.save().unwrap_or_default())?;
+    /// second.restore(first.save())?;
     /// first.run(None, None, &false.into());
     /// second.run(None, None, &false.into());
     /// assert_eq!((first.totals(), first.links()), (second.totals(), second.links()));
@@ -354,11 +363,8 @@ impl Simulation {
     /// ```
     ///
     /// # Errors
-    /// The bytes are not those of such a run, or this one is not [set up to be saved](Setup::saves).
+    /// The bytes are not those of such a run.
     pub fn restore(&mut self, bytes: Vec<u8>) -> Result<(), SaveError> {
-        if !self.saves {
-            return Err(SaveError::Value { field: "saves", value: 0 });
-        }
         let mut archive = Archive::reading(bytes);
         self.fields(&mut archive)?;
         archive.end()
@@ -366,7 +372,7 @@ impl Simulation {
 
     fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
         // In how many parts it goes on is no part of the state.
-        let Self { run, is_finished, next_look, saves: _, parts: _ } = self;
+        let Self { run, is_finished, next_look, parts: _ } = self;
         run.fields(archive)?;
         archive.flag("finished", is_finished)?;
         archive.number("next look", next_look)
@@ -408,7 +414,7 @@ impl Simulation {
     #[must_use]
     pub fn totals(&self) -> Outcome {
         let Some(feed) = &self.run.feed else { return Outcome::default() };
-        let links = self.run.subnets[0].links.iter().flat_map(|links| links.flits.iter());
+        let links = self.run.subnets[0].shared.records.links.iter().flat_map(|links| links.flits.iter());
         let all: u64 = links.sum();
         let delivered: u64 = self.run.facts.iter().map(|facts| facts.flit.count).sum();
         Outcome {
@@ -435,34 +441,34 @@ impl Simulation {
     /// First and last cycle and flits of every output port of all routers.
     #[must_use]
     pub fn links(&self) -> Option<&LinkOccupation> {
-        self.run.subnets[0].links.as_ref()
+        self.run.subnets[0].shared.records.links.as_ref()
     }
 
     /// What every output port of all routers carried in every cycle, if that is kept. A port is blocked while the
     /// queue behind it is full for which a flit waits.
     #[must_use]
     pub fn link_time(&self) -> Option<&LinkTime> {
-        self.run.subnets[0].link_time.as_ref()
+        self.run.subnets[0].shared.records.link_time.as_ref()
     }
 
     /// What is known of every delivered packet, replies among them, if that is kept. Flits are ejected in the cycle in
     /// which they leave their last router, and reach their node two cycles later.
     #[must_use]
     pub fn packets(&self) -> Option<Vec<PacketRecord>> {
-        self.run.subnets[0].watch.as_ref()?.0.clone().map(PacketRecords::into_sorted)
+        self.run.subnets[0].shared.records.watch.as_ref()?.0.clone().map(PacketRecords::into_sorted)
     }
 
     /// All that moved, if that is kept: links are output ports of all routers. A packet is injected when its header
     /// leaves its source, and ejected when it leaves its last router.
     #[must_use]
     pub fn film(&self) -> Option<&Film> {
-        self.run.subnets[0].watch.as_ref()?.1.as_ref()
+        self.run.subnets[0].shared.records.watch.as_ref()?.1.as_ref()
     }
 
     /// Flits in the queue of a channel behind an input port of a router.
     #[must_use]
     pub fn queued(&self, router: u32, port: usize, channel: usize) -> usize {
-        self.run.subnets[0].queued(router as usize, port, channel, &self.run.rules)
+        self.run.subnets[0].routers.queued(router as usize, port, channel, &self.run.rules)
     }
 
     /// Number of the first output port of a router among all.
@@ -492,6 +498,12 @@ impl Simulation {
         self.parts
     }
 
+    /// The form of its routers: `planes`, `sets` or `lists`. It decides how fast they are, and nothing else.
+    #[must_use]
+    pub fn form(&self) -> &'static str {
+        self.run.subnets[0].routers.form()
+    }
+
     /// Channels of a link, cut into the classes or lanes that the network needs.
     #[must_use]
     pub fn channels(&self) -> usize {
@@ -501,7 +513,7 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::plain::Plain, *};
     use crate::{
         drawn::drawn,
         routing::Datelines,
@@ -527,27 +539,33 @@ mod tests {
         ("priority", &["none", "none", "age", "local_age"]),
     ];
 
-    /// Everything that can be asked of a run, after some cycles and at its end.
+    /// Everything that can be asked of a run, once it has run on to a cycle or to its end.
+    fn look(run: &mut Simulation, stop: Option<u64>) -> String {
+        let ports = run.run.rules.wiring.inputs(0).len();
+        let ended = run.run(stop, Some(100_000), &false.into());
+        let queued: Vec<_> = (0..ports)
+            .flat_map(|port| (0..run.channels()).map(move |channel| (port, channel)))
+            .map(|(port, channel)| run.queued(0, port, channel))
+            .collect();
+        let windows = run.windows().map(|windows| format!("{:?}", windows.closed()));
+        let (now, totals, facts, links) = (run.now(), run.totals(), run.facts(), run.links());
+        format!("{ended:?} {now} {totals:?} {facts:?} {links:?} {windows:?} {queued:?}\n")
+    }
+
+    /// The same after some cycles and at its end.
     fn run(options: &Options, place: &Place<'_>, workload: &Workload, setup: &Setup) -> Option<String> {
         let mut run = Simulation::new(options, place, workload, setup).ok()?;
-        let ports = run.run.rules.wiring.inputs(0).len();
-        let mut told = String::new();
-        for stop in [Some(23), Some(61), None] {
-            let ended = run.run(stop, Some(100_000), &false.into());
-            let queued: Vec<_> = (0..ports)
-                .flat_map(|port| (0..run.channels()).map(move |channel| (port, channel)))
-                .map(|(port, channel)| run.queued(0, port, channel))
-                .collect();
-            let windows = run.windows().map(|windows| format!("{:?}", windows.closed()));
-            told += &format!(
-                "{ended:?} {} {:?} {:?} {:?} {windows:?} {queued:?}\n",
-                run.now(),
-                run.totals(),
-                run.facts(),
-                run.links()
-            );
-        }
-        Some(told)
+        Some([Some(23), Some(61), None].map(|stop| look(&mut run, stop)).concat())
+    }
+
+    /// A run at its beginning with routers that are sets.
+    fn in_sets(begun: &Simulation) -> Simulation {
+        let mut other = begun.clone();
+        let rules = &begun.run.rules;
+        let sets = Plain::make(rules, Wanted { single_flits: false, links: true }).unwrap();
+        other.run.subnets = vec![Subnet::of(rules, sets)];
+        other.run.subnets[0].count_links(rules);
+        other
     }
 
     fn shapes() -> impl Strategy<Value = Shape> {
@@ -606,11 +624,11 @@ mod tests {
             let place = Place::Grid(&shape, function, ChannelRule::new(classes, Datelines::BOTH));
             let workload = workloads(&shape, seed, length, kind);
             let replies = replies.map(|(length, places)| Replies { length, places });
-            let setup = Setup { latency, seed, windows, replies, saves: true, ..Setup::default() };
+            let setup = Setup { latency, seed, windows, replies, ..Setup::default() };
             let lists = Setup { link_time: true, ..setup };
             let Some(ours) = run(&options, &place, &workload, &setup) else { return Ok(()) };
             let made = Simulation::new(&options, &place, &workload, &setup);
-            let is_plain = made.is_ok_and(|run| run.run.subnets[0].routers.is_empty());
+            let is_plain = made.is_ok_and(|run| run.form() == "sets");
             plain.set(plain.get() + u32::from(is_plain));
             ran.set(ran.get() + 1);
             prop_assert_eq!(Some(ours), run(&options, &place, &workload, &lists));
@@ -649,6 +667,7 @@ mod tests {
                 .collect::<Vec<_>>(),
             (seed, length, kind) in (1u64..1000, 1u32..12, 0u8..6),
             (windows, reply) in (select(vec![None, Some(40)]), select(vec![None, None, Some(2)])),
+            (first, more) in (1u64..60, 1u64..60),
         ) {
             let mut options = Options::default();
             let answered = [("classes", "2"), ("use_read_write", "1"), ("num_vcs", "16")];
@@ -661,14 +680,21 @@ mod tests {
             let workload = workloads(&shape, seed, length, kind);
             let replies = reply.map(|length| Replies { length, places: None });
             let setup = Setup { latency: 1, seed, windows, replies, ..Setup::default() };
-            let saves = Setup { saves: true, ..setup };
-            let is_words = |setup| {
-                let made = Simulation::new(&options, &place, &workload, setup);
-                made.unwrap().run.subnets[0].is_words()
-            };
-            prop_assert!(is_words(&setup) && !is_words(&saves));
-            let expected = run(&options, &place, &workload, &saves);
-            prop_assert_eq!(run(&options, &place, &workload, &setup), expected);
+            let begin = || Simulation::new(&options, &place, &workload, &setup).unwrap();
+            let mut planes = begin();
+            prop_assert_eq!(planes.form(), "planes");
+            let (mut sets, mut restored) = (in_sets(&planes), begin());
+            for stop in [Some(first), Some(first + more), Some(first + more + 7), None] {
+                let expected = look(&mut sets, stop);
+                prop_assert_eq!(&look(&mut planes, stop), &expected);
+                prop_assert_eq!(look(&mut restored, stop), expected);
+                let bytes = sets.save();
+                prop_assert!(planes.save() == bytes);
+                prop_assert!(restored.save() == bytes);
+                restored = begin();
+                prop_assert_eq!(restored.restore(bytes), Ok(()));
+                prop_assert_eq!(restored.form(), "planes");
+            }
         }
     }
 
@@ -697,11 +723,11 @@ mod tests {
             let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
             let stop = |setup: Setup| {
                 let mut run = Simulation::new(&options, &place, &workload, &setup).unwrap();
-                (run.run.subnets[0].routers.is_empty(), run.run(None, None, &false.into()), run.now())
+                (run.form(), run.run(None, None, &false.into()), run.now())
             };
-            let (is_plain, ours, when) = stop(setup);
-            let (is_list, theirs, then) = stop(Setup { link_time: true, ..setup });
-            assert!(is_plain && !is_list, "{rest}");
+            let (form, ours, when) = stop(setup);
+            let (other, theirs, then) = stop(Setup { link_time: true, ..setup });
+            assert!(form != "lists" && other == "lists", "{rest}");
             assert!(matches!(&ours, Stop::Deadlock(circle) if circle.len() == 7), "{rest} {ours:?}");
             assert_eq!((ours, when), (theirs, then), "{rest}");
         }

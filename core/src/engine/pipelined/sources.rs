@@ -3,7 +3,7 @@
 use super::{
     breach::Breach,
     flit::{Flit, Kind, Packet, Ways},
-    network::Subnet,
+    routers::{NodePorts, Shared},
     routing::Place,
     run::Run,
     waiting::Reply,
@@ -194,10 +194,10 @@ impl Run {
         self.at_work[node / 64] |= 1 << (node % 64);
     }
 
-    /// Every source with a packet sends at most one flit.
-    pub(super) fn send_all(&mut self, subnet: usize) {
-        if self.classes.len() == 1 && self.subnets[subnet].is_words() {
-            self.send_all_alone(subnet);
+    /// Every source with a packet for a subnet sends at most one flit.
+    pub(super) fn inject<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize) {
+        if self.classes.len() == 1 && R::BODIES_ARE_BITS {
+            self.inject_one_class(routers, shared, subnet);
             return;
         }
         for word in 0..self.at_work.len() {
@@ -206,7 +206,7 @@ impl Run {
                 let bit = left.trailing_zeros();
                 left &= left - 1;
                 let node = word * 64 + bit as usize;
-                self.send(subnet, node);
+                self.send(routers, shared, subnet, node);
                 let classes = self.classes.len();
                 let all = &self.waiting[node * classes..(node + 1) * classes];
                 if all.iter().all(|waiting| waiting.size == 0) {
@@ -216,8 +216,8 @@ impl Run {
         }
     }
 
-    /// Every source of the only class sends at most one flit to routers that are planes.
-    fn send_all_alone(&mut self, subnet: usize) {
+    /// Every source of the only class sends at most one flit, and bodies are bits.
+    fn inject_one_class<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize) {
         let (now, counts) = (self.now, self.counts());
         for word in 0..self.at_work.len() {
             let mut left = self.at_work[word];
@@ -227,37 +227,36 @@ impl Run {
                 let node = word * 64 + bit as usize;
                 let waiting = &mut self.waiting[node];
                 if waiting.next == 0 || usize::from(waiting.subnet) != subnet {
-                    self.send_only_class(subnet, node);
+                    self.send_only_class(routers, shared, subnet, node);
                     if self.waiting[node].size == 0 {
                         self.at_work[word] &= !(1 << bit);
                     }
                     continue;
                 }
                 let channel = usize::from(waiting.channel);
-                let to = &mut self.subnets[subnet];
-                if to.sources.is_full(&self.rules.policy, node, channel) {
+                if shared.sources.is_full(&self.rules.policy, node, channel) {
                     continue;
                 }
                 self.packets.note_sent_at(waiting.packet, waiting.next, now);
                 waiting.next += 1;
-                to.inject_more(node, channel);
+                routers.inject_body(node, channel);
                 self.facts[0].sent_flits.counts[node] += u64::from(counts);
                 if waiting.next == waiting.size {
                     waiting.size = 0;
                     self.at_work[word] &= !(1 << bit);
-                    to.sources.send(&self.rules.policy, node, channel, true);
+                    shared.sources.send(&self.rules.policy, node, channel, true);
                 } else {
-                    to.sources.send(&self.rules.policy, node, channel, false);
+                    shared.sources.send(&self.rules.policy, node, channel, false);
                 }
             }
         }
     }
 
     /// A source sends at most one flit.
-    fn send(&mut self, subnet: usize, node: usize) {
+    fn send<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize, node: usize) {
         let classes = self.classes.len();
         if classes == 1 {
-            self.send_only_class(subnet, node);
+            self.send_only_class(routers, shared, subnet, node);
             return;
         }
         let at = subnet * self.nodes + node;
@@ -275,7 +274,7 @@ impl Run {
             {
                 continue;
             }
-            let known = &self.subnets[subnet].sources;
+            let known = &shared.sources;
             let may_go = |channel: u16| {
                 (!known.is_full(&self.rules.policy, node, usize::from(channel))).then_some(channel)
             };
@@ -285,7 +284,7 @@ impl Run {
             } else if let Some(channel) = waiting.chosen {
                 may_go(channel)
             } else {
-                let found = self.free_channel(subnet, node, class, waiting.packet);
+                let found = self.free_channel(shared, (subnet, node, class), waiting.packet);
                 self.waiting[at].chosen = found;
                 found
             };
@@ -297,32 +296,42 @@ impl Run {
             }
         }
         let Some((class, _, channel)) = best else { return };
-        self.send_first(subnet, node, class, channel);
+        self.send_first(routers, shared, (subnet, node, class), channel);
     }
 
     /// A source of one class sends at most one flit.
-    fn send_only_class(&mut self, subnet: usize, node: usize) {
+    fn send_only_class<R: NodePorts>(
+        &mut self,
+        routers: &mut R,
+        shared: &mut Shared,
+        subnet: usize,
+        node: usize,
+    ) {
         let waiting = &self.waiting[node];
         if waiting.size == 0 || usize::from(waiting.subnet) != subnet {
             return;
         }
         let known = if waiting.next > 0 { Some(waiting.channel) } else { waiting.chosen };
         if let Some(channel) = known {
-            let sources = &self.subnets[subnet].sources;
-            if !sources.is_full(&self.rules.policy, node, usize::from(channel)) {
-                self.send_first(subnet, node, 0, channel);
+            if !shared.sources.is_full(&self.rules.policy, node, usize::from(channel)) {
+                self.send_first(routers, shared, (subnet, node, 0), channel);
             }
             return;
         }
-        let found = self.free_channel(subnet, node, 0, waiting.packet);
+        let found = self.free_channel(shared, (subnet, node, 0), waiting.packet);
         self.waiting[node].chosen = found;
         if let Some(channel) = found {
-            self.send_first(subnet, node, 0, channel);
+            self.send_first(routers, shared, (subnet, node, 0), channel);
         }
     }
 
     /// The channel that a header at the front of a class would take.
-    fn free_channel(&mut self, subnet: usize, node: usize, class: usize, packet: u32) -> Option<u16> {
+    fn free_channel(
+        &mut self,
+        shared: &Shared,
+        (subnet, node, class): (usize, usize, usize),
+        packet: u32,
+    ) -> Option<u16> {
         let mut range = self.rules.range(self.packets[packet].kind);
         let to = self.packets[packet].destination;
         if let Some(network) = &self.rules.network {
@@ -332,10 +341,10 @@ impl Run {
             range = self.rules.routing.part(&self.rules.shape, to, 0, range);
         }
         if self.rules.cuts_by_next_port {
-            range = self.first_part(subnet, node, packet);
+            range = self.first_part(shared, node, packet);
         }
         let (a, b) = range;
-        let known = &self.subnets[subnet].sources;
+        let known = &shared.sources;
         let last = self.last_channel[(subnet * self.nodes + node) * self.classes.len() + class];
         let is_free = |channel: u32| {
             !known.channel(node, channel as usize).is_owned
@@ -350,18 +359,24 @@ impl Run {
     }
 
     /// The channels that lead to the output port of the first router.
-    fn first_part(&mut self, subnet: usize, node: usize, packet: u32) -> (u32, u32) {
+    fn first_part(&mut self, shared: &Shared, node: usize, packet: u32) -> (u32, u32) {
         let (router, port) = self.rules.wiring.entries[node];
         let packet = &mut self.packets[packet];
         let channels = self.rules.range(packet.kind);
-        let load = &self.subnets[subnet].load;
+        let load = &shared.load;
         let place = Place { router, port: usize::from(port), enters: true, channel: 0, channels, load };
         packet.ahead = self.rules.ways(&place, packet, &mut self.numbers);
         let ports = self.rules.wiring.outputs(router).len();
         packet.ahead.part_of(channels, ports)
     }
 
-    fn send_first(&mut self, subnet: usize, node: usize, class: usize, channel: u16) {
+    fn send_first<R: NodePorts>(
+        &mut self,
+        routers: &mut R,
+        shared: &mut Shared,
+        (subnet, node, class): (usize, usize, usize),
+        channel: u16,
+    ) {
         let classes = self.classes.len();
         let at = subnet * self.nodes + node;
         let waiting = &mut self.waiting[node * classes + class];
@@ -376,7 +391,7 @@ impl Run {
         flit.injected = self.now;
         self.rules.priority.on_sending(&mut flit, self.now);
         self.last_class[at] = class;
-        let Subnet { sources, load, .. } = &mut self.subnets[subnet];
+        let Shared { sources, load, .. } = shared;
         if flit.is_head() {
             self.last_channel[at * classes + class] = Some(u32::from(channel));
             // Another class has taken it since this one chose it.
@@ -414,6 +429,6 @@ impl Run {
                 facts.sent_packets.counts[node] += 1;
             }
         }
-        self.subnets[subnet].inject(node as u32, flit, self.now, &self.rules, &mut self.packets);
+        routers.inject_flit(node as u32, &flit, &mut self.at(shared));
     }
 }

@@ -37,11 +37,7 @@ impl Run {
     /// A circle of queues each of which waits for the next, if some flits can never move again; nothing that happens
     /// elsewhere can free them.
     pub(super) fn find_stuck(&self) -> Option<Vec<Spot>> {
-        // Planes are of meshes with dimension order whose nodes take everything: nobody waits in a circle.
-        if self.subnets[0].is_words() {
-            return None;
-        }
-        Looked { run: self, seen: self.subnets[0].seen(&self.rules) }.find()
+        Looked { run: self, seen: self.subnets[0].routers.see(&self.rules)? }.find()
     }
 }
 
@@ -241,7 +237,7 @@ impl Looked<'_> {
         }
         let (router, port) = self.run.rules.wiring.entries[node as usize];
         let (first, last) = self.run.rules.range(Kind::ReadReply);
-        let sources = &self.run.subnets[0].sources;
+        let sources = &self.run.subnets[0].shared.sources;
         let range = if waiting.next > 0 {
             waiting.channel..=waiting.channel
         } else if let Some(chosen) = waiting.chosen {

@@ -80,7 +80,6 @@ def simulate_fields(
         tables=routes,
         threads=asked.kept.threads,
         on_ranks=on_ranks,
-        saves=asked.kept.checkpoint is not None,
         windows=_windows(experiment, asked),
     )
     run(simulation, asked, seconds, routes)
@@ -103,7 +102,7 @@ def _in_turn(
         packets += [(*row[:3], begins[-1]) for row in table]
         if number + 1 < len(phases):
             alone = experiment.model_copy(update={"traffic": Packets(table)})
-            simulation = begin_experiment(alone, links=False, tables=routes, threads=threads, saves=False)
+            simulation = begin_experiment(alone, links=False, tables=routes, threads=threads)
             simulation.run()
             begins.append(begins[-1] + simulation.totals.duration)
     screen.say(f"phases begin at cycles {', '.join(map(str, begins))}")

@@ -197,7 +197,6 @@ def tables_run(
         "packets": False,
         "film": False,
         "replies": None,
-        "saves": False,
         "threads": 1,
     }
     return begun(line, workload, table_fields(tables), name, settings)

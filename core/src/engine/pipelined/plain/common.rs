@@ -4,7 +4,7 @@ use super::super::buffers::{Limit, Policy};
 
 /// Places that every channel owns, common ones beside them, and how many a channel may fill.
 #[derive(Clone, Debug)]
-pub(super) struct Common {
+pub(in super::super) struct Common {
     pub owned: Vec<u32>,
     pub places: u32,
     pub most: u32,

@@ -5,22 +5,25 @@
 
 use super::{
     super::{
-        buffers::Behind,
+        breach::Breach,
         flit::{Flit, Packets},
         meeting::{Hub, Letter, Post},
+        routers::{Cycle, NodePorts, Routers, Shared},
         rules::Rules,
+        run::Run,
+        seen::Seen,
     },
     links::{reach_sinks, reach_sources, way_back, way_in},
     pieces::{AHEAD, Borders, Piece, join, part},
     state::{Plain, marked},
     wheel::Wheel,
 };
-use crate::probe::LinkOccupation;
+use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
 use std::sync::Arc;
 
 /// The nodes' side of routers in pieces, with the first piece.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Desk {
+pub(super) struct Desk {
     hub: Arc<Hub>,
     borders: Arc<Borders>,
     channel_bits: u32,
@@ -67,7 +70,7 @@ impl Worker {
 
 impl Desk {
     /// Parts routers into pieces.
-    pub(in super::super) fn new(
+    pub(super) fn new(
         plain: Plain,
         links: LinkOccupation,
         at: (u32, &Rules, &Packets),
@@ -110,37 +113,31 @@ impl Desk {
         (desk, workers)
     }
 
-    /// Joins the pieces again.
-    pub(in super::super) fn join(
-        self,
-        further: Vec<Piece>,
-        now: u32,
-        packets: &mut Packets,
-    ) -> (Plain, LinkOccupation) {
-        let left = self.hub.left(self.cycle).into_iter();
-        let given = left.map(|(ahead, to, letter)| (now + ahead, to, letter)).collect();
-        let under_way = further.iter().fold(self.balance, |sum, one| sum.wrapping_add(one.balance()));
-        let under_way = under_way.wrapping_add(self.piece.balance());
-        let pieces = std::iter::once(self.piece).chain(further).collect();
-        let (mut plain, links) =
-            join(pieces, (self.flits, self.credits), given, (now, packets), &self.borders);
-        plain.credits_under_way = under_way;
-        (plain, links)
-    }
-
     /// Where the threads meet.
-    pub(in super::super) fn hub(&self) -> &Arc<Hub> {
+    pub(super) fn hub(&self) -> &Arc<Hub> {
         &self.hub
     }
+}
 
-    /// Takes the flits that reach sinks, with their nodes, and gives sources what arrives for them.
-    pub(in super::super) fn receive(
-        &mut self,
-        rules: &Rules,
-        packets: &mut Packets,
-        sources: &mut Behind,
-        arrived: &mut Vec<(u32, Flit)>,
-    ) {
+impl NodePorts for Desk {
+    fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
+        let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.channel_bits);
+        cycle.packets.note_sent(flit, cycle.now);
+        let time = cycle.now + delay - AHEAD;
+        self.flits.view().push(time, true, self.borders.of_router(lane), marked(flit));
+    }
+
+    fn eject_flit(&mut self, node: u32, flit: &Flit, cycle: &Cycle<'_>) {
+        let (place, delay) = way_back(cycle.rules, node, flit.channel, self.channel_bits);
+        self.balance = self.balance.wrapping_add(1);
+        self.credits.view().push(cycle.now + delay - AHEAD, true, self.borders.of_router(place), 0);
+    }
+}
+
+/// What is not said of a part alone is asked once all are joined.
+impl Routers for Desk {
+    fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
+        let Cycle { rules, packets, shared, .. } = cycle;
         self.post_of_nodes.take(&self.hub, self.cycle);
         let flits = &mut self.passing.0;
         flits.clear();
@@ -150,44 +147,71 @@ impl Desk {
                 packets.learn(place, &packet);
             }
             self.balance = self.balance.wrapping_sub(letter.credits.len());
-            reach_sources(&letter.credits, self.channel_bits, rules, sources);
+            reach_sources(&letter.credits, self.channel_bits, rules, &mut shared.sources);
             letter.credits.clear();
         }
         reach_sinks(flits, self.channel_bits, packets, arrived);
     }
 
-    /// A source sends a flit.
-    pub(in super::super) fn inject(
-        &mut self,
-        node: u32,
-        flit: &Flit,
-        now: u32,
-        rules: &Rules,
-        packets: &mut Packets,
-    ) {
-        let (lane, delay) = way_in(rules, node, flit.channel, self.channel_bits);
-        packets.note_sent(flit, now);
-        self.flits.view().push(now + delay - AHEAD, true, self.borders.of_router(lane), marked(flit));
+    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
+        run.inject(self, shared, subnet);
     }
 
-    /// A sink gives a place back.
-    pub(in super::super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
-        let (place, delay) = way_back(rules, node, channel, self.channel_bits);
-        self.balance = self.balance.wrapping_add(1);
-        self.credits.view().push(now + delay - AHEAD, true, self.borders.of_router(place), 0);
+    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        run.retire(self, shared, arrived);
     }
 
     /// Gives away what nodes send, and runs the first piece.
-    pub(in super::super) fn work(&mut self, now: u32, rules: &Rules, packets: &Packets) {
+    fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
+        let Cycle { now, rules, packets, .. } = cycle;
         let Self { hub, borders, piece, post, post_of_nodes, passing: (flits, credits), .. } = self;
-        self.flits.take(now, true, flits);
-        self.credits.take(now, true, credits);
+        self.flits.take(*now, true, flits);
+        self.credits.take(*now, true, credits);
         borders.share_out((flits, credits), packets, &mut post_of_nodes.gone);
         post_of_nodes.give(hub, self.cycle);
         post.take(hub, self.cycle);
-        piece.cycle(now, rules, borders, (&mut post.come, &mut post.gone));
+        piece.cycle(*now, rules, borders, (&mut post.come, &mut post.gone));
         post.give(hub, self.cycle);
         hub.tell(0, piece.balance().wrapping_add(self.balance));
         self.cycle += 1;
+        None
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.hub.balance() == 0
+    }
+
+    fn see(&self, _rules: &Rules) -> Option<Seen> {
+        None
+    }
+
+    fn queued(&self, _router: usize, _port: usize, _channel: usize, _rules: &Rules) -> usize {
+        0
+    }
+
+    fn visit(&mut self, _rules: &Rules, _packets: &Packets, _archive: &mut Archive) -> Visited {
+        Ok(())
+    }
+
+    fn join(&mut self, further: Vec<Piece>, cycle: &mut Cycle<'_>) -> Option<Box<dyn Routers>> {
+        let now = cycle.now;
+        let left = self.hub.left(self.cycle).into_iter();
+        let given = left.map(|(ahead, to, letter)| (now + ahead, to, letter)).collect();
+        let under_way = further.iter().fold(self.balance, |sum, one| sum.wrapping_add(one.balance()));
+        let under_way = under_way.wrapping_add(self.piece.balance());
+        let pieces = std::iter::once(std::mem::take(&mut self.piece)).chain(further).collect();
+        let of_nodes = (std::mem::take(&mut self.flits), std::mem::take(&mut self.credits));
+        let (mut plain, links) = join(pieces, of_nodes, given, (now, cycle.packets), &self.borders);
+        plain.credits_under_way = under_way;
+        cycle.shared.records.links = Some(links);
+        Some(Box::new(plain))
+    }
+
+    fn copy(&self) -> Box<dyn Routers> {
+        Box::new(self.clone())
+    }
+
+    fn form(&self) -> &'static str {
+        "sets in parts"
     }
 }

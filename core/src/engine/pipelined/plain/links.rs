@@ -4,9 +4,10 @@ use super::{
     super::{
         buffers::Behind,
         flit::{Flit, Packets},
+        routers::Shared,
         rules::Rules,
     },
-    state::{Leaving, NOBODY, PACKET, Plain, View, marked},
+    state::{Leaving, NOBODY, PACKET, Plain, View},
 };
 
 /// Where a flit that a source sends arrives among all input channels, and after how many cycles.
@@ -59,13 +60,12 @@ pub(super) fn reach_sources(credits: &[u64], channel_bits: u32, rules: &Rules, s
 
 impl Plain {
     /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
-    pub(in super::super) fn receive(
+    pub(super) fn take_arriving(
         &mut self,
         now: u32,
         rules: &Rules,
         packets: &Packets,
-        sources: &mut Behind,
-        load: &mut [u32],
+        Shared { sources, load, .. }: &mut Shared,
         arrived: &mut Vec<(u32, Flit)>,
     ) {
         self.credits_under_way -= self.credits.count(now);
@@ -107,32 +107,6 @@ impl Plain {
                 view.credit::<false>(place, rules, load);
             }
         }
-    }
-
-    /// A source sends a flit.
-    pub(in super::super) fn inject(
-        &mut self,
-        node: u32,
-        flit: &Flit,
-        now: u32,
-        rules: &Rules,
-        packets: &mut Packets,
-    ) {
-        let (lane, delay) = way_in(rules, node, flit.channel, self.channel_bits);
-        packets.note_sent(flit, now);
-        self.flits.view().push(now + delay, false, lane, marked(flit));
-    }
-
-    /// A sink gives a place back.
-    pub(in super::super) fn give_back(&mut self, node: u32, channel: u16, now: u32, rules: &Rules) {
-        let (place, delay) = way_back(rules, node, channel, self.channel_bits);
-        self.credits_under_way += 1;
-        self.credits.view().push(now + delay, false, place, 0);
-    }
-
-    /// Whether no credit is on its way.
-    pub(in super::super) fn has_no_credits(&self) -> bool {
-        self.credits_under_way == 0
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn without(asks: u64, matched: u64) -> u64 {
 
 /// The byte of a turn.
 #[inline]
-pub(super) fn turn(at: u32) -> u8 {
+pub(in super::super) fn turn(at: u32) -> u8 {
     (0xFF_u32 << at) as u8
 }
 

@@ -5,6 +5,7 @@
 mod channels;
 mod common;
 mod desk;
+mod form;
 mod links;
 mod matrix;
 mod pieces;
@@ -18,20 +19,21 @@ mod switch;
 mod wheel;
 
 pub(super) use {
-    desk::{Desk, Worker},
+    desk::Worker,
+    matrix::turn,
     pieces::Piece,
-    state::Plain,
-    step::Around,
+    state::{HEAD, Lane, NOBODY, PACKET, Plain, TAIL},
 };
 
 #[cfg(test)]
 mod tests {
     use super::{
         super::{
-            network::Subnet,
+            lists::Lists,
             options::Options,
             phases::{Event, Phases},
             run::PacketRecord,
+            subnet::Subnet,
         },
         Plain,
     };
@@ -143,8 +145,8 @@ mod tests {
         };
         let Some(plain) = Plain::new(&others.run.rules) else { return Ok(false) };
         let mut phases = others.clone();
-        phases.run.subnets = vec![Subnet::with(&phases.run.rules, Some(Box::new(plain)))];
-        others.run.subnets = vec![Subnet::with(&others.run.rules, None)];
+        phases.run.subnets = vec![Subnet::of(&phases.run.rules, Box::new(plain))];
+        others.run.subnets = vec![Subnet::of(&others.run.rules, Box::new(Lists::new(&others.run.rules)))];
         let (expected, found) = (run(others), run(phases));
         // Changes are not a number where nothing arrived.
         prop_assert_eq!(format!("{:?}", expected.0), format!("{:?}", found.0));

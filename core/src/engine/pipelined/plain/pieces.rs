@@ -106,7 +106,7 @@ impl Move {
 }
 
 /// Routers that can be run apart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in super::super) struct Piece {
     plain: Plain,
     first: First,
@@ -124,7 +124,7 @@ pub(in super::super) struct Piece {
 
 impl Plain {
     /// Whether routers with these rules can be divided: each does what it does without knowing the others.
-    pub(in super::super) fn is_divisible(&self, rules: &Rules) -> bool {
+    pub(super) fn has_parts(&self, rules: &Rules) -> bool {
         let wiring = &rules.wiring;
         let mut links = (0..wiring.routers() as u32).flat_map(|router| wiring.outputs(router));
         let places = (wiring.nodes() as u64) << self.channel_bits;
@@ -333,7 +333,7 @@ pub(in super::super) fn part(
                 last: links.last.split_off(start),
                 flits: links.flits.split_off(start),
             },
-            numbers: Numbers::new(),
+            numbers: Numbers::default(),
             leaving: (Vec::new(), Vec::new()),
             credits: 0,
         });

@@ -1,7 +1,7 @@
 //! The state of plain routers as fields.
 
 use super::{
-    super::flit::Packets,
+    super::{flit::Packets, rules::Rules},
     state::{InputPort, Known, Lane, Leaving, NOBODY, OutputPort, PACKET, Plain, Router},
 };
 use crate::{
@@ -62,13 +62,52 @@ impl Leaving {
 }
 
 impl Plain {
+    /// Whether nobody sees in which order things are listed.
+    fn is_unordered(&self) -> bool {
+        self.is_lean && !self.keeps_order && !self.queues_up
+    }
+
+    /// Clears what is left over and sorts what has no order, so that routers that do the same from now on are saved alike.
+    fn normalise(&mut self, rules: &Rules) {
+        if !self.is_unordered() {
+            return;
+        }
+        for router in &mut self.routers {
+            let Router { to_be_routed, routing, waiting, routed_at, .. } = router;
+            [&mut *to_be_routed, &mut *routing, &mut *waiting]
+                .into_iter()
+                .for_each(|list| list.sort_unstable());
+            *routed_at = if routing.is_empty() { 0 } else { *routed_at };
+            for &lane in to_be_routed.iter().chain(&*routing) {
+                self.lanes[lane as usize].port = 255;
+            }
+            waiting.iter().for_each(|&lane| self.lanes[lane as usize].channel = 0);
+        }
+        let room = 1 << self.place_bits;
+        for (lane, queue) in self.lanes.iter_mut().zip(self.queues.chunks_mut(room)) {
+            if lane.is_idle {
+                lane.port = 255;
+            }
+            if lane.port == 255 {
+                (lane.first, lane.last, lane.channel) = (0, 0, 0);
+            }
+            queue.rotate_left(lane.head.into());
+            lane.head = 0;
+            queue[lane.count.into()..].fill(0);
+        }
+        if !rules.waits_for_tail {
+            self.known.iter_mut().for_each(|known| known.tail_sent = false);
+        }
+        self.flits.sort();
+        self.credits.sort();
+        self.leaves_next.iter_mut().for_each(|outputs| outputs.sort_unstable());
+    }
+
     /// All that outlives a cycle.
-    pub(in super::super) fn fields(
-        &mut self,
-        nodes: usize,
-        packets: &Packets,
-        archive: &mut Archive,
-    ) -> Visited {
+    pub(super) fn fields(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
+        if !archive.is_reading() {
+            self.normalise(rules);
+        }
         let Self {
             // What they were made of.
             channel_bits: _,
@@ -155,7 +194,7 @@ impl Plain {
         credits.fields(archive)?;
         archive.number("credits under way", credits_under_way)?;
         leaves_next.as_mut().map_or(Ok(()), |outputs| archive.list("outputs with flits", outputs))?;
-        if archive.is_reading() { self.check(nodes, packets) } else { Ok(()) }
+        if archive.is_reading() { self.check(rules.wiring.nodes(), packets) } else { Ok(()) }
     }
 
     /// Who has an output channel is the input channel that says so, and nobody else.
@@ -215,7 +254,7 @@ impl Plain {
     }
 
     /// By place of a packet how many of its flits are in queues and on links.
-    pub(in super::super) fn under_way(&self, packets: usize) -> Vec<u32> {
+    pub(super) fn flits_of_packets(&self, packets: usize) -> Vec<u32> {
         let mut counts = vec![0; packets];
         let mask = (1 << self.place_bits) - 1;
         for (at, lane) in self.lanes.iter().enumerate() {

@@ -18,18 +18,12 @@ impl Plain {
     }
 
     /// The output ports by which flits leave in this cycle, among all, before routers do their steps of it.
-    pub(in super::super) fn leaving(&mut self) -> impl Iterator<Item = u32> {
+    pub(super) fn leaving(&mut self) -> impl Iterator<Item = u32> {
         self.leaves_next.iter_mut().flat_map(|outputs| outputs.drain(..))
     }
 
-    /// Flits in the queue of a channel behind an input port of a router.
-    pub(in super::super) fn queued(&self, router: usize, port: usize, channel: usize) -> usize {
-        let input = self.routers[router].first_input as usize + port;
-        self.lanes[(input << self.channel_bits) + channel].count.into()
-    }
-
     /// What routers hold.
-    pub(in super::super) fn seen(&self, rules: &Rules) -> Seen {
+    pub(super) fn seen(&self, rules: &Rules) -> Seen {
         let mut states = vec![State::Active; self.lanes.len()];
         for (state, lane) in states.iter_mut().zip(&self.lanes) {
             if lane.is_idle {

@@ -16,18 +16,18 @@ use super::{
 };
 
 /// The mark of a packet's first flit, and of its last one; the rest of a flit is the place of its packet.
-pub(super) const HEAD: u32 = 1 << 31;
-pub(super) const TAIL: u32 = 1 << 30;
+pub(in super::super) const HEAD: u32 = 1 << 31;
+pub(in super::super) const TAIL: u32 = 1 << 30;
 /// The place of a packet in a flit.
-pub(super) const PACKET: u32 = TAIL - 1;
+pub(in super::super) const PACKET: u32 = TAIL - 1;
 /// A flit with its marks.
-pub(super) fn marked(flit: &Flit) -> u32 {
+pub(in super::super) fn marked(flit: &Flit) -> u32 {
     let marks = if flit.is_head() { HEAD } else { 0 } | if flit.is_tail() { TAIL } else { 0 };
     flit.packet | marks
 }
 
 /// No input channel, no channel.
-pub(super) const NOBODY: u32 = u32::MAX;
+pub(in super::super) const NOBODY: u32 = u32::MAX;
 /// Most places of a queue.
 const MOST_PLACES: u32 = 128;
 /// Most flits that queue behind the crossbar.
@@ -35,7 +35,7 @@ const MOST_BEHIND: u32 = 512;
 
 /// An input channel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lane {
+pub(in super::super) struct Lane {
     /// The place of its first flit, and how many it has.
     pub head: u8,
     pub count: u8,
@@ -55,7 +55,7 @@ pub(super) struct Lane {
 /// Where a link leads: the first channel of a port or of a node; and after how many cycles what a router does in one
 /// arrives there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Far {
+pub(in super::super) struct Far {
     pub first: u32,
     pub delay: u32,
     pub is_node: bool,
@@ -66,7 +66,7 @@ pub(super) struct Far {
 
 /// An input port.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InputPort {
+pub(in super::super) struct InputPort {
     pub router: u32,
     /// Its number at the router, its first sub-port there, and its sub-port of every output.
     pub local: u32,
@@ -81,7 +81,7 @@ pub(super) struct InputPort {
 
 /// An output port.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OutputPort {
+pub(in super::super) struct OutputPort {
     /// Bits per channel: without owner, and full.
     pub free: u64,
     pub full: u64,
@@ -93,7 +93,7 @@ pub(super) struct OutputPort {
 /// When queues behind the crossbar let go what is added next, in cycles of these routers: by output port a flit, by
 /// input port a message of credits, with the step in which the last one was made.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Leaving {
+pub(in super::super) struct Leaving {
     pub flits: Vec<u32>,
     pub credits: Vec<(u32, u32)>,
     /// Cycles, and steps.
@@ -103,7 +103,7 @@ pub(super) struct Leaving {
 
 /// An output channel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(in super::super) struct Known {
     /// The input channel that has it.
     pub owner: u32,
     /// Flits in the queue behind it or on their way.
@@ -115,7 +115,7 @@ pub(super) struct Known {
 
 /// A router.
 #[derive(Clone, Debug)]
-pub(super) struct Router {
+pub(in super::super) struct Router {
     /// Its first ports among all.
     pub first_input: u32,
     pub first_output: u32,
@@ -134,7 +134,7 @@ pub(super) struct Router {
 impl Router {
     /// Input sub-ports that ask for the output sub-ports of a number.
     #[inline(always)]
-    pub(super) fn rows(&self, class: u32, input_speedup: u32, output_speedup: u32) -> u32 {
+    pub(in super::super) fn rows(&self, class: u32, input_speedup: u32, output_speedup: u32) -> u32 {
         if output_speedup == 1 {
             return self.inputs * input_speedup;
         }
@@ -144,7 +144,7 @@ impl Router {
 
 /// What is used within a step only.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
+pub(in super::super) struct Scratch {
     /// By sub-port the outputs that it asks for, and offers.
     pub by_input: Vec<u64>,
     pub offers: Vec<u64>,
@@ -166,7 +166,7 @@ pub(super) struct Scratch {
 
 /// An input channel that was given a channel of its output: its router, and its place in the list of those that waited.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Activated {
+pub(in super::super) struct Activated {
     pub router: u32,
     pub lane: u32,
     pub channel: u32,
@@ -175,7 +175,7 @@ pub(super) struct Activated {
 
 /// An entry of the list of those that wait, the channels that it may have, and those that it looks at.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ask {
+pub(in super::super) struct Ask {
     pub entry: u32,
     pub lane: u32,
     pub port: u32,
@@ -187,84 +187,84 @@ pub(super) struct Ask {
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Plain {
     /// The channels of a port, and the flits of a queue, stand this far apart, as powers of two.
-    pub(super) channel_bits: u32,
-    pub(super) place_bits: u32,
-    pub(super) channels: u32,
-    pub(super) places: u32,
+    pub(in super::super) channel_bits: u32,
+    pub(in super::super) place_bits: u32,
+    pub(in super::super) channels: u32,
+    pub(in super::super) places: u32,
     /// Input and output ports of a router are this far apart among all requests, as a power of two.
-    pub(super) output_bits: u32,
+    pub(in super::super) output_bits: u32,
     /// Whether requests of the switch fit in words, one for the inputs of every output sub-port.
-    pub(super) is_small: bool,
-    pub(super) input_speedup: u32,
-    pub(super) output_speedup: u32,
+    pub(in super::super) is_small: bool,
+    pub(in super::super) input_speedup: u32,
+    pub(in super::super) output_speedup: u32,
     /// By sub-port of an input port its channels, and by channel its sub-port.
-    pub(super) subs: Vec<u64>,
-    pub(super) sub_of: Vec<u8>,
+    pub(in super::super) subs: Vec<u64>,
+    pub(in super::super) sub_of: Vec<u8>,
     /// By input sub-port of a router its port, and by output sub-port.
-    pub(super) input_of: Vec<u8>,
-    pub(super) output_of: Vec<u8>,
-    pub(super) input_first: bool,
-    pub(super) iterations: u32,
+    pub(in super::super) input_of: Vec<u8>,
+    pub(in super::super) output_of: Vec<u8>,
+    pub(in super::super) input_first: bool,
+    pub(in super::super) iterations: u32,
     /// Whether the order of lists decides on drawn numbers or on the order of flits behind the crossbar; whether ways
     /// draw numbers, and whether they depend on the load.
-    pub(super) keeps_order: bool,
-    pub(super) draws: bool,
-    pub(super) goes_by_load: bool,
-    pub(super) has_priorities: bool,
+    pub(in super::super) keeps_order: bool,
+    pub(in super::super) draws: bool,
+    pub(in super::super) goes_by_load: bool,
+    pub(in super::super) has_priorities: bool,
     /// Whether an input channel has the priority of its packet.
-    pub(super) is_by_packet: bool,
+    pub(in super::super) is_by_packet: bool,
     /// Whether ways are those of dimension order on a mesh, in all channels of a packet.
-    pub(super) is_straight: bool,
+    pub(in super::super) is_straight: bool,
     /// Whether queues have places of their own, and neither priorities nor loads are kept.
-    pub(super) is_lean: bool,
+    pub(in super::super) is_lean: bool,
     /// The number of the first of these routers among all.
-    pub(super) first_router: u32,
-    pub(super) routers: Vec<Router>,
+    pub(in super::super) first_router: u32,
+    pub(in super::super) routers: Vec<Router>,
     /// A bit per router where input channels wait for a way or an output channel.
-    pub(super) at_work: Vec<u64>,
+    pub(in super::super) at_work: Vec<u64>,
     /// By router who asks for which output: words of requests, or a bit per output.
-    pub(super) asks: Vec<u64>,
+    pub(in super::super) asks: Vec<u64>,
     /// Turns of the switch allocator for words of requests.
-    pub(super) grant_bytes: Vec<[u8; 8]>,
-    pub(super) accept_bytes: Vec<[u8; 8]>,
+    pub(in super::super) grant_bytes: Vec<[u8; 8]>,
+    pub(in super::super) accept_bytes: Vec<[u8; 8]>,
     /// By input port and output of its router a bit per channel that is active there, has a flit, and is not full
     /// behind the output.
-    pub(super) ready: Vec<u64>,
-    pub(super) inputs: Vec<InputPort>,
-    pub(super) outputs: Vec<OutputPort>,
+    pub(in super::super) ready: Vec<u64>,
+    pub(in super::super) inputs: Vec<InputPort>,
+    pub(in super::super) outputs: Vec<OutputPort>,
     /// Where requests of the switch do not fit in a word: by output sub-port a bit per input sub-port that asks.
-    pub(super) asked_by: Vec<u64>,
-    pub(super) lanes: Vec<Lane>,
-    pub(super) queues: Vec<u32>,
-    pub(super) known: Vec<Known>,
+    pub(in super::super) asked_by: Vec<u64>,
+    pub(in super::super) lanes: Vec<Lane>,
+    pub(in super::super) queues: Vec<u32>,
+    pub(in super::super) known: Vec<Known>,
     /// What is known of queues that share places: how they do, if no more than common places are shared, or all.
-    pub(super) common: Option<Common>,
-    pub(super) shared: Option<Behind>,
+    pub(in super::super) common: Option<Common>,
+    pub(in super::super) shared: Option<Behind>,
     /// With priorities: of every flit in a queue, of every input channel, and which flit of its packet came in last.
-    pub(super) stamps: Vec<i32>,
-    pub(super) priorities: Vec<i32>,
-    pub(super) latest: Vec<u32>,
+    pub(in super::super) stamps: Vec<i32>,
+    pub(in super::super) priorities: Vec<i32>,
+    pub(in super::super) latest: Vec<u32>,
     /// Turns of the channel allocator by input and by output channel; of the switch allocator by input sub-port and by
     /// output port; among the channels of an input sub-port.
-    pub(super) accepts: Vec<u16>,
-    pub(super) grants: Vec<u16>,
-    pub(super) switch_accepts: Vec<u8>,
-    pub(super) switch_grants: Vec<u8>,
-    pub(super) turns: Vec<u8>,
+    pub(in super::super) accepts: Vec<u16>,
+    pub(in super::super) grants: Vec<u16>,
+    pub(in super::super) switch_accepts: Vec<u8>,
+    pub(in super::super) switch_grants: Vec<u8>,
+    pub(in super::super) turns: Vec<u8>,
     /// Allocators by router, where they go by more than words.
-    pub(super) channel_allocators: Vec<Allocator>,
-    pub(super) switch_allocators: Vec<Allocator>,
+    pub(in super::super) channel_allocators: Vec<Allocator>,
+    pub(in super::super) switch_allocators: Vec<Allocator>,
     /// Where order matters, by input channel its place among those that cross.
-    pub(super) order: Vec<i64>,
+    pub(in super::super) order: Vec<i64>,
     /// Whether flits and credits may queue behind the crossbar.
-    pub(super) queues_up: bool,
-    pub(super) leaving: Leaving,
-    pub(super) flits: Wheel,
-    pub(super) credits: Wheel,
-    pub(super) credits_under_way: usize,
+    pub(in super::super) queues_up: bool,
+    pub(in super::super) leaving: Leaving,
+    pub(in super::super) flits: Wheel,
+    pub(in super::super) credits: Wheel,
+    pub(in super::super) credits_under_way: usize,
     /// Outputs whose flits leave in the next cycle, if links are counted.
-    pub(super) leaves_next: Option<Vec<u32>>,
-    pub(super) scratch: Scratch,
+    pub(in super::super) leaves_next: Option<Vec<u32>>,
+    pub(in super::super) scratch: Scratch,
 }
 
 impl Plain {
@@ -512,7 +512,7 @@ impl Plain {
 
     /// All that flits and credits change, as slices, which stay where they are while a loop writes to them.
     #[inline(always)]
-    pub(super) fn view(&mut self) -> View<'_> {
+    pub(in super::super) fn view(&mut self) -> View<'_> {
         View {
             channel_bits: self.channel_bits,
             place_bits: self.place_bits,
@@ -555,7 +555,7 @@ impl Plain {
 }
 
 /// What flits and credits change.
-pub(super) struct View<'a> {
+pub(in super::super) struct View<'a> {
     pub channel_bits: u32,
     pub place_bits: u32,
     pub output_bits: u32,
@@ -597,13 +597,13 @@ pub(super) struct View<'a> {
 impl View<'_> {
     /// Notes that an input channel of a router waits.
     #[inline(always)]
-    pub(super) fn wake(&mut self, router: u32) {
+    pub(in super::super) fn wake(&mut self, router: u32) {
         self.at_work[router as usize / 64] |= 1 << (router % 64);
     }
 
     /// An input channel asks for the switch from now on, if it `may`.
     #[inline(always)]
-    pub(super) fn ask(&mut self, lane: u32, output: u8, may: bool) {
+    pub(in super::super) fn ask(&mut self, lane: u32, output: u8, may: bool) {
         let port = lane >> self.channel_bits;
         let channel = lane & ((1 << self.channel_bits) - 1);
         self.ready[((port << self.output_bits) + u32::from(output)) as usize] |= u64::from(may) << channel;
@@ -627,7 +627,7 @@ impl View<'_> {
 
     /// The same where requests fit in words, if it `stops`.
     #[inline(always)]
-    pub(super) fn stop_asking_in_words(&mut self, lane: u32, output: u32, stops: bool) {
+    pub(in super::super) fn stop_asking_in_words(&mut self, lane: u32, output: u32, stops: bool) {
         let port = lane >> self.channel_bits;
         let channel = lane & ((1 << self.channel_bits) - 1);
         let ready = &mut self.ready[((port << self.output_bits) + output) as usize];
@@ -640,7 +640,7 @@ impl View<'_> {
 
     /// An input channel that asked for an output of its router does not ask any more.
     #[inline(always)]
-    pub(super) fn stop_asking(&mut self, lane: u32, router: usize, output: u32) {
+    pub(in super::super) fn stop_asking(&mut self, lane: u32, router: usize, output: u32) {
         if self.is_small {
             return self.stop_asking_in_words(lane, output, true);
         }

@@ -7,7 +7,7 @@ use crate::{
 
 /// Lists of what arrives in each of the next cycles, for routers and for nodes, in fixed places.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wheel {
+pub(in super::super) struct Wheel {
     mask: u32,
     /// The lists stand this far apart, as a power of two.
     list_bits: u32,
@@ -17,14 +17,14 @@ pub(super) struct Wheel {
 
 impl Wheel {
     /// Lists for so many cycles, a power of two, and at most so many things in each.
-    pub(super) fn new(cycles: u32, most: usize) -> Self {
+    pub(in super::super) fn new(cycles: u32, most: usize) -> Self {
         let lists = 2 * cycles as usize;
         let list_bits = most.next_power_of_two().trailing_zeros();
         Self { mask: cycles - 1, list_bits, counts: vec![0; lists], items: vec![0; lists << list_bits] }
     }
 
     /// What is on its way.
-    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+    pub(in super::super) fn fields(&mut self, archive: &mut Archive) -> Visited {
         let Self { mask: _, list_bits, counts, items } = self;
         archive.slice("numbers on their way", counts)?;
         let most = 1 << *list_bits;
@@ -51,19 +51,19 @@ impl Wheel {
     }
 
     /// Places that something is on its way to, routers or nodes, and what that is.
-    pub(super) fn all(&self, is_node: bool) -> impl Iterator<Item = (u32, u32)> {
+    pub(in super::super) fn all(&self, is_node: bool) -> impl Iterator<Item = (u32, u32)> {
         let lists = self.counts.iter().enumerate().skip(usize::from(is_node)).step_by(2);
         let items = lists.flat_map(|(list, &count)| &self.items[list << self.list_bits..][..count as usize]);
         items.map(|&item| ((item >> 32) as u32, item as u32))
     }
 
     /// For how many cycles there are lists.
-    pub(super) fn cycles(&self) -> u32 {
+    pub(in super::super) fn cycles(&self) -> u32 {
         self.mask + 1
     }
 
     /// Takes out all that is on its way from a cycle on: the cycle in which it arrives, whether at a node, and what.
-    pub(super) fn take_all(&mut self, now: u32) -> Vec<(u32, bool, u64)> {
+    pub(in super::super) fn take_all(&mut self, now: u32) -> Vec<(u32, bool, u64)> {
         let (mut all, mut list) = (Vec::new(), Vec::new());
         for time in (0..=self.mask).map(|ahead| now + ahead) {
             for is_node in [false, true] {
@@ -74,21 +74,28 @@ impl Wheel {
         all
     }
 
+    /// Sorts what arrives in each cycle, where nobody sees the order.
+    pub(super) fn sort(&mut self) {
+        for (list, &count) in self.counts.iter().enumerate() {
+            self.items[list << self.list_bits..][..count as usize].sort_unstable();
+        }
+    }
+
     /// The lists as slices.
     #[inline(always)]
-    pub(super) fn view(&mut self) -> WheelView<'_> {
+    pub(in super::super) fn view(&mut self) -> WheelView<'_> {
         let Self { mask, list_bits, counts, items } = self;
         WheelView { mask: *mask, list_bits: *list_bits, counts, items }
     }
 
     /// How much arrives in a cycle.
-    pub(super) fn count(&self, time: u32) -> usize {
+    pub(in super::super) fn count(&self, time: u32) -> usize {
         let list = 2 * (time & self.mask) as usize;
         (self.counts[list] + self.counts[list + 1]) as usize
     }
 
     /// Exchanges what arrives in a cycle with an empty list.
-    pub(super) fn take(&mut self, time: u32, is_node: bool, into: &mut Vec<u64>) {
+    pub(in super::super) fn take(&mut self, time: u32, is_node: bool, into: &mut Vec<u64>) {
         let list = (2 * (time & self.mask) + u32::from(is_node)) as usize;
         let first = list << self.list_bits;
         into.clear();
@@ -98,7 +105,7 @@ impl Wheel {
 }
 
 /// Lists as slices, to put something on.
-pub(super) struct WheelView<'a> {
+pub(in super::super) struct WheelView<'a> {
     mask: u32,
     list_bits: u32,
     counts: &'a mut [u32],
@@ -108,7 +115,7 @@ pub(super) struct WheelView<'a> {
 impl WheelView<'_> {
     /// Something that arrives at a place in some cycle.
     #[inline(always)]
-    pub(super) fn push(&mut self, time: u32, is_node: bool, place: u32, what: u32) {
+    pub(in super::super) fn push(&mut self, time: u32, is_node: bool, place: u32, what: u32) {
         let list = (2 * (time & self.mask) + u32::from(is_node)) as usize;
         let count = &mut self.counts[list];
         self.items[(list << self.list_bits) + *count as usize] = u64::from(place) << 32 | u64::from(what);

@@ -3,23 +3,17 @@
 use super::{
     super::{
         buffers::Behind,
-        flit::{Flit, Packets},
+        flit::{Flit, Packet, Packets},
         rules::Rules,
     },
-    AnyWords,
-    links::Leaving,
     matching::PORTS,
     noted::Noted,
-    planes::{Receive, Step},
     state::{
-        BEHIND, CHANNEL, CHANNELS, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, Head, NOBODY, NODE, OCCUPIED,
-        OUTPUT, Output, Owned, READY, SLOTS, TAIL_SENT, Words,
+        BEHIND, CHANNEL, CHANNELS, DIGITS, FIELDS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT, Output,
+        Owned, READY, SLOTS, TAIL_SENT, Words,
     },
 };
-use crate::{
-    bits::{Vector, ones, words, words_mut},
-    probe::LinkOccupation,
-};
+use crate::bits::{Vector, ones, words, words_mut};
 
 /// Somebody who asks for an output channel: input channel, the channels that it may have, and those that it gets.
 #[derive(Clone, Copy)]
@@ -53,21 +47,21 @@ fn number_of(digits: &[u64; CHANNEL], bit: usize) -> usize {
 impl<V: Vector> Words<V> {
     /// The vector of a channel of a port at a router, and the word there.
     #[inline(always)]
-    fn spot(&self, port: usize, channel: usize, router: usize) -> (usize, usize) {
+    pub(super) fn spot(&self, port: usize, channel: usize, router: usize) -> (usize, usize) {
         let word = channel * self.words + router / 64;
         (port * self.vectors + word / V::WORDS, word % V::WORDS)
     }
 
     /// The words of the planes of an input channel at a router, from the first plane to the last.
     #[inline(always)]
-    fn planes_of(&mut self, number: usize, router: usize) -> &mut [u64] {
+    pub(super) fn planes_of(&mut self, number: usize, router: usize) -> &mut [u64] {
         let first = (self.first_words[number] + self.further[router / 64]) as usize;
         &mut words_mut(self.lanes.as_flattened_mut())[first..][..(FIELDS - 1) * V::WORDS + 1]
     }
 
     /// A packet enters a queue.
     #[inline(always)]
-    fn enter(&mut self, queue: usize, packet: u32) {
+    pub(super) fn enter(&mut self, queue: usize, packet: u32) {
         let record = &mut self.records[queue];
         if record.entered == record.left {
             record.front = packet;
@@ -80,13 +74,32 @@ impl<V: Vector> Words<V> {
 
     /// The packet at the front leaves a queue.
     #[inline(always)]
-    fn leave(&mut self, queue: usize) {
+    pub(super) fn leave(&mut self, queue: usize) {
         let record = &mut self.records[queue];
         record.left = record.left.wrapping_add(1);
         if record.entered != record.left {
             let place = usize::from(record.left & self.ring);
             record.front = self.rings[place * self.nodes * (self.all + (1 << self.span_bits)) + queue];
         }
+    }
+
+    /// Routers on the way from one to another, with both.
+    pub(super) fn routers_between(&self, from: usize, to: usize) -> u16 {
+        let ((x, y), (to_x, to_y)) = (self.places_of[from], self.places_of[to]);
+        u16::from(x.abs_diff(to_x)) + u16::from(y.abs_diff(to_y)) + 1
+    }
+
+    /// Takes down what headers say of the packet at a place.
+    pub(super) fn learn(&mut self, place: u32, packet: &Packet) {
+        let at = place as usize;
+        if at >= self.heads.len() {
+            self.heads.resize((at + 1).next_power_of_two(), Head::default());
+        }
+        self.heads[at] = Head {
+            to: packet.destination as u16,
+            range: self.ranges[packet.kind as usize],
+            left: packet.size.saturating_sub(1) as u16,
+        };
     }
 
     /// What is known of the packet at the front of a queue.
@@ -379,97 +392,5 @@ impl<V: Vector> Words<V> {
         filled.clear();
         self.filled = filled;
         self.tick = self.tick.wrapping_add(1);
-    }
-}
-
-impl<V: Vector> AnyWords for Words<V> {
-    fn copy(&self) -> Box<dyn AnyWords> {
-        Box::new(self.clone())
-    }
-
-    fn receive(
-        &mut self,
-        rules: &Rules,
-        packets: &Packets,
-        sources: &mut Behind,
-        arrived: &mut Vec<(u32, Flit)>,
-    ) {
-        V::enter(self.proof, Receive { all: self, rules, packets, sources, arrived });
-    }
-
-    fn inject(&mut self, node: u32, flit: &Flit, now: u32, packets: &mut Packets) {
-        packets.note_sent(flit, now);
-        let (node, channel) = (node as usize, usize::from(flit.channel));
-        if flit.is_head() {
-            let packet = &mut packets[flit.packet];
-            let (x, y) = self.places_of[node];
-            let (to_x, to_y) = self.places_of[packet.destination as usize];
-            // All routers of the way.
-            packet.hops = u16::from(x.abs_diff(to_x)) + u16::from(y.abs_diff(to_y)) + 1;
-            let place = flit.packet as usize;
-            if place >= self.heads.len() {
-                self.heads.resize((place + 1).next_power_of_two(), Head::default());
-            }
-            self.heads[place] = Head {
-                to: packet.destination as u16,
-                range: self.ranges[packet.kind as usize],
-                left: (packet.size - 1) as u16,
-            };
-            self.enter(node * self.all + (NODE << self.span_bits) + channel, flit.packet);
-        }
-        self.inject_more(node, channel);
-    }
-
-    #[inline]
-    fn inject_more(&mut self, node: usize, channel: usize) {
-        let slot = (self.tick.wrapping_add(2) % SLOTS) as usize * self.vectors;
-        let word = slot * V::WORDS + channel * self.words + node / 64;
-        words_mut(&mut self.entering)[word] |= 1 << (node % 64);
-    }
-
-    fn retire(&mut self, node: usize, channel: usize) {
-        self.leave(self.nodes * self.all + (node << self.span_bits) + channel);
-    }
-
-    fn work(&mut self, now: u32) {
-        V::enter(self.proof, Step(self, now));
-    }
-
-    fn has_no_credits(&self) -> bool {
-        let port = self.vectors;
-        // Those of nodes take no longer than without a delay.
-        for age in 1..=2 + self.credit_delay {
-            let slot = (self.tick.wrapping_sub(age) & (self.credit_slots - 1)) as usize * (PORTS + 1) * port;
-            let ports = 0..PORTS + 1;
-            let mut under_way = ports.filter(|&at| at != NODE || age <= 2);
-            let is_any =
-                |at: usize| words(&self.credits[slot + at * port..][..port]).iter().any(|&word| word != 0);
-            if under_way.any(is_any) {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn count_links(&mut self) {
-        self.leaving = Some(Leaving::new(self.blocks));
-    }
-
-    fn must_tell(&self, now: u32) -> bool {
-        self.leaving.as_ref().is_some_and(|leaving| leaving.must_tell(now))
-    }
-
-    fn tell(&mut self, ports: usize, links: &mut LinkOccupation) {
-        if let Some(leaving) = &mut self.leaving {
-            leaving.tell((self.words, ports), links);
-        }
-    }
-
-    fn queued(&self, router: usize, port: usize, channel: usize, ports: usize) -> usize {
-        let port = if port + 1 == ports { NODE } else { port };
-        let (vector, word) = self.spot(port, channel, router);
-        let digits = words(&self.lanes[vector][FLITS..][..COUNT]);
-        let digit = |place: usize| (digits[place * V::WORDS + word] >> (router % 64) & 1) << place;
-        (0..COUNT).map(digit).sum::<u64>() as usize
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Leaving<V> {
     /// In which cycle since then a flit left last.
     last: Vec<[[V; DIGITS]; PORTS]>,
     /// Where any flit has ever left.
-    ever: Vec<[V; PORTS]>,
+    pub ever: Vec<[V; PORTS]>,
     /// Block, output and cycle of ports where the first one left, and which of their routers.
     firsts: Vec<(usize, usize, u32, V)>,
     /// The first of the cycles, and how many there were.

@@ -3,7 +3,7 @@
 // Not one closure or iterator adaptor works on vectors.
 #![allow(clippy::needless_range_loop)]
 
-use crate::bits::Vector;
+use crate::bits::{Vector, words, words_mut};
 
 /// Ports of a router.
 pub(super) const PORTS: usize = 5;
@@ -54,9 +54,34 @@ pub(super) struct Turns<V, const N: usize> {
     accepts: [[V; PORTS]; N],
 }
 
+/// A turn of a router, from its planes.
+fn turn_at<V: Vector, const N: usize>(planes: &[V; N], (word, bit): (usize, usize)) -> usize {
+    let is_set = |at: &usize| words(&planes[*at..=*at])[word] >> bit & 1 == 1;
+    (0..N).find(is_set).unwrap_or(0)
+}
+
+/// Gives a router a turn.
+fn set_turn<V: Vector, const N: usize>(planes: &mut [V; N], (word, bit): (usize, usize), turn: usize) {
+    for at in turn..N {
+        words_mut(&mut planes[at..=at])[word] |= 1 << bit;
+    }
+}
+
 impl<V: Vector, const N: usize> Turns<V, N> {
     pub(super) fn new() -> Self {
         Self { grants: [[V::zero(); N]; PORTS], accepts: [[V::zero(); PORTS]; N] }
+    }
+
+    /// The turns of a router at a bit of a word: by output, and by input.
+    pub(super) fn of_router(&self, at: (usize, usize)) -> (Vec<usize>, Vec<usize>) {
+        let grants = self.grants.iter().map(|planes| turn_at(planes, at)).collect();
+        (grants, self.accepts.iter().map(|planes| turn_at(planes, at)).collect())
+    }
+
+    /// Gives a router turns, where it has none.
+    pub(super) fn set_of_router(&mut self, at: (usize, usize), grants: &[usize], accepts: &[usize]) {
+        self.grants.iter_mut().zip(grants).for_each(|(planes, &turn)| set_turn(planes, at, turn));
+        self.accepts.iter_mut().zip(accepts).for_each(|(planes, &turn)| set_turn(planes, at, turn));
     }
 
     /// Matches inputs that ask for outputs.

@@ -1,83 +1,25 @@
 //! Routers of meshes with dimension order as bit planes: credits, links, the crossbar, the switch and what channels
 //! hold are planes with one bit per router, packets are records. They do what plain routers do, to the same bit.
 
+mod form;
 mod heads;
 mod links;
 mod matching;
 mod noted;
 mod planes;
+mod resuming;
+mod saving;
 mod state;
 
-use super::{
-    buffers::Behind,
-    flit::{Flit, Packets},
-    rules::Rules,
-};
-use crate::{
-    bits::{Available, InstructionSet, OnVectors, Vector},
-    probe::LinkOccupation,
-};
+use super::{forms::Wanted, routers::Routers, rules::Rules};
+use crate::bits::{Available, InstructionSet, OnVectors, Vector};
 use state::Words;
-use std::fmt;
-
-/// Routers on vectors of some instruction set.
-pub(super) trait AnyWords: Send + Sync {
-    fn copy(&self) -> Box<dyn AnyWords>;
-
-    /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
-    fn receive(
-        &mut self,
-        rules: &Rules,
-        packets: &Packets,
-        sources: &mut Behind,
-        arrived: &mut Vec<(u32, Flit)>,
-    );
-
-    /// A source sends a flit.
-    fn inject(&mut self, node: u32, flit: &Flit, now: u32, packets: &mut Packets);
-
-    /// A node sends a flit that is no header.
-    fn inject_more(&mut self, node: usize, channel: usize);
-
-    /// A packet has arrived at a node.
-    fn retire(&mut self, node: usize, channel: usize);
-
-    /// All routers do their step of a cycle.
-    fn work(&mut self, now: u32);
-
-    /// Whether no credit is on its way.
-    fn has_no_credits(&self) -> bool;
-
-    /// Counts from now on what leaves by every output port.
-    fn count_links(&mut self);
-
-    /// Whether what was counted must be told before the next cycle is done.
-    fn must_tell(&self, now: u32) -> bool;
-
-    /// Tells what was counted since the last time.
-    fn tell(&mut self, ports: usize, links: &mut LinkOccupation);
-
-    /// Flits in the queue of a channel behind an input port of a router with so many ports.
-    fn queued(&self, router: usize, port: usize, channel: usize, ports: usize) -> usize;
-}
-
-impl Clone for Box<dyn AnyWords> {
-    fn clone(&self) -> Self {
-        self.copy()
-    }
-}
-
-impl fmt::Debug for dyn AnyWords {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("routers as planes")
-    }
-}
 
 /// Builds routers for some vectors.
 struct Build<'a>(&'a Rules);
 
 impl OnVectors for Build<'_> {
-    type Output = Box<dyn AnyWords>;
+    type Output = Box<dyn Routers>;
 
     fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
         Box::new(Words::<V>::new(self.0, proof))
@@ -85,12 +27,15 @@ impl OnVectors for Build<'_> {
 }
 
 /// Routers without flits on the vectors of a set; `None` if these rules are not those of planes.
-pub(super) fn on(set: InstructionSet, rules: &Rules) -> Option<Box<dyn AnyWords>> {
+pub(super) fn on(set: InstructionSet, rules: &Rules) -> Option<Box<dyn Routers>> {
     state::covers(rules).then(|| set.run(Build(rules)))
 }
 
-/// Routers without flits on the vectors that suit them.
-pub(super) fn new(rules: &Rules) -> Option<Box<dyn AnyWords>> {
+/// Routers without flits on the vectors that suit them. They see no single flits.
+pub(super) fn make(rules: &Rules, wanted: Wanted) -> Option<Box<dyn Routers>> {
+    if wanted.single_flits {
+        return None;
+    }
     let sets = [InstructionSet::Avx512, InstructionSet::Avx2];
     on(sets.into_iter().find(|set| set.is_available()).unwrap_or(InstructionSet::Word), rules)
 }
@@ -99,10 +44,11 @@ pub(super) fn new(rules: &Rules) -> Option<Box<dyn AnyWords>> {
 mod tests {
     use super::{
         super::{
-            network::Subnet,
+            lists::Lists,
             options::Options,
             phases::{Event, Phases},
             run::PacketRecord,
+            subnet::Subnet,
         },
         on,
     };
@@ -170,13 +116,13 @@ mod tests {
             }
             let planes = Phases::new(&options, true).map_err(|error| TestCaseError::fail(error.text))?;
             let mut lists = planes.clone();
-            lists.run.subnets = vec![Subnet::with(&lists.run.rules, None)];
+            lists.run.subnets = vec![Subnet::of(&lists.run.rules, Box::new(Lists::new(&lists.run.rules)))];
             let expected = run(lists);
             for set in InstructionSet::ALL.into_iter().filter(|set| set.is_available()) {
                 let mut on_set = planes.clone();
                 let rules = &on_set.run.rules;
                 let Some(words) = on(set, rules) else { return Err(TestCaseError::fail("no planes")) };
-                on_set.run.subnets = vec![Subnet::of_words(rules, words)];
+                on_set.run.subnets = vec![Subnet::of(rules, words)];
                 prop_assert_eq!(&expected, &run(on_set), "{}", set.name());
             }
         }

@@ -1,0 +1,23 @@
+//! The forms of routers: the one list, and the one place that chooses.
+
+use super::{lists::Lists, plain::Plain, routers::Routers, rules::Rules, words};
+
+/// What is wanted of the routers of a run beside its rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// Single flits are recorded, or nodes do not take them at once.
+    pub single_flits: bool,
+    /// When flits leave by links is counted.
+    pub links: bool,
+}
+
+/// Routers without flits; `None` if the form does not cover these rules, or what is wanted.
+type Make = fn(&Rules, Wanted) -> Option<Box<dyn Routers>>;
+
+/// All forms but the last, the fastest first.
+const FORMS: [Make; 2] = [words::make, Plain::make];
+
+/// Routers without flits in the fastest form; lists cover everything.
+pub(super) fn choose(rules: &Rules, wanted: Wanted) -> Box<dyn Routers> {
+    FORMS.iter().find_map(|make| make(rules, wanted)).unwrap_or_else(|| Box::new(Lists::new(rules)))
+}

@@ -1,0 +1,297 @@
+//! Routers as lists, as BookSim2's router is described; they cover every option.
+
+use super::{
+    breach::Breach,
+    flit::{Flit, Packets},
+    router::{Input, LAST, Router, World},
+    routers::{Cycle, NodePorts, Records, Routers, Shared},
+    rules::Rules,
+    run::Run,
+    seen::{Seen, SeenInput, SeenOutput},
+    wiring::End,
+};
+use crate::{
+    fabric::LinkId,
+    probe::Probe,
+    save::{Archive, SaveError},
+    visit::{Visited, below},
+};
+
+/// What is on its way and arrives in some cycle.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// Flits for routers, with ports; credits for routers, with output ports and channels.
+    flits: Vec<(u32, u16, Flit)>,
+    credits: Vec<(u32, u16, u16)>,
+    /// Flits for sinks, credits for sources.
+    sinks: Vec<(u32, Flit)>,
+    sources: Vec<(u32, u16)>,
+}
+
+impl Slot {
+    fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { flits, credits, sinks, sources } = self;
+        archive.list("flits on links", flits)?;
+        archive.list("credits on links", credits)?;
+        archive.list("flits for nodes", sinks)?;
+        archive.list("credits for nodes", sources)
+    }
+
+    /// Nothing restored may lead outside the network.
+    fn check(&self, rules: &Rules, packets: &Packets) -> Visited {
+        let Self { flits, credits, sinks, sources } = self;
+        let all = flits.iter().map(|(.., flit)| flit).chain(sinks.iter().map(|(_, flit)| flit));
+        packets.check("flits on links", rules.channels, all)?;
+        let (routers, nodes) = (rules.wiring.routers(), rules.wiring.nodes());
+        let flits_at = || flits.iter().map(|&(router, port, _)| (router, port));
+        let credits_at = || credits.iter().map(|&(router, port, _)| (router, port));
+        below("flits on links", routers, flits_at().chain(credits_at()).map(|at| at.0))?;
+        below("flits for nodes", nodes, sinks.iter().map(|at| at.0).chain(sources.iter().map(|at| at.0)))?;
+        let channels = credits.iter().map(|at| at.2).chain(sources.iter().map(|at| at.1));
+        below("credits on links", rules.channels, channels.map(u32::from))?;
+        let wiring = &rules.wiring;
+        let strays = flits_at().any(|(router, port)| usize::from(port) >= wiring.inputs(router).len())
+            || credits_at().any(|(router, port)| usize::from(port) >= wiring.outputs(router).len());
+        if strays { Err(SaveError::Value { field: "ports", value: 0 }) } else { Ok(()) }
+    }
+}
+
+/// All routers of a subnet.
+#[derive(Clone, Debug)]
+pub(super) struct Lists {
+    routers: Vec<Router>,
+    /// A bit per router that has something to do.
+    at_work: Vec<u64>,
+    wheel: Vec<Slot>,
+    credits_under_way: usize,
+}
+
+impl Lists {
+    /// Routers without flits.
+    pub(super) fn new(rules: &Rules) -> Self {
+        let routers = rules.wiring.routers();
+        let slots = rules.wiring.longest() + 2 + rules.credit_delay;
+        Self {
+            routers: (0..routers as u32).map(|number| Router::new(number, rules)).collect(),
+            at_work: vec![0; routers.div_ceil(64)],
+            wheel: vec![Slot::default(); slots as usize],
+            credits_under_way: 0,
+        }
+    }
+
+    fn slot(&mut self, time: u32) -> &mut Slot {
+        let at = time as usize % self.wheel.len();
+        &mut self.wheel[at]
+    }
+
+    fn send_from(&mut self, number: usize, cycle: &mut Cycle<'_>) {
+        let Self { routers, wheel, credits_under_way, .. } = self;
+        let Cycle { now, rules, packets, shared, .. } = cycle;
+        let (now, packets) = (*now, &**packets);
+        let Records { links, link_time, watch } = &mut shared.records;
+        let router = &mut routers[number];
+        let first_output = router.first_output as usize;
+        // Records of packets need no blocked links.
+        if link_time.is_some() || watch.as_ref().is_some_and(|watch| watch.1.is_some()) {
+            for port in router.stopped_outputs(rules) {
+                let link = (first_output + usize::from(port)) as LinkId;
+                link_time.iter_mut().for_each(|record| record.link_blocked(now.into(), link));
+                watch.iter_mut().for_each(|watch| watch.link_blocked(now.into(), link));
+            }
+        }
+        let slots = wheel.len() as u32;
+        let (inputs, outputs) = (rules.wiring.inputs(number as u32), rules.wiring.outputs(number as u32));
+        let Router { busy_outputs, busy_credits, output, credits, .. } = router;
+        busy_outputs.retain(|&port| {
+            let queue = &mut output[usize::from(port)];
+            let Some(flit) = queue.pop_front() else { return false };
+            let link = &outputs[usize::from(port)];
+            let at = first_output + usize::from(port);
+            if let Some(links) = links {
+                links.add(at, now.into());
+            }
+            if let Some(record) = link_time {
+                record.carry(now.into(), at as LinkId, packets[flit.packet].slice);
+            }
+            if let (Some(watch), End::Router(..)) = (&mut *watch, link.end) {
+                watch.flit_crosses(now.into(), at as LinkId, flit.channel as u8, packets.seen(&flit));
+            }
+            let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
+            match link.end {
+                End::Router(there, port) => slot.flits.push((there, port, flit)),
+                End::Node(node) => slot.sinks.push((node, flit)),
+                End::Nothing => {}
+            }
+            !queue.is_empty()
+        });
+        busy_credits.retain(|&port| {
+            let queue = &mut credits[usize::from(port)];
+            let link = &inputs[usize::from(port)];
+            while let Some(channel) = queue.pop_front() {
+                *credits_under_way += 1;
+                match link.end {
+                    End::Router(there, port) => {
+                        let late = now + link.latency + 1 + rules.credit_delay;
+                        wheel[(late % slots) as usize].credits.push((there, port, channel & !LAST));
+                    }
+                    End::Node(node) => {
+                        let late = now + link.latency + 1;
+                        wheel[(late % slots) as usize].sources.push((node, channel & !LAST));
+                    }
+                    End::Nothing => *credits_under_way -= 1,
+                }
+                if channel & LAST != 0 {
+                    break;
+                }
+            }
+            !queue.is_empty()
+        });
+    }
+}
+
+impl NodePorts for Lists {
+    fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
+        let Cycle { now, rules, packets, shared, .. } = cycle;
+        if let Some(watch) = &mut shared.records.watch
+            && flit.is_head()
+        {
+            watch.packet_injected((*now).into(), packets.seen(flit));
+        }
+        let (router, port) = rules.wiring.entries[node as usize];
+        let latency = rules.wiring.inputs(router)[usize::from(port)].latency;
+        self.slot(*now + latency + 1).flits.push((router, port, *flit));
+    }
+
+    fn eject_flit(&mut self, node: u32, flit: &Flit, cycle: &Cycle<'_>) {
+        let rules = cycle.rules;
+        let (router, port) = rules.wiring.exits[node as usize];
+        let latency = rules.wiring.outputs(router)[usize::from(port)].latency;
+        self.credits_under_way += 1;
+        let late = cycle.now + latency + 1 + rules.credit_delay;
+        self.slot(late).credits.push((router, port, flit.channel));
+    }
+}
+
+impl Routers for Lists {
+    fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
+        let Cycle { now, rules, shared, .. } = cycle;
+        let at = *now as usize % self.wheel.len();
+        let slot = &mut self.wheel[at];
+        self.credits_under_way -= slot.credits.len() + slot.sources.len();
+        // Sinks retire in the order of their nodes.
+        slot.sinks.sort_unstable_by_key(|&(node, _)| node);
+        arrived.append(&mut slot.sinks);
+        for (node, channel) in slot.sources.drain(..) {
+            shared.sources.credit(&rules.policy, node as usize, usize::from(channel));
+        }
+        for (router, port, flit) in slot.flits.drain(..) {
+            self.routers[router as usize].flits_arriving.push((port, flit));
+            self.at_work[router as usize / 64] |= 1 << (router % 64);
+        }
+        for (router, port, channel) in slot.credits.drain(..) {
+            self.routers[router as usize].credits_arriving.push((port, channel));
+            self.at_work[router as usize / 64] |= 1 << (router % 64);
+        }
+    }
+
+    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
+        run.inject(self, shared, subnet);
+    }
+
+    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        run.retire(self, shared, arrived);
+    }
+
+    fn step(&mut self, cycle: &mut Cycle<'_>, steps: u32) -> Option<Breach> {
+        let mut breach = None;
+        let Cycle { now, rules, packets, numbers, shared } = cycle;
+        let mut world =
+            World { now: *now, rules, packets, numbers, load: &mut shared.load, breach: &mut breach };
+        for (word, &set) in self.at_work.iter().enumerate() {
+            let mut left = set;
+            while left > 0 {
+                let router = &mut self.routers[word * 64 + left.trailing_zeros() as usize];
+                left &= left - 1;
+                router.arrive(&mut world);
+                for _ in 0..steps {
+                    router.step(&mut world);
+                }
+            }
+        }
+        breach
+    }
+
+    fn send(&mut self, cycle: &mut Cycle<'_>) {
+        for word in 0..self.at_work.len() {
+            let mut left = self.at_work[word];
+            while left > 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                self.send_from(word * 64 + bit as usize, cycle);
+                if self.routers[word * 64 + bit as usize].is_at_rest() {
+                    self.at_work[word] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.credits_under_way == 0 && self.routers.iter().all(|router| router.busy_credits.is_empty())
+    }
+
+    fn see(&self, rules: &Rules) -> Option<Seen> {
+        let input = |input: &Input| SeenInput {
+            state: input.state,
+            has_flits: !input.queue.is_empty(),
+            ways: input.ways,
+            port: input.port,
+            channel: input.channel,
+        };
+        let outputs = |router: &Router| {
+            let each = (0..router.output.len())
+                .flat_map(|port| (0..rules.channels).map(move |channel| (port, channel)));
+            let seen = |(port, channel)| SeenOutput {
+                is_owned: router.behind.channel(port, channel).is_owned,
+                is_full: router.behind.is_full(&rules.policy, port, channel),
+            };
+            each.map(seen).collect()
+        };
+        Some(Seen {
+            inputs: self.routers.iter().map(|router| router.inputs.iter().map(input).collect()).collect(),
+            outputs: self.routers.iter().map(outputs).collect(),
+        })
+    }
+
+    fn queued(&self, router: usize, port: usize, channel: usize, rules: &Rules) -> usize {
+        self.routers[router].inputs[port * rules.channels + channel].queue.len()
+    }
+
+    fn visit(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
+        let Self { routers, at_work, wheel, credits_under_way } = self;
+        routers.iter_mut().try_for_each(|router| router.fields(rules, packets, archive))?;
+        archive.slice("routers at work", at_work)?;
+        for slot in wheel {
+            slot.fields(archive)?;
+            if archive.is_reading() {
+                slot.check(rules, packets)?;
+            }
+        }
+        if archive.is_reading() {
+            let beyond = |word: usize| routers.len().saturating_sub(64 * word).min(64) as u32;
+            let strays =
+                at_work.iter().enumerate().map(|(word, &set)| set.checked_shr(beyond(word)).unwrap_or(0));
+            if let Some(value) = strays.into_iter().find(|&stray| stray != 0) {
+                return Err(SaveError::Value { field: "routers at work", value });
+            }
+        }
+        archive.number("credits under way", credits_under_way)
+    }
+
+    fn copy(&self) -> Box<dyn Routers> {
+        Box::new(self.clone())
+    }
+
+    fn form(&self) -> &'static str {
+        "lists"
+    }
+}

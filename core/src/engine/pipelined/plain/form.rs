@@ -1,0 +1,113 @@
+//! Sets of channels as a form of routers.
+
+use super::{
+    super::{
+        breach::Breach,
+        flit::{Flit, Packets},
+        forms::Wanted,
+        routers::{Cycle, Divided, NodePorts, Routers, Shared},
+        rules::Rules,
+        run::Run,
+        seen::Seen,
+    },
+    Plain,
+    desk::Desk,
+    links::{way_back, way_in},
+    state::marked,
+    step::Around,
+};
+use crate::{save::Archive, visit::Visited};
+
+impl Plain {
+    /// Routers without flits. They see no single flits, neither on links nor where nodes do not take them, and keep a
+    /// number for every flit under way.
+    pub(in super::super) fn make(rules: &Rules, wanted: Wanted) -> Option<Box<dyn Routers>> {
+        if wanted.single_flits {
+            return None;
+        }
+        let plain = if wanted.links { Self::counting(rules) } else { Self::new(rules) };
+        plain.map(|plain| Box::new(plain) as Box<dyn Routers>)
+    }
+}
+
+impl NodePorts for Plain {
+    #[inline]
+    fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
+        let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.channel_bits);
+        cycle.packets.note_sent(flit, cycle.now);
+        self.flits.view().push(cycle.now + delay, false, lane, marked(flit));
+    }
+
+    #[inline]
+    fn eject_flit(&mut self, node: u32, flit: &Flit, cycle: &Cycle<'_>) {
+        let (place, delay) = way_back(cycle.rules, node, flit.channel, self.channel_bits);
+        self.credits_under_way += 1;
+        self.credits.view().push(cycle.now + delay, false, place, 0);
+    }
+}
+
+impl Routers for Plain {
+    fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
+        let Cycle { now, rules, packets, shared, .. } = cycle;
+        self.take_arriving(*now, rules, packets, shared, arrived);
+    }
+
+    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
+        run.inject(self, shared, subnet);
+    }
+
+    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        run.retire(self, shared, arrived);
+    }
+
+    fn step(&mut self, cycle: &mut Cycle<'_>, steps: u32) -> Option<Breach> {
+        let Cycle { now, rules, packets, numbers, shared } = cycle;
+        if let Some(links) = &mut shared.records.links {
+            self.leaving().for_each(|output| links.add(output as usize, (*now).into()));
+        }
+        self.work(&mut Around::new((*now, steps), rules, packets, numbers, &mut shared.load));
+        None
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.credits_under_way == 0
+    }
+
+    fn see(&self, rules: &Rules) -> Option<Seen> {
+        Some(self.seen(rules))
+    }
+
+    fn queued(&self, router: usize, port: usize, channel: usize, _rules: &Rules) -> usize {
+        let input = self.routers[router].first_input as usize + port;
+        self.lanes[(input << self.channel_bits) + channel].count.into()
+    }
+
+    fn under_way(&self, packets: usize) -> Option<Vec<u32>> {
+        Some(self.flits_of_packets(packets))
+    }
+
+    fn visit(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
+        self.fields(rules, packets, archive)
+    }
+
+    fn is_divisible(&self, rules: &Rules) -> bool {
+        self.leaves_next.is_some() && self.has_parts(rules)
+    }
+
+    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Divided> {
+        let links = cycle.shared.records.links.take()?;
+        let borders = self.borders(parts, cycle.rules, of_nodes);
+        let at = (cycle.now, cycle.rules, &*cycle.packets);
+        let (desk, workers) = Desk::new(std::mem::take(self), links, at, borders);
+        let hub = desk.hub().clone();
+        Some((Box::new(desk), hub, workers))
+    }
+
+    fn copy(&self) -> Box<dyn Routers> {
+        Box::new(self.clone())
+    }
+
+    fn form(&self) -> &'static str {
+        "sets"
+    }
+}

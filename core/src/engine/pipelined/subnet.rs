@@ -1,0 +1,102 @@
+//! One subnet: routers, the links between them, and what sources know of their routers.
+
+use super::{
+    breach::Breach,
+    buffers::Behind,
+    flit::{Flit, Packets},
+    forms::{self, Wanted},
+    numbers::Numbers,
+    plain::Plain,
+    routers::{Cycle, Records, Routers, Shared},
+    rules::Rules,
+};
+use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
+
+/// Routers and links.
+#[derive(Clone, Debug)]
+pub(super) struct Subnet {
+    pub routers: Box<dyn Routers>,
+    pub shared: Shared,
+    steps: f64,
+}
+
+impl Subnet {
+    /// A network without flits, in the fastest form that covers its rules and what is wanted.
+    pub(super) fn new(rules: &Rules, wanted: Wanted) -> Self {
+        Self::of(rules, forms::choose(rules, wanted))
+    }
+
+    /// A network of routers without flits.
+    pub(super) fn of(rules: &Rules, routers: Box<dyn Routers>) -> Self {
+        let sources =
+            Behind::new(&rules.policy, rules.wiring.nodes(), rules.channels, rules.waits_for_tail, |node| {
+                let (router, port) = rules.wiring.entries[node];
+                rules.least_round_trip_of_source(rules.wiring.inputs(router)[usize::from(port)].latency)
+            });
+        let load = vec![0; rules.wiring.all_outputs()];
+        Self { routers, shared: Shared { load, sources, records: Records::default() }, steps: 0.0 }
+    }
+
+    /// All that outlives a cycle, of routers that are `sets` while they are saved or restored, or saved as they are.
+    pub(super) fn visit(
+        &mut self,
+        sets: Option<&mut Plain>,
+        rules: &Rules,
+        packets: &Packets,
+        archive: &mut Archive,
+    ) -> Visited {
+        let Self { routers, shared: Shared { load, sources, records }, steps } = self;
+        match sets {
+            Some(sets) => sets.visit(rules, packets, archive)?,
+            None => routers.visit(rules, packets, archive)?,
+        }
+        archive.slice("flits behind ports", load)?;
+        sources.fields(archive)?;
+        archive.number("steps to be done", steps)?;
+        records.visit(archive)
+    }
+
+    /// Takes the flits that reach nodes, with their nodes, and gives sources and routers what arrives for them.
+    pub(super) fn receive(
+        &mut self,
+        (now, rules): (u32, &Rules),
+        packets: &mut Packets,
+        numbers: &mut Numbers,
+        arrived: &mut Vec<(u32, Flit)>,
+    ) {
+        let Self { routers, shared, .. } = self;
+        shared.sources.set_time(now);
+        routers.receive(&mut Cycle { now, rules, packets, numbers, shared }, arrived);
+    }
+
+    /// All routers do their steps of a cycle; tells what BookSim2 does not survive.
+    pub(super) fn step(
+        &mut self,
+        (now, rules): (u32, &Rules),
+        packets: &mut Packets,
+        numbers: &mut Numbers,
+    ) -> Option<Breach> {
+        let Self { routers, shared, steps } = self;
+        *steps += rules.internal_speedup;
+        let whole = steps.floor();
+        *steps -= whole;
+        routers.step(&mut Cycle { now, rules, packets, numbers, shared }, whole as u32)
+    }
+
+    /// Puts what routers send on the links.
+    pub(super) fn send(&mut self, (now, rules): (u32, &Rules), packets: &mut Packets, numbers: &mut Numbers) {
+        let Self { routers, shared, .. } = self;
+        routers.send(&mut Cycle { now, rules, packets, numbers, shared });
+    }
+
+    /// Keeps when flits leave by every output port of all routers.
+    pub(super) fn count_links(&mut self, rules: &Rules) {
+        self.shared.records.links = Some(LinkOccupation::new(rules.wiring.all_outputs()));
+        self.routers.count_links();
+    }
+
+    /// Brings the record of links up to date.
+    pub(super) fn settle(&mut self, rules: &Rules) {
+        self.routers.settle(&mut self.shared, rules);
+    }
+}

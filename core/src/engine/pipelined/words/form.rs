@@ -1,0 +1,153 @@
+//! Bit planes as a form of routers.
+
+use super::{
+    super::{
+        breach::Breach,
+        flit::{Flit, Packets},
+        plain::Plain,
+        routers::{Cycle, NodePorts, Routers, Shared},
+        rules::Rules,
+        run::Run,
+        seen::Seen,
+        waiting::Waiting,
+    },
+    links::Leaving,
+    matching::PORTS,
+    planes::{Receive, Step},
+    state::{COUNT, FLITS, NODE, SLOTS, Words},
+};
+use crate::{
+    bits::{Vector, words, words_mut},
+    save::Archive,
+    visit::Visited,
+};
+use std::fmt;
+
+impl<V: Vector> fmt::Debug for Words<V> {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("routers as planes")
+    }
+}
+
+impl<V: Vector> NodePorts for Words<V> {
+    const BODIES_ARE_BITS: bool = true;
+
+    fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
+        let packets = &mut *cycle.packets;
+        packets.note_sent(flit, cycle.now);
+        let (node, channel) = (node as usize, usize::from(flit.channel));
+        if flit.is_head() {
+            let packet = &mut packets[flit.packet];
+            // All routers of the way.
+            packet.hops = self.routers_between(node, packet.destination as usize);
+            let packet = *packet;
+            self.learn(flit.packet, &packet);
+            self.enter(node * self.all + (NODE << self.span_bits) + channel, flit.packet);
+        }
+        self.inject_body(node, channel);
+    }
+
+    #[inline]
+    fn inject_body(&mut self, node: usize, channel: usize) {
+        let slot = (self.tick.wrapping_add(2) % SLOTS) as usize * self.vectors;
+        let word = slot * V::WORDS + channel * self.words + node / 64;
+        words_mut(&mut self.entering)[word] |= 1 << (node % 64);
+    }
+
+    /// The credit follows from the arrival.
+    #[inline]
+    fn eject_flit(&mut self, node: u32, flit: &Flit, _cycle: &Cycle<'_>) {
+        if flit.is_tail() {
+            self.leave(
+                self.nodes * self.all + ((node as usize) << self.span_bits) + usize::from(flit.channel),
+            );
+        }
+    }
+}
+
+impl<V: Vector> Routers for Words<V> {
+    fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
+        let Cycle { rules, packets, shared, .. } = cycle;
+        V::enter(self.proof, Receive { all: self, rules, packets, sources: &mut shared.sources, arrived });
+    }
+
+    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
+        run.inject(self, shared, subnet);
+    }
+
+    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        run.retire(self, shared, arrived);
+    }
+
+    fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
+        if self.leaving.as_ref().is_some_and(|leaving| leaving.must_tell(cycle.now)) {
+            self.settle(cycle.shared, cycle.rules);
+        }
+        V::enter(self.proof, Step(self, cycle.now));
+        None
+    }
+
+    fn is_quiet(&self) -> bool {
+        let port = self.vectors;
+        // Those of nodes take no longer than without a delay.
+        for age in 1..=2 + self.credit_delay {
+            let slot = (self.tick.wrapping_sub(age) & (self.credit_slots - 1)) as usize * (PORTS + 1) * port;
+            let ports = 0..PORTS + 1;
+            let mut under_way = ports.filter(|&at| at != NODE || age <= 2);
+            let is_any =
+                |at: usize| words(&self.credits[slot + at * port..][..port]).iter().any(|&word| word != 0);
+            if under_way.any(is_any) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Of meshes with dimension order whose nodes take everything: nobody waits in a circle.
+    fn see(&self, _rules: &Rules) -> Option<Seen> {
+        None
+    }
+
+    fn count_links(&mut self) {
+        self.leaving = Some(Leaving::new(self.blocks));
+    }
+
+    fn settle(&mut self, shared: &mut Shared, rules: &Rules) {
+        if let (Some(leaving), Some(links)) = (&mut self.leaving, &mut shared.records.links) {
+            leaving.tell((self.words, rules.wiring.outputs(0).len()), links);
+        }
+    }
+
+    fn queued(&self, router: usize, port: usize, channel: usize, rules: &Rules) -> usize {
+        let ports = rules.wiring.inputs(router as u32).len();
+        let port = if port + 1 == ports { NODE } else { port };
+        let (vector, word) = self.spot(port, channel, router);
+        let digits = words(&self.lanes[vector][FLITS..][..COUNT]);
+        let digit = |place: usize| (digits[place * V::WORDS + word] >> (router % 64) & 1) << place;
+        (0..COUNT).map(digit).sum::<u64>() as usize
+    }
+    /// They are saved as sets.
+    fn visit(&mut self, _rules: &Rules, _packets: &Packets, _archive: &mut Archive) -> Visited {
+        Ok(())
+    }
+
+    fn as_sets(&mut self, cycle: &mut Cycle<'_>) -> Option<Plain> {
+        self.settle(cycle.shared, cycle.rules);
+        self.to_sets(cycle)
+    }
+
+    fn take_sets(&mut self, sets: &Plain, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
+        let mut planes = Self::new(cycle.rules, self.proof);
+        planes.leaving = self.leaving.is_some().then(|| Leaving::new(planes.blocks));
+        planes.resume(sets, waiting, cycle);
+        *self = planes;
+    }
+
+    fn copy(&self) -> Box<dyn Routers> {
+        Box::new(self.clone())
+    }
+
+    fn form(&self) -> &'static str {
+        "planes"
+    }
+}

@@ -1,0 +1,414 @@
+//! Planes made sets, and sets made planes: routers are saved as sets, whatever form they have.
+
+use super::{
+    super::{
+        flit::Packets,
+        numbers::Numbers,
+        plain::{HEAD, NOBODY as NO_LANE, PACKET, Plain, TAIL, turn},
+        routers::Cycle,
+        routing::Place,
+        rules::Rules,
+        wiring::End,
+    },
+    matching::PORTS,
+    state::{
+        BEHIND, CHANNEL, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, IDLE, NOBODY, NODE, OUTPUT, READY, Record,
+        SLOTS, TAIL_SENT, TURN, Words,
+    },
+};
+use crate::bits::{Vector, words};
+
+/// A channel of a port of a router, and its numbers in planes and in sets.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    pub router: usize,
+    /// Ports of planes, the last of which leads to the node, and of sets.
+    pub port: usize,
+    pub local: usize,
+    pub channel: usize,
+    /// Among the channels of the router's ports in planes, and of all routers.
+    pub number: usize,
+    pub queue: usize,
+    /// Among the channels of all ports in sets.
+    pub lane: usize,
+}
+
+/// Ports, rows and channels of one router as planes and sets number them.
+#[derive(Clone, Copy)]
+pub(super) struct Numbering {
+    pub ports: usize,
+    pub channels: usize,
+    span_bits: u32,
+    all: usize,
+    pub sub_ports: usize,
+}
+
+impl Numbering {
+    /// The port of sets.
+    pub(super) fn local(&self, port: usize) -> usize {
+        port.min(self.ports - 1)
+    }
+
+    /// The port of planes.
+    pub(super) fn port(&self, local: usize) -> usize {
+        if local + 1 == self.ports { NODE } else { local }
+    }
+
+    /// The turn among input sub-ports that sets have.
+    fn row(&self, row: usize) -> usize {
+        let (port, sub) = (row / self.sub_ports, row % self.sub_ports);
+        // Planes have ports between those of the only dimension and the node's, which nothing uses.
+        let sub = if port + 1 >= self.ports && port < NODE { 0 } else { sub };
+        self.local(port) * self.sub_ports + sub
+    }
+
+    /// The turn among input sub-ports that planes have.
+    pub(super) fn row_of_planes(&self, row: usize) -> usize {
+        self.port(row / self.sub_ports) * self.sub_ports + row % self.sub_ports
+    }
+
+    /// The turn of sets behind a channel, of one that planes have; they count from 1, and 0 is none.
+    fn turn(&self, turn: u8) -> u16 {
+        let Some(number) = usize::from(turn).checked_sub(1) else { return 0 };
+        let (port, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
+        ((self.local(port) * self.channels + channel + 1) % (self.ports * self.channels)) as u16
+    }
+
+    /// The turn that planes have.
+    pub(super) fn turn_of_planes(&self, turn: u16) -> u8 {
+        let Some(before) = usize::from(turn).checked_sub(1) else { return 0 };
+        let (port, channel) = (self.port(before / self.channels), before % self.channels);
+        ((port << self.span_bits) + channel + 1) as u8
+    }
+
+    /// A channel of a port.
+    pub(super) fn spot(&self, router: usize, local: usize, channel: usize) -> Spot {
+        let port = self.port(local);
+        let number = (port << self.span_bits) + channel;
+        let lane = ((router * self.ports + local) << self.span_bits) + channel;
+        Spot { router, port, local, channel, number, queue: router * self.all + number, lane }
+    }
+
+    /// All channels of all ports.
+    pub(super) fn spots(self, routers: usize) -> impl Iterator<Item = Spot> {
+        (0..routers).flat_map(move |router| {
+            (0..self.ports).flat_map(move |local| {
+                (0..self.channels).map(move |channel| self.spot(router, local, channel))
+            })
+        })
+    }
+}
+
+/// The flits of packets one behind the other, of the first from one of its flits on.
+fn flits(packets: &[u32], first: u32, table: &Packets) -> Vec<u32> {
+    let mut all = Vec::new();
+    for (at, &packet) in packets.iter().enumerate() {
+        let size = table[packet].size;
+        for index in if at == 0 { first } else { 0 }..size {
+            let head = if index == 0 { HEAD } else { 0 };
+            let tail = if index + 1 == size { TAIL } else { 0 };
+            all.push(packet | head | tail);
+        }
+    }
+    all
+}
+
+impl<V: Vector> Words<V> {
+    pub(super) fn numbering(&self, rules: &Rules) -> Numbering {
+        Numbering {
+            ports: rules.wiring.inputs(0).len(),
+            channels: self.channels,
+            span_bits: self.span_bits,
+            all: self.all,
+            sub_ports: rules.input_speedup,
+        }
+    }
+
+    /// The first word of a plane's vectors that is that of a router where planes of channels are alike: block, word.
+    pub(super) fn block_of(&self, router: usize) -> (usize, usize) {
+        (router / 64 / V::WORDS, router / 64 % V::WORDS)
+    }
+
+    /// A number whose digits stand in planes of a channel of an input port.
+    fn digits_of(&self, spot: &Spot, first: usize, count: usize) -> usize {
+        let (vector, word) = self.spot(spot.port, spot.channel, spot.router);
+        let planes = words(&self.lanes[vector][first..first + count]);
+        (0..count)
+            .map(|at| (planes[at * V::WORDS + word] >> (spot.router % 64) & 1) as usize * (1 << at))
+            .sum()
+    }
+
+    /// Whether a plane of the channels of a port has the bit of a router.
+    fn has(&self, planes: &[V], channel: usize, router: usize) -> bool {
+        words(planes)[channel * self.words + router / 64] >> (router % 64) & 1 == 1
+    }
+
+    /// The packets of a queue, the first one first.
+    fn packets_of(&self, queue: usize) -> Vec<u32> {
+        let Record { front, entered, left, .. } = self.records[queue];
+        let queues = self.nodes * (self.all + (1 << self.span_bits));
+        let behind = (1..entered.wrapping_sub(left))
+            .map(|at| self.rings[usize::from(left.wrapping_add(at) & self.ring) * queues + queue]);
+        std::iter::once(front).filter(|_| entered != left).chain(behind).collect()
+    }
+
+    /// The planes of what left by an output so many cycles before the next.
+    fn sent_before(&self, age: u32, output: usize) -> &[V] {
+        let slot = (self.tick.wrapping_sub(age) % SLOTS) as usize;
+        &self.sent[(slot * PORTS + output) * self.vectors..][..self.vectors]
+    }
+
+    /// The same of credits that left by an input, or of those of nodes behind all inputs.
+    fn credits_before(&self, age: u32, input: usize) -> &[V] {
+        let slot = (self.tick.wrapping_sub(age) & (self.credit_slots - 1)) as usize;
+        &self.credits[(slot * (PORTS + 1) + input) * self.vectors..][..self.vectors]
+    }
+
+    /// The same routers as sets. What packets know is what it would be if they had been so all the time.
+    pub(super) fn to_sets(&self, cycle: &mut Cycle<'_>) -> Option<Plain> {
+        let rules = cycle.rules;
+        let made = if self.leaving.is_some() { Plain::counting(rules) } else { Plain::new(rules) };
+        let mut sets = made?;
+        (sets.leaving.cycle, sets.leaving.step) = (self.tick, self.tick);
+        let numbering = self.numbering(rules);
+        self.give_lists(&mut sets, rules, numbering);
+        self.give_nodes(&mut sets, cycle);
+        for spot in numbering.spots(self.nodes) {
+            self.give_queue(&mut sets, &spot, cycle);
+            self.give_input(&mut sets, &spot, numbering, cycle);
+            self.give_output(&mut sets, &spot, numbering);
+            self.give_credits(&mut sets, &spot, cycle);
+        }
+        for router in 0..self.nodes {
+            self.give_turns(&mut sets, router, numbering);
+        }
+        Some(sets)
+    }
+
+    /// Who waits, and what leaves next.
+    fn give_lists(&self, sets: &mut Plain, rules: &Rules, numbering: Numbering) {
+        for (router, number) in self.begun.iter() {
+            let (port, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
+            let spot = numbering.spot(router as usize, numbering.local(port as usize), channel as usize);
+            sets.routers[router as usize].to_be_routed.push(spot.lane as u32);
+        }
+        for spot in numbering.spots(self.nodes) {
+            let outputs = &self.outputs[spot.router * PORTS..][..PORTS];
+            let waits =
+                |output: &usize| outputs[*output].waiting[spot.number / 64] >> (spot.number % 64) & 1 == 1;
+            let Some(output) = (0..PORTS).find(waits) else { continue };
+            sets.routers[spot.router].waiting.push(spot.lane as u32);
+            sets.lanes[spot.lane].port = numbering.local(output) as u8;
+        }
+        for (at, router) in sets.routers.iter_mut().enumerate() {
+            router.old = (router.to_be_routed.len(), router.waiting.len());
+            sets.at_work[at / 64] |= u64::from(router.old != (0, 0)) << (at % 64);
+        }
+        let (Some(leaving), Some(next)) = (&self.leaving, &mut sets.leaves_next) else { return };
+        for router in 0..self.nodes {
+            let (block, word) = self.block_of(router);
+            for local in 0..numbering.ports {
+                let output = numbering.port(local);
+                if words(&leaving.now[block][output..=output])[word] >> (router % 64) & 1 == 1 {
+                    next.push(rules.wiring.output(router as u32, local) as u32);
+                }
+            }
+        }
+    }
+
+    /// What a packet knows whose header is at a router, in a channel behind an input port with or without having been
+    /// routed, or has left its last router.
+    fn know(&self, packet: u32, router: usize, at: Option<(&Spot, bool)>, cycle: &mut Cycle<'_>) {
+        let Cycle { rules, packets, shared, .. } = cycle;
+        let packet = &mut packets[packet];
+        let channels = rules.range(packet.kind);
+        let is_ahead = rules.routing_delay == 0;
+        if is_ahead {
+            let place = Place {
+                router: router as u32,
+                port: at.map_or(0, |(spot, _)| spot.local),
+                enters: at.is_none_or(|(spot, _)| spot.port == NODE),
+                channel: at.map_or(channels.0, |(spot, _)| spot.channel as u32),
+                channels,
+                load: &shared.load,
+            };
+            // Dimension order on a mesh draws nothing.
+            packet.ahead = rules.ways(&place, packet, &mut Numbers::default());
+        }
+        if let Some((_, is_routed)) = at {
+            // Planes count all routers of the way at its beginning.
+            let left = self.routers_between(router, packet.destination as usize);
+            packet.hops = (packet.hops + u16::from(is_ahead || is_routed)).saturating_sub(left);
+        }
+    }
+
+    /// Flits on their way to nodes, and what packets know whose headers have passed all routers.
+    fn give_nodes(&self, sets: &mut Plain, cycle: &mut Cycle<'_>) {
+        for node in 0..self.nodes {
+            for channel in 0..self.channels {
+                let place = (node << self.span_bits) + channel;
+                let packets = self.packets_of(self.nodes * self.all + place);
+                let Some(&first) = packets.first() else { continue };
+                for &packet in &packets {
+                    self.know(packet, node, None, cycle);
+                }
+                let mut flits = flits(&packets, cycle.packets[first].delivered, cycle.packets).into_iter();
+                for ahead in 0..FLIGHT {
+                    if self.has(self.sent_before(FLIGHT - ahead, NODE), channel, node)
+                        && let Some(flit) = flits.next()
+                    {
+                        sets.flits.view().push(cycle.now + ahead, true, place as u32, flit);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The flits of a queue, and on their way to it.
+    fn give_queue(&self, sets: &mut Plain, spot: &Spot, cycle: &mut Cycle<'_>) {
+        let packets = self.packets_of(spot.queue);
+        let Some(&first) = packets.first() else { return };
+        let is_active = self.digits_of(spot, OUTPUT, PORTS) != 0;
+        let size = cycle.packets[first].size;
+        let left = if is_active { self.digits_of(spot, BEHIND, FIELDS - BEHIND) as u32 + 1 } else { size };
+        let all = flits(&packets, size.saturating_sub(left), cycle.packets);
+        let count = self.digits_of(spot, FLITS, COUNT);
+        let mut known = all.iter().copied();
+        for place in 0..count {
+            sets.queues[(spot.lane << sets.place_bits) + place] = known.next().unwrap_or(0);
+        }
+        let mut arriving = 0;
+        for ahead in 0..FLIGHT {
+            let is_on_its_way = match cycle.rules.wiring.inputs(spot.router as u32)[spot.local].end {
+                End::Router(from, port) => {
+                    self.has(self.sent_before(FLIGHT - ahead, port.into()), spot.channel, from as usize)
+                }
+                _ if ahead > 1 => false,
+                _ => {
+                    let slot = (self.tick.wrapping_add(ahead) % SLOTS) as usize;
+                    self.has(&self.entering[slot * self.vectors..][..self.vectors], spot.channel, spot.router)
+                }
+            };
+            if is_on_its_way && let Some(flit) = known.next() {
+                sets.flits.view().push(cycle.now + ahead, false, spot.lane as u32, flit);
+                arriving += 1;
+            }
+        }
+        let is_new = sets.routers[spot.router].to_be_routed.contains(&(spot.lane as u32));
+        for (place, flit) in all.into_iter().enumerate().take(count + arriving) {
+            if flit & HEAD != 0 {
+                let is_routed = place == 0 && count > 0 && !is_new;
+                self.know(flit & PACKET, spot.router, Some((spot, is_routed)), cycle);
+            }
+        }
+    }
+
+    /// What an input channel does.
+    fn give_input(&self, sets: &mut Plain, spot: &Spot, numbering: Numbering, cycle: &Cycle<'_>) {
+        let count = self.digits_of(spot, FLITS, COUNT);
+        let output = (0..PORTS).find(|&output| self.digits_of(spot, OUTPUT + output, 1) == 1);
+        let may_send = self.digits_of(spot, READY, 1) == 1;
+        let lane = &mut sets.lanes[spot.lane];
+        lane.count = count as u8;
+        lane.is_idle = self.digits_of(spot, IDLE, 1) == 1;
+        lane.may_send = may_send;
+        let record = &self.records[spot.queue];
+        sets.accepts[spot.lane] = numbering.turn(record.accepts);
+        if let Some(output) = output {
+            lane.port = numbering.local(output) as u8;
+            lane.channel = self.digits_of(spot, DIGITS, CHANNEL) as u8;
+            let port = lane.port;
+            sets.view().ask(spot.lane as u32, port, may_send && count > 0);
+        }
+        let lane = &mut sets.lanes[spot.lane];
+        if lane.port != 255 {
+            let (first, last) = cycle.rules.range(cycle.packets[record.front].kind);
+            (lane.first, lane.last) = (first as u8, last as u8);
+        }
+        // Every channel of a sub-port has the bit from the turn on.
+        if spot.channel < numbering.sub_ports {
+            let turns = (spot.channel..self.channels).step_by(numbering.sub_ports);
+            let set = |channel: &usize| self.digits_of(&Spot { channel: *channel, ..*spot }, TURN, 1) == 1;
+            let turn = turns.clone().find(set).unwrap_or(spot.channel);
+            let sub_port = spot.router * numbering.ports + spot.local;
+            sets.turns[sub_port * numbering.sub_ports + spot.channel] = turn as u8;
+        }
+    }
+
+    /// What is known of an output channel.
+    fn give_output(&self, sets: &mut Plain, spot: &Spot, numbering: Numbering) {
+        let owned = self.owned[spot.queue];
+        let (vector, word) = self.spot(spot.port, spot.channel, spot.router);
+        let planes = words(&self.known[vector]);
+        let bit = |plane: usize| (planes[plane * V::WORDS + word] >> (spot.router % 64) & 1) as u32;
+        let space: u32 = (0..COUNT).map(|plane| bit(plane) << plane).sum();
+        let known = &mut sets.known[spot.lane];
+        known.used = (self.places - space) as u8;
+        known.tail_sent = bit(TAIL_SENT) == 1;
+        known.owner = NO_LANE;
+        if owned.owner != NOBODY {
+            let (port, channel) = (
+                usize::from(owned.owner) >> self.span_bits,
+                usize::from(owned.owner) % (1 << self.span_bits),
+            );
+            known.owner = numbering.spot(spot.router, numbering.local(port), channel).lane as u32;
+        }
+        sets.grants[spot.lane] = numbering.turn(owned.grants);
+        if spot.channel == 0 {
+            let (from, to) = (&self.outputs[spot.router * PORTS + spot.port], spot.lane >> self.span_bits);
+            (sets.outputs[to].free, sets.outputs[to].full) = (from.free.into(), from.full.into());
+        }
+    }
+
+    /// Credits on their way from an input channel, and from the node to the output channel that leads to it.
+    fn give_credits(&self, sets: &mut Plain, spot: &Spot, cycle: &Cycle<'_>) {
+        let is_node = spot.port == NODE;
+        let link = &cycle.rules.wiring.inputs(spot.router as u32)[spot.local];
+        let to = match link.end {
+            End::Router(there, port) => {
+                (cycle.rules.wiring.output(there, port.into()) << self.span_bits) + spot.channel
+            }
+            _ => (spot.router << self.span_bits) + spot.channel,
+        };
+        let delay = 2 + self.credit_delay;
+        let mut push = |late: u32, age: u32, input: usize, is_node: bool, to: usize| {
+            if self.has(self.credits_before(age, input), spot.channel, spot.router) {
+                sets.credits.view().push(cycle.now + late - age, is_node, to as u32, 0);
+                sets.credits_under_way += 1;
+            }
+        };
+        for age in 1..=if is_node { 2 } else { delay } {
+            push(if is_node { 2 } else { delay }, age, spot.port, is_node, to);
+        }
+        if is_node {
+            (1..=delay).for_each(|age| push(delay, age, PORTS, false, spot.lane));
+        }
+    }
+
+    /// The turns of the switch at a router.
+    fn give_turns(&self, sets: &mut Plain, router: usize, numbering: Numbering) {
+        let (block, word) = self.block_of(router);
+        let at = (word, router % 64);
+        let (grants, accepts) = match self.single.get(block) {
+            Some(turns) => turns.of_router(at),
+            None => self.double[block].of_router(at),
+        };
+        for local in 0..numbering.ports {
+            let grant = numbering.row(grants[numbering.port(local)]);
+            if sets.is_small {
+                sets.grant_bytes[router][local] = turn(grant as u32);
+            } else {
+                sets.switch_grants[router * numbering.ports + local] = grant as u8;
+            }
+        }
+        let rows = numbering.ports * numbering.sub_ports;
+        for row in 0..rows {
+            let accept = numbering.local(accepts[numbering.row_of_planes(row)]);
+            if sets.is_small {
+                sets.accept_bytes[router][row] = turn(accept as u32);
+            } else {
+                sets.switch_accepts[router * rows + row] = accept as u8;
+            }
+        }
+    }
+}
