@@ -47,7 +47,7 @@ impl Pipelined {
             },
             |_| Ok(()),
         )?;
-        event.map(|event| told(py, &event)).transpose()
+        event.map(|event| event_fields(py, &event)).transpose()
     }
 
     /// The cycle that comes next.
@@ -87,7 +87,7 @@ impl Pipelined {
     }
 }
 
-fn told<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
+fn event_fields<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
     let told = PyDict::new(py);
     let kind = match event {
         Event::Sample { cycles, classes } => {

@@ -10,7 +10,7 @@ use crate::{
     traffic::Workload,
 };
 use flitloom_core::{
-    engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Spot, Stop, Switched},
+    engine::pipelined::{BlockedQueue, Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
     fabric::{Direction, Graph},
     probe::{LinkOccupation, LinkTime},
     routing::ChannelRule,
@@ -388,11 +388,11 @@ impl PipelinedSimulation {
         self.ports.outputs.iter().position(|&output| output == Some((router, port)))
     }
 
-    fn deadlock(&self, py: Python<'_>, spots: &[Spot]) -> PyResult<PyErr> {
+    fn deadlock(&self, py: Python<'_>, spots: &[BlockedQueue]) -> PyResult<PyErr> {
         let mut names = Vec::new();
         for &spot in spots {
             let (kind, place, port, channel) = match spot {
-                Spot::Link(router, port, channel) => {
+                BlockedQueue::Link(router, port, channel) => {
                     let link = self.link(router, port.into()).unwrap_or_default();
                     let (node, way) = match self.ports.directions {
                         Some(directions) => ((link / directions) as u32, (link % directions) as u16),
@@ -400,9 +400,9 @@ impl PipelinedSimulation {
                     };
                     ("link", node, way, channel)
                 }
-                Spot::Entry(node, channel) => ("entry", node, 0, channel),
-                Spot::Exit(node, channel) => ("exit", node, 0, channel),
-                Spot::Replies(node) => ("replies", node, 0, 0),
+                BlockedQueue::Entry(node, channel) => ("entry", node, 0, channel),
+                BlockedQueue::Exit(node, channel) => ("exit", node, 0, channel),
+                BlockedQueue::Replies(node) => ("replies", node, 0, 0),
             };
             names.push(self.names.call1(py, (kind, place, port, channel))?.extract::<String>(py)?);
         }
@@ -418,7 +418,7 @@ impl PipelinedSimulation {
             .map(|(name, &spot)| {
                 let entry = PyDict::new(py);
                 entry.set_item("queue", name)?;
-                let Spot::Link(router, port, _) = spot else { return Ok(entry) };
+                let BlockedQueue::Link(router, port, _) = spot else { return Ok(entry) };
                 entry.set_item("link", self.link(router, port.into()))?;
                 Ok(entry)
             })

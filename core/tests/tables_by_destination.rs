@@ -1,7 +1,9 @@
 //! Balance and lanes of tables by destination.
 
 use crate::common::sampled;
-use flitloom_core::engine::pipelined::{Lanes, Options, Place, Setup, Simulation, Spot, Stop, Switched};
+use flitloom_core::engine::pipelined::{
+    BlockedQueue, Lanes, Options, Place, Setup, Simulation, Stop, Switched,
+};
 use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
 use flitloom_core::flow::bounds::bound;
 use flitloom_core::routes::by_destination::*;
@@ -580,7 +582,7 @@ fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
     let Stop::Deadlock(circle) = stop else { panic!("{stop:?}") };
     let mut waits = Vec::new();
     for spot in circle {
-        let Spot::Link(switch, port, channel) = spot else { panic!("{spot:?}") };
+        let BlockedQueue::Link(switch, port, channel) = spot else { panic!("{spot:?}") };
         assert_eq!(channel, 0);
         waits.push(ring.outgoing(switch)[usize::from(port)]);
     }

@@ -1,6 +1,12 @@
 //! The forms of routers: the one list, and the one place that chooses.
 
-use super::{lists::Lists, plain::Plain, routers::Routers, rules::Rules, words};
+use super::{
+    lists::Lists,
+    planes,
+    routers::{AnyRouters, Routers},
+    rules::Rules,
+    sets::Sets,
+};
 
 /// What is wanted of the routers of a run beside its rules.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,10 +18,10 @@ pub(super) struct Wanted {
 }
 
 /// Routers without flits; `None` if the form does not cover these rules, or what is wanted.
-type Make = fn(&Rules, Wanted) -> Option<Box<dyn Routers>>;
+type Make = fn(&Rules, Wanted) -> Option<AnyRouters>;
 
 /// All forms but the last, the fastest first.
-const FORMS: [Make; 2] = [words::make, Plain::make];
+const FORMS: [Make; 2] = [planes::make, Sets::make];
 
 /// Routers without flits in the fastest form; lists cover everything.
 pub(super) fn choose(rules: &Rules, wanted: Wanted) -> Box<dyn Routers> {

@@ -123,8 +123,8 @@ pub(super) struct Router {
     /// By output port.
     pub behind: Behind,
     pub routing: Stage<u16>,
-    pub to_be_given: Vec<u16>,
-    pub to_cross: Vec<u16>,
+    pub awaiting_vc: Vec<u16>,
+    pub awaiting_switch: Vec<u16>,
     pub holders: Vec<u16>,
     pub crossbar: Stage<(u16, Flit)>,
     pub output: Vec<VecDeque<Flit>>,
@@ -199,8 +199,8 @@ impl Router {
                 rules.least_round_trip(number, port)
             }),
             routing: Stage::new(),
-            to_be_given: Vec::new(),
-            to_cross: Vec::new(),
+            awaiting_vc: Vec::new(),
+            awaiting_switch: Vec::new(),
             holders: Vec::new(),
             crossbar: Stage::new(),
             output: vec![VecDeque::new(); outputs],
@@ -237,8 +237,8 @@ impl Router {
             inputs,
             behind,
             routing,
-            to_be_given,
-            to_cross,
+            awaiting_vc,
+            awaiting_switch,
             holders,
             crossbar,
             output,
@@ -262,8 +262,8 @@ impl Router {
         Input::fields(inputs, archive)?;
         behind.fields(archive)?;
         routing.fields(archive)?;
-        archive.list("to be given a channel", to_be_given)?;
-        archive.list("to cross", to_cross)?;
+        archive.list("to be given a channel", awaiting_vc)?;
+        archive.list("to cross", awaiting_switch)?;
         archive.list("holders", holders)?;
         crossbar.fields(archive)?;
         archive.lists("flits behind the crossbar", output)?;
@@ -284,13 +284,15 @@ impl Router {
 
     /// Nothing restored may lead outside the network.
     fn check(&self, rules: &Rules, packets: &Packets) -> Visited {
-        let Self { inputs, routing, to_be_given, to_cross, holders, crossbar, output, credits, .. } = self;
+        let Self {
+            inputs, routing, awaiting_vc, awaiting_switch, holders, crossbar, output, credits, ..
+        } = self;
         let queues = inputs.iter().map(|input| &input.queue).chain(output).flatten();
         let crossing = || crossbar.waiting.iter().chain(&crossbar.inside);
         packets.check("flits of a router", rules.channels, queues.chain(crossing().map(|(_, flit)| flit)))?;
         let all = |lists: [&[u16]; 3]| lists.concat().into_iter().map(u32::from);
-        let lists = [&routing.waiting[..], &routing.inside, to_be_given];
-        below("input channels", inputs.len(), all(lists).chain(all([to_cross, holders, &[]])))?;
+        let lists = [&routing.waiting[..], &routing.inside, awaiting_vc];
+        below("input channels", inputs.len(), all(lists).chain(all([awaiting_switch, holders, &[]])))?;
         // Whoever is on a list has a flit.
         let empty = all(lists).find(|&index| inputs[index as usize].queue.is_empty());
         if let Some(index) = empty {
@@ -338,7 +340,7 @@ impl Router {
                     if input.holds {
                         self.holders.push(index as u16);
                     } else {
-                        self.to_cross.push(index as u16);
+                        self.awaiting_switch.push(index as u16);
                     }
                 }
                 _ => {}
@@ -397,10 +399,10 @@ impl Router {
     pub(super) fn wait(&mut self, index: u16, rules: &Rules) {
         self.inputs[usize::from(index)].state = State::Waiting;
         if rules.is_speculative {
-            self.to_cross.push(index);
+            self.awaiting_switch.push(index);
         }
         if !rules.is_piggyback {
-            self.to_be_given.push(index);
+            self.awaiting_vc.push(index);
         }
     }
 
@@ -431,8 +433,8 @@ impl Router {
         self.busy_outputs.is_empty()
             && self.busy_credits.is_empty()
             && self.routing.is_empty()
-            && self.to_be_given.is_empty()
-            && self.to_cross.is_empty()
+            && self.awaiting_vc.is_empty()
+            && self.awaiting_switch.is_empty()
             && self.holders.is_empty()
             && self.crossbar.is_empty()
     }
@@ -454,7 +456,7 @@ impl Input {
         archive.lists("flits in queues", inputs.iter_mut().map(|input| &mut input.queue))
     }
 
-    /// Sets the priority after the queue has changed.
+    /// Plain the priority after the queue has changed.
     #[inline]
     pub(super) fn set_priority(&mut self, rules: &Rules) {
         if let Some(priority) = rules.priority.of_queue(&self.queue, rules.donates) {

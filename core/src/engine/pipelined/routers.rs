@@ -3,13 +3,13 @@
 use super::{
     breach::Breach,
     buffers::Behind,
+    exchange::Exchange,
     flit::{Flit, Packets},
-    meeting::Hub,
     numbers::Numbers,
-    plain::{Piece, Plain, Worker},
     rules::Rules,
     run::Run,
     seen::Seen,
+    sets::{Part, Sets, Worker},
     waiting::Waiting,
 };
 use crate::{
@@ -79,7 +79,10 @@ pub(super) trait NodePorts {
 }
 
 /// Routers divided into parts: where their threads meet, and the further threads.
-pub(super) type Divided = (Box<dyn Routers>, Arc<Hub>, Vec<Worker>);
+pub(super) type Parts = (Box<dyn Routers>, Arc<Exchange>, Vec<Worker>);
+
+/// Routers in whatever form.
+pub(super) type AnyRouters = Box<dyn Routers>;
 
 /// All routers of a subnet in one form. A cycle calls the first five in their order, each once.
 pub(super) trait Routers: fmt::Debug + Send + Sync {
@@ -127,12 +130,12 @@ pub(super) trait Routers: fmt::Debug + Send + Sync {
 
     /// The same routers as sets, in which form they are saved; `None` if they are saved as they are. What packets know is
     /// changed to what it would be with sets.
-    fn as_sets(&mut self, _cycle: &mut Cycle<'_>) -> Option<Plain> {
+    fn as_sets(&mut self, _cycle: &mut Cycle<'_>) -> Option<Sets> {
         None
     }
 
     /// Takes up the state of sets; `waiting` are the packets at sources.
-    fn take_sets(&mut self, _sets: &Plain, _waiting: &[Waiting], _cycle: &mut Cycle<'_>) {}
+    fn take_sets(&mut self, _sets: &Sets, _waiting: &[Waiting], _cycle: &mut Cycle<'_>) {}
 
     /// Whether they can be divided into parts.
     fn is_divisible(&self, _rules: &Rules) -> bool {
@@ -141,12 +144,12 @@ pub(super) trait Routers: fmt::Debug + Send + Sync {
 
     /// Divides them into parts, of which there are none any more here, the work of nodes being such a fraction of theirs;
     /// `None` if they cannot be divided. Nothing but cycles may happen until they are joined.
-    fn divide(&mut self, _cycle: &mut Cycle<'_>, _parts: usize, _of_nodes: f64) -> Option<Divided> {
+    fn divide(&mut self, _cycle: &mut Cycle<'_>, _parts: usize, _of_nodes: f64) -> Option<Parts> {
         None
     }
 
     /// Joins the parts again, those of further threads with what is left here.
-    fn join(&mut self, _further: Vec<Piece>, _cycle: &mut Cycle<'_>) -> Option<Box<dyn Routers>> {
+    fn join(&mut self, _further: Vec<Part>, _cycle: &mut Cycle<'_>) -> Option<AnyRouters> {
         None
     }
 

@@ -8,9 +8,9 @@ use super::{
     flit::{Flit, Kind, Packets},
     measures::ClassFacts,
     numbers::Numbers,
-    plain::Plain,
     routers::{Cycle, NodePorts, Shared},
     rules::Rules,
+    sets::Sets,
     subnet::Subnet,
     waiting::{Reply, Waiting},
 };
@@ -182,7 +182,7 @@ impl Run {
     }
 
     /// Nothing restored may lead outside the network.
-    fn check_restored(&self, sets: Option<&Plain>) -> Visited {
+    fn check_restored(&self, sets: Option<&Sets>) -> Visited {
         let Self { rules, packets, waiting, exits, .. } = self;
         packets.check("flits not taken yet", rules.channels, exits.iter().flatten())?;
         let sending = || waiting.iter().filter(|waiting| waiting.size > 0);
@@ -213,7 +213,7 @@ impl Run {
     }
 
     /// A packet has no more flits than it has, wherever they are, and those in flight are counted.
-    fn check_flits(&self, sets: Option<&Plain>) -> Visited {
+    fn check_flits(&self, sets: Option<&Sets>) -> Visited {
         let Self { packets, waiting, subnets, facts, .. } = self;
         let wrong = |field: &'static str, value: u64| Err(SaveError::Value { field, value });
         let mut in_flight = vec![0; facts.len()];

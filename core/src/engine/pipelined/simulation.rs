@@ -3,6 +3,7 @@
 use super::{
     breach::Breach,
     build::{self, Ground},
+    deadlock::BlockedQueue,
     feed::{Feed, Replies},
     flit::Packets,
     forms::Wanted,
@@ -12,7 +13,6 @@ use super::{
     options::{OptionError, Options},
     routers::{Cycle, Routers},
     run::Run,
-    stuck::Spot,
     subnet::Subnet,
 };
 use crate::{
@@ -37,7 +37,7 @@ const LOOK_EVERY: u32 = 1 << 14;
 /// As above.
 const LOOK_STANDING: u32 = 256;
 
-/// Fewer cycles are not worth cutting the routers into pieces; and those after which pieces are cut anew, then with what is
+/// Fewer cycles are not worth cutting the routers into parts; and those after which parts are cut anew, then with what is
 /// known of the ways of packets.
 const BRIEF: u64 = 64;
 /// As above.
@@ -48,7 +48,7 @@ const NODE_HOPS: f64 = 3.0;
 /// Parts in which sets of channels are not faster than planes in one.
 const PARTS_OF_SETS: usize = 4;
 
-/// Most flits of the largest packet, times two packets of every node, for which plain routers keep numbers.
+/// Most flits of the largest packet, times two packets of every node, for which sets of channels keep numbers.
 const MOST_NUMBERS: u64 = 1 << 22;
 
 /// A network that packets can be sent over.
@@ -89,7 +89,7 @@ pub enum Stop {
     /// The flag was raised.
     Interrupted,
     /// Some packets can never move again: queues each of which waits for the next.
-    Deadlock(Vec<Spot>),
+    Deadlock(Vec<BlockedQueue>),
     /// Two flits took the last shared place of a queue.
     Overflow,
     /// Everything is delivered, and operations of a message graph wait for each other.
@@ -245,14 +245,16 @@ impl Simulation {
             }
             match self.run.breach.take() {
                 None => {}
-                Some(Breach::Deadlock) => return Stop::Deadlock(self.run.find_stuck().unwrap_or_default()),
+                Some(Breach::Deadlock) => {
+                    return Stop::Deadlock(self.run.find_deadlock().unwrap_or_default());
+                }
                 Some(Breach::SharedPlace | Breach::PlacePerOwner | Breach::ChannelTwice) => {
                     return Stop::Overflow;
                 }
             }
             if self.stands() || self.run.now >= self.next_look {
                 self.next_look = self.run.now + LOOK_EVERY;
-                if let Some(circle) = self.run.find_stuck() {
+                if let Some(circle) = self.run.find_deadlock() {
                     return Stop::Deadlock(circle);
                 }
             }
@@ -275,17 +277,18 @@ impl Simulation {
         let rules = rules.clone();
         let (parts, of_nodes) = (self.parts, NODE_HOPS / mean.max(1.0));
         let divided = self.on_routers(|routers, cycle| routers.divide(cycle, parts, of_nodes));
-        let Some((divided, hub, workers)) = divided else { return };
+        let Some((divided, exchange, workers)) = divided else { return };
         self.run.subnets[0].routers = divided;
-        let pieces = std::thread::scope(|scope| {
-            let _watch = hub.watch();
+        let parts = std::thread::scope(|scope| {
+            let _watch = exchange.watch();
             let threads: Vec<_> =
                 workers.into_iter().map(|worker| scope.spawn(|| worker.run(&rules))).collect();
             let mut cycle = 0;
             // Whether credits are under way is known once all have run the same cycles.
-            while hub.wait(if self.run.in_flight() > 0 { u64::max(cycle, 1) - 1 } else { cycle }).is_ok() {
+            while exchange.wait(if self.run.in_flight() > 0 { u64::max(cycle, 1) - 1 } else { cycle }).is_ok()
+            {
                 if !self.skip(stop) {
-                    hub.begin(cycle, self.run.now);
+                    exchange.begin(cycle, self.run.now);
                     self.run.cycle();
                     cycle += 1;
                 }
@@ -301,12 +304,12 @@ impl Simulation {
                     break;
                 }
             }
-            hub.end(cycle);
+            exchange.end(cycle);
             let joined =
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             joined.collect()
         });
-        if let Some(joined) = self.on_routers(|routers, cycle| routers.join(pieces, cycle)) {
+        if let Some(joined) = self.on_routers(|routers, cycle| routers.join(parts, cycle)) {
             self.run.subnets[0].routers = joined;
         }
     }
@@ -513,7 +516,7 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::plain::Plain, *};
+    use super::{super::sets::Sets, *};
     use crate::{
         drawn::drawn,
         routing::Datelines,
@@ -562,7 +565,7 @@ mod tests {
     fn in_sets(begun: &Simulation) -> Simulation {
         let mut other = begun.clone();
         let rules = &begun.run.rules;
-        let sets = Plain::make(rules, Wanted { single_flits: false, links: true }).unwrap();
+        let sets = Sets::make(rules, Wanted { single_flits: false, links: true }).unwrap();
         other.run.subnets = vec![Subnet::of(rules, sets)];
         other.run.subnets[0].count_links(rules);
         other
@@ -593,8 +596,8 @@ mod tests {
     }
 
     #[test]
-    fn plain_routers_do_what_lists_do_in_networks_of_our_own() {
-        let (all, ran, plain) = (drawn(300), Cell::new(0), Cell::new(0));
+    fn sets_do_what_lists_do_in_networks_of_our_own() {
+        let (all, ran, sets) = (drawn(300), Cell::new(0), Cell::new(0));
         let options: Vec<_> = OPTIONS
             .iter()
             .map(|&(name, values)| select(values.to_vec()).prop_map(move |value| (name, value)))
@@ -628,14 +631,14 @@ mod tests {
             let lists = Setup { link_time: true, ..setup };
             let Some(ours) = run(&options, &place, &workload, &setup) else { return Ok(()) };
             let made = Simulation::new(&options, &place, &workload, &setup);
-            let is_plain = made.is_ok_and(|run| run.form() == "sets");
-            plain.set(plain.get() + u32::from(is_plain));
+            let is_sets = made.is_ok_and(|run| run.form() == "sets");
+            sets.set(sets.get() + u32::from(is_sets));
             ran.set(ran.get() + 1);
             prop_assert_eq!(Some(ours), run(&options, &place, &workload, &lists));
             Ok(())
         });
         assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
-        assert!(plain.get() * 3 > ran.get() && ran.get() * 6 > all, "{ran:?} {plain:?}");
+        assert!(sets.get() * 3 > ran.get() && ran.get() * 6 > all, "{ran:?} {sets:?}");
     }
 
     /// What routers that are planes can do.
@@ -659,7 +662,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(drawn(60)))]
         #[test]
-        fn planes_do_what_plain_routers_do_in_meshes_of_our_own(
+        fn planes_do_what_sets_do_in_meshes_of_our_own(
             shape in meshes(),
             chosen in OF_PLANES
                 .iter()
@@ -699,7 +702,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_routers_and_lists_name_the_same_deadlock() {
+    fn sets_and_lists_name_the_same_deadlock() {
         let ring = Shape::torus(&[7]).unwrap();
         // Each sends three hops ahead at once, in one class, so that every one waits for the next.
         let place = Place::Grid(&ring, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));

@@ -22,34 +22,34 @@ impl Router {
         let rules = world.rules;
         self.count_step();
         let routed = self.routing.step(world.now, rules.routing_delay);
-        if !self.to_be_given.is_empty() {
+        if !self.awaiting_vc.is_empty() {
             if rules.is_plain_channels {
-                self.ask_plainly_for_channels(rules);
+                self.allocate_vcs_plainly(rules);
             } else {
-                self.ask_for_channels(world);
+                self.request_vcs(world);
             }
         } else if rules.is_speculative {
             self.channel_allocator.forget();
         }
         if !self.holders.is_empty() {
-            self.look_at_holders(rules);
+            self.check_holders(rules);
         }
-        if !self.to_cross.is_empty() {
+        if !self.awaiting_switch.is_empty() {
             if rules.is_plain_switch {
-                self.ask_plainly_for_the_switch(rules);
+                self.allocate_switch_plainly(rules);
             } else {
-                self.ask_for_the_switch(world);
+                self.request_switch(world);
             }
         }
         let crossed = self.crossbar.step(world.now, rules.crossbar_delay);
 
-        std::mem::swap(&mut self.to_be_given, &mut self.scratch.given);
-        std::mem::swap(&mut self.to_cross, &mut self.scratch.crossed);
+        std::mem::swap(&mut self.awaiting_vc, &mut self.scratch.given);
+        std::mem::swap(&mut self.awaiting_switch, &mut self.scratch.crossed);
         if routed {
-            self.finish_routing(world);
+            self.compute_routes(world);
         }
         if !self.scratch.given.is_empty() {
-            self.give_channels(world);
+            self.finish_vc_allocation(world);
         }
         if !self.scratch.held.is_empty() {
             let mut held = std::mem::take(&mut self.scratch.held);
@@ -59,7 +59,7 @@ impl Router {
             self.scratch.held = held;
         }
         if !self.scratch.crossed.is_empty() {
-            self.cross(world);
+            self.traverse_switch(world);
         }
         if crossed {
             for (port, flit) in self.crossbar.inside.drain(..) {
@@ -72,7 +72,7 @@ impl Router {
         }
     }
 
-    fn finish_routing(&mut self, world: &mut World<'_>) {
+    fn compute_routes(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let mut inside = std::mem::take(&mut self.routing.inside);
         for index in inside.drain(..) {
@@ -102,9 +102,9 @@ impl Router {
         }
     }
 
-    fn ask_plainly_for_channels(&mut self, rules: &Rules) {
+    fn allocate_vcs_plainly(&mut self, rules: &Rules) {
         let mut asks: Vec<Ask> = std::mem::take(&mut self.scratch.asks);
-        for &index in &self.to_be_given {
+        for &index in &self.awaiting_vc {
             let input = &self.inputs[usize::from(index)];
             let Some(way) = input.ways.iter().next() else { continue };
             let mut set = self.behind.free(usize::from(way.port)) & bits(way.first, way.last);
@@ -125,11 +125,11 @@ impl Router {
         self.scratch.asks = asks;
     }
 
-    fn ask_for_channels(&mut self, world: &mut World<'_>) {
+    fn request_vcs(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();
-        for &index in &self.to_be_given {
+        for &index in &self.awaiting_vc {
             let input = &self.inputs[usize::from(index)];
             let requester = self.requester(rules, index);
             for way in input.ways.iter() {
@@ -162,19 +162,19 @@ impl Router {
         (resource != NONE).then(|| ((resource / channels) as u16, (resource % channels) as u16))
     }
 
-    fn give_channels(&mut self, world: &mut World<'_>) {
+    fn finish_vc_allocation(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let mut list = std::mem::take(&mut self.scratch.given);
         for index in list.drain(..) {
             match self.given(rules, index) {
-                None => self.to_be_given.push(index),
+                None => self.awaiting_vc.push(index),
                 Some((port, channel)) => {
                     self.take(usize::from(port), usize::from(channel), world);
                     let input = &mut self.inputs[usize::from(index)];
                     input.state = State::Active;
                     (input.port, input.channel) = (port, channel);
                     if !rules.is_speculative {
-                        self.to_cross.push(index);
+                        self.awaiting_switch.push(index);
                     }
                 }
             }
@@ -195,7 +195,7 @@ impl Router {
         (inner as u32, outer as u32)
     }
 
-    fn look_at_holders(&mut self, rules: &Rules) {
+    fn check_holders(&mut self, rules: &Rules) {
         for index in self.holders.drain(..) {
             let input = &self.inputs[usize::from(index)];
             let is_full =
@@ -212,7 +212,7 @@ impl Router {
             let is_tail = self.send(index, world);
             goes_on = !is_tail && !self.inputs[usize::from(index)].queue.is_empty();
         } else {
-            self.to_cross.push(index);
+            self.awaiting_switch.push(index);
         }
         if goes_on {
             self.holders.push(index);
@@ -229,13 +229,13 @@ impl Router {
         rules.output_places.is_none_or(|places| self.output[usize::from(output)].len() < places)
     }
 
-    fn cross(&mut self, world: &mut World<'_>) {
+    fn traverse_switch(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let mut list = std::mem::take(&mut self.scratch.crossed);
         for index in list.drain(..) {
             let won = self.scratch.crossing[usize::from(index)].take();
             let Some(output) = won.filter(|&output| self.goes_on(rules, index, output, world)) else {
-                self.to_cross.push(index);
+                self.awaiting_switch.push(index);
                 continue;
             };
             let is_tail = self.send(index, world);
@@ -249,7 +249,7 @@ impl Router {
                 self.inputs[usize::from(index)].holds = true;
                 self.holders.push(index);
             } else {
-                self.to_cross.push(index);
+                self.awaiting_switch.push(index);
             }
         }
         self.scratch.crossed = list;
@@ -317,7 +317,7 @@ impl Router {
         self.behind.send(&rules.policy, port, usize::from(channel), is_tail);
         world.load[self.first_output as usize + port] += 1;
         if rules.routing_delay == 0 && !rules.cuts_by_next_port && flit.is_head() {
-            self.look_ahead(&flit, port, world);
+            self.route_ahead(&flit, port, world);
         }
         self.crossbar.waiting.push((output, flit));
         if is_tail {
@@ -330,7 +330,7 @@ impl Router {
         is_tail
     }
 
-    fn look_ahead(&self, flit: &Flit, port: usize, world: &mut World<'_>) {
+    fn route_ahead(&self, flit: &Flit, port: usize, world: &mut World<'_>) {
         let rules = world.rules;
         let End::Router(router, entry) = rules.wiring.outputs(self.number)[port].end else { return };
         let packet = &mut world.packets[flit.packet];

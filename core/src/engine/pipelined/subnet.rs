@@ -6,9 +6,9 @@ use super::{
     flit::{Flit, Packets},
     forms::{self, Wanted},
     numbers::Numbers,
-    plain::Plain,
     routers::{Cycle, Records, Routers, Shared},
     rules::Rules,
+    sets::Sets,
 };
 use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
 
@@ -40,7 +40,7 @@ impl Subnet {
     /// All that outlives a cycle, of routers that are `sets` while they are saved or restored, or saved as they are.
     pub(super) fn visit(
         &mut self,
-        sets: Option<&mut Plain>,
+        sets: Option<&mut Sets>,
         rules: &Rules,
         packets: &Packets,
         archive: &mut Archive,

@@ -9,11 +9,11 @@ use super::{
 
 impl Router {
     /// Decides who of the list crosses to which output, with sets of bits.
-    pub(super) fn ask_plainly_for_the_switch(&mut self, rules: &Rules) {
+    pub(super) fn allocate_switch_plainly(&mut self, rules: &Rules) {
         let outputs = self.output_held.len();
         let channels = rules.channels as u32;
-        for at in 0..self.to_cross.len() {
-            let index = self.to_cross[at];
+        for at in 0..self.awaiting_switch.len() {
+            let index = self.awaiting_switch[at];
             let input = &self.inputs[usize::from(index)];
             let output = input.port;
             let (inner, outer) = self.sub_ports(rules, index, output);
@@ -49,13 +49,13 @@ impl Router {
     }
 
     /// Decides who of the list crosses to which output.
-    pub(super) fn ask_for_the_switch(&mut self, world: &mut World<'_>) {
+    pub(super) fn request_switch(&mut self, world: &mut World<'_>) {
         let rules = world.rules;
         let separate = rules.speculative_allocator.is_some();
         self.scratch.failed.clear();
         self.scratch.barred.clear();
-        for at in 0..self.to_cross.len() {
-            let index = self.to_cross[at];
+        for at in 0..self.awaiting_switch.len() {
+            let index = self.awaiting_switch[at];
             let input = &self.inputs[usize::from(index)];
             if input.state == State::Active {
                 let output = input.port;

@@ -4,11 +4,11 @@
 
 mod channels;
 mod common;
-mod desk;
+mod divided;
 mod form;
 mod links;
 mod matrix;
-mod pieces;
+mod parts;
 mod priorities;
 mod saving;
 mod seen;
@@ -19,10 +19,10 @@ mod switch;
 mod wheel;
 
 pub(super) use {
-    desk::Worker,
+    divided::Worker,
     matrix::turn,
-    pieces::Piece,
-    state::{HEAD, Lane, NOBODY, PACKET, Plain, TAIL},
+    parts::Part,
+    state::{HEAD, Lane, NOBODY, PACKET, Sets, TAIL},
 };
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests {
             run::PacketRecord,
             subnet::Subnet,
         },
-        Plain,
+        Sets,
     };
     use crate::drawn::drawn;
     use proptest::{
@@ -133,7 +133,7 @@ mod tests {
         (events, packets)
     }
 
-    /// Compares plain routers with the others where they cover the options; whether they do.
+    /// Compares sets of channels with the others where they cover the options; whether they do.
     fn compare(network: Chosen, rest: Chosen) -> Result<bool, TestCaseError> {
         let mut options = Options::default();
         for (name, value) in network.into_iter().chain(rest) {
@@ -143,9 +143,9 @@ mod tests {
             Ok(phases) => phases,
             Err(error) => return Err(TestCaseError::reject(error.text)),
         };
-        let Some(plain) = Plain::new(&others.run.rules) else { return Ok(false) };
+        let Some(sets) = Sets::new(&others.run.rules) else { return Ok(false) };
         let mut phases = others.clone();
-        phases.run.subnets = vec![Subnet::of(&phases.run.rules, Box::new(plain))];
+        phases.run.subnets = vec![Subnet::of(&phases.run.rules, Box::new(sets))];
         others.run.subnets = vec![Subnet::of(&others.run.rules, Box::new(Lists::new(&others.run.rules)))];
         let (expected, found) = (run(others), run(phases));
         // Changes are not a number where nothing arrived.
@@ -155,17 +155,17 @@ mod tests {
     }
 
     #[test]
-    fn plain_routers_do_what_the_others_do() -> Result<(), TestError<(Chosen, Chosen)>> {
-        let (all, plain) = (drawn(200), Cell::new(0));
+    fn sets_do_what_lists_do() -> Result<(), TestError<(Chosen, Chosen)>> {
+        let (all, sets) = (drawn(200), Cell::new(0));
         TestRunner::new(ProptestConfig::with_cases(all)).run(
             &(networks(), one_of(REST)),
             |(network, rest)| {
-                plain.set(plain.get() + u32::from(compare(network, rest)?));
+                sets.set(sets.get() + u32::from(compare(network, rest)?));
                 Ok(())
             },
         )?;
-        // About half of what is drawn is for plain routers.
-        assert!(plain.get() > all / 3, "only {} of {all} cases ran on plain routers", plain.get());
+        // About half of what is drawn is for sets of channels.
+        assert!(sets.get() > all / 3, "only {} of {all} cases ran on sets of channels", sets.get());
         Ok(())
     }
 }

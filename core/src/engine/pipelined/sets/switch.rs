@@ -8,7 +8,7 @@ use super::{
     },
     channels::bits,
     matrix,
-    state::Plain,
+    state::Sets,
 };
 use crate::bits::ones;
 use std::{cmp::Reverse, ops::Range};
@@ -26,9 +26,9 @@ fn foremost(priorities: &[i32], set: u64, turn: u32) -> u32 {
     best
 }
 
-impl Plain {
+impl Sets {
     /// Decides in some routers which input crosses to which output.
-    pub(super) fn decide_crossings(&mut self, which: Range<usize>, rules: &Rules, numbers: &mut Numbers) {
+    pub(super) fn allocate_switch(&mut self, which: Range<usize>, rules: &Rules, numbers: &mut Numbers) {
         self.scratch.winners.clear();
         let (is_small, is_single) = (
             self.is_small && self.switch_allocators.is_empty(),
@@ -54,7 +54,7 @@ impl Plain {
             }
             let mut asks = self.asks[number];
             if rules.is_speculative && !self.routers[number].waiting.is_empty() {
-                asks |= self.hope(number, rules);
+                asks |= self.speculative_requests(number, rules);
             }
             if asks == 0 {
                 continue;
@@ -71,7 +71,7 @@ impl Plain {
                 self.match_from_outputs(number, rules);
             }
             if rules.is_speculative {
-                self.scratch.hopeful.fill(0);
+                self.scratch.speculative.fill(0);
             }
         }
     }
@@ -141,7 +141,7 @@ impl Plain {
     }
 
     /// What input channels that wait for an output channel ask for.
-    fn hope(&mut self, number: usize, rules: &Rules) -> u64 {
+    fn speculative_requests(&mut self, number: usize, rules: &Rules) -> u64 {
         let mut asks = 0;
         let router = &self.routers[number];
         for &lane in &router.waiting {
@@ -161,7 +161,7 @@ impl Plain {
                 let port = (lane >> self.channel_bits) - router.first_input;
                 let channel = lane & ((1 << self.channel_bits) - 1);
                 let inner = port * self.input_speedup + channel % self.input_speedup;
-                self.scratch.hopeful[(8 * port + output) as usize] |= 1 << channel;
+                self.scratch.speculative[(8 * port + output) as usize] |= 1 << channel;
                 asks |= 1 << (8 * output + inner);
             }
         }
@@ -337,15 +337,15 @@ impl Plain {
         let at = first_input + port;
         let ready = self.ready[((at << self.output_bits) + output) as usize] & self.subs[sub as usize];
         let turn = u32::from(self.turns[(first_input * speedup + inner) as usize]);
-        let hopeful = self.scratch.hopeful.get((8 * port + output) as usize);
-        let hopeful = hopeful.map_or(0, |set| set & self.subs[sub as usize]);
+        let speculative = self.scratch.speculative.get((8 * port + output) as usize);
+        let speculative = speculative.map_or(0, |set| set & self.subs[sub as usize]);
         let first_lane = at << self.channel_bits;
         if !self.has_priorities {
             let is_sure = ready != 0;
-            return (first_lane + first(if is_sure { ready } else { hopeful }, turn), is_sure, 0);
+            return (first_lane + first(if is_sure { ready } else { speculative }, turn), is_sure, 0);
         }
         let mut best = None;
-        let mut set = ready | hopeful;
+        let mut set = ready | speculative;
         if set & (set - 1) == 0 && set & ready != 0 {
             let lane = first_lane + set.trailing_zeros();
             return (lane, true, self.priorities[lane as usize].into());

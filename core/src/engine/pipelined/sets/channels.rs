@@ -6,7 +6,7 @@ use super::{
         numbers::Numbers,
         rules::Rules,
     },
-    state::{Ask, NOBODY, Plain},
+    state::{Ask, NOBODY, Sets},
 };
 
 /// A bit per channel of a range.
@@ -14,9 +14,9 @@ pub(super) fn bits(first: u8, last: u8) -> u64 {
     u64::MAX >> (63 - (last - first)) << first
 }
 
-impl Plain {
+impl Sets {
     /// Decides who of a router's list gets which channel of its output.
-    pub(super) fn decide_channels(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
+    pub(super) fn allocate_vcs(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
         let router = &self.routers[number];
         self.scratch.given.clear();
         self.scratch.given.resize(router.waiting.len(), NOBODY);
@@ -40,16 +40,16 @@ impl Plain {
             }
         }
         if !self.channel_allocators.is_empty() {
-            self.match_listed_channels(number, rules, numbers);
+            self.match_listed_vcs(number, rules, numbers);
             return;
         }
         if meet {
-            self.match_channels(number, rules);
+            self.match_vcs(number, rules);
             return;
         }
         let asks = std::mem::take(&mut self.scratch.asks);
         for ask in &asks {
-            self.give(number, ask, ask.set, rules);
+            self.grant_vc(number, ask, ask.set, rules);
         }
         self.scratch.asks = asks;
     }
@@ -63,7 +63,7 @@ impl Plain {
 
     /// Gives one of the channels that are granted to an ask.
     #[inline]
-    fn give(&mut self, number: usize, ask: &Ask, granted: u64, rules: &Rules) {
+    fn grant_vc(&mut self, number: usize, ask: &Ask, granted: u64, rules: &Rules) {
         let router = &self.routers[number];
         let channels = rules.channels;
         let turn = u32::from(self.accepts[ask.lane as usize]);
@@ -84,7 +84,7 @@ impl Plain {
     }
 
     /// Matches with an allocator that takes a list.
-    fn match_listed_channels(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
+    fn match_listed_vcs(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
         let channels = rules.channels as u32;
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();
@@ -110,7 +110,7 @@ impl Plain {
         self.scratch.requests = requests;
     }
 
-    fn match_channels(&mut self, number: usize, rules: &Rules) {
+    fn match_vcs(&mut self, number: usize, rules: &Rules) {
         let channels = rules.channels as u32;
         let picks_first =
             matches!(rules.channel_allocator, AllocatorKind::Separable { input_first: true, .. });
@@ -155,7 +155,7 @@ impl Plain {
                 }
             }
             if granted != 0 {
-                self.give(number, ask, granted, rules);
+                self.grant_vc(number, ask, granted, rules);
             }
         }
         for ask in &asks {

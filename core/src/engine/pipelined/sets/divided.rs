@@ -1,36 +1,36 @@
-//! Plain routers in several threads: the nodes with the first piece in one, every further piece in one of its own.
+//! Sets routers in several threads: the nodes with the first part in one, every further part in one of its own.
 //!
-//! Nodes and pieces give each other in a cycle what arrives two cycles later, as nothing is under way for less. So a
+//! Nodes and parts give each other in a cycle what arrives two cycles later, as nothing is under way for less. So a
 //! thread may be a cycle ahead of the others.
 
 use super::{
     super::{
         breach::Breach,
+        exchange::{Exchange, Message, Messages},
         flit::{Flit, Packets},
-        meeting::{Hub, Letter, Post},
-        routers::{Cycle, NodePorts, Routers, Shared},
+        routers::{AnyRouters, Cycle, NodePorts, Routers, Shared},
         rules::Rules,
         run::Run,
         seen::Seen,
     },
     links::{reach_sinks, reach_sources, way_back, way_in},
-    pieces::{AHEAD, Borders, Piece, join, part},
-    state::{Plain, marked},
+    parts::{AHEAD, Borders, Part, join, part},
+    state::{Sets, marked},
     wheel::Wheel,
 };
 use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
 use std::sync::Arc;
 
-/// The nodes' side of routers in pieces, with the first piece.
+/// The nodes' side of routers in parts, with the first part.
 #[derive(Clone, Debug)]
-pub(super) struct Desk {
-    hub: Arc<Hub>,
+pub(super) struct Divided {
+    exchange: Arc<Exchange>,
     borders: Arc<Borders>,
     channel_bits: u32,
-    piece: Piece,
-    post: Post,
+    part: Part,
+    messages: Messages,
     /// What nodes send, by the cycle in which it is given away.
-    post_of_nodes: Post,
+    messages_of_nodes: Messages,
     flits: Wheel,
     credits: Wheel,
     /// What leaves or arrives in a cycle.
@@ -41,85 +41,85 @@ pub(super) struct Desk {
     cycle: u64,
 }
 
-/// A piece that has a thread of its own.
+/// A part that has a thread of its own.
 #[derive(Debug)]
 pub(in super::super) struct Worker {
-    hub: Arc<Hub>,
+    exchange: Arc<Exchange>,
     borders: Arc<Borders>,
     number: usize,
-    piece: Piece,
-    post: Post,
+    part: Part,
+    messages: Messages,
 }
 
 impl Worker {
     /// Runs its cycles, until there are no more.
-    pub(in super::super) fn run(mut self, rules: &Rules) -> Piece {
-        let _watch = self.hub.watch();
-        let Self { hub, borders, number, piece, post } = &mut self;
+    pub(in super::super) fn run(mut self, rules: &Rules) -> Part {
+        let _watch = self.exchange.watch();
+        let Self { exchange, borders, number, part, messages } = &mut self;
         for cycle in 0.. {
-            let Some(now) = hub.time(cycle) else { break };
-            post.take(hub, cycle);
-            piece.cycle(now, rules, borders, (&mut post.come, &mut post.gone));
-            post.give(hub, cycle);
-            hub.tell(*number, piece.balance());
-            hub.ring(*number);
+            let Some(now) = exchange.time(cycle) else { break };
+            messages.take(exchange, cycle);
+            part.cycle(now, rules, borders, (&mut messages.come, &mut messages.gone));
+            messages.give(exchange, cycle);
+            exchange.report(*number, part.balance());
+            exchange.ring(*number);
         }
-        self.piece
+        self.part
     }
 }
 
-impl Desk {
-    /// Parts routers into pieces.
+impl Divided {
+    /// Parts routers into parts.
     pub(super) fn new(
-        plain: Plain,
+        sets: Sets,
         links: LinkOccupation,
         at: (u32, &Rules, &Packets),
         borders: Borders,
     ) -> (Self, Vec<Worker>) {
         let (cycles, channel_bits, balance) =
-            (plain.flits.cycles(), plain.channel_bits, plain.credits_under_way);
-        let (pieces, soon) = part(plain, links, at, &borders);
-        let (count, nodes) = (pieces.len(), at.1.wiring.nodes());
-        let (hub, borders) = (Hub::new(count), Arc::new(borders));
+            (sets.flits.cycles(), sets.channel_bits, sets.credits_under_way);
+        let (parts, soon) = part(sets, links, at, &borders);
+        let (count, nodes) = (parts.len(), at.1.wiring.nodes());
+        let (exchange, borders) = (Exchange::new(count), Arc::new(borders));
         for (cycle, (flits, credits)) in soon.into_iter().enumerate() {
-            hub.put(count, cycle, Letter { flits, credits, packets: Vec::new() });
+            exchange.put(count, cycle, Message { flits, credits, packets: Vec::new() });
         }
-        let mut workers: Vec<Worker> = pieces
+        let mut workers: Vec<Worker> = parts
             .into_iter()
             .enumerate()
-            .map(|(number, piece)| Worker {
-                hub: hub.clone(),
+            .map(|(number, part)| Worker {
+                exchange: exchange.clone(),
                 borders: borders.clone(),
                 number,
-                piece,
-                post: Post::new(number, count),
+                part,
+                messages: Messages::new(number, count),
             })
             .collect();
-        let Worker { piece, post, .. } = workers.remove(0);
-        hub.tell(0, balance);
-        let desk = Self {
-            hub,
+        let Worker { part, messages, .. } = workers.remove(0);
+        exchange.report(0, balance);
+        let divided = Self {
+            exchange,
             borders,
             channel_bits,
-            piece,
-            post,
-            post_of_nodes: Post::new(count, count),
+            part,
+            messages,
+            messages_of_nodes: Messages::new(count, count),
             flits: Wheel::new(cycles, nodes),
             credits: Wheel::new(cycles, nodes),
             passing: (Vec::new(), Vec::new()),
             balance,
             cycle: 0,
         };
-        (desk, workers)
+        (divided, workers)
     }
 
     /// Where the threads meet.
-    pub(super) fn hub(&self) -> &Arc<Hub> {
-        &self.hub
+    pub(super) fn exchange(&self) -> &Arc<Exchange> {
+        &self.exchange
     }
 }
 
-impl NodePorts for Desk {
+impl NodePorts for Divided {
     fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
         let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.channel_bits);
         cycle.packets.note_sent(flit, cycle.now);
@@ -135,20 +135,20 @@ impl NodePorts for Desk {
 }
 
 /// What is not said of a part alone is asked once all are joined.
-impl Routers for Desk {
+impl Routers for Divided {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { rules, packets, shared, .. } = cycle;
-        self.post_of_nodes.take(&self.hub, self.cycle);
+        self.messages_of_nodes.take(&self.exchange, self.cycle);
         let flits = &mut self.passing.0;
         flits.clear();
-        for letter in &mut self.post_of_nodes.come {
-            flits.append(&mut letter.flits);
-            for (place, packet) in letter.packets.drain(..) {
+        for message in &mut self.messages_of_nodes.come {
+            flits.append(&mut message.flits);
+            for (place, packet) in message.packets.drain(..) {
                 packets.learn(place, &packet);
             }
-            self.balance = self.balance.wrapping_sub(letter.credits.len());
-            reach_sources(&letter.credits, self.channel_bits, rules, &mut shared.sources);
-            letter.credits.clear();
+            self.balance = self.balance.wrapping_sub(message.credits.len());
+            reach_sources(&message.credits, self.channel_bits, rules, &mut shared.sources);
+            message.credits.clear();
         }
         reach_sinks(flits, self.channel_bits, packets, arrived);
     }
@@ -161,24 +161,25 @@ impl Routers for Desk {
         run.retire(self, shared, arrived);
     }
 
-    /// Gives away what nodes send, and runs the first piece.
+    /// Gives away what nodes send, and runs the first part.
     fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
         let Cycle { now, rules, packets, .. } = cycle;
-        let Self { hub, borders, piece, post, post_of_nodes, passing: (flits, credits), .. } = self;
+        let Self { exchange, borders, part, messages, messages_of_nodes, passing: (flits, credits), .. } =
+            self;
         self.flits.take(*now, true, flits);
         self.credits.take(*now, true, credits);
-        borders.share_out((flits, credits), packets, &mut post_of_nodes.gone);
-        post_of_nodes.give(hub, self.cycle);
-        post.take(hub, self.cycle);
-        piece.cycle(*now, rules, borders, (&mut post.come, &mut post.gone));
-        post.give(hub, self.cycle);
-        hub.tell(0, piece.balance().wrapping_add(self.balance));
+        borders.share_out((flits, credits), packets, &mut messages_of_nodes.gone);
+        messages_of_nodes.give(exchange, self.cycle);
+        messages.take(exchange, self.cycle);
+        part.cycle(*now, rules, borders, (&mut messages.come, &mut messages.gone));
+        messages.give(exchange, self.cycle);
+        exchange.report(0, part.balance().wrapping_add(self.balance));
         self.cycle += 1;
         None
     }
 
     fn is_quiet(&self) -> bool {
-        self.hub.balance() == 0
+        self.exchange.balance() == 0
     }
 
     fn see(&self, _rules: &Rules) -> Option<Seen> {
@@ -193,18 +194,18 @@ impl Routers for Desk {
         Ok(())
     }
 
-    fn join(&mut self, further: Vec<Piece>, cycle: &mut Cycle<'_>) -> Option<Box<dyn Routers>> {
+    fn join(&mut self, further: Vec<Part>, cycle: &mut Cycle<'_>) -> Option<AnyRouters> {
         let now = cycle.now;
-        let left = self.hub.left(self.cycle).into_iter();
-        let given = left.map(|(ahead, to, letter)| (now + ahead, to, letter)).collect();
+        let left = self.exchange.left(self.cycle).into_iter();
+        let given = left.map(|(ahead, to, message)| (now + ahead, to, message)).collect();
         let under_way = further.iter().fold(self.balance, |sum, one| sum.wrapping_add(one.balance()));
-        let under_way = under_way.wrapping_add(self.piece.balance());
-        let pieces = std::iter::once(std::mem::take(&mut self.piece)).chain(further).collect();
+        let under_way = under_way.wrapping_add(self.part.balance());
+        let parts = std::iter::once(std::mem::take(&mut self.part)).chain(further).collect();
         let of_nodes = (std::mem::take(&mut self.flits), std::mem::take(&mut self.credits));
-        let (mut plain, links) = join(pieces, of_nodes, given, (now, cycle.packets), &self.borders);
-        plain.credits_under_way = under_way;
+        let (mut sets, links) = join(parts, of_nodes, given, (now, cycle.packets), &self.borders);
+        sets.credits_under_way = under_way;
         cycle.shared.records.links = Some(links);
-        Some(Box::new(plain))
+        Some(Box::new(sets))
     }
 
     fn copy(&self) -> Box<dyn Routers> {

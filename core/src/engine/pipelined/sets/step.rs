@@ -1,4 +1,4 @@
-//! One cycle of plain routers.
+//! One cycle of sets of channels.
 
 use super::{
     super::{
@@ -8,7 +8,7 @@ use super::{
         rules::Rules,
         wiring::End,
     },
-    state::{Activated, HEAD, Lane, NOBODY, PACKET, Plain, Scratch, TAIL, View},
+    state::{Activated, HEAD, Lane, NOBODY, PACKET, Scratch, Sets, TAIL, View},
 };
 use std::ops::Range;
 
@@ -56,7 +56,7 @@ impl<'a> Around<'a> {
     }
 }
 
-impl Plain {
+impl Sets {
     /// All routers do their steps of a cycle.
     pub(in super::super) fn work(&mut self, around: &mut Around<'_>) {
         let (all, steps, first) = (self.routers.len(), around.steps, self.leaving.step);
@@ -75,13 +75,13 @@ impl Plain {
     /// Routers do a step; what crosses leaves so many cycles later.
     fn step(&mut self, which: Range<usize>, later: u32, around: &mut Around<'_>) {
         let rules = around.rules;
-        self.decide_crossings(which.clone(), rules, around.numbers);
+        self.allocate_switch(which.clone(), rules, around.numbers);
         for word in which.start / 64..which.end.div_ceil(64) {
             let mut left = self.at_work[word] & part(&which, word);
             while left > 0 {
                 let bit = left.trailing_zeros();
                 left &= left - 1;
-                self.give_ways(word * 64 + bit as usize, around);
+                self.route_and_allocate_vcs(word * 64 + bit as usize, around);
             }
         }
         if !self.scratch.activated.is_empty() {
@@ -105,9 +105,9 @@ impl Plain {
         let mut view = self.view();
         for &(number, lane, output) in &winners {
             if is_lean {
-                view.cross::<true>(number as usize, lane, output, later, around);
+                view.traverse_switch::<true>(number as usize, lane, output, later, around);
             } else {
-                view.cross::<false>(number as usize, lane, output, later, around);
+                view.traverse_switch::<false>(number as usize, lane, output, later, around);
             }
         }
         self.scratch.winners = winners;
@@ -125,7 +125,7 @@ impl Plain {
     }
 
     /// Ways are computed, and output channels given.
-    fn give_ways(&mut self, number: usize, around: &mut Around<'_>) {
+    fn route_and_allocate_vcs(&mut self, number: usize, around: &mut Around<'_>) {
         let (rules, now) = (around.rules, around.now);
         let router = &mut self.routers[number];
         if self.keeps_order {
@@ -145,18 +145,18 @@ impl Plain {
         let is_routed = !router.routing.is_empty() && now >= router.routed_at;
         let waits = !router.waiting.is_empty();
         if waits {
-            self.decide_channels(number, rules, around.numbers);
+            self.allocate_vcs(number, rules, around.numbers);
         }
         if is_routed || waits {
-            self.renew_list(number, is_routed, around);
+            self.finish_vc_allocation(number, is_routed, around);
         }
     }
 
     /// Input channels whose ways are known now wait for an output channel, then those that were given none.
-    fn renew_list(&mut self, number: usize, is_routed: bool, around: &mut Around<'_>) {
+    fn finish_vc_allocation(&mut self, number: usize, is_routed: bool, around: &mut Around<'_>) {
         if is_routed {
             for at in 0..self.routers[number].routing.len() {
-                self.route(number, self.routers[number].routing[at], around);
+                self.compute_route(number, self.routers[number].routing[at], around);
             }
         }
         let Self { routers, scratch, lanes, .. } = self;
@@ -222,7 +222,7 @@ impl Plain {
         (self.scratch.activated, self.scratch.winners) = (activated, winners);
     }
 
-    fn route(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
+    fn compute_route(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
         let rules = around.rules;
         let state = &mut self.lanes[lane as usize];
         let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
@@ -253,7 +253,7 @@ impl Plain {
 impl View<'_> {
     /// The first flit of an input channel goes through the crossbar.
     #[inline(always)]
-    fn cross<const LEAN: bool>(
+    fn traverse_switch<const LEAN: bool>(
         &mut self,
         number: usize,
         lane: u32,
@@ -305,7 +305,7 @@ impl View<'_> {
         self.send_credit(lane, now);
         self.send_flit(out, channel, flit, now, later);
         if flit & around.looks_ahead != 0 {
-            look_ahead(self.first_router + number as u32, output, channel, flit, around);
+            route_ahead(self.first_router + number as u32, output, channel, flit, around);
         }
         if is_tail {
             let state = &mut self.lanes[lane as usize];
@@ -318,7 +318,7 @@ impl View<'_> {
 }
 
 /// Computes the ways of a header at the router behind an output.
-fn look_ahead(number: u32, output: u32, channel: u32, flit: u32, around: &mut Around<'_>) {
+fn route_ahead(number: u32, output: u32, channel: u32, flit: u32, around: &mut Around<'_>) {
     let rules = around.rules;
     let End::Router(router, entry) = rules.wiring.outputs(number)[output as usize].end else { return };
     let packet = &mut around.packets[flit & PACKET];

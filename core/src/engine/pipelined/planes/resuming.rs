@@ -2,17 +2,17 @@
 
 use super::{
     super::{
-        plain::{HEAD, Lane, NOBODY as NO_LANE, PACKET, Plain, TAIL},
         routers::Cycle,
         rules::Rules,
+        sets::{HEAD, Lane, NOBODY as NO_LANE, PACKET, Sets, TAIL},
         waiting::Waiting,
         wiring::End,
     },
     matching::PORTS,
-    saving::{Numbering, Spot},
+    saving::{Numbering, VirtualChannel},
     state::{
-        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, LEFT, NODE, OCCUPIED, OUTPUT, Owned, READY,
-        SLOTS, TAIL_SENT, TURN, Words,
+        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, LEFT, NODE, OCCUPIED, OUTPUT, Owned, Planes,
+        READY, SLOTS, TAIL_SENT, TURN,
     },
 };
 use crate::bits::{Vector, words_mut};
@@ -26,7 +26,7 @@ enum Upstream {
 
 /// Which flits are where, of sets.
 struct Flits<'a> {
-    sets: &'a Plain,
+    sets: &'a Sets,
     rules: &'a Rules,
     waiting: &'a [Waiting],
     /// By input channel, and by node and channel: flits in the queue, and then those on their way to it.
@@ -37,7 +37,7 @@ struct Flits<'a> {
 }
 
 impl<'a> Flits<'a> {
-    fn new(sets: &'a Plain, waiting: &'a [Waiting], now: u32, rules: &'a Rules) -> Self {
+    fn new(sets: &'a Sets, waiting: &'a [Waiting], now: u32, rules: &'a Rules) -> Self {
         let room = 1 << sets.place_bits;
         let in_queue = |(lane, queue): (&Lane, &[u32])| {
             let place = |at: u8| queue[usize::from(lane.head.wrapping_add(at)) % room];
@@ -140,9 +140,9 @@ fn set(planes: &mut [u64], words: usize, channel: usize, router: usize) {
     planes[channel * words + router / 64] |= 1 << (router % 64);
 }
 
-impl<V: Vector> Words<V> {
-    /// Becomes what sets are, from routers without flits. What packets know becomes what planes tell them.
-    pub(super) fn resume(&mut self, sets: &Plain, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
+impl<V: Vector> Planes<V> {
+    /// Becomes what sets are, from routers without flits. What packets know becomes what planes add_to them.
+    pub(super) fn resume(&mut self, sets: &Sets, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
         let rules = cycle.rules;
         self.tick = sets.leaving.cycle;
         let numbering = self.numbering(rules);
@@ -150,23 +150,23 @@ impl<V: Vector> Words<V> {
             self.learn(place, &cycle.packets[place]);
         }
         let flits = Flits::new(sets, waiting, cycle.now, rules);
-        for spot in numbering.spots(self.nodes) {
-            let entered = flits.packets(&flits.lanes[spot.lane], flits.upstream(spot.lane));
-            self.enter_all(spot.queue, &entered, cycle);
-            self.take_input(&flits, &spot, numbering);
-            self.take_output(sets, &spot, numbering);
-            if spot.port == NODE {
-                let place = (spot.router << self.span_bits) + spot.channel;
-                let entered = flits.packets(&flits.nodes[place], flits.owner(spot.lane));
+        for vc in numbering.virtual_channels(self.nodes) {
+            let entered = flits.packets(&flits.lanes[vc.lane], flits.upstream(vc.lane));
+            self.enter_all(vc.queue, &entered, cycle);
+            self.take_input(&flits, &vc, numbering);
+            self.take_output(sets, &vc, numbering);
+            if vc.port == NODE {
+                let place = (vc.router << self.span_bits) + vc.channel;
+                let entered = flits.packets(&flits.nodes[place], flits.owner(vc.lane));
                 self.enter_all(self.nodes * self.all + place, &entered, cycle);
             }
         }
         for (router, one) in sets.routers.iter().enumerate() {
             for &lane in one.to_be_routed.iter().chain(&one.routing) {
-                self.begun.push(router, self.spot_of(lane, numbering).number);
+                self.begun.push(router, self.channel_of_lane(lane, numbering).number);
             }
             for &lane in &one.waiting {
-                self.take_waiting(sets, &self.spot_of(lane, numbering), numbering);
+                self.take_waiting(sets, &self.channel_of_lane(lane, numbering), numbering);
             }
             self.take_turns(sets, router, numbering);
         }
@@ -175,9 +175,9 @@ impl<V: Vector> Words<V> {
     }
 
     /// The channel of a number in sets.
-    fn spot_of(&self, lane: u32, numbering: Numbering) -> Spot {
+    fn channel_of_lane(&self, lane: u32, numbering: Numbering) -> VirtualChannel {
         let (port, channel) = ((lane >> self.span_bits) as usize, lane as usize % (1 << self.span_bits));
-        numbering.spot(port / numbering.ports, port % numbering.ports, channel)
+        numbering.vc(port / numbering.ports, port % numbering.ports, channel)
     }
 
     fn enter_all(&mut self, queue: usize, packets: &[u32], cycle: &mut Cycle<'_>) {
@@ -189,51 +189,50 @@ impl<V: Vector> Words<V> {
     }
 
     /// What an input channel does.
-    fn take_input(&mut self, flits: &Flits<'_>, spot: &Spot, numbering: Numbering) {
-        let (sets, bit) = (flits.sets, spot.router % 64);
-        let lane = sets.lanes[spot.lane];
-        let sub = spot.channel % numbering.sub_ports;
-        let sub_port = (spot.router * numbering.ports + spot.local) * numbering.sub_ports + sub;
+    fn take_input(&mut self, flits: &Flits<'_>, vc: &VirtualChannel, numbering: Numbering) {
+        let (sets, bit) = (flits.sets, vc.router % 64);
+        let lane = sets.lanes[vc.lane];
+        let sub = vc.channel % numbering.sub_ports;
+        let sub_port = (vc.router * numbering.ports + vc.local) * numbering.sub_ports + sub;
         let turn = usize::from(sets.turns[sub_port]);
         let mut known = None;
-        let mut planes =
-            vec![(IDLE, !lane.is_idle), (OCCUPIED, lane.count > 0), (TURN, spot.channel >= turn)];
+        let mut planes = vec![(IDLE, !lane.is_idle), (OCCUPIED, lane.count > 0), (TURN, vc.channel >= turn)];
         planes.extend((0..COUNT).map(|digit| (FLITS + digit, lane.count >> digit & 1 == 1)));
-        if flits.is_active[spot.lane] {
+        if flits.is_active[vc.lane] {
             let (output, channel) = (numbering.port(lane.port.into()), usize::from(lane.channel));
-            let behind = flits.left(spot.lane).saturating_sub(1);
+            let behind = flits.left(vc.lane).saturating_sub(1);
             planes.extend([(READY, lane.may_send), (OUTPUT + output, true)]);
             planes.extend((0..CHANNEL).map(|digit| (DIGITS + digit, channel >> digit & 1 == 1)));
             planes.extend((0..LEFT).map(|digit| (BEHIND + digit, behind >> digit & 1 == 1)));
             known = Some((output << self.span_bits) + channel);
         }
         // Routers without flits are idle.
-        let words = self.planes_of(spot.number, spot.router);
+        let words = self.planes_of(vc.number, vc.router);
         planes.iter().for_each(|&(plane, is_set)| words[plane * V::WORDS] ^= u64::from(is_set) << bit);
-        let record = &mut self.records[spot.queue];
-        record.accepts = numbering.turn_of_planes(sets.accepts[spot.lane]);
+        let record = &mut self.records[vc.queue];
+        record.accepts = numbering.turn_of_planes(sets.accepts[vc.lane]);
         record.known = known.unwrap_or(0) as u8;
     }
 
     /// An input channel waits for an output channel.
-    fn take_waiting(&mut self, sets: &Plain, spot: &Spot, numbering: Numbering) {
-        let port = sets.lanes[spot.lane].port;
+    fn take_waiting(&mut self, sets: &Sets, vc: &VirtualChannel, numbering: Numbering) {
+        let port = sets.lanes[vc.lane].port;
         if port != 255 {
-            let at = spot.router * PORTS + numbering.port(port.into());
-            self.outputs[at].waiting[spot.number / 64] |= 1 << (spot.number % 64);
+            let at = vc.router * PORTS + numbering.port(port.into());
+            self.outputs[at].waiting[vc.number / 64] |= 1 << (vc.number % 64);
             self.pending[at / 64] |= 1 << (at % 64);
         }
     }
 
     /// What is known of an output channel.
-    fn take_output(&mut self, sets: &Plain, spot: &Spot, numbering: Numbering) {
-        let (known, bit) = (sets.known[spot.lane], spot.router % 64);
-        let owned = &mut self.owned[spot.queue];
-        *owned = Owned { grants: numbering.turn_of_planes(sets.grants[spot.lane]), ..*owned };
+    fn take_output(&mut self, sets: &Sets, vc: &VirtualChannel, numbering: Numbering) {
+        let (known, bit) = (sets.known[vc.lane], vc.router % 64);
+        let owned = &mut self.owned[vc.queue];
+        *owned = Owned { grants: numbering.turn_of_planes(sets.grants[vc.lane]), ..*owned };
         if known.owner != NO_LANE {
-            self.owned[spot.queue].owner = self.spot_of(known.owner, numbering).number as u8;
+            self.owned[vc.queue].owner = self.channel_of_lane(known.owner, numbering).number as u8;
         }
-        let (vector, word) = self.spot(spot.port, spot.channel, spot.router);
+        let (vector, word) = self.vector_of(vc.port, vc.channel, vc.router);
         let space = self.places - u32::from(known.used).min(self.places);
         // Routers without flits have all places.
         let changed = space ^ self.places;
@@ -244,12 +243,12 @@ impl<V: Vector> Words<V> {
         if self.waits_for_tail {
             planes[TAIL_SENT * V::WORDS + word] |= u64::from(known.tail_sent) << bit;
         }
-        let (from, to) = (&sets.outputs[spot.lane >> self.span_bits], spot.router * PORTS + spot.port);
+        let (from, to) = (&sets.outputs[vc.lane >> self.span_bits], vc.router * PORTS + vc.port);
         (self.outputs[to].free, self.outputs[to].full) = (from.free as u16, from.full as u16);
     }
 
     /// The turns of the switch at a router.
-    fn take_turns(&mut self, sets: &Plain, router: usize, numbering: Numbering) {
+    fn take_turns(&mut self, sets: &Sets, router: usize, numbering: Numbering) {
         let (ports, rows) = (numbering.ports, numbering.ports * numbering.sub_ports);
         let of_byte = |byte: u8| byte.trailing_zeros() as usize % 8;
         let mut grants = vec![0; PORTS];
@@ -280,29 +279,28 @@ impl<V: Vector> Words<V> {
     }
 
     /// Flits and credits on their way.
-    fn take_links(&mut self, sets: &Plain, numbering: Numbering, cycle: &Cycle<'_>) {
+    fn take_links(&mut self, sets: &Sets, numbering: Numbering, cycle: &Cycle<'_>) {
         let (now, rules, vectors, each) = (cycle.now, cycle.rules, self.vectors, self.words);
         for (time, is_node, item) in sets.flits.clone().take_all(now) {
             let (ahead, place) = (time - now, (item >> 32) as u32);
-            let spot = self.spot_of(place, numbering);
-            let sent = match (
-                is_node,
-                rules.wiring.inputs(spot.router as u32)[spot.local.min(numbering.ports - 1)].end,
-            ) {
-                (true, _) => Some(((place >> self.span_bits) as usize, NODE)),
-                (false, End::Router(from, port)) => Some((from as usize, usize::from(port))),
-                (false, _) => None,
-            };
+            let vc = self.channel_of_lane(place, numbering);
+            let sent =
+                match (is_node, rules.wiring.inputs(vc.router as u32)[vc.local.min(numbering.ports - 1)].end)
+                {
+                    (true, _) => Some(((place >> self.span_bits) as usize, NODE)),
+                    (false, End::Router(from, port)) => Some((from as usize, usize::from(port))),
+                    (false, _) => None,
+                };
             match sent {
                 Some((router, output)) if ahead < FLIGHT => {
                     let slot = (self.tick.wrapping_add(ahead).wrapping_sub(FLIGHT) % SLOTS) as usize;
                     let planes = &mut self.sent[(slot * PORTS + output) * vectors..][..vectors];
-                    set(words_mut(planes), each, spot.channel, router);
+                    set(words_mut(planes), each, vc.channel, router);
                 }
                 None => {
                     let slot = (self.tick.wrapping_add(ahead) % SLOTS) as usize;
                     let planes = &mut self.entering[slot * vectors..][..vectors];
-                    set(words_mut(planes), each, spot.channel, spot.router);
+                    set(words_mut(planes), each, vc.channel, vc.router);
                 }
                 Some(_) => {}
             }
@@ -310,23 +308,23 @@ impl<V: Vector> Words<V> {
         let delay = 2 + self.credit_delay;
         for (time, is_node, item) in sets.credits.clone().take_all(now) {
             let (ahead, place) = (time - now, (item >> 32) as u32);
-            let spot = self.spot_of(place, numbering);
+            let vc = self.channel_of_lane(place, numbering);
             let (late, router, input) = match (
                 is_node,
-                rules.wiring.outputs(spot.router as u32)[spot.local.min(numbering.ports - 1)].end,
+                rules.wiring.outputs(vc.router as u32)[vc.local.min(numbering.ports - 1)].end,
             ) {
                 (true, _) => (2, (place >> self.span_bits) as usize, NODE),
                 (false, End::Router(there, port)) => (delay, there as usize, usize::from(port)),
-                (false, _) => (delay, spot.router, PORTS),
+                (false, _) => (delay, vc.router, PORTS),
             };
             let slot = (self.tick.wrapping_add(ahead).wrapping_sub(late) & (self.credit_slots - 1)) as usize;
             let planes = &mut self.credits[(slot * (PORTS + 1) + input) * vectors..][..vectors];
-            set(words_mut(planes), each, spot.channel, router);
+            set(words_mut(planes), each, vc.channel, router);
         }
     }
 
     /// What leaves next, and by which links anything has left.
-    fn take_leaving(&mut self, sets: &Plain, numbering: Numbering, cycle: &Cycle<'_>) {
+    fn take_leaving(&mut self, sets: &Sets, numbering: Numbering, cycle: &Cycle<'_>) {
         let (Some(leaving), Some(links)) = (&mut self.leaving, &cycle.shared.records.links) else { return };
         let mark = |planes: &mut [[V; PORTS]], output: usize| {
             let (router, output) = (output / numbering.ports, numbering.port(output % numbering.ports));

@@ -5,9 +5,9 @@ use super::{
         allocators::AllocatorKind, buffers::Policy, networks::Network, priority::Priority, routing::Routing,
         rules::Rules, shape::MOST_IN_LINE,
     },
+    channel_list::{ChannelList, FirstOfWord},
     links::Leaving,
     matching::{PORTS, Turns},
-    noted::{Noted, Spot},
 };
 use crate::bits::{Available, Vector, words_mut};
 
@@ -86,7 +86,7 @@ pub(super) struct Head {
 
 /// All routers of a subnet.
 #[derive(Clone)]
-pub(super) struct Words<V: Vector> {
+pub(super) struct Planes<V: Vector> {
     pub proof: Available<V>,
     pub nodes: usize,
     pub channels: usize,
@@ -104,13 +104,13 @@ pub(super) struct Words<V: Vector> {
     pub iterations: u32,
     pub credit_delay: u32,
     pub ranges: [u16; 5],
-    /// Words of a plane. The planes of the channels of a port stand one behind the other, in so many vectors: several
+    /// Planes of a plane. The planes of the channels of a port stand one behind the other, in so many vectors: several
     /// in a vector, or each in so many vectors.
     pub words: usize,
     pub vectors: usize,
     pub blocks: usize,
     /// By word of the planes of all ports its first router, and the input or output channel.
-    pub spots: Vec<Spot>,
+    pub first_of_words: Vec<FirstOfWord>,
     /// Where the first word of an input channel stands among those of the planes of all, and how far behind it another
     /// word of the same plane is.
     pub first_words: Vec<u32>,
@@ -159,12 +159,12 @@ pub(super) struct Words<V: Vector> {
     /// A bit per output port where somebody waits.
     pub pending: Vec<u64>,
     /// Input channels that are to be routed: router and number.
-    pub begun: Noted,
+    pub begun: ChannelList,
     /// Tails that have crossed; output channels that became full, that are full no more, and that were left.
-    pub tails: Noted,
-    pub filled: Noted,
-    pub emptied: Noted,
-    pub vacated: Noted,
+    pub tails: ChannelList,
+    pub filled: ChannelList,
+    pub emptied: ChannelList,
+    pub vacated: ChannelList,
     /// What leaves by every output port, if it is counted.
     pub leaving: Option<Leaving<V>>,
 }
@@ -213,7 +213,7 @@ pub(super) fn covers(rules: &Rules) -> bool {
         && rules.routing_delay <= 1
 }
 
-impl<V: Vector> Words<V> {
+impl<V: Vector> Planes<V> {
     /// Routers without flits.
     pub(super) fn new(rules: &Rules, proof: Available<V>) -> Self {
         let nodes = rules.wiring.nodes();
@@ -285,10 +285,10 @@ impl<V: Vector> Words<V> {
             words,
             vectors,
             blocks,
-            spots: (0..PORTS * vectors * V::WORDS)
+            first_of_words: (0..PORTS * vectors * V::WORDS)
                 .map(|word| {
                     let (port, word) = (word / (vectors * V::WORDS), word % (vectors * V::WORDS));
-                    Spot::new(word % words * 64, (port << span_bits) + word / words)
+                    FirstOfWord::new(word % words * 64, (port << span_bits) + word / words)
                 })
                 .collect(),
             first_words: (0..all)
@@ -337,11 +337,11 @@ impl<V: Vector> Words<V> {
             outputs,
             owned: vec![Owned { owner: NOBODY, grants: 0 }; nodes * all],
             pending: vec![0; (nodes * PORTS).div_ceil(64)],
-            begun: Noted::new(nodes * all),
-            tails: Noted::new(nodes * all),
-            filled: Noted::new(nodes * all),
-            emptied: Noted::new(nodes * all),
-            vacated: Noted::new(nodes * all),
+            begun: ChannelList::new(nodes * all),
+            tails: ChannelList::new(nodes * all),
+            filled: ChannelList::new(nodes * all),
+            emptied: ChannelList::new(nodes * all),
+            vacated: ChannelList::new(nodes * all),
             leaving: None,
         }
     }

@@ -1,19 +1,23 @@
 //! Routers of meshes with dimension order as bit planes: credits, links, the crossbar, the switch and what channels
-//! hold are planes with one bit per router, packets are records. They do what plain routers do, to the same bit.
+//! hold are planes with one bit per router, packets are records. They do what sets of channels do, to the same bit.
 
+mod channel_list;
 mod form;
 mod heads;
 mod links;
 mod matching;
-mod noted;
-mod planes;
 mod resuming;
 mod saving;
 mod state;
+mod switch;
 
-use super::{forms::Wanted, routers::Routers, rules::Rules};
+use super::{
+    forms::Wanted,
+    routers::{AnyRouters, Routers},
+    rules::Rules,
+};
 use crate::bits::{Available, InstructionSet, OnVectors, Vector};
-use state::Words;
+use state::Planes;
 
 /// Builds routers for some vectors.
 struct Build<'a>(&'a Rules);
@@ -22,17 +26,17 @@ impl OnVectors for Build<'_> {
     type Output = Box<dyn Routers>;
 
     fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
-        Box::new(Words::<V>::new(self.0, proof))
+        Box::new(Planes::<V>::new(self.0, proof))
     }
 }
 
 /// Routers without flits on the vectors of a set; `None` if these rules are not those of planes.
-pub(super) fn on(set: InstructionSet, rules: &Rules) -> Option<Box<dyn Routers>> {
+pub(super) fn on(set: InstructionSet, rules: &Rules) -> Option<AnyRouters> {
     state::covers(rules).then(|| set.run(Build(rules)))
 }
 
 /// Routers without flits on the vectors that suit them. They see no single flits.
-pub(super) fn make(rules: &Rules, wanted: Wanted) -> Option<Box<dyn Routers>> {
+pub(super) fn make(rules: &Rules, wanted: Wanted) -> Option<AnyRouters> {
     if wanted.single_flits {
         return None;
     }

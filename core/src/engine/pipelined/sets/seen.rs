@@ -1,4 +1,4 @@
-//! What others see of plain routers: what their queues hold, and when flits leave by their links.
+//! What others see of sets of channels: what their queues hold, and when flits leave by their links.
 
 use super::{
     super::{
@@ -7,14 +7,14 @@ use super::{
         rules::Rules,
         seen::{Seen, SeenInput, SeenOutput},
     },
-    state::{Lane, Plain},
+    state::{Lane, Sets},
 };
 
-impl Plain {
+impl Sets {
     /// Routers that also tell when flits leave by their links; `None` where flits may queue behind the crossbar.
     pub(in super::super) fn counting(rules: &Rules) -> Option<Self> {
-        let plain = Self::new(rules).filter(|plain| !plain.queues_up)?;
-        Some(Self { leaves_next: Some(Vec::new()), ..plain })
+        let sets = Self::new(rules).filter(|sets| !sets.queues_up)?;
+        Some(Self { leaves_next: Some(Vec::new()), ..sets })
     }
 
     /// The output ports by which flits leave in this cycle, among all, before routers do their steps of it.

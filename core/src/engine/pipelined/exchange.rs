@@ -10,48 +10,48 @@ use std::sync::Arc;
 /// What one gives another in a cycle: flits and credits that arrive two cycles later, with their places there, and
 /// what is known of packets whose headers are among them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Letter {
+pub(super) struct Message {
     pub flits: Vec<u64>,
     pub credits: Vec<u64>,
     pub packets: Vec<(u32, Packet)>,
 }
 
-/// Letters of as many cycles as can be between giving and taking one, by cycle.
-type Letterbox = [Mutex<Letter>; 4];
+/// Message of as many cycles as can be between giving and taking one, by cycle.
+type Slots = [Mutex<Message>; 4];
 
-/// Where all meet: the pieces of the routers, the first of which has the thread of the nodes, and the nodes.
+/// Where all meet: the parts of the routers, the first of which has the thread of the nodes, and the nodes.
 #[derive(Debug)]
-pub(super) struct Hub {
+pub(super) struct Exchange {
     /// By who takes and who gives.
-    boxes: Vec<Vec<Letterbox>>,
-    /// How many cycles may be run, and for all but the first piece how many have been.
+    boxes: Vec<Vec<Slots>>,
+    /// How many cycles may be run, and for all but the first part how many have been.
     begun: Bell,
     done: Vec<Bell>,
     /// How many are to be run, once that is known.
     last: AtomicU64,
     /// What is to be added to the number of a cycle to have its time.
     offset: AtomicU64,
-    /// By piece credits that it sent less those that arrived.
+    /// By part credits that it sent less those that arrived.
     balances: Vec<AtomicU64>,
     failed: AtomicBool,
 }
 
-impl Hub {
-    /// For so many pieces.
-    pub(super) fn new(pieces: usize) -> Arc<Self> {
-        let boxes = |_| (0..=pieces).map(|_| Letterbox::default()).collect();
+impl Exchange {
+    /// For so many parts.
+    pub(super) fn new(parts: usize) -> Arc<Self> {
+        let boxes = |_| (0..=parts).map(|_| Slots::default()).collect();
         Arc::new(Self {
-            boxes: (0..=pieces).map(boxes).collect(),
+            boxes: (0..=parts).map(boxes).collect(),
             begun: Bell::default(),
-            done: (1..pieces).map(|_| Bell::default()).collect(),
+            done: (1..parts).map(|_| Bell::default()).collect(),
             last: AtomicU64::new(u64::MAX),
             offset: AtomicU64::new(0),
-            balances: (0..pieces).map(|_| AtomicU64::new(0)).collect(),
+            balances: (0..parts).map(|_| AtomicU64::new(0)).collect(),
             failed: AtomicBool::new(false),
         })
     }
 
-    /// Waits until the other pieces have run so many cycles.
+    /// Waits until the other parts have run so many cycles.
     ///
     /// # Errors
     /// One of them has failed.
@@ -81,14 +81,14 @@ impl Hub {
         Some((cycle + self.offset.load(Ordering::Relaxed)) as u32)
     }
 
-    /// A piece that is not the first has run its next cycle.
-    pub(super) fn ring(&self, piece: usize) {
-        self.done[piece - 1].ring();
+    /// A part that is not the first has run its next cycle.
+    pub(super) fn ring(&self, part: usize) {
+        self.done[part - 1].ring();
     }
 
-    /// Tells the balance of the credits of a piece.
-    pub(super) fn tell(&self, piece: usize, balance: usize) {
-        self.balances[piece].store(balance as u64, Ordering::Relaxed);
+    /// Tells the balance of the credits of a part.
+    pub(super) fn report(&self, part: usize, balance: usize) {
+        self.balances[part].store(balance as u64, Ordering::Relaxed);
     }
 
     /// The sum of what all told; it wraps around.
@@ -97,18 +97,18 @@ impl Hub {
         self.balances.iter().fold(0, add) as usize
     }
 
-    /// Puts a letter by which it arrives in one of the first two cycles.
-    pub(super) fn put(&self, to: usize, cycle: usize, letter: Letter) {
-        *held(&self.boxes[to][0][(cycle + 2) % 4]) = letter;
+    /// Puts a message by which it arrives in one of the first two cycles.
+    pub(super) fn put(&self, to: usize, cycle: usize, message: Message) {
+        *held(&self.boxes[to][0][(cycle + 2) % 4]) = message;
     }
 
-    /// Takes all letters that nobody has read after so many cycles: in how many cycles they arrive, and for whom.
-    pub(super) fn left(&self, cycles: u64) -> Vec<(u32, usize, Letter)> {
+    /// Takes all messages that nobody has read after so many cycles: in how many cycles they arrive, and for whom.
+    pub(super) fn left(&self, cycles: u64) -> Vec<(u32, usize, Message)> {
         let mut left = Vec::new();
         for (to, boxes) in self.boxes.iter().enumerate() {
-            for letterbox in boxes {
+            for slots in boxes {
                 for ahead in 0..2 {
-                    let slot = &letterbox[((cycles + u64::from(ahead) + 2) % 4) as usize];
+                    let slot = &slots[((cycles + u64::from(ahead) + 2) % 4) as usize];
                     left.push((ahead, to, std::mem::take(&mut *held(slot))));
                 }
             }
@@ -123,7 +123,7 @@ impl Hub {
 }
 
 /// Ends the others when a thread panics.
-pub(super) struct Watch(Arc<Hub>);
+pub(super) struct Watch(Arc<Exchange>);
 
 impl Drop for Watch {
     fn drop(&mut self) {
@@ -133,31 +133,31 @@ impl Drop for Watch {
     }
 }
 
-/// One of those that meet. Its letters go round, so that nothing is allocated in a cycle.
+/// One of those that meet. Its messages go round, so that nothing is allocated in a cycle.
 #[derive(Clone, Debug)]
-pub(super) struct Post {
+pub(super) struct Messages {
     number: usize,
-    pub come: Vec<Letter>,
-    pub gone: Vec<Letter>,
+    pub come: Vec<Message>,
+    pub gone: Vec<Message>,
 }
 
-impl Post {
-    /// A piece, or the nodes behind them.
-    pub(super) fn new(number: usize, pieces: usize) -> Self {
-        let letters = || (0..=pieces).map(|_| Letter::default()).collect();
-        Self { number, come: letters(), gone: letters() }
+impl Messages {
+    /// A part, or the nodes behind them.
+    pub(super) fn new(number: usize, parts: usize) -> Self {
+        let messages = || (0..=parts).map(|_| Message::default()).collect();
+        Self { number, come: messages(), gone: messages() }
     }
 
-    /// Takes what was given two cycles ago for the letters that came before, which have been read.
-    pub(super) fn take(&mut self, hub: &Hub, cycle: u64) {
-        for (come, letterbox) in self.come.iter_mut().zip(&hub.boxes[self.number]) {
-            std::mem::swap(come, &mut *held(&letterbox[((cycle + 2) % 4) as usize]));
+    /// Takes what was given two cycles ago for the messages that came before, which have been read.
+    pub(super) fn take(&mut self, exchange: &Exchange, cycle: u64) {
+        for (come, slots) in self.come.iter_mut().zip(&exchange.boxes[self.number]) {
+            std::mem::swap(come, &mut *held(&slots[((cycle + 2) % 4) as usize]));
         }
     }
 
     /// Gives away what leaves in a cycle.
-    pub(super) fn give(&mut self, hub: &Hub, cycle: u64) {
-        for (gone, boxes) in self.gone.iter_mut().zip(&hub.boxes) {
+    pub(super) fn give(&mut self, exchange: &Exchange, cycle: u64) {
+        for (gone, boxes) in self.gone.iter_mut().zip(&exchange.boxes) {
             std::mem::swap(gone, &mut *held(&boxes[self.number][(cycle % 4) as usize]));
         }
     }

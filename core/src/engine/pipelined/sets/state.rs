@@ -1,4 +1,4 @@
-//! What plain routers remember.
+//! What sets of channels remember.
 
 use super::super::{
     allocators::{Allocator, AllocatorKind, Request},
@@ -159,7 +159,7 @@ pub(in super::super) struct Scratch {
     /// By output channel the ask that is nearest to its turn.
     pub best: Vec<u32>,
     /// By input port and output of a router the channels that ask for the switch while they wait.
-    pub hopeful: Vec<u64>,
+    pub speculative: Vec<u64>,
     pub requests: Vec<Request>,
     pub list: Vec<u32>,
 }
@@ -185,7 +185,7 @@ pub(in super::super) struct Ask {
 
 /// All routers of a subnet.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Plain {
+pub(in super::super) struct Sets {
     /// The channels of a port, and the flits of a queue, stand this far apart, as powers of two.
     pub(in super::super) channel_bits: u32,
     pub(in super::super) place_bits: u32,
@@ -267,8 +267,8 @@ pub(in super::super) struct Plain {
     pub(in super::super) scratch: Scratch,
 }
 
-impl Plain {
-    /// Whether routers with these rules are plain.
+impl Sets {
+    /// Whether routers with these rules are sets.
     fn covers(rules: &Rules, goes_by_load: bool, draws: bool) -> bool {
         let most = rules.wiring.most_ports() * rules.input_speedup;
         let most_outer = rules.wiring.most_ports() * rules.output_speedup;
@@ -301,7 +301,7 @@ impl Plain {
             && !(goes_by_load && rules.routing_delay == 0)
     }
 
-    /// Routers without flits; `None` if these rules make them other than plain.
+    /// Routers without flits; `None` if these rules make them other than sets.
     pub(in super::super) fn new(rules: &Rules) -> Option<Self> {
         let wiring = &rules.wiring;
         let goes_by_load = match &rules.network {
@@ -502,7 +502,7 @@ impl Plain {
             routers,
             scratch: Scratch {
                 by_input: vec![0; most * rules.input_speedup],
-                hopeful: vec![0; if rules.is_speculative { 64 } else { 0 }],
+                speculative: vec![0; if rules.is_speculative { 64 } else { 0 }],
                 offers: vec![0; most * rules.input_speedup.max(rules.output_speedup)],
                 best: vec![NOBODY; most * rules.channels],
                 ..Scratch::default()

@@ -1,8 +1,8 @@
-//! The state of plain routers as fields.
+//! The state of sets of channels as fields.
 
 use super::{
     super::{flit::Packets, rules::Rules},
-    state::{InputPort, Known, Lane, Leaving, NOBODY, OutputPort, PACKET, Plain, Router},
+    state::{InputPort, Known, Lane, Leaving, NOBODY, OutputPort, PACKET, Router, Sets},
 };
 use crate::{
     save::{Archive, SaveError, plain_record},
@@ -61,7 +61,7 @@ impl Leaving {
     }
 }
 
-impl Plain {
+impl Sets {
     /// Whether nobody sees in which order things are listed.
     fn is_unordered(&self) -> bool {
         self.is_lean && !self.keeps_order && !self.queues_up

@@ -30,7 +30,7 @@ impl View<'_> {
 
     /// A place of a queue behind an output has become free; it is kept for a packet under way that has no other.
     #[inline(always)]
-    pub(super) fn give_place(
+    pub(super) fn return_place(
         &mut self,
         common: &Common,
         output: usize,

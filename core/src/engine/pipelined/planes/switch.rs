@@ -9,18 +9,18 @@ use super::{
         flit::{Flit, Packets},
         rules::Rules,
     },
+    channel_list::{ChannelList, FirstOfWord},
     matching::{OUTPUTS, PORTS, Turns},
-    noted::{Noted, Spot},
     state::{
-        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, Known, Lane, NODE, OCCUPIED, OUTPUT, READY,
-        SLOTS, TAIL_SENT, TURN, Words,
+        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, Known, Lane, NODE, OCCUPIED, OUTPUT, Planes,
+        READY, SLOTS, TAIL_SENT, TURN,
     },
 };
 use crate::bits::{Task, Vector, half_add, half_subtract, words, words_mut};
 
 /// What arrives at nodes and routers.
 pub(super) struct Receive<'a, V: Vector> {
-    pub all: &'a mut Words<V>,
+    pub all: &'a mut Planes<V>,
     pub rules: &'a Rules,
     pub packets: &'a Packets,
     pub sources: &'a mut Behind,
@@ -28,14 +28,14 @@ pub(super) struct Receive<'a, V: Vector> {
 }
 
 /// The step of all routers in a cycle.
-pub(super) struct Step<'a, V: Vector>(pub &'a mut Words<V>, pub u32);
+pub(super) struct Step<'a, V: Vector>(pub &'a mut Planes<V>, pub u32);
 
 impl<V: Vector> Task for Receive<'_, V> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        self.all.take_all(self.rules, self.packets, self.sources, self.arrived);
+        self.all.receive_all(self.rules, self.packets, self.sources, self.arrived);
     }
 }
 
@@ -88,7 +88,7 @@ fn shift_down(from: &[u64], to: &mut [u64], by: usize) {
     to[count - skip - 1] = from[count - 1] >> by;
 }
 
-impl<V: Vector> Words<V> {
+impl<V: Vector> Planes<V> {
     /// What left routers and nodes reaches the other end of the link.
     #[inline(always)]
     pub(super) fn carry(&mut self) {
@@ -117,7 +117,7 @@ impl<V: Vector> Words<V> {
     }
 
     #[inline(always)]
-    pub(super) fn take_in(&mut self) {
+    pub(super) fn queue_inputs(&mut self) {
         for number in 0..PORTS * self.vectors {
             let flits = self.arriving[number];
             if flits.any() {
@@ -129,7 +129,7 @@ impl<V: Vector> Words<V> {
                 for digit in &mut lane[FLITS..FLITS + COUNT] {
                     half_add(digit, &mut carry);
                 }
-                note(&mut self.begun, begins, &self.spots[number * V::WORDS..]);
+                note(&mut self.begun, begins, &self.first_of_words[number * V::WORDS..]);
             }
             let credits = self.credited[number];
             if credits.any() {
@@ -149,16 +149,16 @@ impl<V: Vector> Words<V> {
                         let digit = known[bit];
                         is_left = is_left & if self.places >> bit & 1 == 1 { digit } else { !digit };
                     }
-                    note(&mut self.vacated, is_left, &self.spots[number * V::WORDS..]);
+                    note(&mut self.vacated, is_left, &self.first_of_words[number * V::WORDS..]);
                 }
-                note(&mut self.emptied, was_full, &self.spots[number * V::WORDS..]);
+                note(&mut self.emptied, was_full, &self.first_of_words[number * V::WORDS..]);
             }
         }
     }
 
     /// The switch of all routers is matched, and flits cross it.
     #[inline(always)]
-    pub(super) fn cross_all(&mut self) {
+    pub(super) fn traverse_switch(&mut self) {
         let (mut single, mut double) = (std::mem::take(&mut self.single), std::mem::take(&mut self.double));
         for block in 0..single.len() {
             self.cross::<PORTS, 1>(block, &mut single[block]);
@@ -318,7 +318,7 @@ impl<V: Vector> Words<V> {
                         for bit in 0..self.channel_bits {
                             lane[DIGITS + bit] = lane[DIGITS + bit] & !tails;
                         }
-                        note(&mut self.tails, tails, &self.spots[number * V::WORDS..]);
+                        note(&mut self.tails, tails, &self.first_of_words[number * V::WORDS..]);
                     }
                 }
                 vector += blocks;
@@ -353,7 +353,7 @@ impl<V: Vector> Words<V> {
                 self.sent[sent + number] = leaves;
                 if leaves.any() {
                     let full = fill(&mut self.known[number], leaves);
-                    note(&mut self.filled, full, &self.spots[number * V::WORDS..]);
+                    note(&mut self.filled, full, &self.first_of_words[number * V::WORDS..]);
                 }
                 vector += blocks;
                 group += 1;
@@ -397,13 +397,13 @@ fn fill<V: Vector>(known: &mut Known<V>, leaves: V) -> V {
 
 /// Notes the routers and channels of a vector; every word of it has its first router and its channel.
 #[inline(always)]
-fn note<V: Vector>(list: &mut Noted, plane: V, spots: &[Spot]) {
+fn note<V: Vector>(list: &mut ChannelList, plane: V, first_of_words: &[FirstOfWord]) {
     if !plane.any() {
         return;
     }
     let plane = [plane];
-    let (plane, spots) = (words(&plane), &spots[..V::WORDS]);
+    let (plane, first_of_words) = (words(&plane), &first_of_words[..V::WORDS]);
     for at in 0..V::WORDS {
-        list.note(plane[at], spots[at]);
+        list.note(plane[at], first_of_words[at]);
     }
 }

@@ -1,4 +1,4 @@
-//! What arrives at plain routers, sources and sinks, and what is put on links.
+//! What arrives at sets of channels, sources and sinks, and what is put on links.
 
 use super::{
     super::{
@@ -7,7 +7,7 @@ use super::{
         routers::Shared,
         rules::Rules,
     },
-    state::{Leaving, NOBODY, PACKET, Plain, View},
+    state::{Leaving, NOBODY, PACKET, Sets, View},
 };
 
 /// Where a flit that a source sends arrives among all input channels, and after how many cycles.
@@ -58,7 +58,7 @@ pub(super) fn reach_sources(credits: &[u64], channel_bits: u32, rules: &Rules, s
     }
 }
 
-impl Plain {
+impl Sets {
     /// Takes the flits that reach sinks, with their nodes, and gives sources and routers what arrives for them.
     pub(super) fn take_arriving(
         &mut self,
@@ -154,7 +154,7 @@ impl View<'_> {
             if self.goes_by_load {
                 load[output as usize] -= 1;
             }
-            self.give_place(common, output as usize, inner as usize, rules.waits_for_tail);
+            self.return_place(common, output as usize, inner as usize, rules.waits_for_tail);
             return;
         }
         let known = &mut self.known[channel as usize];

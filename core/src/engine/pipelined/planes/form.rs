@@ -4,17 +4,17 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        plain::Plain,
         routers::{Cycle, NodePorts, Routers, Shared},
         rules::Rules,
         run::Run,
         seen::Seen,
+        sets::Sets,
         waiting::Waiting,
     },
     links::Leaving,
     matching::PORTS,
-    planes::{Receive, Step},
-    state::{COUNT, FLITS, NODE, SLOTS, Words},
+    state::{COUNT, FLITS, NODE, Planes, SLOTS},
+    switch::{Receive, Step},
 };
 use crate::{
     bits::{Vector, words, words_mut},
@@ -23,13 +23,13 @@ use crate::{
 };
 use std::fmt;
 
-impl<V: Vector> fmt::Debug for Words<V> {
+impl<V: Vector> fmt::Debug for Planes<V> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("routers as planes")
     }
 }
 
-impl<V: Vector> NodePorts for Words<V> {
+impl<V: Vector> NodePorts for Planes<V> {
     const BODIES_ARE_BITS: bool = true;
 
     fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
@@ -65,7 +65,7 @@ impl<V: Vector> NodePorts for Words<V> {
     }
 }
 
-impl<V: Vector> Routers for Words<V> {
+impl<V: Vector> Routers for Planes<V> {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { rules, packets, shared, .. } = cycle;
         V::enter(self.proof, Receive { all: self, rules, packets, sources: &mut shared.sources, arrived });
@@ -80,7 +80,7 @@ impl<V: Vector> Routers for Words<V> {
     }
 
     fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
-        if self.leaving.as_ref().is_some_and(|leaving| leaving.must_tell(cycle.now)) {
+        if self.leaving.as_ref().is_some_and(|leaving| leaving.is_full(cycle.now)) {
             self.settle(cycle.shared, cycle.rules);
         }
         V::enter(self.proof, Step(self, cycle.now));
@@ -114,14 +114,14 @@ impl<V: Vector> Routers for Words<V> {
 
     fn settle(&mut self, shared: &mut Shared, rules: &Rules) {
         if let (Some(leaving), Some(links)) = (&mut self.leaving, &mut shared.records.links) {
-            leaving.tell((self.words, rules.wiring.outputs(0).len()), links);
+            leaving.add_to((self.words, rules.wiring.outputs(0).len()), links);
         }
     }
 
     fn queued(&self, router: usize, port: usize, channel: usize, rules: &Rules) -> usize {
         let ports = rules.wiring.inputs(router as u32).len();
         let port = if port + 1 == ports { NODE } else { port };
-        let (vector, word) = self.spot(port, channel, router);
+        let (vector, word) = self.vector_of(port, channel, router);
         let digits = words(&self.lanes[vector][FLITS..][..COUNT]);
         let digit = |place: usize| (digits[place * V::WORDS + word] >> (router % 64) & 1) << place;
         (0..COUNT).map(digit).sum::<u64>() as usize
@@ -131,12 +131,12 @@ impl<V: Vector> Routers for Words<V> {
         Ok(())
     }
 
-    fn as_sets(&mut self, cycle: &mut Cycle<'_>) -> Option<Plain> {
+    fn as_sets(&mut self, cycle: &mut Cycle<'_>) -> Option<Sets> {
         self.settle(cycle.shared, cycle.rules);
         self.to_sets(cycle)
     }
 
-    fn take_sets(&mut self, sets: &Plain, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
+    fn take_sets(&mut self, sets: &Sets, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
         let mut planes = Self::new(cycle.rules, self.proof);
         planes.leaving = self.leaving.is_some().then(|| Leaving::new(planes.blocks));
         planes.resume(sets, waiting, cycle);

@@ -9,22 +9,22 @@ const ANYWAY: usize = 3;
 
 /// Routers, each with a number of a channel.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Noted {
+pub(super) struct ChannelList {
     items: Vec<u32>,
     len: usize,
 }
 
 /// The first router of a word, and a number.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot(u32);
+pub(super) struct FirstOfWord(u32);
 
-impl Spot {
+impl FirstOfWord {
     pub(super) fn new(router: usize, number: usize) -> Self {
         Self((router << NUMBER | number) as u32)
     }
 }
 
-impl Noted {
+impl ChannelList {
     /// A list with room for so many.
     pub(super) fn new(most: usize) -> Self {
         Self { items: vec![0; most + ANYWAY], len: 0 }
@@ -32,16 +32,16 @@ impl Noted {
 
     /// Adds the routers of a word.
     #[inline(always)]
-    pub(super) fn note(&mut self, mut word: u64, Spot(spot): Spot) {
+    pub(super) fn note(&mut self, mut word: u64, FirstOfWord(vector_of): FirstOfWord) {
         let many = word.count_ones() as usize;
         // What is beyond the end is written over by the next.
         for item in &mut self.items[self.len..][..ANYWAY] {
-            *item = spot + (word.trailing_zeros() << NUMBER);
+            *item = vector_of + (word.trailing_zeros() << NUMBER);
             word &= word.wrapping_sub(1);
         }
         if word != 0 {
             for (bit, item) in ones(word).zip(&mut self.items[self.len + ANYWAY..]) {
-                *item = spot + ((bit as u32) << NUMBER);
+                *item = vector_of + ((bit as u32) << NUMBER);
             }
         }
         self.len += many;
@@ -49,7 +49,7 @@ impl Noted {
 
     #[inline(always)]
     pub(super) fn push(&mut self, router: usize, number: usize) {
-        self.items[self.len] = Spot::new(router, number).0;
+        self.items[self.len] = FirstOfWord::new(router, number).0;
         self.len += 1;
     }
 

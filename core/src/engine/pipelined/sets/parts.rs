@@ -1,13 +1,13 @@
-//! Plain routers in pieces, each of which has the arrays of some routers and can be run by a thread of its own.
+//! Sets routers in parts, each of which has the arrays of some routers and can be run by a thread of its own.
 //!
-//! What leaves a piece, for the router of another or for a node, is under way for two cycles at least. So a piece puts
+//! What leaves a part, for the router of another or for a node, is under way for two cycles at least. So a part puts
 //! it on lists two cycles before it arrives, and at the end of every cycle gives the list of that cycle away.
 
 use super::{
     super::{
-        flit::Packets, meeting::Letter, numbers::Numbers, priority::Priority, rules::Rules, wiring::End,
+        exchange::Message, flit::Packets, numbers::Numbers, priority::Priority, rules::Rules, wiring::End,
     },
-    state::{Far, HEAD, Leaving, NOBODY, PACKET, Plain, Router},
+    state::{Far, HEAD, Leaving, NOBODY, PACKET, Router, Sets},
     step::Around,
     wheel::Wheel,
 };
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Cycles from being given away to arriving.
 pub(in super::super) const AHEAD: u32 = 2;
 
-/// The first router of a piece, and its first ports among all.
+/// The first router of a part, and its first ports among all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct First {
     pub router: u32,
@@ -25,7 +25,7 @@ pub(in super::super) struct First {
     pub output: u32,
 }
 
-/// Where pieces end: the first router and ports of each, and those behind the last; what is for routers is numbered
+/// Where parts end: the first router and ports of each, and those behind the last; what is for routers is numbered
 /// behind what is for nodes.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Borders {
@@ -35,13 +35,13 @@ pub(in super::super) struct Borders {
 }
 
 impl Borders {
-    /// How many pieces there are.
-    pub(in super::super) fn pieces(&self) -> usize {
+    /// How many parts there are.
+    pub(in super::super) fn parts(&self) -> usize {
         self.firsts.len() - 1
     }
 
-    /// The piece of a router.
-    pub(in super::super) fn piece_of(&self, router: u32) -> usize {
+    /// The part of a router.
+    pub(in super::super) fn part_of(&self, router: u32) -> usize {
         self.firsts.partition_point(|first| first.router <= router) - 1
     }
 
@@ -56,39 +56,39 @@ impl Borders {
         if place < self.behind_nodes { (true, place) } else { (false, place - self.behind_nodes) }
     }
 
-    /// Divides what leaves: to the pieces, and to the nodes, which are behind them. Headers take along what is known of
+    /// Divides what leaves: to the parts, and to the nodes, which are behind them. Headers take along what is known of
     /// their packets.
     pub(in super::super) fn share_out(
         &self,
         (flits, credits): (&[u64], &[u64]),
         packets: &Packets,
-        letters: &mut [Letter],
+        messages: &mut [Message],
     ) {
         let to = |item: u64, first: fn(&First) -> u32| match self.place(item) {
-            (true, _) => (self.pieces(), item),
+            (true, _) => (self.parts(), item),
             (false, channel) => {
                 let port = channel >> self.channel_bits;
-                let piece = self.firsts.partition_point(|one| first(one) <= port) - 1;
-                let channel = channel - (first(&self.firsts[piece]) << self.channel_bits);
-                (piece, u64::from(channel) << 32 | item & u64::from(u32::MAX))
+                let part = self.firsts.partition_point(|one| first(one) <= port) - 1;
+                let channel = channel - (first(&self.firsts[part]) << self.channel_bits);
+                (part, u64::from(channel) << 32 | item & u64::from(u32::MAX))
             }
         };
         for &item in flits {
-            let (piece, arriving) = to(item, |first| first.input);
-            letters[piece].flits.push(arriving);
+            let (part, arriving) = to(item, |first| first.input);
+            messages[part].flits.push(arriving);
             if item as u32 & HEAD != 0 {
                 let place = item as u32 & PACKET;
-                letters[piece].packets.push((place, packets[place]));
+                messages[part].packets.push((place, packets[place]));
             }
         }
         for &item in credits {
-            let (piece, arriving) = to(item, |first| first.output);
-            letters[piece].credits.push(arriving);
+            let (part, arriving) = to(item, |first| first.output);
+            messages[part].credits.push(arriving);
         }
     }
 }
 
-/// How lists of a piece are parted from those of the pieces before it, and joined to them again.
+/// How lists of a part are parted from those of the parts before it, and joined to them again.
 #[derive(Clone, Copy)]
 enum Move {
     Part,
@@ -96,19 +96,19 @@ enum Move {
 }
 
 impl Move {
-    fn list<T>(self, all: &mut Vec<T>, piece: &mut Vec<T>, at: u32) {
+    fn list<T>(self, all: &mut Vec<T>, part: &mut Vec<T>, at: u32) {
         match self {
             // Lists that these routers have no use for are empty.
-            Self::Part => *piece = all.split_off((at as usize).min(all.len())),
-            Self::Join => all.append(piece),
+            Self::Part => *part = all.split_off((at as usize).min(all.len())),
+            Self::Join => all.append(part),
         }
     }
 }
 
 /// Routers that can be run apart.
 #[derive(Clone, Debug, Default)]
-pub(in super::super) struct Piece {
-    plain: Plain,
+pub(in super::super) struct Part {
+    sets: Sets,
     first: First,
     /// What is known of packets whose headers are or were here.
     packets: Packets,
@@ -122,7 +122,7 @@ pub(in super::super) struct Piece {
     credits: usize,
 }
 
-impl Plain {
+impl Sets {
     /// Whether routers with these rules can be divided: each does what it does without knowing the others.
     pub(super) fn has_parts(&self, rules: &Rules) -> bool {
         let wiring = &rules.wiring;
@@ -137,17 +137,17 @@ impl Plain {
             && places + self.lanes.len().max(self.known.len()) as u64 <= u64::from(u32::MAX)
     }
 
-    /// Where pieces of about the same work end; the first one has less, as its thread also does that of the nodes,
+    /// Where parts of about the same work end; the first one has less, as its thread also does that of the nodes,
     /// which is given as a fraction of that of all routers.
-    pub(in super::super) fn borders(&self, pieces: usize, rules: &Rules, beside: f64) -> Borders {
+    pub(in super::super) fn borders(&self, parts: usize, rules: &Rules, beside: f64) -> Borders {
         let ports = self.inputs.len() as f64;
         let beside = beside * ports;
-        let each = (ports + beside) / pieces as f64;
+        let each = (ports + beside) / parts as f64;
         let mut firsts = vec![First::default()];
-        for piece in 1..pieces {
-            let least = (each * piece as f64 - beside).max(0.0) as u32;
-            let before = firsts[piece - 1].router as usize;
-            let range = before + 1..self.routers.len() - (pieces - 1 - piece);
+        for part in 1..parts {
+            let least = (each * part as f64 - beside).max(0.0) as u32;
+            let before = firsts[part - 1].router as usize;
+            let range = before + 1..self.routers.len() - (parts - 1 - part);
             let router = range.clone().find(|&router| self.routers[router].first_input >= least);
             let router = router.unwrap_or(range.end - 1);
             let Router { first_input: input, first_output: output, .. } = self.routers[router];
@@ -159,40 +159,40 @@ impl Plain {
         Borders { firsts, channel_bits: self.channel_bits, behind_nodes }
     }
 
-    /// Every list by router or port, here and in a piece whose first router this is.
-    fn lists(&mut self, piece: &mut Self, first: First, how: Move) {
+    /// Every list by router or port, here and in a part whose first router this is.
+    fn lists(&mut self, part: &mut Self, first: First, how: Move) {
         let First { router, input, output } = first;
         let (inner, outer) = (self.input_speedup * input, self.output_speedup * output);
         let block = router * self.output_speedup;
         let (lane, known) = (input << self.channel_bits, output << self.channel_bits);
-        how.list(&mut self.routers, &mut piece.routers, router);
-        how.list(&mut self.asks, &mut piece.asks, if self.is_small { block } else { router });
-        how.list(&mut self.grant_bytes, &mut piece.grant_bytes, block);
-        how.list(&mut self.accept_bytes, &mut piece.accept_bytes, block);
-        how.list(&mut self.ready, &mut piece.ready, input << self.output_bits);
-        how.list(&mut self.inputs, &mut piece.inputs, input);
-        how.list(&mut self.outputs, &mut piece.outputs, output);
-        how.list(&mut self.asked_by, &mut piece.asked_by, outer);
-        how.list(&mut self.lanes, &mut piece.lanes, lane);
-        how.list(&mut self.queues, &mut piece.queues, lane << self.place_bits);
-        how.list(&mut self.known, &mut piece.known, known);
-        how.list(&mut self.stamps, &mut piece.stamps, lane << self.place_bits);
-        how.list(&mut self.priorities, &mut piece.priorities, lane);
-        how.list(&mut self.latest, &mut piece.latest, lane);
-        how.list(&mut self.accepts, &mut piece.accepts, lane);
-        how.list(&mut self.grants, &mut piece.grants, known);
-        how.list(&mut self.switch_accepts, &mut piece.switch_accepts, inner);
-        how.list(&mut self.switch_grants, &mut piece.switch_grants, outer);
-        how.list(&mut self.turns, &mut piece.turns, inner);
-        how.list(&mut self.channel_allocators, &mut piece.channel_allocators, router);
-        how.list(&mut self.switch_allocators, &mut piece.switch_allocators, router);
-        how.list(&mut self.order, &mut piece.order, lane);
-        how.list(&mut self.leaving.flits, &mut piece.leaving.flits, output);
-        how.list(&mut self.leaving.credits, &mut piece.leaving.credits, input);
+        how.list(&mut self.routers, &mut part.routers, router);
+        how.list(&mut self.asks, &mut part.asks, if self.is_small { block } else { router });
+        how.list(&mut self.grant_bytes, &mut part.grant_bytes, block);
+        how.list(&mut self.accept_bytes, &mut part.accept_bytes, block);
+        how.list(&mut self.ready, &mut part.ready, input << self.output_bits);
+        how.list(&mut self.inputs, &mut part.inputs, input);
+        how.list(&mut self.outputs, &mut part.outputs, output);
+        how.list(&mut self.asked_by, &mut part.asked_by, outer);
+        how.list(&mut self.lanes, &mut part.lanes, lane);
+        how.list(&mut self.queues, &mut part.queues, lane << self.place_bits);
+        how.list(&mut self.known, &mut part.known, known);
+        how.list(&mut self.stamps, &mut part.stamps, lane << self.place_bits);
+        how.list(&mut self.priorities, &mut part.priorities, lane);
+        how.list(&mut self.latest, &mut part.latest, lane);
+        how.list(&mut self.accepts, &mut part.accepts, lane);
+        how.list(&mut self.grants, &mut part.grants, known);
+        how.list(&mut self.switch_accepts, &mut part.switch_accepts, inner);
+        how.list(&mut self.switch_grants, &mut part.switch_grants, outer);
+        how.list(&mut self.turns, &mut part.turns, inner);
+        how.list(&mut self.channel_allocators, &mut part.channel_allocators, router);
+        how.list(&mut self.switch_allocators, &mut part.switch_allocators, router);
+        how.list(&mut self.order, &mut part.order, lane);
+        how.list(&mut self.leaving.flits, &mut part.leaving.flits, output);
+        how.list(&mut self.leaving.credits, &mut part.leaving.credits, input);
         match how {
-            Move::Part => piece.shared = self.shared.as_mut().map(|all| all.split_off(output as usize)),
+            Move::Part => part.shared = self.shared.as_mut().map(|all| all.split_off(output as usize)),
             Move::Join => {
-                let shared = self.shared.as_mut().zip(piece.shared.as_mut());
+                let shared = self.shared.as_mut().zip(part.shared.as_mut());
                 shared.into_iter().for_each(|(all, shared)| all.append(shared));
             }
         }
@@ -232,7 +232,7 @@ impl Plain {
         }
     }
 
-    /// Numbers routers, ports and channels from the first ones of a piece on, or as they are among all again.
+    /// Numbers routers, ports and channels from the first ones of a part on, or as they are among all again.
     fn renumber(&mut self, first: First, borders: &Borders, how: Move) {
         let moved = |number: u32, by: u32| match how {
             Move::Part => number - by,
@@ -269,7 +269,7 @@ impl Plain {
 }
 
 impl Far {
-    /// `own` are the channels of the piece among which that at the far end may be.
+    /// `own` are the channels of the part among which that at the far end may be.
     fn renumber(&mut self, own: &Range<u32>, borders: &Borders, how: Move) {
         match how {
             _ if !self.is_wired => {}
@@ -296,20 +296,20 @@ pub(in super::super) type Soon = [(Vec<u64>, Vec<u64>); AHEAD as usize];
 
 /// Parts routers, of which nothing is left, and links.
 pub(in super::super) fn part(
-    mut plain: Plain,
+    mut sets: Sets,
     mut links: LinkOccupation,
     (now, rules, packets): (u32, &Rules, &Packets),
     borders: &Borders,
-) -> (Vec<Piece>, Soon) {
-    let cycles = plain.flits.cycles();
-    let (flits, credits) = (plain.flits.take_all(now), plain.credits.take_all(now));
-    let at_work: Vec<u64> = std::mem::take(&mut plain.at_work);
-    let leaves_next: Vec<u32> = plain.leaves_next.iter_mut().flat_map(std::mem::take).collect();
-    let mut pieces = Vec::new();
-    for piece in (0..borders.pieces()).rev() {
-        let (first, end) = (borders.firsts[piece], borders.firsts[piece + 1]);
-        let mut own = plain.empty(first.router);
-        plain.lists(&mut own, first, Move::Part);
+) -> (Vec<Part>, Soon) {
+    let cycles = sets.flits.cycles();
+    let (flits, credits) = (sets.flits.take_all(now), sets.credits.take_all(now));
+    let at_work: Vec<u64> = std::mem::take(&mut sets.at_work);
+    let leaves_next: Vec<u32> = sets.leaves_next.iter_mut().flat_map(std::mem::take).collect();
+    let mut parts = Vec::new();
+    for part in (0..borders.parts()).rev() {
+        let (first, end) = (borders.firsts[part], borders.firsts[part + 1]);
+        let mut own = sets.empty(first.router);
+        sets.lists(&mut own, first, Move::Part);
         let routers = first.router as usize..end.router as usize;
         own.at_work = vec![0; routers.len().div_ceil(64)];
         let is_at_work = |&router: &usize| at_work[router / 64] >> (router % 64) & 1 != 0;
@@ -324,8 +324,8 @@ pub(in super::super) fn part(
         own.renumber(first, borders, Move::Part);
         (own.flits, own.credits) = own.wheels(cycles);
         let start = outputs.start as usize;
-        pieces.push(Piece {
-            plain: own,
+        parts.push(Part {
+            sets: own,
             first,
             packets: packets.without_cycles(),
             links: LinkOccupation {
@@ -338,29 +338,29 @@ pub(in super::super) fn part(
             credits: 0,
         });
     }
-    pieces.reverse();
+    parts.reverse();
     let mut soon = Soon::default();
     for (time, is_node, item) in flits {
         match borders.dealt((time, is_node, item), now, &rules.wiring.exits, |first| first.input) {
             Dealt::Soon(cycle) => soon[cycle].0.push(item),
-            Dealt::To(piece, time, place) => {
-                pieces[piece].plain.flits.view().push(time, is_node, place, item as u32);
+            Dealt::To(part, time, place) => {
+                parts[part].sets.flits.view().push(time, is_node, place, item as u32);
             }
         }
     }
     for (time, is_node, item) in credits {
         match borders.dealt((time, is_node, item), now, &rules.wiring.entries, |first| first.output) {
             Dealt::Soon(cycle) => soon[cycle].1.push(item),
-            Dealt::To(piece, time, place) => {
-                pieces[piece].plain.credits.view().push(time, is_node, place, 0);
+            Dealt::To(part, time, place) => {
+                parts[part].sets.credits.view().push(time, is_node, place, 0);
             }
         }
     }
-    (pieces, soon)
+    (parts, soon)
 }
 
 /// Where something on its way goes when routers are parted: it reaches a node so many cycles from now; or it goes to a
-/// piece, for a cycle and a place.
+/// part, for a cycle and a place.
 enum Dealt {
     Soon(usize),
     To(usize, u32, u32),
@@ -377,62 +377,62 @@ impl Borders {
         let place = (item >> 32) as u32;
         let port = place >> self.channel_bits;
         if !is_node {
-            let piece = self.firsts.partition_point(|one| first(one) <= port) - 1;
-            return Dealt::To(piece, time, place - (first(&self.firsts[piece]) << self.channel_bits));
+            let part = self.firsts.partition_point(|one| first(one) <= port) - 1;
+            return Dealt::To(part, time, place - (first(&self.firsts[part]) << self.channel_bits));
         }
         match time - now {
             soon @ 0..AHEAD => Dealt::Soon(soon as usize),
-            _ => Dealt::To(self.piece_of(ends[port as usize].0), time - AHEAD, place),
+            _ => Dealt::To(self.part_of(ends[port as usize].0), time - AHEAD, place),
         }
     }
 }
 
-impl Piece {
+impl Part {
     /// A cycle: what others gave away for it arrives, routers do their step, and what leaves is given away.
     pub(in super::super) fn cycle(
         &mut self,
         now: u32,
         rules: &Rules,
         borders: &Borders,
-        (come, gone): (&mut [Letter], &mut [Letter]),
+        (come, gone): (&mut [Message], &mut [Message]),
     ) {
-        let Self { plain, packets, links, numbers, leaving: (flits, credits), .. } = self;
-        let known = come.iter_mut().flat_map(|letter| letter.packets.drain(..));
+        let Self { sets, packets, links, numbers, leaving: (flits, credits), .. } = self;
+        let known = come.iter_mut().flat_map(|message| message.packets.drain(..));
         known.for_each(|(place, packet)| packets.put(place, packet));
-        plain.flits.take(now, false, flits);
-        plain.take_flits(flits, now, rules, packets);
-        for letter in &mut *come {
-            plain.take_flits(&letter.flits, now, rules, packets);
-            letter.flits.clear();
+        sets.flits.take(now, false, flits);
+        sets.take_flits(flits, now, rules, packets);
+        for message in &mut *come {
+            sets.take_flits(&message.flits, now, rules, packets);
+            message.flits.clear();
         }
-        plain.credits.take(now, false, credits);
+        sets.credits.take(now, false, credits);
         self.credits += credits.len();
-        plain.take_credits(credits, rules, &mut []);
-        for letter in come {
-            plain.take_credits(&letter.credits, rules, &mut []);
-            self.credits += letter.credits.len();
-            letter.credits.clear();
+        sets.take_credits(credits, rules, &mut []);
+        for message in come {
+            sets.take_credits(&message.credits, rules, &mut []);
+            self.credits += message.credits.len();
+            message.credits.clear();
         }
-        plain.leaving().for_each(|output| links.add(output as usize, now.into()));
-        plain.work(&mut Around::new((now, 1), rules, packets, numbers, &mut []));
-        plain.flits.take(now, true, flits);
-        plain.credits.take(now, true, credits);
+        sets.leaving().for_each(|output| links.add(output as usize, now.into()));
+        sets.work(&mut Around::new((now, 1), rules, packets, numbers, &mut []));
+        sets.flits.take(now, true, flits);
+        sets.credits.take(now, true, credits);
         borders.share_out((flits, credits), packets, gone);
     }
 
     /// Credits that were sent here less those that arrived; it wraps around.
     pub(in super::super) fn balance(&self) -> usize {
-        self.plain.credits_under_way.wrapping_sub(self.credits)
+        self.sets.credits_under_way.wrapping_sub(self.credits)
     }
 
     /// What is known of a packet where its header is goes to all packets.
-    fn tell_of_headers(&self, on_their_way: &[(u32, bool, u64)], packets: &mut Packets) {
-        let plain = &self.plain;
-        let mask = (1 << plain.place_bits) - 1;
-        let queued = plain.lanes.iter().enumerate().flat_map(|(at, lane)| {
+    fn learn_from_headers(&self, on_their_way: &[(u32, bool, u64)], packets: &mut Packets) {
+        let sets = &self.sets;
+        let mask = (1 << sets.place_bits) - 1;
+        let queued = sets.lanes.iter().enumerate().flat_map(|(at, lane)| {
             let place = move |flit| (u32::from(lane.head) + flit) & mask;
             (0..lane.count.into())
-                .map(move |flit| plain.queues[(at << plain.place_bits) + place(flit) as usize])
+                .map(move |flit| sets.queues[(at << sets.place_bits) + place(flit) as usize])
         });
         let flits = queued.chain(on_their_way.iter().map(|&(_, _, item)| item as u32));
         for place in flits.filter(|flit| flit & HEAD != 0).map(|flit| flit & PACKET) {
@@ -441,17 +441,17 @@ impl Piece {
     }
 }
 
-/// What was given away and has not arrived: for which cycle and which piece, the nodes being behind them.
-pub(in super::super) type Given = Vec<(u32, usize, Letter)>;
+/// What was given away and has not arrived: for which cycle and which part, the nodes being behind them.
+pub(in super::super) type Given = Vec<(u32, usize, Message)>;
 
-/// Joins all pieces, with what nodes were to give away.
+/// Joins all parts, with what nodes were to give away.
 pub(in super::super) fn join(
-    pieces: Vec<Piece>,
+    parts: Vec<Part>,
     (mut flits_of_nodes, mut credits_of_nodes): (Wheel, Wheel),
     given: Given,
     (now, packets): (u32, &mut Packets),
     borders: &Borders,
-) -> (Plain, LinkOccupation) {
+) -> (Sets, LinkOccupation) {
     let (cycles, mut links) = (flits_of_nodes.cycles(), LinkOccupation::new(0));
     let bits = borders.channel_bits;
     let (mut flits, mut credits) = (Vec::new(), Vec::new());
@@ -461,24 +461,24 @@ pub(in super::super) fn join(
     };
     flits.extend(flits_of_nodes.take_all(now).into_iter().map(leaves));
     credits.extend(credits_of_nodes.take_all(now).into_iter().map(leaves));
-    for (time, to, letter) in given {
-        letter.packets.iter().for_each(|(place, packet)| packets.learn(*place, packet));
-        let is_node = to == borders.pieces();
+    for (time, to, message) in given {
+        message.packets.iter().for_each(|(place, packet)| packets.learn(*place, packet));
+        let is_node = to == borders.parts();
         let (first, what) = (borders.firsts[to], |item: u64| ((item >> 32) as u32, item as u32));
         let by = |first: u32| if is_node { 0 } else { first << bits };
         flits.extend(
-            letter.flits.into_iter().map(what).map(|(at, flit)| (time, is_node, at + by(first.input), flit)),
+            message.flits.into_iter().map(what).map(|(at, flit)| (time, is_node, at + by(first.input), flit)),
         );
         credits.extend(
-            letter.credits.into_iter().map(what).map(|(at, _)| (time, is_node, at + by(first.output), 0)),
+            message.credits.into_iter().map(what).map(|(at, _)| (time, is_node, at + by(first.output), 0)),
         );
     }
-    let mut all: Option<Plain> = None;
-    let mut at_work = vec![0; (borders.firsts[borders.pieces()].router as usize).div_ceil(64)];
-    for mut piece in pieces {
-        let (own_flits, own_credits) = (piece.plain.flits.take_all(now), piece.plain.credits.take_all(now));
-        piece.tell_of_headers(&own_flits, packets);
-        let Piece { mut plain, first, links: mut own, .. } = piece;
+    let mut all: Option<Sets> = None;
+    let mut at_work = vec![0; (borders.firsts[borders.parts()].router as usize).div_ceil(64)];
+    for mut part in parts {
+        let (own_flits, own_credits) = (part.sets.flits.take_all(now), part.sets.credits.take_all(now));
+        part.learn_from_headers(&own_flits, packets);
+        let Part { mut sets, first, links: mut own, .. } = part;
         let stays = |(time, by, item): (u32, u32, u64)| {
             (time, false, (item >> 32) as u32 + (by << bits), item as u32)
         };
@@ -487,7 +487,7 @@ pub(in super::super) fn join(
         };
         flits.extend(own_flits.into_iter().map(of(first.input)));
         credits.extend(own_credits.into_iter().map(of(first.output)));
-        for (word, &bits) in plain.at_work.iter().enumerate() {
+        for (word, &bits) in sets.at_work.iter().enumerate() {
             for bit in ones(bits) {
                 let router = first.router as usize + 64 * word + bit;
                 at_work[router / 64] |= 1 << (router % 64);
@@ -496,12 +496,12 @@ pub(in super::super) fn join(
         links.first.append(&mut own.first);
         links.last.append(&mut own.last);
         links.flits.append(&mut own.flits);
-        plain.renumber(first, borders, Move::Join);
+        sets.renumber(first, borders, Move::Join);
         match &mut all {
-            None => all = Some(plain),
+            None => all = Some(sets),
             Some(all) => {
-                all.lists(&mut plain, first, Move::Join);
-                let further = plain.leaves_next.into_iter().flatten();
+                all.lists(&mut sets, first, Move::Join);
+                let further = sets.leaves_next.into_iter().flatten();
                 all.leaves_next.iter_mut().for_each(|list| list.extend(further.clone()));
             }
         }

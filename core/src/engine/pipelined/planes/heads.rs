@@ -6,11 +6,11 @@ use super::{
         flit::{Flit, Packet, Packets},
         rules::Rules,
     },
+    channel_list::ChannelList,
     matching::PORTS,
-    noted::Noted,
     state::{
         BEHIND, CHANNEL, CHANNELS, DIGITS, FIELDS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT, Output,
-        Owned, READY, SLOTS, TAIL_SENT, Words,
+        Owned, Planes, READY, SLOTS, TAIL_SENT,
     },
 };
 use crate::bits::{Vector, ones, words, words_mut};
@@ -44,10 +44,10 @@ fn number_of(digits: &[u64; CHANNEL], bit: usize) -> usize {
     number as usize
 }
 
-impl<V: Vector> Words<V> {
+impl<V: Vector> Planes<V> {
     /// The vector of a channel of a port at a router, and the word there.
     #[inline(always)]
-    pub(super) fn spot(&self, port: usize, channel: usize, router: usize) -> (usize, usize) {
+    pub(super) fn vector_of(&self, port: usize, channel: usize, router: usize) -> (usize, usize) {
         let word = channel * self.words + router / 64;
         (port * self.vectors + word / V::WORDS, word % V::WORDS)
     }
@@ -110,7 +110,7 @@ impl<V: Vector> Words<V> {
 
     /// The way of the packet at the front of an input channel; it waits for an output channel from now on.
     #[inline(always)]
-    fn route(&mut self, router: u32, number: u32) {
+    fn compute_route(&mut self, router: u32, number: u32) {
         let queue = router as usize * self.all + number as usize;
         let to = self.front(queue).to;
         let (x, y) = self.places_of[router as usize];
@@ -125,10 +125,10 @@ impl<V: Vector> Words<V> {
     }
 
     #[inline(always)]
-    fn route_all(&mut self) {
+    fn compute_routes(&mut self) {
         let mut begun = std::mem::take(&mut self.begun);
         for (router, number) in begun.iter() {
-            self.route(router, number);
+            self.compute_route(router, number);
         }
         begun.clear();
         self.begun = begun;
@@ -136,7 +136,7 @@ impl<V: Vector> Words<V> {
 
     /// Gives output channels to those who wait.
     #[inline(always)]
-    fn give_channels(&mut self) {
+    fn allocate_vcs(&mut self) {
         for word in 0..self.pending.len() {
             for bit in ones(self.pending[word]) {
                 let at = word * 64 + bit;
@@ -152,12 +152,12 @@ impl<V: Vector> Words<V> {
                     let head = self.front(router * self.all + number as usize);
                     let granted = free & head.range;
                     if granted != 0 {
-                        self.give(router, output, number, granted);
+                        self.grant_vc(router, output, number, granted);
                         self.pending[word] &= !(1 << bit);
                     }
                     continue;
                 }
-                self.match_channels(at, free);
+                self.match_vcs(at, free);
                 if self.outputs[at].waiting == [0; 2] {
                     self.pending[word] &= !(1 << bit);
                 }
@@ -166,7 +166,7 @@ impl<V: Vector> Words<V> {
     }
 
     /// Gives the free channels of an output to several who wait.
-    fn match_channels(&mut self, at: usize, free: u16) {
+    fn match_vcs(&mut self, at: usize, free: u16) {
         let (router, output) = (at / PORTS, at % PORTS);
         let mut asks = [Ask { number: 0, looks: 0, granted: 0 }; PORTS * CHANNELS];
         let (mut count, mut wanted) = (0, 0);
@@ -201,7 +201,7 @@ impl<V: Vector> Words<V> {
             asks[chosen].granted |= 1 << channel;
         }
         for ask in asks.iter().filter(|ask| ask.granted != 0) {
-            self.give(router, output, ask.number, ask.granted);
+            self.grant_vc(router, output, ask.number, ask.granted);
         }
     }
 
@@ -217,7 +217,7 @@ impl<V: Vector> Words<V> {
 
     /// An input channel takes one of the channels that it is granted.
     #[inline(always)]
-    fn give(&mut self, router: usize, output: usize, number: u32, granted: u16) {
+    fn grant_vc(&mut self, router: usize, output: usize, number: u32, granted: u16) {
         let number = number as usize;
         let queue = router * self.all + number;
         let channel = self.choice(granted, output, self.records[queue].accepts) as usize;
@@ -235,7 +235,7 @@ impl<V: Vector> Words<V> {
         let may_send = u64::from(!full >> channel & 1);
         let shift = router % 64;
         if self.waits_for_tail {
-            let (vector, word) = self.spot(output, channel, router);
+            let (vector, word) = self.vector_of(output, channel, router);
             words_mut(&mut self.known[vector])[TAIL_SENT * V::WORDS + word] &= !(1 << shift);
         }
         // All of these are clear while it has none.
@@ -255,7 +255,7 @@ impl<V: Vector> Words<V> {
 
     /// Output channels that became full, or were full and are not any more.
     #[inline(always)]
-    fn note_full(&mut self, list: &Noted, is_full: bool) {
+    fn note_full(&mut self, list: &ChannelList, is_full: bool) {
         for (router, number) in list.iter() {
             let (router, number) = (router as usize, number as usize);
             let (output, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
@@ -271,7 +271,7 @@ impl<V: Vector> Words<V> {
 
     /// Tails have left: their channels are free, and what is behind them begins.
     #[inline(always)]
-    fn leave_all(&mut self) {
+    fn finish_tails(&mut self) {
         let mut tails = std::mem::take(&mut self.tails);
         for (router, number) in tails.iter() {
             let (router, number) = (router as usize, number as usize);
@@ -281,7 +281,7 @@ impl<V: Vector> Words<V> {
             let (output, channel) = (known >> self.span_bits, known & ((1 << self.span_bits) - 1));
             self.owned[router * self.all + known].owner = NOBODY;
             if self.waits_for_tail {
-                let (vector, word) = self.spot(output, channel, router);
+                let (vector, word) = self.vector_of(output, channel, router);
                 words_mut(&mut self.known[vector])[TAIL_SENT * V::WORDS + word] |= 1 << (router % 64);
             } else {
                 self.outputs[router * PORTS + output].free |= 1 << channel;
@@ -290,7 +290,7 @@ impl<V: Vector> Words<V> {
                 if self.routes_later {
                     self.begun.push(router, number);
                 } else {
-                    self.route(router as u32, number as u32);
+                    self.compute_route(router as u32, number as u32);
                 }
             }
         }
@@ -315,7 +315,7 @@ impl<V: Vector> Words<V> {
 
     /// What arrives at nodes, and what arrives at routers.
     #[inline(always)]
-    pub(super) fn take_all(
+    pub(super) fn receive_all(
         &mut self,
         rules: &Rules,
         packets: &Packets,
@@ -354,7 +354,7 @@ impl<V: Vector> Words<V> {
             }
         }
         self.carry();
-        self.take_in();
+        self.queue_inputs();
         let mut vacated = std::mem::take(&mut self.vacated);
         for (router, number) in vacated.iter() {
             let (output, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
@@ -367,7 +367,7 @@ impl<V: Vector> Words<V> {
         emptied.clear();
         self.emptied = emptied;
         if !self.routes_later {
-            self.route_all();
+            self.compute_routes();
         }
         // Nodes give back at once what arrives.
         let slot = (self.tick & (self.credit_slots - 1)) as usize * (PORTS + 1) * port + PORTS * port;
@@ -381,12 +381,12 @@ impl<V: Vector> Words<V> {
         if let Some(leaving) = &mut self.leaving {
             leaving.count(now);
         }
-        self.cross_all();
-        self.give_channels();
+        self.traverse_switch();
+        self.allocate_vcs();
         if self.routes_later {
-            self.route_all();
+            self.compute_routes();
         }
-        self.leave_all();
+        self.finish_tails();
         let mut filled = std::mem::take(&mut self.filled);
         self.note_full(&filled, true);
         filled.clear();

@@ -5,32 +5,32 @@ use super::{
         breach::Breach,
         flit::{Flit, Packets},
         forms::Wanted,
-        routers::{Cycle, Divided, NodePorts, Routers, Shared},
+        routers::{AnyRouters, Cycle, NodePorts, Parts, Routers, Shared},
         rules::Rules,
         run::Run,
         seen::Seen,
     },
-    Plain,
-    desk::Desk,
+    Sets,
+    divided::Divided,
     links::{way_back, way_in},
     state::marked,
     step::Around,
 };
 use crate::{save::Archive, visit::Visited};
 
-impl Plain {
+impl Sets {
     /// Routers without flits. They see no single flits, neither on links nor where nodes do not take them, and keep a
     /// number for every flit under way.
-    pub(in super::super) fn make(rules: &Rules, wanted: Wanted) -> Option<Box<dyn Routers>> {
+    pub(in super::super) fn make(rules: &Rules, wanted: Wanted) -> Option<AnyRouters> {
         if wanted.single_flits {
             return None;
         }
-        let plain = if wanted.links { Self::counting(rules) } else { Self::new(rules) };
-        plain.map(|plain| Box::new(plain) as Box<dyn Routers>)
+        let sets = if wanted.links { Self::counting(rules) } else { Self::new(rules) };
+        sets.map(|sets| Box::new(sets) as Box<dyn Routers>)
     }
 }
 
-impl NodePorts for Plain {
+impl NodePorts for Sets {
     #[inline]
     fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
         let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.channel_bits);
@@ -46,7 +46,7 @@ impl NodePorts for Plain {
     }
 }
 
-impl Routers for Plain {
+impl Routers for Sets {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { now, rules, packets, shared, .. } = cycle;
         self.take_arriving(*now, rules, packets, shared, arrived);
@@ -94,13 +94,13 @@ impl Routers for Plain {
         self.leaves_next.is_some() && self.has_parts(rules)
     }
 
-    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Divided> {
+    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Parts> {
         let links = cycle.shared.records.links.take()?;
         let borders = self.borders(parts, cycle.rules, of_nodes);
         let at = (cycle.now, cycle.rules, &*cycle.packets);
-        let (desk, workers) = Desk::new(std::mem::take(self), links, at, borders);
-        let hub = desk.hub().clone();
-        Some((Box::new(desk), hub, workers))
+        let (divided, workers) = Divided::new(std::mem::take(self), links, at, borders);
+        let exchange = divided.exchange().clone();
+        Some((Box::new(divided), exchange, workers))
     }
 
     fn copy(&self) -> Box<dyn Routers> {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// A queue that takes part in a deadlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
+pub enum BlockedQueue {
     /// Behind the link that leaves an output port of a router, in a channel.
     Link(u32, u16, u16),
     /// In a router, of flits that come from a node, in a channel.
@@ -36,7 +36,7 @@ type Waits = Option<Vec<Queue>>;
 impl Run {
     /// A circle of queues each of which waits for the next, if some flits can never move again; nothing that happens
     /// elsewhere can free them.
-    pub(super) fn find_stuck(&self) -> Option<Vec<Spot>> {
+    pub(super) fn find_deadlock(&self) -> Option<Vec<BlockedQueue>> {
         Looked { run: self, seen: self.subnets[0].routers.see(&self.rules)? }.find()
     }
 }
@@ -48,7 +48,7 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
-    fn find(&self) -> Option<Vec<Spot>> {
+    fn find(&self) -> Option<Vec<BlockedQueue>> {
         let mut waits: HashMap<Queue, Vec<Queue>> = HashMap::new();
         for queue in self.queues() {
             if let Some(others) = self.waits(queue) {
@@ -78,10 +78,11 @@ impl Looked<'_> {
             at = *waits.get(&at)?.first()?;
         }
         let start = way.iter().position(|&queue| queue == at)?;
-        let spots: Vec<_> = way[start..].iter().map(|&queue| self.spot(queue)).collect();
+        let blocked: Vec<_> = way[start..].iter().map(|&queue| self.blocked(queue)).collect();
         // Who comes from a node and has a channel stands for the queue behind it.
-        let far: Vec<_> = spots.iter().copied().filter(|spot| !matches!(spot, Spot::Entry(..))).collect();
-        Some(if far.is_empty() { spots } else { far })
+        let far: Vec<_> =
+            blocked.iter().copied().filter(|blocked| !matches!(blocked, BlockedQueue::Entry(..))).collect();
+        Some(if far.is_empty() { blocked } else { far })
     }
 
     fn queues(&self) -> impl Iterator<Item = Queue> {
@@ -97,16 +98,16 @@ impl Looked<'_> {
         inputs.chain(exits).chain(replies)
     }
 
-    fn spot(&self, queue: Queue) -> Spot {
+    fn blocked(&self, queue: Queue) -> BlockedQueue {
         match queue {
-            Queue::Exit(node, channel) => Spot::Exit(node, channel as u16),
-            Queue::Replies(node) => Spot::Replies(node),
+            Queue::Exit(node, channel) => BlockedQueue::Exit(node, channel as u16),
+            Queue::Replies(node) => BlockedQueue::Replies(node),
             Queue::Input(router, index) => {
                 let (port, channel) = self.at(index);
                 match self.run.rules.wiring.inputs(router)[usize::from(port)].end {
-                    End::Router(from, out) => Spot::Link(from, out, channel),
-                    End::Node(node) => Spot::Entry(node, channel),
-                    End::Nothing => Spot::Entry(0, channel),
+                    End::Router(from, out) => BlockedQueue::Link(from, out, channel),
+                    End::Node(node) => BlockedQueue::Entry(node, channel),
+                    End::Nothing => BlockedQueue::Entry(0, channel),
                 }
             }
         }

@@ -4,23 +4,23 @@ use super::{
     super::{
         flit::Packets,
         numbers::Numbers,
-        plain::{HEAD, NOBODY as NO_LANE, PACKET, Plain, TAIL, turn},
         routers::Cycle,
         routing::Place,
         rules::Rules,
+        sets::{HEAD, NOBODY as NO_LANE, PACKET, Sets, TAIL, turn},
         wiring::End,
     },
     matching::PORTS,
     state::{
-        BEHIND, CHANNEL, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, IDLE, NOBODY, NODE, OUTPUT, READY, Record,
-        SLOTS, TAIL_SENT, TURN, Words,
+        BEHIND, CHANNEL, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, IDLE, NOBODY, NODE, OUTPUT, Planes, READY,
+        Record, SLOTS, TAIL_SENT, TURN,
     },
 };
 use crate::bits::{Vector, words};
 
 /// A channel of a port of a router, and its numbers in planes and in sets.
 #[derive(Clone, Copy)]
-pub(super) struct Spot {
+pub(super) struct VirtualChannel {
     pub router: usize,
     /// Ports of planes, the last of which leads to the node, and of sets.
     pub port: usize,
@@ -82,19 +82,18 @@ impl Numbering {
     }
 
     /// A channel of a port.
-    pub(super) fn spot(&self, router: usize, local: usize, channel: usize) -> Spot {
+    pub(super) fn vc(&self, router: usize, local: usize, channel: usize) -> VirtualChannel {
         let port = self.port(local);
         let number = (port << self.span_bits) + channel;
         let lane = ((router * self.ports + local) << self.span_bits) + channel;
-        Spot { router, port, local, channel, number, queue: router * self.all + number, lane }
+        VirtualChannel { router, port, local, channel, number, queue: router * self.all + number, lane }
     }
 
     /// All channels of all ports.
-    pub(super) fn spots(self, routers: usize) -> impl Iterator<Item = Spot> {
+    pub(super) fn virtual_channels(self, routers: usize) -> impl Iterator<Item = VirtualChannel> {
         (0..routers).flat_map(move |router| {
-            (0..self.ports).flat_map(move |local| {
-                (0..self.channels).map(move |channel| self.spot(router, local, channel))
-            })
+            (0..self.ports)
+                .flat_map(move |local| (0..self.channels).map(move |channel| self.vc(router, local, channel)))
         })
     }
 }
@@ -113,7 +112,7 @@ fn flits(packets: &[u32], first: u32, table: &Packets) -> Vec<u32> {
     all
 }
 
-impl<V: Vector> Words<V> {
+impl<V: Vector> Planes<V> {
     pub(super) fn numbering(&self, rules: &Rules) -> Numbering {
         Numbering {
             ports: rules.wiring.inputs(0).len(),
@@ -130,12 +129,10 @@ impl<V: Vector> Words<V> {
     }
 
     /// A number whose digits stand in planes of a channel of an input port.
-    fn digits_of(&self, spot: &Spot, first: usize, count: usize) -> usize {
-        let (vector, word) = self.spot(spot.port, spot.channel, spot.router);
+    fn digits_of(&self, vc: &VirtualChannel, first: usize, count: usize) -> usize {
+        let (vector, word) = self.vector_of(vc.port, vc.channel, vc.router);
         let planes = words(&self.lanes[vector][first..first + count]);
-        (0..count)
-            .map(|at| (planes[at * V::WORDS + word] >> (spot.router % 64) & 1) as usize * (1 << at))
-            .sum()
+        (0..count).map(|at| (planes[at * V::WORDS + word] >> (vc.router % 64) & 1) as usize * (1 << at)).sum()
     }
 
     /// Whether a plane of the channels of a port has the bit of a router.
@@ -165,19 +162,19 @@ impl<V: Vector> Words<V> {
     }
 
     /// The same routers as sets. What packets know is what it would be if they had been so all the time.
-    pub(super) fn to_sets(&self, cycle: &mut Cycle<'_>) -> Option<Plain> {
+    pub(super) fn to_sets(&self, cycle: &mut Cycle<'_>) -> Option<Sets> {
         let rules = cycle.rules;
-        let made = if self.leaving.is_some() { Plain::counting(rules) } else { Plain::new(rules) };
+        let made = if self.leaving.is_some() { Sets::counting(rules) } else { Sets::new(rules) };
         let mut sets = made?;
         (sets.leaving.cycle, sets.leaving.step) = (self.tick, self.tick);
         let numbering = self.numbering(rules);
         self.give_lists(&mut sets, rules, numbering);
         self.give_nodes(&mut sets, cycle);
-        for spot in numbering.spots(self.nodes) {
-            self.give_queue(&mut sets, &spot, cycle);
-            self.give_input(&mut sets, &spot, numbering, cycle);
-            self.give_output(&mut sets, &spot, numbering);
-            self.give_credits(&mut sets, &spot, cycle);
+        for vc in numbering.virtual_channels(self.nodes) {
+            self.give_queue(&mut sets, &vc, cycle);
+            self.give_input(&mut sets, &vc, numbering, cycle);
+            self.give_output(&mut sets, &vc, numbering);
+            self.give_credits(&mut sets, &vc, cycle);
         }
         for router in 0..self.nodes {
             self.give_turns(&mut sets, router, numbering);
@@ -186,19 +183,19 @@ impl<V: Vector> Words<V> {
     }
 
     /// Who waits, and what leaves next.
-    fn give_lists(&self, sets: &mut Plain, rules: &Rules, numbering: Numbering) {
+    fn give_lists(&self, sets: &mut Sets, rules: &Rules, numbering: Numbering) {
         for (router, number) in self.begun.iter() {
             let (port, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
-            let spot = numbering.spot(router as usize, numbering.local(port as usize), channel as usize);
-            sets.routers[router as usize].to_be_routed.push(spot.lane as u32);
+            let vc = numbering.vc(router as usize, numbering.local(port as usize), channel as usize);
+            sets.routers[router as usize].to_be_routed.push(vc.lane as u32);
         }
-        for spot in numbering.spots(self.nodes) {
-            let outputs = &self.outputs[spot.router * PORTS..][..PORTS];
+        for vc in numbering.virtual_channels(self.nodes) {
+            let outputs = &self.outputs[vc.router * PORTS..][..PORTS];
             let waits =
-                |output: &usize| outputs[*output].waiting[spot.number / 64] >> (spot.number % 64) & 1 == 1;
+                |output: &usize| outputs[*output].waiting[vc.number / 64] >> (vc.number % 64) & 1 == 1;
             let Some(output) = (0..PORTS).find(waits) else { continue };
-            sets.routers[spot.router].waiting.push(spot.lane as u32);
-            sets.lanes[spot.lane].port = numbering.local(output) as u8;
+            sets.routers[vc.router].waiting.push(vc.lane as u32);
+            sets.lanes[vc.lane].port = numbering.local(output) as u8;
         }
         for (at, router) in sets.routers.iter_mut().enumerate() {
             router.old = (router.to_be_routed.len(), router.waiting.len());
@@ -218,7 +215,7 @@ impl<V: Vector> Words<V> {
 
     /// What a packet knows whose header is at a router, in a channel behind an input port with or without having been
     /// routed, or has left its last router.
-    fn know(&self, packet: u32, router: usize, at: Option<(&Spot, bool)>, cycle: &mut Cycle<'_>) {
+    fn know(&self, packet: u32, router: usize, at: Option<(&VirtualChannel, bool)>, cycle: &mut Cycle<'_>) {
         let Cycle { rules, packets, shared, .. } = cycle;
         let packet = &mut packets[packet];
         let channels = rules.range(packet.kind);
@@ -226,9 +223,9 @@ impl<V: Vector> Words<V> {
         if is_ahead {
             let place = Place {
                 router: router as u32,
-                port: at.map_or(0, |(spot, _)| spot.local),
-                enters: at.is_none_or(|(spot, _)| spot.port == NODE),
-                channel: at.map_or(channels.0, |(spot, _)| spot.channel as u32),
+                port: at.map_or(0, |(vc, _)| vc.local),
+                enters: at.is_none_or(|(vc, _)| vc.port == NODE),
+                channel: at.map_or(channels.0, |(vc, _)| vc.channel as u32),
                 channels,
                 load: &shared.load,
             };
@@ -243,7 +240,7 @@ impl<V: Vector> Words<V> {
     }
 
     /// Flits on their way to nodes, and what packets know whose headers have passed all routers.
-    fn give_nodes(&self, sets: &mut Plain, cycle: &mut Cycle<'_>) {
+    fn give_nodes(&self, sets: &mut Sets, cycle: &mut Cycle<'_>) {
         for node in 0..self.nodes {
             for channel in 0..self.channels {
                 let place = (node << self.span_bits) + channel;
@@ -265,84 +262,85 @@ impl<V: Vector> Words<V> {
     }
 
     /// The flits of a queue, and on their way to it.
-    fn give_queue(&self, sets: &mut Plain, spot: &Spot, cycle: &mut Cycle<'_>) {
-        let packets = self.packets_of(spot.queue);
+    fn give_queue(&self, sets: &mut Sets, vc: &VirtualChannel, cycle: &mut Cycle<'_>) {
+        let packets = self.packets_of(vc.queue);
         let Some(&first) = packets.first() else { return };
-        let is_active = self.digits_of(spot, OUTPUT, PORTS) != 0;
+        let is_active = self.digits_of(vc, OUTPUT, PORTS) != 0;
         let size = cycle.packets[first].size;
-        let left = if is_active { self.digits_of(spot, BEHIND, FIELDS - BEHIND) as u32 + 1 } else { size };
+        let left = if is_active { self.digits_of(vc, BEHIND, FIELDS - BEHIND) as u32 + 1 } else { size };
         let all = flits(&packets, size.saturating_sub(left), cycle.packets);
-        let count = self.digits_of(spot, FLITS, COUNT);
+        let count = self.digits_of(vc, FLITS, COUNT);
         let mut known = all.iter().copied();
         for place in 0..count {
-            sets.queues[(spot.lane << sets.place_bits) + place] = known.next().unwrap_or(0);
+            sets.queues[(vc.lane << sets.place_bits) + place] = known.next().unwrap_or(0);
         }
         let mut arriving = 0;
         for ahead in 0..FLIGHT {
-            let is_on_its_way = match cycle.rules.wiring.inputs(spot.router as u32)[spot.local].end {
+            let is_on_its_way = match cycle.rules.wiring.inputs(vc.router as u32)[vc.local].end {
                 End::Router(from, port) => {
-                    self.has(self.sent_before(FLIGHT - ahead, port.into()), spot.channel, from as usize)
+                    self.has(self.sent_before(FLIGHT - ahead, port.into()), vc.channel, from as usize)
                 }
                 _ if ahead > 1 => false,
                 _ => {
                     let slot = (self.tick.wrapping_add(ahead) % SLOTS) as usize;
-                    self.has(&self.entering[slot * self.vectors..][..self.vectors], spot.channel, spot.router)
+                    self.has(&self.entering[slot * self.vectors..][..self.vectors], vc.channel, vc.router)
                 }
             };
             if is_on_its_way && let Some(flit) = known.next() {
-                sets.flits.view().push(cycle.now + ahead, false, spot.lane as u32, flit);
+                sets.flits.view().push(cycle.now + ahead, false, vc.lane as u32, flit);
                 arriving += 1;
             }
         }
-        let is_new = sets.routers[spot.router].to_be_routed.contains(&(spot.lane as u32));
+        let is_new = sets.routers[vc.router].to_be_routed.contains(&(vc.lane as u32));
         for (place, flit) in all.into_iter().enumerate().take(count + arriving) {
             if flit & HEAD != 0 {
                 let is_routed = place == 0 && count > 0 && !is_new;
-                self.know(flit & PACKET, spot.router, Some((spot, is_routed)), cycle);
+                self.know(flit & PACKET, vc.router, Some((vc, is_routed)), cycle);
             }
         }
     }
 
     /// What an input channel does.
-    fn give_input(&self, sets: &mut Plain, spot: &Spot, numbering: Numbering, cycle: &Cycle<'_>) {
-        let count = self.digits_of(spot, FLITS, COUNT);
-        let output = (0..PORTS).find(|&output| self.digits_of(spot, OUTPUT + output, 1) == 1);
-        let may_send = self.digits_of(spot, READY, 1) == 1;
-        let lane = &mut sets.lanes[spot.lane];
+    fn give_input(&self, sets: &mut Sets, vc: &VirtualChannel, numbering: Numbering, cycle: &Cycle<'_>) {
+        let count = self.digits_of(vc, FLITS, COUNT);
+        let output = (0..PORTS).find(|&output| self.digits_of(vc, OUTPUT + output, 1) == 1);
+        let may_send = self.digits_of(vc, READY, 1) == 1;
+        let lane = &mut sets.lanes[vc.lane];
         lane.count = count as u8;
-        lane.is_idle = self.digits_of(spot, IDLE, 1) == 1;
+        lane.is_idle = self.digits_of(vc, IDLE, 1) == 1;
         lane.may_send = may_send;
-        let record = &self.records[spot.queue];
-        sets.accepts[spot.lane] = numbering.turn(record.accepts);
+        let record = &self.records[vc.queue];
+        sets.accepts[vc.lane] = numbering.turn(record.accepts);
         if let Some(output) = output {
             lane.port = numbering.local(output) as u8;
-            lane.channel = self.digits_of(spot, DIGITS, CHANNEL) as u8;
+            lane.channel = self.digits_of(vc, DIGITS, CHANNEL) as u8;
             let port = lane.port;
-            sets.view().ask(spot.lane as u32, port, may_send && count > 0);
+            sets.view().ask(vc.lane as u32, port, may_send && count > 0);
         }
-        let lane = &mut sets.lanes[spot.lane];
+        let lane = &mut sets.lanes[vc.lane];
         if lane.port != 255 {
             let (first, last) = cycle.rules.range(cycle.packets[record.front].kind);
             (lane.first, lane.last) = (first as u8, last as u8);
         }
         // Every channel of a sub-port has the bit from the turn on.
-        if spot.channel < numbering.sub_ports {
-            let turns = (spot.channel..self.channels).step_by(numbering.sub_ports);
-            let set = |channel: &usize| self.digits_of(&Spot { channel: *channel, ..*spot }, TURN, 1) == 1;
-            let turn = turns.clone().find(set).unwrap_or(spot.channel);
-            let sub_port = spot.router * numbering.ports + spot.local;
-            sets.turns[sub_port * numbering.sub_ports + spot.channel] = turn as u8;
+        if vc.channel < numbering.sub_ports {
+            let turns = (vc.channel..self.channels).step_by(numbering.sub_ports);
+            let set =
+                |channel: &usize| self.digits_of(&VirtualChannel { channel: *channel, ..*vc }, TURN, 1) == 1;
+            let turn = turns.clone().find(set).unwrap_or(vc.channel);
+            let sub_port = vc.router * numbering.ports + vc.local;
+            sets.turns[sub_port * numbering.sub_ports + vc.channel] = turn as u8;
         }
     }
 
     /// What is known of an output channel.
-    fn give_output(&self, sets: &mut Plain, spot: &Spot, numbering: Numbering) {
-        let owned = self.owned[spot.queue];
-        let (vector, word) = self.spot(spot.port, spot.channel, spot.router);
+    fn give_output(&self, sets: &mut Sets, vc: &VirtualChannel, numbering: Numbering) {
+        let owned = self.owned[vc.queue];
+        let (vector, word) = self.vector_of(vc.port, vc.channel, vc.router);
         let planes = words(&self.known[vector]);
-        let bit = |plane: usize| (planes[plane * V::WORDS + word] >> (spot.router % 64) & 1) as u32;
+        let bit = |plane: usize| (planes[plane * V::WORDS + word] >> (vc.router % 64) & 1) as u32;
         let space: u32 = (0..COUNT).map(|plane| bit(plane) << plane).sum();
-        let known = &mut sets.known[spot.lane];
+        let known = &mut sets.known[vc.lane];
         known.used = (self.places - space) as u8;
         known.tail_sent = bit(TAIL_SENT) == 1;
         known.owner = NO_LANE;
@@ -351,42 +349,42 @@ impl<V: Vector> Words<V> {
                 usize::from(owned.owner) >> self.span_bits,
                 usize::from(owned.owner) % (1 << self.span_bits),
             );
-            known.owner = numbering.spot(spot.router, numbering.local(port), channel).lane as u32;
+            known.owner = numbering.vc(vc.router, numbering.local(port), channel).lane as u32;
         }
-        sets.grants[spot.lane] = numbering.turn(owned.grants);
-        if spot.channel == 0 {
-            let (from, to) = (&self.outputs[spot.router * PORTS + spot.port], spot.lane >> self.span_bits);
+        sets.grants[vc.lane] = numbering.turn(owned.grants);
+        if vc.channel == 0 {
+            let (from, to) = (&self.outputs[vc.router * PORTS + vc.port], vc.lane >> self.span_bits);
             (sets.outputs[to].free, sets.outputs[to].full) = (from.free.into(), from.full.into());
         }
     }
 
     /// Credits on their way from an input channel, and from the node to the output channel that leads to it.
-    fn give_credits(&self, sets: &mut Plain, spot: &Spot, cycle: &Cycle<'_>) {
-        let is_node = spot.port == NODE;
-        let link = &cycle.rules.wiring.inputs(spot.router as u32)[spot.local];
+    fn give_credits(&self, sets: &mut Sets, vc: &VirtualChannel, cycle: &Cycle<'_>) {
+        let is_node = vc.port == NODE;
+        let link = &cycle.rules.wiring.inputs(vc.router as u32)[vc.local];
         let to = match link.end {
             End::Router(there, port) => {
-                (cycle.rules.wiring.output(there, port.into()) << self.span_bits) + spot.channel
+                (cycle.rules.wiring.output(there, port.into()) << self.span_bits) + vc.channel
             }
-            _ => (spot.router << self.span_bits) + spot.channel,
+            _ => (vc.router << self.span_bits) + vc.channel,
         };
         let delay = 2 + self.credit_delay;
         let mut push = |late: u32, age: u32, input: usize, is_node: bool, to: usize| {
-            if self.has(self.credits_before(age, input), spot.channel, spot.router) {
+            if self.has(self.credits_before(age, input), vc.channel, vc.router) {
                 sets.credits.view().push(cycle.now + late - age, is_node, to as u32, 0);
                 sets.credits_under_way += 1;
             }
         };
         for age in 1..=if is_node { 2 } else { delay } {
-            push(if is_node { 2 } else { delay }, age, spot.port, is_node, to);
+            push(if is_node { 2 } else { delay }, age, vc.port, is_node, to);
         }
         if is_node {
-            (1..=delay).for_each(|age| push(delay, age, PORTS, false, spot.lane));
+            (1..=delay).for_each(|age| push(delay, age, PORTS, false, vc.lane));
         }
     }
 
     /// The turns of the switch at a router.
-    fn give_turns(&self, sets: &mut Plain, router: usize, numbering: Numbering) {
+    fn give_turns(&self, sets: &mut Sets, router: usize, numbering: Numbering) {
         let (block, word) = self.block_of(router);
         let at = (word, router % 64);
         let (grants, accepts) = match self.single.get(block) {

@@ -44,7 +44,7 @@ impl<V: Vector> Leaving<V> {
     }
 
     /// Whether those of the cycle before this one cannot be counted unless the others are told.
-    pub(super) fn must_tell(&self, now: u32) -> bool {
+    pub(super) fn is_full(&self, now: u32) -> bool {
         self.cycles == MOST || self.cycles > 0 && self.first + self.cycles != now
     }
 
@@ -79,7 +79,7 @@ impl<V: Vector> Leaving<V> {
     }
 
     /// Tells what was counted; the planes of a channel have so many words, and links are ports of routers in their order.
-    pub(super) fn tell(&mut self, (planes, ports): (usize, usize), links: &mut LinkOccupation) {
+    pub(super) fn add_to(&mut self, (planes, ports): (usize, usize), links: &mut LinkOccupation) {
         let link = |block: usize, output: usize, word: usize, bit: usize| {
             let output = output.min(ports - 1);
             ((block * V::WORDS + word) * 64 + bit) * ports + output
