@@ -38,13 +38,13 @@ struct Flits<'a> {
 
 impl<'a> Flits<'a> {
     fn new(sets: &'a Sets, waiting: &'a [Waiting], now: u32, rules: &'a Rules) -> Self {
-        let room = 1 << sets.place_bits;
+        let room = 1 << sets.layout.place_bits;
         let in_queue = |(lane, queue): (&Lane, &[u32])| {
             let place = |at: u8| queue[usize::from(lane.head.wrapping_add(at)) % room];
             (0..lane.count).map(place).collect::<Vec<u32>>()
         };
         let mut lanes: Vec<_> = sets.lanes.iter().zip(sets.queues.chunks(room)).map(in_queue).collect();
-        let mut nodes = vec![Vec::new(); rules.wiring.nodes() << sets.channel_bits];
+        let mut nodes = vec![Vec::new(); rules.wiring.nodes() << sets.layout.channel_bits];
         for (_, is_node, item) in sets.flits.clone().take_all(now) {
             let to = if is_node { &mut nodes } else { &mut lanes };
             to[(item >> 32) as usize].push(item as u32);
@@ -65,7 +65,7 @@ impl<'a> Flits<'a> {
     }
 
     fn upstream(&self, lane: usize) -> Option<Upstream> {
-        let bits = self.sets.channel_bits;
+        let bits = self.sets.layout.channel_bits;
         let (port, channel) = (&self.sets.inputs[lane >> bits], lane & ((1 << bits) - 1));
         match self.rules.wiring.inputs(port.router)[port.local as usize].end {
             End::Router(there, output) => {
@@ -253,7 +253,7 @@ impl<V: Vector> Planes<V> {
         let of_byte = |byte: u8| byte.trailing_zeros() as usize % 8;
         let mut grants = vec![0; PORTS];
         for local in 0..ports {
-            let turn = match sets.is_small {
+            let turn = match sets.layout.is_small {
                 true => of_byte(sets.grant_bytes[router][local]),
                 false => sets.switch_grants[router * ports + local].into(),
             };
@@ -261,7 +261,7 @@ impl<V: Vector> Planes<V> {
         }
         let mut accepts = vec![0; PORTS * numbering.sub_ports];
         for row in 0..rows {
-            let turn = match sets.is_small {
+            let turn = match sets.layout.is_small {
                 true => of_byte(sets.accept_bytes[router][row]),
                 false => sets.switch_accepts[router * rows + row].into(),
             };

@@ -272,7 +272,7 @@ impl<V: Vector> Planes<V> {
         let count = self.digits_of(vc, FLITS, COUNT);
         let mut known = all.iter().copied();
         for place in 0..count {
-            sets.queues[(vc.lane << sets.place_bits) + place] = known.next().unwrap_or(0);
+            sets.queues[(vc.lane << sets.layout.place_bits) + place] = known.next().unwrap_or(0);
         }
         let mut arriving = 0;
         for ahead in 0..FLIGHT {
@@ -393,7 +393,7 @@ impl<V: Vector> Planes<V> {
         };
         for local in 0..numbering.ports {
             let grant = numbering.row(grants[numbering.port(local)]);
-            if sets.is_small {
+            if sets.layout.is_small {
                 sets.grant_bytes[router][local] = turn(grant as u32);
             } else {
                 sets.switch_grants[router * numbering.ports + local] = grant as u8;
@@ -402,7 +402,7 @@ impl<V: Vector> Planes<V> {
         let rows = numbering.ports * numbering.sub_ports;
         for row in 0..rows {
             let accept = numbering.local(accepts[numbering.row_of_planes(row)]);
-            if sets.is_small {
+            if sets.layout.is_small {
                 sets.accept_bytes[router][row] = turn(accept as u32);
             } else {
                 sets.switch_accepts[router * rows + row] = accept as u8;

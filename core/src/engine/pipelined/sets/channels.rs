@@ -72,15 +72,15 @@ impl Sets {
         let resource = ask.port * channels as u32 + channel;
         self.accepts[ask.lane as usize] = after(resource, router.outputs as usize * channels) as u16;
         let requester = self.requester(number, ask.lane, channels as u32);
-        let at = ((router.first_output + ask.port) << self.channel_bits) + channel;
+        let at = ((router.first_output + ask.port) << self.layout.channel_bits) + channel;
         self.grants[at as usize] = after(requester, router.inputs as usize * channels) as u16;
     }
 
     /// The number of an input channel at its router.
     #[inline]
     fn requester(&self, number: usize, lane: u32, channels: u32) -> u32 {
-        let port = (lane >> self.channel_bits) - self.routers[number].first_input;
-        port * channels + (lane & ((1 << self.channel_bits) - 1))
+        let port = (lane >> self.layout.channel_bits) - self.routers[number].first_input;
+        port * channels + (lane & ((1 << self.layout.channel_bits) - 1))
     }
 
     /// Matches with an allocator that takes a list.
@@ -90,7 +90,8 @@ impl Sets {
         requests.clear();
         for ask in &self.scratch.asks {
             let requester = self.requester(number, ask.lane, channels);
-            let outer = if self.has_priorities { self.priorities[ask.lane as usize].into() } else { 0 };
+            let outer =
+                if self.layout.has_priorities { self.priorities[ask.lane as usize].into() } else { 0 };
             let mut set = ask.set;
             while set > 0 {
                 let resource = ask.port * channels + set.trailing_zeros();
@@ -136,7 +137,7 @@ impl Sets {
                     *slot = at as u32;
                     continue;
                 }
-                let output = ((first_output + ask.port) << self.channel_bits) + channel;
+                let output = ((first_output + ask.port) << self.layout.channel_bits) + channel;
                 let turn = u32::from(self.grants[output as usize]);
                 let other = self.requester(number, asks[*slot as usize].lane, channels);
                 if behind(mine, turn, requesters) < behind(other, turn, requesters) {

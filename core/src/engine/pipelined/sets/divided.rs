@@ -77,7 +77,7 @@ impl Divided {
         borders: Borders,
     ) -> (Self, Vec<Worker>) {
         let (cycles, channel_bits, balance) =
-            (sets.flits.cycles(), sets.channel_bits, sets.credits_under_way);
+            (sets.flits.cycles(), sets.layout.channel_bits, sets.credits_under_way);
         let (parts, soon) = part(sets, links, at, &borders);
         let (count, nodes) = (parts.len(), at.1.wiring.nodes());
         let (exchange, borders) = (Exchange::new(count), Arc::new(borders));

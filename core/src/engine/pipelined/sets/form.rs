@@ -33,14 +33,14 @@ impl Sets {
 impl NodePorts for Sets {
     #[inline]
     fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
-        let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.channel_bits);
+        let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.layout.channel_bits);
         cycle.packets.note_sent(flit, cycle.now);
         self.flits.view().push(cycle.now + delay, false, lane, marked(flit));
     }
 
     #[inline]
     fn eject_flit(&mut self, node: u32, flit: &Flit, cycle: &Cycle<'_>) {
-        let (place, delay) = way_back(cycle.rules, node, flit.channel, self.channel_bits);
+        let (place, delay) = way_back(cycle.rules, node, flit.channel, self.layout.channel_bits);
         self.credits_under_way += 1;
         self.credits.view().push(cycle.now + delay, false, place, 0);
     }
@@ -79,7 +79,7 @@ impl Routers for Sets {
 
     fn queued(&self, router: usize, port: usize, channel: usize, _rules: &Rules) -> usize {
         let input = self.routers[router].first_input as usize + port;
-        self.lanes[(input << self.channel_bits) + channel].count.into()
+        self.lanes[(input << self.layout.channel_bits) + channel].count.into()
     }
 
     fn under_way(&self, packets: usize) -> Option<Vec<u32>> {

@@ -71,9 +71,9 @@ impl Sets {
         self.credits_under_way -= self.credits.count(now);
         let mut arriving = std::mem::take(&mut self.scratch.arriving);
         self.flits.take(now, true, &mut arriving);
-        reach_sinks(&mut arriving, self.channel_bits, packets, arrived);
+        reach_sinks(&mut arriving, self.layout.channel_bits, packets, arrived);
         self.credits.take(now, true, &mut arriving);
-        reach_sources(&arriving, self.channel_bits, rules, sources);
+        reach_sources(&arriving, self.layout.channel_bits, rules, sources);
         self.flits.take(now, false, &mut arriving);
         self.take_flits(&arriving, now, rules, packets);
         self.credits.take(now, false, &mut arriving);
@@ -83,7 +83,7 @@ impl Sets {
 
     /// Flits arrive at input channels.
     pub(super) fn take_flits(&mut self, arriving: &[u64], now: u32, rules: &Rules, packets: &Packets) {
-        let is_lean = self.is_lean;
+        let is_lean = self.layout.is_lean;
         let mut view = self.view();
         for &item in arriving {
             let (place, flit) = ((item >> 32) as u32, item as u32);
@@ -97,7 +97,7 @@ impl Sets {
 
     /// Credits arrive at output channels.
     pub(super) fn take_credits(&mut self, arriving: &[u64], rules: &Rules, load: &mut [u32]) {
-        let is_lean = self.is_lean;
+        let is_lean = self.layout.is_lean;
         let mut view = self.view();
         for &item in arriving {
             let place = (item >> 32) as u32;
@@ -114,12 +114,12 @@ impl View<'_> {
     #[inline(always)]
     fn arrive<const LEAN: bool>(&mut self, lane: u32, flit: u32, now: u32, rules: &Rules, packets: &Packets) {
         let state = &mut self.lanes[lane as usize];
-        let mask = (1u32 << self.place_bits) - 1;
+        let mask = (1u32 << self.layout.place_bits) - 1;
         let place = (u32::from(state.head) + u32::from(state.count)) & mask;
-        self.queues[((lane << self.place_bits) + place) as usize] = flit;
+        self.queues[((lane << self.layout.place_bits) + place) as usize] = flit;
         state.count += 1;
         let (is_idle, is_first) = (state.is_idle, state.count == 1);
-        if !LEAN && self.has_priorities && !self.is_by_packet {
+        if !LEAN && self.layout.has_priorities && !self.layout.is_by_packet {
             self.stamp(lane, place, now, rules, packets);
         }
         let state = &self.lanes[lane as usize];
@@ -128,8 +128,8 @@ impl View<'_> {
         } else if is_first {
             // One that is neither idle nor waits has an output channel.
             let (output, may_send) = (state.port, state.may_send);
-            if self.keeps_order {
-                let local = self.inputs[(lane >> self.channel_bits) as usize].local;
+            if self.layout.keeps_order {
+                let local = self.inputs[(lane >> self.layout.channel_bits) as usize].local;
                 self.order[lane as usize] = (i64::from(self.leaving.step) << 16) + i64::from(local);
             }
             self.ask(lane, output, may_send);
@@ -139,19 +139,20 @@ impl View<'_> {
     #[inline(always)]
     fn credit<const LEAN: bool>(&mut self, channel: u32, rules: &Rules, load: &mut [u32]) {
         if !LEAN && self.shared.is_some() {
-            let output = channel >> self.channel_bits;
-            if self.goes_by_load {
+            let output = channel >> self.layout.channel_bits;
+            if self.layout.goes_by_load {
                 load[output as usize] -= 1;
             }
-            let channel = (channel & ((1 << self.channel_bits) - 1)) as usize;
+            let channel = (channel & ((1 << self.layout.channel_bits) - 1)) as usize;
             self.share(output, rules, |behind| {
                 behind.credit(&rules.policy, output as usize, channel);
             });
             return;
         }
         if let Some(common) = self.common.filter(|_| !LEAN) {
-            let (output, inner) = (channel >> self.channel_bits, channel & ((1 << self.channel_bits) - 1));
-            if self.goes_by_load {
+            let (output, inner) =
+                (channel >> self.layout.channel_bits, channel & ((1 << self.layout.channel_bits) - 1));
+            if self.layout.goes_by_load {
                 load[output as usize] -= 1;
             }
             self.return_place(common, output as usize, inner as usize, rules.waits_for_tail);
@@ -159,17 +160,17 @@ impl View<'_> {
         }
         let known = &mut self.known[channel as usize];
         known.used -= 1;
-        let was_full = u32::from(known.used) + 1 == self.places;
+        let was_full = u32::from(known.used) + 1 == self.layout.places;
         let is_left = rules.waits_for_tail && known.tail_sent && known.used == 0;
-        if !LEAN && self.goes_by_load {
-            load[(channel >> self.channel_bits) as usize] -= 1;
+        if !LEAN && self.layout.goes_by_load {
+            load[(channel >> self.layout.channel_bits) as usize] -= 1;
         }
         if !(was_full || is_left) {
             return;
         }
         let owner = known.owner;
-        let output = &mut self.outputs[(channel >> self.channel_bits) as usize];
-        let bit = 1u64 << (channel & ((1 << self.channel_bits) - 1));
+        let output = &mut self.outputs[(channel >> self.layout.channel_bits) as usize];
+        let bit = 1u64 << (channel & ((1 << self.layout.channel_bits) - 1));
         output.full &= !bit;
         output.free |= if is_left { bit } else { 0 };
         if was_full && owner != NOBODY {
@@ -183,12 +184,12 @@ impl View<'_> {
     /// Begins with the packet at the front of a queue.
     #[inline(always)]
     pub(super) fn begin<const LEAN: bool>(&mut self, lane: u32, rules: &Rules, packets: &Packets) {
-        let number = self.inputs[(lane >> self.channel_bits) as usize].router;
+        let number = self.inputs[(lane >> self.layout.channel_bits) as usize].router;
         let state = &mut self.lanes[lane as usize];
         state.is_idle = false;
         let router = &mut self.routers[number as usize];
-        let first = ((lane << self.place_bits) + u32::from(state.head)) as usize;
-        if !LEAN && self.is_by_packet {
+        let first = ((lane << self.layout.place_bits) + u32::from(state.head)) as usize;
+        if !LEAN && self.layout.is_by_packet {
             self.priorities[lane as usize] = packets[self.queues[first] & PACKET].priority;
         }
         if rules.routing_delay > 0 {
@@ -203,15 +204,15 @@ impl View<'_> {
     /// Puts the credit of a place of an input channel on its link.
     #[inline(always)]
     pub(super) fn send_credit(&mut self, lane: u32, now: u32) {
-        let far = self.inputs[(lane >> self.channel_bits) as usize].far;
+        let far = self.inputs[(lane >> self.layout.channel_bits) as usize].far;
         if far.is_wired {
             *self.credits_under_way += 1;
-            let channel = lane & ((1 << self.channel_bits) - 1);
+            let channel = lane & ((1 << self.layout.channel_bits) - 1);
             let mut leaves = now;
-            if self.queues_up {
+            if self.layout.queues_up {
                 // One message of an input port leaves in a cycle; what is sent in one step is one message.
                 let Leaving { credits, cycle, step, .. } = &mut *self.leaving;
-                let (made, next) = &mut credits[(lane >> self.channel_bits) as usize];
+                let (made, next) = &mut credits[(lane >> self.layout.channel_bits) as usize];
                 if *made != *step {
                     (*made, *next) = (*step, (*next).max(*cycle) + 1);
                 }
@@ -227,7 +228,7 @@ impl View<'_> {
         let far = self.outputs[output].far;
         if far.is_wired {
             let mut leaves = now + later;
-            if self.queues_up {
+            if self.layout.queues_up {
                 let next = &mut self.leaving.flits[output];
                 let at = (*next).max(self.leaving.cycle + later);
                 *next = at + 1;

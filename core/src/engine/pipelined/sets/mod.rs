@@ -6,6 +6,7 @@ mod channels;
 mod common;
 mod divided;
 mod form;
+mod layout;
 mod links;
 mod matrix;
 mod parts;

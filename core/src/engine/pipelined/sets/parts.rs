@@ -127,10 +127,10 @@ impl Sets {
     pub(super) fn has_parts(&self, rules: &Rules) -> bool {
         let wiring = &rules.wiring;
         let mut links = (0..wiring.routers() as u32).flat_map(|router| wiring.outputs(router));
-        let places = (wiring.nodes() as u64) << self.channel_bits;
-        !self.draws
-            && !self.goes_by_load
-            && !self.queues_up
+        let places = (wiring.nodes() as u64) << self.layout.channel_bits;
+        !self.layout.draws
+            && !self.layout.goes_by_load
+            && !self.layout.queues_up
             // Flits do not take along when they were sent.
             && rules.priority != Priority::NetworkAge
             && links.all(|link| link.latency > 0 || link.end == End::Nothing)
@@ -155,28 +155,28 @@ impl Sets {
         }
         let (routers, inputs, outputs) = (self.routers.len(), self.inputs.len(), self.outputs.len());
         firsts.push(First { router: routers as u32, input: inputs as u32, output: outputs as u32 });
-        let behind_nodes = (rules.wiring.nodes() as u32) << self.channel_bits;
-        Borders { firsts, channel_bits: self.channel_bits, behind_nodes }
+        let behind_nodes = (rules.wiring.nodes() as u32) << self.layout.channel_bits;
+        Borders { firsts, channel_bits: self.layout.channel_bits, behind_nodes }
     }
 
     /// Every list by router or port, here and in a part whose first router this is.
     fn lists(&mut self, part: &mut Self, first: First, how: Move) {
         let First { router, input, output } = first;
-        let (inner, outer) = (self.input_speedup * input, self.output_speedup * output);
-        let block = router * self.output_speedup;
-        let (lane, known) = (input << self.channel_bits, output << self.channel_bits);
+        let (inner, outer) = (self.layout.input_speedup * input, self.layout.output_speedup * output);
+        let block = router * self.layout.output_speedup;
+        let (lane, known) = (input << self.layout.channel_bits, output << self.layout.channel_bits);
         how.list(&mut self.routers, &mut part.routers, router);
-        how.list(&mut self.asks, &mut part.asks, if self.is_small { block } else { router });
+        how.list(&mut self.asks, &mut part.asks, if self.layout.is_small { block } else { router });
         how.list(&mut self.grant_bytes, &mut part.grant_bytes, block);
         how.list(&mut self.accept_bytes, &mut part.accept_bytes, block);
-        how.list(&mut self.ready, &mut part.ready, input << self.output_bits);
+        how.list(&mut self.ready, &mut part.ready, input << self.layout.output_bits);
         how.list(&mut self.inputs, &mut part.inputs, input);
         how.list(&mut self.outputs, &mut part.outputs, output);
         how.list(&mut self.asked_by, &mut part.asked_by, outer);
         how.list(&mut self.lanes, &mut part.lanes, lane);
-        how.list(&mut self.queues, &mut part.queues, lane << self.place_bits);
+        how.list(&mut self.queues, &mut part.queues, lane << self.layout.place_bits);
         how.list(&mut self.known, &mut part.known, known);
-        how.list(&mut self.stamps, &mut part.stamps, lane << self.place_bits);
+        how.list(&mut self.stamps, &mut part.stamps, lane << self.layout.place_bits);
         how.list(&mut self.priorities, &mut part.priorities, lane);
         how.list(&mut self.latest, &mut part.latest, lane);
         how.list(&mut self.accepts, &mut part.accepts, lane);
@@ -201,30 +201,13 @@ impl Sets {
     /// The same rules without routers, from a router on.
     fn empty(&self, first_router: u32) -> Self {
         Self {
-            channel_bits: self.channel_bits,
-            place_bits: self.place_bits,
-            channels: self.channels,
-            places: self.places,
-            output_bits: self.output_bits,
-            is_small: self.is_small,
-            input_speedup: self.input_speedup,
-            output_speedup: self.output_speedup,
+            layout: self.layout,
             subs: self.subs.clone(),
             sub_of: self.sub_of.clone(),
             input_of: self.input_of.clone(),
             output_of: self.output_of.clone(),
-            input_first: self.input_first,
-            iterations: self.iterations,
-            keeps_order: self.keeps_order,
-            draws: self.draws,
-            goes_by_load: self.goes_by_load,
-            has_priorities: self.has_priorities,
-            is_by_packet: self.is_by_packet,
-            is_straight: self.is_straight,
-            is_lean: self.is_lean,
             first_router,
             common: self.common.clone(),
-            queues_up: self.queues_up,
             leaving: Leaving { cycle: self.leaving.cycle, step: self.leaving.step, ..Leaving::default() },
             leaves_next: self.leaves_next.is_some().then(Vec::new),
             scratch: self.scratch.clone(),
@@ -238,7 +221,8 @@ impl Sets {
             Move::Part => number - by,
             Move::Join => number + by,
         };
-        let (lanes, known) = (first.input << self.channel_bits, first.output << self.channel_bits);
+        let (lanes, known) =
+            (first.input << self.layout.channel_bits, first.output << self.layout.channel_bits);
         for router in &mut self.routers {
             router.first_input = moved(router.first_input, first.input);
             router.first_output = moved(router.first_output, first.output);
@@ -255,7 +239,7 @@ impl Sets {
         let inputs = lanes..lanes + self.lanes.len() as u32;
         for input in &mut self.inputs {
             input.router = moved(input.router, first.router);
-            input.block = moved(input.block, first.router * self.output_speedup);
+            input.block = moved(input.block, first.router * self.layout.output_speedup);
             input.far.renumber(&outputs, borders, how);
         }
         self.outputs.iter_mut().for_each(|output| output.far.renumber(&inputs, borders, how));
@@ -264,7 +248,7 @@ impl Sets {
     /// Wheels for so many ports.
     fn wheels(&self, cycles: u32) -> (Wheel, Wheel) {
         let most = self.inputs.len().max(self.outputs.len());
-        (Wheel::new(cycles, most), Wheel::new(cycles, most * self.input_speedup as usize))
+        (Wheel::new(cycles, most), Wheel::new(cycles, most * self.layout.input_speedup as usize))
     }
 }
 
@@ -428,11 +412,11 @@ impl Part {
     /// What is known of a packet where its header is goes to all packets.
     fn learn_from_headers(&self, on_their_way: &[(u32, bool, u64)], packets: &mut Packets) {
         let sets = &self.sets;
-        let mask = (1 << sets.place_bits) - 1;
+        let mask = (1 << sets.layout.place_bits) - 1;
         let queued = sets.lanes.iter().enumerate().flat_map(|(at, lane)| {
             let place = move |flit| (u32::from(lane.head) + flit) & mask;
             (0..lane.count.into())
-                .map(move |flit| sets.queues[(at << sets.place_bits) + place(flit) as usize])
+                .map(move |flit| sets.queues[(at << sets.layout.place_bits) + place(flit) as usize])
         });
         let flits = queued.chain(on_their_way.iter().map(|&(_, _, item)| item as u32));
         for place in flits.filter(|flit| flit & HEAD != 0).map(|flit| flit & PACKET) {

@@ -9,14 +9,14 @@ impl View<'_> {
     /// A flit enters a place of a queue: what it counts there.
     #[inline(always)]
     pub(super) fn stamp(&mut self, lane: u32, place: u32, now: u32, rules: &Rules, packets: &Packets) {
-        let first = lane << self.place_bits;
+        let first = lane << self.layout.place_bits;
         let flit = self.queues[(first + place) as usize];
         let is_head = flit & HEAD != 0;
         let packet = &packets[flit & PACKET];
         let index = if is_head { 0 } else { self.latest[lane as usize] + 1 };
         self.latest[lane as usize] = index;
         // The flit before is the last one that came in.
-        let before = first + (place.wrapping_sub(1) & ((1 << self.place_bits) - 1));
+        let before = first + (place.wrapping_sub(1) & ((1 << self.layout.place_bits) - 1));
         self.stamps[(first + place) as usize] = match rules.priority {
             Priority::NetworkAge => i32::MAX - packets.sent(flit & PACKET, index) as i32,
             Priority::LocalAge => i32::MAX - now as i32,
@@ -38,8 +38,8 @@ impl View<'_> {
         if state.count == 0 {
             return;
         }
-        let first = lane << self.place_bits;
-        let mask = (1 << self.place_bits) - 1;
+        let first = lane << self.layout.place_bits;
+        let mask = (1 << self.layout.place_bits) - 1;
         let stamp = |at: u32| self.stamps[(first + ((u32::from(state.head) + at) & mask)) as usize];
         self.priorities[lane as usize] = match rules.priority {
             Priority::QueueLength => i32::from(state.count),

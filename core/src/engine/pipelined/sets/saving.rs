@@ -64,7 +64,7 @@ impl Leaving {
 impl Sets {
     /// Whether nobody sees in which order things are listed.
     fn is_unordered(&self) -> bool {
-        self.is_lean && !self.keeps_order && !self.queues_up
+        self.layout.is_lean && !self.layout.keeps_order && !self.layout.queues_up
     }
 
     /// Clears what is left over and sorts what has no order, so that routers that do the same from now on are saved alike.
@@ -83,7 +83,7 @@ impl Sets {
             }
             waiting.iter().for_each(|&lane| self.lanes[lane as usize].channel = 0);
         }
-        let room = 1 << self.place_bits;
+        let room = 1 << self.layout.place_bits;
         for (lane, queue) in self.lanes.iter_mut().zip(self.queues.chunks_mut(room)) {
             if lane.is_idle {
                 lane.port = 255;
@@ -110,31 +110,14 @@ impl Sets {
         }
         let Self {
             // What they were made of.
-            channel_bits: _,
-            place_bits: _,
-            channels: _,
-            places: _,
-            output_bits: _,
-            is_small: _,
-            input_speedup: _,
-            output_speedup: _,
+            layout: _,
             subs: _,
             sub_of: _,
             input_of: _,
             output_of: _,
-            input_first: _,
-            iterations: _,
-            keeps_order: _,
-            draws: _,
-            goes_by_load: _,
-            has_priorities: _,
-            is_by_packet: _,
-            is_straight: _,
-            is_lean: _,
             first_router: _,
             inputs: _,
             common: _,
-            queues_up: _,
             // What does not outlive a cycle.
             scratch: _,
             routers,
@@ -211,9 +194,10 @@ impl Sets {
         }
         let mut active = 0;
         for (at, lane) in self.lanes.iter().enumerate().filter(|&(at, lane)| !lane.is_idle && !waits[at]) {
-            let router = &self.routers[self.inputs[at >> self.channel_bits].router as usize];
+            let router = &self.routers[self.inputs[at >> self.layout.channel_bits].router as usize];
             let out = router.first_output + u32::from(lane.port);
-            let known = self.known.get(((out << self.channel_bits) + u32::from(lane.channel)) as usize);
+            let known =
+                self.known.get(((out << self.layout.channel_bits) + u32::from(lane.channel)) as usize);
             if u32::from(lane.port) >= router.outputs || known.is_none_or(|known| known.owner != at as u32) {
                 return Err(SaveError::Value { field: "input channels", value: at as u64 });
             }
@@ -230,15 +214,16 @@ impl Sets {
         let mut asks = vec![0; self.asks.len()];
         let mut asked_by = vec![0; self.asked_by.len()];
         for (at, &ready) in self.ready.iter().enumerate() {
-            let (port, output) = (at >> self.output_bits, (at & ((1 << self.output_bits) - 1)) as u32);
+            let (port, output) =
+                (at >> self.layout.output_bits, (at & ((1 << self.layout.output_bits) - 1)) as u32);
             let input = &self.inputs[port];
             for (sub, _) in (0..).zip(&self.subs).filter(|&(_, &set)| ready & set != 0) {
-                if self.is_small {
+                if self.layout.is_small {
                     asks[input.block as usize] |= 1u64 << ((8 * output + input.first_row + sub) & 63);
                     continue;
                 }
-                let outer = output * self.output_speedup + input.outer;
-                let first = self.routers[input.router as usize].first_output * self.output_speedup;
+                let outer = output * self.layout.output_speedup + input.outer;
+                let first = self.routers[input.router as usize].first_output * self.layout.output_speedup;
                 let Some(by) = asked_by.get_mut((first + outer) as usize) else {
                     return Err(SaveError::Value { field: "channels that ask", value: at as u64 });
                 };
@@ -256,10 +241,10 @@ impl Sets {
     /// By place of a packet how many of its flits are in queues and on links.
     pub(super) fn flits_of_packets(&self, packets: usize) -> Vec<u32> {
         let mut counts = vec![0; packets];
-        let mask = (1 << self.place_bits) - 1;
+        let mask = (1 << self.layout.place_bits) - 1;
         for (at, lane) in self.lanes.iter().enumerate() {
             for flit in 0..u32::from(lane.count) {
-                let place = (at << self.place_bits) + ((u32::from(lane.head) + flit) & mask) as usize;
+                let place = (at << self.layout.place_bits) + ((u32::from(lane.head) + flit) & mask) as usize;
                 counts[(self.queues[place] & PACKET) as usize] += 1;
             }
         }
@@ -272,27 +257,29 @@ impl Sets {
     /// Nothing restored may lead outside the network.
     fn check(&self, nodes: usize, packets: &Packets) -> Visited {
         let wrong = |field: &'static str, at: usize| Err(SaveError::Value { field, value: at as u64 });
-        let every = u64::MAX >> (64 - self.channels);
+        let every = u64::MAX >> (64 - self.layout.channels);
         for (at, lane) in self.lanes.iter().enumerate() {
             let channels = [lane.first, lane.last, lane.channel].map(u32::from);
-            let InputPort { router, .. } = self.inputs[at >> self.channel_bits];
+            let InputPort { router, .. } = self.inputs[at >> self.layout.channel_bits];
             let is_known = lane.port == 255 || u32::from(lane.port) < self.routers[router as usize].outputs;
-            let fits = u32::from(lane.head) >> self.place_bits == 0 && u32::from(lane.count) <= self.places;
+            let fits = u32::from(lane.head) >> self.layout.place_bits == 0
+                && u32::from(lane.count) <= self.layout.places;
             if !is_known
                 || !fits
                 || lane.first > lane.last
-                || channels.iter().any(|&one| one >= self.channels)
+                || channels.iter().any(|&one| one >= self.layout.channels)
             {
                 return wrong("input channels", at);
             }
-            let mask = (1 << self.place_bits) - 1;
+            let mask = (1 << self.layout.place_bits) - 1;
             let flits = (0..u32::from(lane.count)).map(|flit| (u32::from(lane.head) + flit) & mask);
-            let flits = flits.map(|place| self.queues[(at << self.place_bits) + place as usize] & PACKET);
+            let flits =
+                flits.map(|place| self.queues[(at << self.layout.place_bits) + place as usize] & PACKET);
             below("flits in queues", packets.places(), flits)?;
         }
         self.check_owners()?;
         self.check_requests()?;
-        let first = |port: u32| (port << self.channel_bits) as usize;
+        let first = |port: u32| (port << self.layout.channel_bits) as usize;
         for router in &self.routers {
             let own = first(router.first_input)..first(router.first_input + router.inputs);
             let mut waiting = router.to_be_routed.iter().chain(&router.routing).chain(&router.waiting);
@@ -307,9 +294,9 @@ impl Sets {
         }
         // Who asks for the switch has a flit and an output channel.
         for (at, &ready) in self.ready.iter().enumerate() {
-            let (port, output) = (at >> self.output_bits, at & ((1 << self.output_bits) - 1));
+            let (port, output) = (at >> self.layout.output_bits, at & ((1 << self.layout.output_bits) - 1));
             let may = |channel: u32| {
-                let lane = &self.lanes[(port << self.channel_bits) + channel as usize];
+                let lane = &self.lanes[(port << self.layout.channel_bits) + channel as usize];
                 lane.count > 0 && !lane.is_idle && usize::from(lane.port) == output
             };
             if ready & !every != 0 || crate::bits::ones(ready).any(|channel| !may(channel as u32)) {
@@ -322,7 +309,7 @@ impl Sets {
         let under_way = self.flits.all(false).chain(self.flits.all(true)).map(|(_, flit)| flit & PACKET);
         below("flits on their way", packets.places(), under_way)?;
         let at_nodes = self.flits.all(true).chain(self.credits.all(true)).map(|(channel, _)| channel);
-        below("on their way to nodes", nodes << self.channel_bits, at_nodes)?;
+        below("on their way to nodes", nodes << self.layout.channel_bits, at_nodes)?;
         below("outputs with flits", self.outputs.len(), self.leaves_next.iter().flatten().copied())
     }
 }

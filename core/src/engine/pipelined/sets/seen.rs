@@ -13,7 +13,7 @@ use super::{
 impl Sets {
     /// Routers that also tell when flits leave by their links; `None` where flits may queue behind the crossbar.
     pub(in super::super) fn counting(rules: &Rules) -> Option<Self> {
-        let sets = Self::new(rules).filter(|sets| !sets.queues_up)?;
+        let sets = Self::new(rules).filter(|sets| !sets.layout.queues_up)?;
         Some(Self { leaves_next: Some(Vec::new()), ..sets })
     }
 
@@ -63,7 +63,7 @@ impl Sets {
             let ports = first as usize..(first + ports) as usize;
             ports.flat_map(move |port| (0..channels).map(move |channel| (port, channel)))
         };
-        let inputs = |port: usize, channel: usize| input((port << self.channel_bits) + channel);
+        let inputs = |port: usize, channel: usize| input((port << self.layout.channel_bits) + channel);
         Seen {
             inputs: self
                 .routers

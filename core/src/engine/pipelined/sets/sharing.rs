@@ -11,7 +11,7 @@ impl View<'_> {
     #[inline(always)]
     pub(super) fn fill(&mut self, common: &Common, output: usize, channel: usize, is_tail: bool) {
         let (known, port) =
-            (&mut self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
+            (&mut self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
         let owned = common.owned[channel];
         let was_short = port.common >= common.places;
         known.used += 1;
@@ -38,7 +38,7 @@ impl View<'_> {
         waits_for_tail: bool,
     ) {
         let (known, port) =
-            (&mut self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
+            (&mut self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
         let was_short = port.common >= common.places;
         let filled = u32::from(known.used) + u32::from(known.reserved);
         known.used -= 1;
@@ -65,7 +65,8 @@ impl View<'_> {
 
     #[inline(always)]
     fn look_at_one(&mut self, common: &Common, output: usize, channel: usize) {
-        let (known, port) = (&self.known[(output << self.channel_bits) + channel], &mut self.outputs[output]);
+        let (known, port) =
+            (&self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
         let used = u32::from(known.used);
         let has_no_place = used >= common.owned[channel] && port.common >= common.places;
         let is_full = known.reserved == 0 && (has_no_place || used >= common.most);
@@ -86,7 +87,7 @@ impl View<'_> {
         if may_send {
             self.ask(owner, port, has_flits);
         } else {
-            let router = self.inputs[(owner >> self.channel_bits) as usize].router;
+            let router = self.inputs[(owner >> self.layout.channel_bits) as usize].router;
             self.stop_asking(owner, router as usize, port.into());
         }
     }
@@ -106,7 +107,7 @@ impl View<'_> {
     /// Whether the owner of a channel may send.
     #[inline(always)]
     fn renew(&mut self, behind: &Behind, output: usize, channel: usize, rules: &Rules) {
-        let owner = self.known[(output << self.channel_bits) + channel].owner;
+        let owner = self.known[(output << self.layout.channel_bits) + channel].owner;
         if owner == NOBODY {
             return;
         }

@@ -61,7 +61,7 @@ impl Sets {
     pub(in super::super) fn work(&mut self, around: &mut Around<'_>) {
         let (all, steps, first) = (self.routers.len(), around.steps, self.leaving.step);
         // A router draws the numbers of all of its steps before the next one does.
-        let together = if steps > 1 && self.draws { 1 } else { all };
+        let together = if steps > 1 && self.layout.draws { 1 } else { all };
         for router in (0..all).step_by(together) {
             for step in 0..steps {
                 self.leaving.step = first.wrapping_add(step);
@@ -88,7 +88,7 @@ impl Sets {
             self.activate(rules);
         }
         let mut winners = std::mem::take(&mut self.scratch.winners);
-        if self.keeps_order {
+        if self.layout.keeps_order {
             // Those of a router in the order of the list that other routers keep.
             let comes_first = |one: (u32, u32, u32), other: (u32, u32, u32)| {
                 (one.0 == other.0) & (self.order[one.1 as usize] < self.order[other.1 as usize])
@@ -101,7 +101,7 @@ impl Sets {
                 }
             }
         }
-        let is_lean = self.is_lean;
+        let is_lean = self.layout.is_lean;
         let mut view = self.view();
         for &(number, lane, output) in &winners {
             if is_lean {
@@ -128,7 +128,7 @@ impl Sets {
     fn route_and_allocate_vcs(&mut self, number: usize, around: &mut Around<'_>) {
         let (rules, now) = (around.rules, around.now);
         let router = &mut self.routers[number];
-        if self.keeps_order {
+        if self.layout.keeps_order {
             // What arrived in this cycle entered the lists by port.
             let (routed, waiting) = (&mut router.to_be_routed, &mut router.waiting);
             if routed.len() > router.old.0 + 1 {
@@ -199,13 +199,13 @@ impl Sets {
             state.channel = channel as u8;
             let port = state.port;
             let at = view.routers[router as usize].first_output + u32::from(port);
-            let known = &mut view.known[((at << view.channel_bits) + channel) as usize];
+            let known = &mut view.known[((at << view.layout.channel_bits) + channel) as usize];
             (known.owner, known.tail_sent) = (lane, false);
             let output = &mut view.outputs[at as usize];
             output.free &= !(1 << channel);
             let may_send = output.full >> channel & 1 == 0;
             state.may_send = may_send && view.shared.is_none();
-            if view.keeps_order {
+            if view.layout.keeps_order {
                 view.order[lane as usize] = i64::from(entry) - (i64::from(view.leaving.step) << 16);
             }
             if view.shared.is_some() {
@@ -225,11 +225,11 @@ impl Sets {
     fn compute_route(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
         let rules = around.rules;
         let state = &mut self.lanes[lane as usize];
-        let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
-        let input = &self.inputs[(lane >> self.channel_bits) as usize];
+        let flit = self.queues[((lane << self.layout.place_bits) + u32::from(state.head)) as usize];
+        let input = &self.inputs[(lane >> self.layout.channel_bits) as usize];
         let packet = &mut around.packets[flit & PACKET];
         packet.hops += 1;
-        if self.is_straight {
+        if self.layout.is_straight {
             // Dimension order on a mesh, as the routing function says it.
             let (here, there) = (self.first_router + number as u32, packet.destination);
             let (first, last) = rules.range(packet.kind);
@@ -242,7 +242,7 @@ impl Sets {
             router: self.first_router + number as u32,
             port: input.local as usize,
             enters: input.far.is_node,
-            channel: lane & ((1 << self.channel_bits) - 1),
+            channel: lane & ((1 << self.layout.channel_bits) - 1),
             channels: rules.range(packet.kind),
             load: around.load,
         };
@@ -263,16 +263,16 @@ impl View<'_> {
     ) {
         let (rules, now) = (around.rules, around.now);
         let state = &mut self.lanes[lane as usize];
-        let flit = self.queues[((lane << self.place_bits) + u32::from(state.head)) as usize];
-        state.head = (state.head + 1) & ((1u32 << self.place_bits) - 1) as u8;
+        let flit = self.queues[((lane << self.layout.place_bits) + u32::from(state.head)) as usize];
+        state.head = (state.head + 1) & ((1u32 << self.layout.place_bits) - 1) as u8;
         state.count -= 1;
         let (is_empty, channel) = (state.count == 0, u32::from(state.channel));
         let out = (self.routers[number].first_output + output) as usize;
-        let known = &mut self.known[(out << self.channel_bits) + channel as usize];
+        let known = &mut self.known[(out << self.layout.channel_bits) + channel as usize];
         let (is_shared, is_common) = (!LEAN && self.shared.is_some(), !LEAN && self.common.is_some());
         let is_private = !is_shared && !is_common;
         known.used += u8::from(is_private);
-        let is_full = is_private && u32::from(known.used) == self.places;
+        let is_full = is_private && u32::from(known.used) == self.layout.places;
         if is_full {
             state.may_send = false;
             self.outputs[out].full |= 1 << channel;
@@ -282,10 +282,10 @@ impl View<'_> {
         known.owner |= NOBODY * u32::from(is_tail);
         known.tail_sent |= is_tail;
         self.outputs[out].free |= u64::from(is_tail && !rules.waits_for_tail && !is_shared) << channel;
-        if !LEAN && self.has_priorities && !self.is_by_packet {
+        if !LEAN && self.layout.has_priorities && !self.layout.is_by_packet {
             self.set_priority(lane, rules);
         }
-        if is_shared || !self.is_small {
+        if is_shared || !self.layout.is_small {
             if is_full || is_empty || is_tail {
                 self.stop_asking(lane, number, output);
             }
@@ -299,7 +299,7 @@ impl View<'_> {
                 behind.send(&rules.policy, out, channel as usize, is_tail);
             });
         }
-        if !LEAN && self.goes_by_load {
+        if !LEAN && self.layout.goes_by_load {
             around.load[out] += 1;
         }
         self.send_credit(lane, now);

@@ -31,10 +31,14 @@ impl Sets {
     pub(super) fn allocate_switch(&mut self, which: Range<usize>, rules: &Rules, numbers: &mut Numbers) {
         self.scratch.winners.clear();
         let (is_small, is_single) = (
-            self.is_small && self.switch_allocators.is_empty(),
-            self.input_speedup * self.output_speedup == 1,
+            self.layout.is_small && self.switch_allocators.is_empty(),
+            self.layout.input_speedup * self.layout.output_speedup == 1,
         );
-        if is_small && self.iterations == 1 && !rules.is_speculative && which == (0..self.routers.len()) {
+        if is_small
+            && self.layout.iterations == 1
+            && !rules.is_speculative
+            && which == (0..self.routers.len())
+        {
             if is_single {
                 self.match_all_words::<true>();
             } else {
@@ -43,9 +47,9 @@ impl Sets {
             return;
         }
         for number in which {
-            if is_small && self.output_speedup > 1 {
-                for class in 0..self.output_speedup {
-                    let asks = self.asks[number * self.output_speedup as usize + class as usize];
+            if is_small && self.layout.output_speedup > 1 {
+                for class in 0..self.layout.output_speedup {
+                    let asks = self.asks[number * self.layout.output_speedup as usize + class as usize];
                     if asks != 0 {
                         self.match_words(number, class, asks);
                     }
@@ -61,11 +65,11 @@ impl Sets {
             }
             if !self.switch_allocators.is_empty() {
                 self.match_listed(number, asks, numbers);
-            } else if self.is_small {
+            } else if self.layout.is_small {
                 self.match_words(number, 0, asks);
             } else if asks & (asks - 1) == 0 {
                 self.grant_only(number, asks.trailing_zeros());
-            } else if self.input_first {
+            } else if self.layout.input_first {
                 self.match_from_inputs(number, rules);
             } else {
                 self.match_from_outputs(number, rules);
@@ -80,10 +84,11 @@ impl Sets {
     /// switch.
     fn match_all_words<const SINGLE: bool>(&mut self) {
         let mut winners = std::mem::take(&mut self.scratch.winners);
-        let (output_bits, channel_bits, channels) = (self.output_bits, self.channel_bits, self.channels);
+        let (output_bits, channel_bits, channels) =
+            (self.layout.output_bits, self.layout.channel_bits, self.layout.channels);
         let (input_speedup, output_speedup) =
-            if SINGLE { (1, 1) } else { (self.input_speedup, self.output_speedup) };
-        let has_priorities = self.has_priorities;
+            if SINGLE { (1, 1) } else { (self.layout.input_speedup, self.layout.output_speedup) };
+        let has_priorities = self.layout.has_priorities;
         let Self {
             routers, asks, grant_bytes, accept_bytes, ready, turns, priorities, subs, input_of, ..
         } = self;
@@ -100,7 +105,7 @@ impl Sets {
                 let router = &routers[number];
                 let (grants, accepts) = (&mut grant_bytes[block], &mut accept_bytes[block]);
                 let (grant, accept) = (u64::from_le_bytes(*grants), u64::from_le_bytes(*accepts));
-                let mut matched = if self.input_first {
+                let mut matched = if self.layout.input_first {
                     matrix::from_inputs(asks, grant, accept)
                 } else {
                     matrix::from_outputs(asks, grant, accept)
@@ -158,9 +163,9 @@ impl Sets {
                 !rules.checks_credits
             };
             if may_ask {
-                let port = (lane >> self.channel_bits) - router.first_input;
-                let channel = lane & ((1 << self.channel_bits) - 1);
-                let inner = port * self.input_speedup + channel % self.input_speedup;
+                let port = (lane >> self.layout.channel_bits) - router.first_input;
+                let channel = lane & ((1 << self.layout.channel_bits) - 1);
+                let inner = port * self.layout.input_speedup + channel % self.layout.input_speedup;
                 self.scratch.speculative[(8 * port + output) as usize] |= 1 << channel;
                 asks |= 1 << (8 * output + inner);
             }
@@ -173,9 +178,9 @@ impl Sets {
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();
         let router = &self.routers[number];
-        let first = router.first_output * self.output_speedup;
-        for outer in 0..router.outputs * self.output_speedup {
-            let (mut asking, sure) = if self.is_small {
+        let first = router.first_output * self.layout.output_speedup;
+        for outer in 0..router.outputs * self.layout.output_speedup {
+            let (mut asking, sure) = if self.layout.is_small {
                 (asks >> (8 * outer) & 0xFF, self.asks[number] >> (8 * outer))
             } else {
                 (self.asked_by[(first + outer) as usize], u64::MAX)
@@ -183,8 +188,8 @@ impl Sets {
             while asking > 0 {
                 let requester = asking.trailing_zeros();
                 asking &= asking - 1;
-                let priority = if self.has_priorities {
-                    self.forward(number, requester, outer / self.output_speedup).2
+                let priority = if self.layout.has_priorities {
+                    self.forward(number, requester, outer / self.layout.output_speedup).2
                 } else if sure >> requester & 1 != 0 {
                     0
                 } else {
@@ -204,18 +209,18 @@ impl Sets {
 
     /// Matches the input sub-ports that ask for output sub-ports of a number, with words.
     fn match_words(&mut self, number: usize, class: u32, mut asks: u64) {
-        let (input_speedup, output_speedup) = (self.input_speedup, self.output_speedup);
+        let (input_speedup, output_speedup) = (self.layout.input_speedup, self.layout.output_speedup);
         let block = number * output_speedup as usize + class as usize;
         let grants = u64::from_le_bytes(self.grant_bytes[block]);
         let accepts = u64::from_le_bytes(self.accept_bytes[block]);
-        let mut matched = if self.input_first {
+        let mut matched = if self.layout.input_first {
             matrix::from_inputs(asks, grants, accepts)
         } else {
             matrix::from_outputs(asks, grants, accepts)
         };
         let router = &self.routers[number];
         let (rows, outputs) = (router.rows(class, input_speedup, output_speedup), router.outputs);
-        for time in 0..self.iterations {
+        for time in 0..self.layout.iterations {
             if time > 0 {
                 asks = matrix::without(asks, matched);
                 if asks == 0 {
@@ -245,14 +250,14 @@ impl Sets {
 
     /// Matches the only output sub-port that is asked for.
     fn grant_only(&mut self, number: usize, outer: u32) {
-        let at = (self.routers[number].first_output * self.output_speedup + outer) as usize;
+        let at = (self.routers[number].first_output * self.layout.output_speedup + outer) as usize;
         let inner = first(self.asked_by[at], self.switch_grants[at].into());
         self.pair(number, inner, outer, true);
     }
 
     fn match_from_inputs(&mut self, number: usize, rules: &Rules) {
         let first_sub = self.routers[number].first_input as usize * rules.input_speedup;
-        let first_outer = (self.routers[number].first_output * self.output_speedup) as usize;
+        let first_outer = (self.routers[number].first_output * self.layout.output_speedup) as usize;
         let (mut asked, mut asking) = (self.asks[number], 0u64);
         while asked > 0 {
             let outer = asked.trailing_zeros();
@@ -284,9 +289,9 @@ impl Sets {
 
     fn match_from_outputs(&mut self, number: usize, rules: &Rules) {
         let first_sub = self.routers[number].first_input as usize * rules.input_speedup;
-        let first_outer = (self.routers[number].first_output * self.output_speedup) as usize;
+        let first_outer = (self.routers[number].first_output * self.layout.output_speedup) as usize;
         let (mut free_inputs, mut free_outputs) = (u64::MAX, self.asks[number]);
-        for time in 0..self.iterations {
+        for time in 0..self.layout.iterations {
             let (mut offered, mut left) = (0u64, free_outputs);
             while left > 0 {
                 let outer = left.trailing_zeros();
@@ -316,10 +321,10 @@ impl Sets {
     fn pair(&mut self, number: usize, inner: u32, outer: u32, learns: bool) {
         let router = &self.routers[number];
         if learns {
-            let sub_port = (router.first_input * self.input_speedup + inner) as usize;
-            let inputs = router.inputs * self.input_speedup;
-            let outputs = router.outputs * self.output_speedup;
-            let first_outer = router.first_output * self.output_speedup;
+            let sub_port = (router.first_input * self.layout.input_speedup + inner) as usize;
+            let inputs = router.inputs * self.layout.input_speedup;
+            let outputs = router.outputs * self.layout.output_speedup;
+            let first_outer = router.first_output * self.layout.output_speedup;
             self.switch_accepts[sub_port] = after(outer, outputs as usize) as u8;
             self.switch_grants[(first_outer + outer) as usize] = after(inner, inputs as usize) as u8;
         }
@@ -330,17 +335,17 @@ impl Sets {
     /// highest one, then the first from the sub-port's turn on.
     #[inline]
     fn forward(&self, number: usize, inner: u32, output: u32) -> (u32, bool, i64) {
-        let speedup = self.input_speedup;
+        let speedup = self.layout.input_speedup;
         let port = u32::from(self.input_of[inner as usize]);
         let sub = inner - port * speedup;
         let first_input = self.routers[number].first_input;
         let at = first_input + port;
-        let ready = self.ready[((at << self.output_bits) + output) as usize] & self.subs[sub as usize];
+        let ready = self.ready[((at << self.layout.output_bits) + output) as usize] & self.subs[sub as usize];
         let turn = u32::from(self.turns[(first_input * speedup + inner) as usize]);
         let speculative = self.scratch.speculative.get((8 * port + output) as usize);
         let speculative = speculative.map_or(0, |set| set & self.subs[sub as usize]);
-        let first_lane = at << self.channel_bits;
-        if !self.has_priorities {
+        let first_lane = at << self.layout.channel_bits;
+        if !self.layout.has_priorities {
             let is_sure = ready != 0;
             return (first_lane + first(if is_sure { ready } else { speculative }, turn), is_sure, 0);
         }
@@ -356,7 +361,7 @@ impl Sets {
             let is_sure = ready >> channel & 1 != 0;
             let priority = i64::from(self.priorities[(first_lane + channel) as usize]);
             let priority = priority + if is_sure { 0 } else { SWITCH_LAST };
-            let key = (priority, Reverse(behind(channel, turn, self.channels as usize)));
+            let key = (priority, Reverse(behind(channel, turn, self.layout.channels as usize)));
             if best.is_none_or(|(other, _)| key > other) {
                 best = Some((key, (first_lane + channel, is_sure, priority)));
             }
@@ -367,12 +372,12 @@ impl Sets {
     /// A sub-port is matched with an output: the channel that it puts forward crosses.
     #[inline]
     fn win(&mut self, number: usize, inner: u32, outer: u32) {
-        let speedup = self.input_speedup;
+        let speedup = self.layout.input_speedup;
         let output = self.output_of[outer as usize].into();
         let (lane, is_sure, _) = self.forward(number, inner, output);
-        let next = (lane & ((1 << self.channel_bits) - 1)) + speedup;
+        let next = (lane & ((1 << self.layout.channel_bits) - 1)) + speedup;
         self.turns[(self.routers[number].first_input * speedup + inner) as usize] =
-            if next < self.channels { next } else { next % self.channels } as u8;
+            if next < self.layout.channels { next } else { next % self.layout.channels } as u8;
         if is_sure {
             self.scratch.winners.push((number as u32, lane, output));
         } else {

@@ -1,0 +1,147 @@
+//! What sets of channels are made of: sizes, and what their rules ask for.
+
+use super::{
+    super::{allocators::AllocatorKind, buffers::Policy, priority::Priority, routing::Routing, rules::Rules},
+    state::{MOST_BEHIND, MOST_PLACES},
+};
+
+/// Sizes and rules of all routers, which never change.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Layout {
+    /// The channels of a port, and the flits of a queue, stand this far apart, as powers of two.
+    pub channel_bits: u32,
+    pub place_bits: u32,
+    pub channels: u32,
+    pub places: u32,
+    /// Input and output ports of a router are this far apart among all requests, as a power of two.
+    pub output_bits: u32,
+    /// Whether requests of the switch fit in words, one for the inputs of every output sub-port.
+    pub is_small: bool,
+    pub input_speedup: u32,
+    pub output_speedup: u32,
+    pub input_first: bool,
+    pub iterations: u32,
+    /// Whether the order of lists decides on drawn numbers or on the order of flits behind the crossbar; whether ways
+    /// draw numbers, and whether they depend on the load.
+    pub keeps_order: bool,
+    pub draws: bool,
+    pub goes_by_load: bool,
+    pub has_priorities: bool,
+    /// Whether an input channel has the priority of its packet.
+    pub is_by_packet: bool,
+    /// Whether ways are those of dimension order on a mesh, in all channels of a packet.
+    pub is_straight: bool,
+    /// Whether queues have places of their own, and neither priorities nor loads are kept.
+    pub is_lean: bool,
+    /// Whether flits and credits may queue behind the crossbar.
+    pub queues_up: bool,
+}
+
+/// Whether an allocator works on words, which know no priorities.
+pub(super) fn is_word(rules: &Rules, kind: AllocatorKind, most: u32, others: bool) -> bool {
+    match kind {
+        AllocatorKind::Islip(times) => times <= most,
+        kind => kind.is_plain(1) && rules.priority == Priority::None && !others,
+    }
+}
+
+/// Places behind an output port.
+pub(super) fn places_behind(rules: &Rules) -> u32 {
+    match &rules.policy {
+        Policy::Private(places) => places * rules.channels as u32,
+        Policy::Shared(sharing) => sharing.places,
+    }
+}
+
+impl Layout {
+    /// Whether routers with these rules can be sets.
+    fn covers(rules: &Rules, goes_by_load: bool, draws: bool) -> bool {
+        let most = rules.wiring.most_ports() * rules.input_speedup;
+        let most_outer = rules.wiring.most_ports() * rules.output_speedup;
+        // These draw, or count how often they are asked.
+        let is_odd = |kind| matches!(kind, AllocatorKind::Pim(_) | AllocatorKind::MaxSize);
+        rules.routing != Routing::MinimalAdaptive
+            && !rules.shuffles
+            && !rules.prefers_empty
+            && !is_odd(rules.channel_allocator)
+            && !is_odd(rules.switch_allocator)
+            && most <= 64
+            && most_outer <= 64
+            && (!rules.is_speculative
+                || most <= 8
+                    && !draws
+                    && rules.output_speedup == 1
+                    && rules.speculative_allocator.is_none())
+            // Round trips fill a channel as time goes by.
+            && !rules.policy.goes_by_round_trips()
+            && !rules.policy.can_run_out(rules.channels)
+            // Two flits of a step may take the last shared place, and each sees the queue behind the crossbar.
+            && (rules.output_speedup == 1
+                || matches!(rules.policy, Policy::Private(_)) && rules.output_places.is_none())
+            && rules.crossbar_delay == 1
+            && !rules.holds_switch
+            && !rules.is_piggyback
+            && !rules.cuts_by_next_port
+            && rules.output_places != Some(0)
+            // Ways that are computed ahead see the load of routers that have not taken their credits yet.
+            && !(goes_by_load && rules.routing_delay == 0)
+    }
+
+    /// That of routers with these rules; `None` if they cannot be sets.
+    pub(super) fn new(rules: &Rules) -> Option<Self> {
+        let goes_by_load = match &rules.network {
+            Some(network) => network.goes_by_load(),
+            None => rules.routing == Routing::AdaptiveXyYx,
+        };
+        let draws = match &rules.network {
+            Some(network) => network.draws(),
+            None => {
+                rules.shape.wraps
+                    || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive)
+            }
+        };
+        let places = match &rules.policy {
+            Policy::Private(places) => *places,
+            Policy::Shared(sharing) => sharing.places,
+        };
+        let queues_up = rules.output_speedup > 1 || rules.internal_speedup > 1.0;
+        if places > MOST_PLACES
+            || !Self::covers(rules, goes_by_load, draws)
+            || queues_up && places_behind(rules) > MOST_BEHIND
+        {
+            return None;
+        }
+        let has_priorities = rules.priority != Priority::None;
+        let most = rules.wiring.most_ports();
+        let is_listed = !is_word(rules, rules.switch_allocator, u32::MAX, rules.is_speculative);
+        Some(Self {
+            channel_bits: rules.channels.next_power_of_two().trailing_zeros(),
+            place_bits: places.next_power_of_two().trailing_zeros(),
+            channels: rules.channels as u32,
+            places,
+            output_bits: most.next_power_of_two().trailing_zeros(),
+            is_small: most <= 8
+                && most.div_ceil(rules.output_speedup) * rules.input_speedup <= 8
+                && (rules.output_speedup == 1 || !is_listed),
+            input_speedup: rules.input_speedup as u32,
+            output_speedup: rules.output_speedup as u32,
+            input_first: matches!(rules.switch_allocator, AllocatorKind::Separable { input_first: true, .. }),
+            iterations: match rules.switch_allocator {
+                AllocatorKind::Islip(times) => times,
+                _ => 1,
+            },
+            keeps_order: draws || rules.output_speedup > 1,
+            draws,
+            goes_by_load,
+            has_priorities,
+            is_by_packet: has_priorities
+                && !rules.donates
+                && matches!(rules.priority, Priority::Class | Priority::Age | Priority::Sequence),
+            is_straight: rules.network.is_none()
+                && !rules.shape.wraps
+                && rules.routing == Routing::DimensionOrder,
+            is_lean: matches!(rules.policy, Policy::Private(_)) && !has_priorities && !goes_by_load,
+            queues_up,
+        })
+    }
+}
