@@ -3,27 +3,20 @@
 use super::{
     lists::Lists,
     planes,
-    routers::{AnyRouters, Routers},
+    routers::{AnyRouters, Nodes, Wanted},
     rules::Rules,
     sets::Sets,
 };
 
-/// What is wanted of the routers of a run beside its rules.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wanted {
-    /// Single flits are recorded, or nodes do not take them at once.
-    pub single_flits: bool,
-    /// When flits leave by links is counted.
-    pub links: bool,
-}
-
 /// Routers without flits; `None` if the form does not cover these rules, or what is wanted.
-type Make = fn(&Rules, Wanted) -> Option<AnyRouters>;
+type Make<N> = fn(&Rules, Wanted) -> Option<AnyRouters<N>>;
 
 /// All forms but the last, the fastest first.
-const FORMS: [Make; 2] = [planes::make, Sets::make];
+fn forms<N: Nodes>() -> [Make<N>; 2] {
+    [planes::make, Sets::make]
+}
 
 /// Routers without flits in the fastest form; lists cover everything.
-pub(super) fn choose(rules: &Rules, wanted: Wanted) -> Box<dyn Routers> {
-    FORMS.iter().find_map(|make| make(rules, wanted)).unwrap_or_else(|| Box::new(Lists::new(rules)))
+pub(super) fn choose<N: Nodes>(rules: &Rules, wanted: Wanted) -> AnyRouters<N> {
+    forms().iter().find_map(|make| make(rules, wanted)).unwrap_or_else(|| Box::new(Lists::new(rules)))
 }

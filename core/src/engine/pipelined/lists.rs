@@ -4,9 +4,8 @@ use super::{
     breach::Breach,
     flit::{Flit, Packets},
     router::{Input, LAST, Router, World},
-    routers::{Cycle, NodePorts, Records, Routers, Shared},
+    routers::{AnyRouters, Cycle, NodePorts, Nodes, Records, Routers, Shared},
     rules::Rules,
-    run::Run,
     seen::{Seen, SeenInput, SeenOutput},
     wiring::End,
 };
@@ -172,7 +171,7 @@ impl NodePorts for Lists {
     }
 }
 
-impl Routers for Lists {
+impl<N: Nodes> Routers<N> for Lists {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { now, rules, shared, .. } = cycle;
         let at = *now as usize % self.wheel.len();
@@ -194,12 +193,12 @@ impl Routers for Lists {
         }
     }
 
-    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
-        run.inject(self, shared, subnet);
+    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
+        nodes.inject(self, shared, subnet);
     }
 
-    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        run.retire(self, shared, arrived);
+    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        nodes.retire(self, shared, arrived);
     }
 
     fn step(&mut self, cycle: &mut Cycle<'_>, steps: u32) -> Option<Breach> {
@@ -287,7 +286,7 @@ impl Routers for Lists {
         archive.number("credits under way", credits_under_way)
     }
 
-    fn copy(&self) -> Box<dyn Routers> {
+    fn copy(&self) -> AnyRouters<N> {
         Box::new(self.clone())
     }
 

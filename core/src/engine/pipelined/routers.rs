@@ -7,7 +7,6 @@ use super::{
     flit::{Flit, Packets},
     numbers::Numbers,
     rules::Rules,
-    run::Run,
     seen::Seen,
     sets::{Part, Sets, Worker},
     waiting::Waiting,
@@ -62,8 +61,7 @@ pub(super) struct Cycle<'a> {
     pub shared: &'a mut Shared,
 }
 
-/// Where nodes give flits to routers and take them: what is done for single flits. Loops over flits are compiled for
-/// every form.
+/// Where nodes give flits to routers and take them: what is done for single flits.
 pub(super) trait NodePorts {
     /// Whether a flit behind the first of a packet is nothing but a bit, for [`inject_body`](Self::inject_body).
     const BODIES_ARE_BITS: bool = false;
@@ -78,22 +76,40 @@ pub(super) trait NodePorts {
     fn eject_flit(&mut self, node: u32, flit: &Flit, cycle: &Cycle<'_>);
 }
 
+/// What is wanted of the routers of a run beside its rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wanted {
+    /// Single flits are recorded, or nodes do not take them at once.
+    pub single_flits: bool,
+    /// When flits leave by links is counted.
+    pub links: bool,
+}
+
+/// Nodes, whose loops over flits are compiled for every form of routers.
+pub(super) trait Nodes: 'static {
+    /// Every source with a packet for a subnet of this number sends at most one flit.
+    fn inject<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize);
+
+    /// Nodes take the flits that reached them, and give their places back.
+    fn retire<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, arrived: &[(u32, Flit)]);
+}
+
 /// Routers divided into parts: where their threads meet, and the further threads.
-pub(super) type Parts = (Box<dyn Routers>, Arc<Exchange>, Vec<Worker>);
+pub(super) type Parts<N> = (AnyRouters<N>, Arc<Exchange>, Vec<Worker>);
 
 /// Routers in whatever form.
-pub(super) type AnyRouters = Box<dyn Routers>;
+pub(super) type AnyRouters<N> = Box<dyn Routers<N>>;
 
-/// All routers of a subnet in one form. A cycle calls the first five in their order, each once.
-pub(super) trait Routers: fmt::Debug + Send + Sync {
+/// All routers of a subnet in one form, with such nodes. A cycle calls the first five in their order, each once.
+pub(super) trait Routers<N>: fmt::Debug + Send + Sync {
     /// Takes the flits that reach nodes, with their nodes, and gives sources and routers what arrives for them.
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>);
 
     /// Every source with a packet for a subnet of this number sends at most one flit.
-    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize);
+    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize);
 
     /// Nodes take the flits that reached them.
-    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]);
+    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]);
 
     /// Input queuing, route computation, allocation and switch traversal, so many times; tells what BookSim2 does not
     /// survive.
@@ -144,23 +160,23 @@ pub(super) trait Routers: fmt::Debug + Send + Sync {
 
     /// Divides them into parts, of which there are none any more here, the work of nodes being such a fraction of theirs;
     /// `None` if they cannot be divided. Nothing but cycles may happen until they are joined.
-    fn divide(&mut self, _cycle: &mut Cycle<'_>, _parts: usize, _of_nodes: f64) -> Option<Parts> {
+    fn divide(&mut self, _cycle: &mut Cycle<'_>, _parts: usize, _of_nodes: f64) -> Option<Parts<N>> {
         None
     }
 
     /// Joins the parts again, those of further threads with what is left here.
-    fn join(&mut self, _further: Vec<Part>, _cycle: &mut Cycle<'_>) -> Option<AnyRouters> {
+    fn join(&mut self, _further: Vec<Part>, _cycle: &mut Cycle<'_>) -> Option<AnyRouters<N>> {
         None
     }
 
     /// The same once more.
-    fn copy(&self) -> Box<dyn Routers>;
+    fn copy(&self) -> AnyRouters<N>;
 
     /// The name of the form.
     fn form(&self) -> &'static str;
 }
 
-impl Clone for Box<dyn Routers> {
+impl<N> Clone for AnyRouters<N> {
     fn clone(&self) -> Self {
         self.copy()
     }

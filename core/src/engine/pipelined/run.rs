@@ -8,7 +8,7 @@ use super::{
     flit::{Flit, Kind, Packets},
     measures::ClassFacts,
     numbers::Numbers,
-    routers::{Cycle, NodePorts, Shared},
+    routers::{Cycle, Shared},
     rules::Rules,
     sets::Sets,
     subnet::Subnet,
@@ -54,7 +54,7 @@ pub(super) struct Run {
     pub numbers: Numbers,
     pub now: u32,
     pub classes: Vec<Class>,
-    pub subnets: Vec<Subnet>,
+    pub subnets: Vec<Subnet<Self>>,
     pub packets: Packets,
     /// By node and class.
     pub waiting: Vec<Waiting>,
@@ -377,19 +377,6 @@ impl Run {
         }
     }
 
-    /// Nodes take the flits that reached them, and give their places back.
-    pub(super) fn retire<R: NodePorts>(
-        &mut self,
-        routers: &mut R,
-        shared: &mut Shared,
-        arrived: &[(u32, Flit)],
-    ) {
-        for (node, flit) in arrived {
-            self.retire_flit(shared, *node, *flit);
-            routers.eject_flit(*node, flit, &self.at(shared));
-        }
-    }
-
     /// What routers work with now.
     pub(super) fn at<'a>(&'a mut self, shared: &'a mut Shared) -> Cycle<'a> {
         let Self { now, rules, packets, numbers, .. } = self;
@@ -398,7 +385,7 @@ impl Run {
 
     /// A flit has arrived.
     #[inline]
-    fn retire_flit(&mut self, shared: &mut Shared, node: u32, flit: Flit) {
+    pub(super) fn retire_flit(&mut self, shared: &mut Shared, node: u32, flit: Flit) {
         self.quiet = 0;
         self.standstill = 0;
         let (now, counts) = (self.now, self.counts());

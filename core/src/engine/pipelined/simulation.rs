@@ -6,12 +6,11 @@ use super::{
     deadlock::BlockedQueue,
     feed::{Feed, Replies},
     flit::Packets,
-    forms::Wanted,
     measures::ClassFacts,
     networks::{Grid, Network, Switched},
     numbers::Numbers,
     options::{OptionError, Options},
-    routers::{Cycle, Routers},
+    routers::{Cycle, Routers, Wanted},
     run::Run,
     subnet::Subnet,
 };
@@ -127,7 +126,7 @@ pub struct Simulation {
 }
 
 /// The routers of a run.
-fn subnet(run: &Run, setup: &Setup) -> Subnet {
+fn subnet(run: &Run, setup: &Setup) -> Subnet<Run> {
     let numbers = u64::from(run.rules.largest) * 2 * run.nodes as u64;
     let sees_flits = setup.link_time || setup.packets || setup.film || !run.exits.is_empty();
     let single_flits = sees_flits || numbers > MOST_NUMBERS;
@@ -315,7 +314,7 @@ impl Simulation {
     }
 
     /// Does something with all routers between two cycles.
-    fn on_routers<T>(&mut self, what: impl FnOnce(&mut dyn Routers, &mut Cycle<'_>) -> T) -> T {
+    fn on_routers<T>(&mut self, what: impl FnOnce(&mut dyn Routers<Run>, &mut Cycle<'_>) -> T) -> T {
         let Run { subnets, rules, packets, numbers, now, .. } = &mut self.run;
         let Subnet { routers, shared, .. } = &mut subnets[0];
         what(&mut **routers, &mut Cycle { now: *now, rules, packets, numbers, shared })

@@ -3,11 +3,41 @@
 use super::{
     breach::Breach,
     flit::{Flit, Kind, Packet, Ways},
-    routers::{NodePorts, Shared},
+    routers::{NodePorts, Nodes, Shared},
     routing::Place,
     run::Run,
     waiting::Reply,
 };
+
+impl Nodes for Run {
+    fn inject<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize) {
+        if self.classes.len() == 1 && R::BODIES_ARE_BITS {
+            self.inject_one_class(routers, shared, subnet);
+            return;
+        }
+        for word in 0..self.at_work.len() {
+            let mut left = self.at_work[word];
+            while left > 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let node = word * 64 + bit as usize;
+                self.send(routers, shared, subnet, node);
+                let classes = self.classes.len();
+                let all = &self.waiting[node * classes..(node + 1) * classes];
+                if all.iter().all(|waiting| waiting.size == 0) {
+                    self.at_work[word] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    fn retire<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        for (node, flit) in arrived {
+            self.retire_flit(shared, *node, *flit);
+            routers.eject_flit(*node, flit, &self.at(shared));
+        }
+    }
+}
 
 impl Run {
     /// Nodes make packets.
@@ -192,28 +222,6 @@ impl Run {
         (waiting.packet, waiting.next, waiting.size) = (packet, 0, size);
         (waiting.subnet, waiting.priority) = (subnet as u16, priority);
         self.at_work[node / 64] |= 1 << (node % 64);
-    }
-
-    /// Every source with a packet for a subnet sends at most one flit.
-    pub(super) fn inject<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize) {
-        if self.classes.len() == 1 && R::BODIES_ARE_BITS {
-            self.inject_one_class(routers, shared, subnet);
-            return;
-        }
-        for word in 0..self.at_work.len() {
-            let mut left = self.at_work[word];
-            while left > 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                let node = word * 64 + bit as usize;
-                self.send(routers, shared, subnet, node);
-                let classes = self.classes.len();
-                let all = &self.waiting[node * classes..(node + 1) * classes];
-                if all.iter().all(|waiting| waiting.size == 0) {
-                    self.at_work[word] &= !(1 << bit);
-                }
-            }
-        }
     }
 
     /// Every source of the only class sends at most one flit, and bodies are bits.

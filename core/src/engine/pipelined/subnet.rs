@@ -4,30 +4,30 @@ use super::{
     breach::Breach,
     buffers::Behind,
     flit::{Flit, Packets},
-    forms::{self, Wanted},
+    forms,
     numbers::Numbers,
-    routers::{Cycle, Records, Routers, Shared},
+    routers::{AnyRouters, Cycle, Nodes, Records, Routers, Shared, Wanted},
     rules::Rules,
     sets::Sets,
 };
 use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
 
-/// Routers and links.
+/// Routers and links, with such nodes.
 #[derive(Clone, Debug)]
-pub(super) struct Subnet {
-    pub routers: Box<dyn Routers>,
+pub(super) struct Subnet<N: Nodes> {
+    pub routers: AnyRouters<N>,
     pub shared: Shared,
     steps: f64,
 }
 
-impl Subnet {
+impl<N: Nodes> Subnet<N> {
     /// A network without flits, in the fastest form that covers its rules and what is wanted.
     pub(super) fn new(rules: &Rules, wanted: Wanted) -> Self {
         Self::of(rules, forms::choose(rules, wanted))
     }
 
     /// A network of routers without flits.
-    pub(super) fn of(rules: &Rules, routers: Box<dyn Routers>) -> Self {
+    pub(super) fn of(rules: &Rules, routers: AnyRouters<N>) -> Self {
         let sources =
             Behind::new(&rules.policy, rules.wiring.nodes(), rules.channels, rules.waits_for_tail, |node| {
                 let (router, port) = rules.wiring.entries[node];
@@ -47,7 +47,7 @@ impl Subnet {
     ) -> Visited {
         let Self { routers, shared: Shared { load, sources, records }, steps } = self;
         match sets {
-            Some(sets) => sets.visit(rules, packets, archive)?,
+            Some(sets) => Routers::<N>::visit(sets, rules, packets, archive)?,
             None => routers.visit(rules, packets, archive)?,
         }
         archive.slice("flits behind ports", load)?;

@@ -4,9 +4,8 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        routers::{Cycle, NodePorts, Routers, Shared},
+        routers::{AnyRouters, Cycle, NodePorts, Nodes, Routers, Shared},
         rules::Rules,
-        run::Run,
         seen::Seen,
         sets::Sets,
         waiting::Waiting,
@@ -65,23 +64,23 @@ impl<V: Vector> NodePorts for Planes<V> {
     }
 }
 
-impl<V: Vector> Routers for Planes<V> {
+impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { rules, packets, shared, .. } = cycle;
         V::enter(self.proof, Receive { all: self, rules, packets, sources: &mut shared.sources, arrived });
     }
 
-    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
-        run.inject(self, shared, subnet);
+    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
+        nodes.inject(self, shared, subnet);
     }
 
-    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        run.retire(self, shared, arrived);
+    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        nodes.retire(self, shared, arrived);
     }
 
     fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
         if self.leaving.as_ref().is_some_and(|leaving| leaving.is_full(cycle.now)) {
-            self.settle(cycle.shared, cycle.rules);
+            Routers::<N>::settle(self, cycle.shared, cycle.rules);
         }
         V::enter(self.proof, Step(self, cycle.now));
         None
@@ -132,7 +131,7 @@ impl<V: Vector> Routers for Planes<V> {
     }
 
     fn as_sets(&mut self, cycle: &mut Cycle<'_>) -> Option<Sets> {
-        self.settle(cycle.shared, cycle.rules);
+        Routers::<N>::settle(self, cycle.shared, cycle.rules);
         self.to_sets(cycle)
     }
 
@@ -143,7 +142,7 @@ impl<V: Vector> Routers for Planes<V> {
         *self = planes;
     }
 
-    fn copy(&self) -> Box<dyn Routers> {
+    fn copy(&self) -> AnyRouters<N> {
         Box::new(self.clone())
     }
 

@@ -12,18 +12,18 @@ mod state;
 mod switch;
 
 use super::{
-    forms::Wanted,
-    routers::{AnyRouters, Routers},
+    routers::{AnyRouters, Nodes, Wanted},
     rules::Rules,
 };
 use crate::bits::{Available, InstructionSet, OnVectors, Vector};
 use state::Planes;
+use std::marker::PhantomData;
 
-/// Builds routers for some vectors.
-struct Build<'a>(&'a Rules);
+/// Builds routers for some vectors, with such nodes.
+struct Build<'a, N>(&'a Rules, PhantomData<N>);
 
-impl OnVectors for Build<'_> {
-    type Output = Box<dyn Routers>;
+impl<N: Nodes> OnVectors for Build<'_, N> {
+    type Output = AnyRouters<N>;
 
     fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
         Box::new(Planes::<V>::new(self.0, proof))
@@ -31,12 +31,12 @@ impl OnVectors for Build<'_> {
 }
 
 /// Routers without flits on the vectors of a set; `None` if these rules are not those of planes.
-pub(super) fn on(set: InstructionSet, rules: &Rules) -> Option<AnyRouters> {
-    state::covers(rules).then(|| set.run(Build(rules)))
+pub(super) fn on<N: Nodes>(set: InstructionSet, rules: &Rules) -> Option<AnyRouters<N>> {
+    state::covers(rules).then(|| set.run(Build(rules, PhantomData)))
 }
 
 /// Routers without flits on the vectors that suit them. They see no single flits.
-pub(super) fn make(rules: &Rules, wanted: Wanted) -> Option<AnyRouters> {
+pub(super) fn make<N: Nodes>(rules: &Rules, wanted: Wanted) -> Option<AnyRouters<N>> {
     if wanted.single_flits {
         return None;
     }

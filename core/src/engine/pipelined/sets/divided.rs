@@ -8,15 +8,15 @@ use super::{
         breach::Breach,
         exchange::{Exchange, Message, Messages},
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Routers, Shared},
+        routers::{AnyRouters, Cycle, NodePorts, Nodes, Routers, Shared},
         rules::Rules,
-        run::Run,
         seen::Seen,
     },
     links::{reach_sinks, reach_sources, way_back, way_in},
     parts::{AHEAD, Borders, Part, join, part},
     state::{Sets, marked},
     wheel::Wheel,
+    worker::Worker,
 };
 use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
 use std::sync::Arc;
@@ -39,33 +39,6 @@ pub(super) struct Divided {
     balance: usize,
     /// How many cycles were run.
     cycle: u64,
-}
-
-/// A part that has a thread of its own.
-#[derive(Debug)]
-pub(in super::super) struct Worker {
-    exchange: Arc<Exchange>,
-    borders: Arc<Borders>,
-    number: usize,
-    part: Part,
-    messages: Messages,
-}
-
-impl Worker {
-    /// Runs its cycles, until there are no more.
-    pub(in super::super) fn run(mut self, rules: &Rules) -> Part {
-        let _watch = self.exchange.watch();
-        let Self { exchange, borders, number, part, messages } = &mut self;
-        for cycle in 0.. {
-            let Some(now) = exchange.time(cycle) else { break };
-            messages.take(exchange, cycle);
-            part.cycle(now, rules, borders, (&mut messages.come, &mut messages.gone));
-            messages.give(exchange, cycle);
-            exchange.report(*number, part.balance());
-            exchange.ring(*number);
-        }
-        self.part
-    }
 }
 
 impl Divided {
@@ -135,7 +108,7 @@ impl NodePorts for Divided {
 }
 
 /// What is not said of a part alone is asked once all are joined.
-impl Routers for Divided {
+impl<N: Nodes> Routers<N> for Divided {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { rules, packets, shared, .. } = cycle;
         self.messages_of_nodes.take(&self.exchange, self.cycle);
@@ -153,12 +126,12 @@ impl Routers for Divided {
         reach_sinks(flits, self.channel_bits, packets, arrived);
     }
 
-    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
-        run.inject(self, shared, subnet);
+    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
+        nodes.inject(self, shared, subnet);
     }
 
-    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        run.retire(self, shared, arrived);
+    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        nodes.retire(self, shared, arrived);
     }
 
     /// Gives away what nodes send, and runs the first part.
@@ -194,7 +167,7 @@ impl Routers for Divided {
         Ok(())
     }
 
-    fn join(&mut self, further: Vec<Part>, cycle: &mut Cycle<'_>) -> Option<AnyRouters> {
+    fn join(&mut self, further: Vec<Part>, cycle: &mut Cycle<'_>) -> Option<AnyRouters<N>> {
         let now = cycle.now;
         let left = self.exchange.left(self.cycle).into_iter();
         let given = left.map(|(ahead, to, message)| (now + ahead, to, message)).collect();
@@ -208,7 +181,7 @@ impl Routers for Divided {
         Some(Box::new(sets))
     }
 
-    fn copy(&self) -> Box<dyn Routers> {
+    fn copy(&self) -> AnyRouters<N> {
         Box::new(self.clone())
     }
 

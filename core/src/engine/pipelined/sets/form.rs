@@ -4,10 +4,8 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        forms::Wanted,
-        routers::{AnyRouters, Cycle, NodePorts, Parts, Routers, Shared},
+        routers::{AnyRouters, Cycle, NodePorts, Nodes, Parts, Routers, Shared, Wanted},
         rules::Rules,
-        run::Run,
         seen::Seen,
     },
     Sets,
@@ -21,12 +19,12 @@ use crate::{save::Archive, visit::Visited};
 impl Sets {
     /// Routers without flits. They see no single flits, neither on links nor where nodes do not take them, and keep a
     /// number for every flit under way.
-    pub(in super::super) fn make(rules: &Rules, wanted: Wanted) -> Option<AnyRouters> {
+    pub(in super::super) fn make<N: Nodes>(rules: &Rules, wanted: Wanted) -> Option<AnyRouters<N>> {
         if wanted.single_flits {
             return None;
         }
         let sets = if wanted.links { Self::counting(rules) } else { Self::new(rules) };
-        sets.map(|sets| Box::new(sets) as Box<dyn Routers>)
+        sets.map(|sets| Box::new(sets) as AnyRouters<N>)
     }
 }
 
@@ -46,18 +44,18 @@ impl NodePorts for Sets {
     }
 }
 
-impl Routers for Sets {
+impl<N: Nodes> Routers<N> for Sets {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { now, rules, packets, shared, .. } = cycle;
         self.take_arriving(*now, rules, packets, shared, arrived);
     }
 
-    fn inject(&mut self, run: &mut Run, shared: &mut Shared, subnet: usize) {
-        run.inject(self, shared, subnet);
+    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
+        nodes.inject(self, shared, subnet);
     }
 
-    fn retire(&mut self, run: &mut Run, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        run.retire(self, shared, arrived);
+    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        nodes.retire(self, shared, arrived);
     }
 
     fn step(&mut self, cycle: &mut Cycle<'_>, steps: u32) -> Option<Breach> {
@@ -94,7 +92,7 @@ impl Routers for Sets {
         self.leaves_next.is_some() && self.has_parts(rules)
     }
 
-    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Parts> {
+    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Parts<N>> {
         let links = cycle.shared.records.links.take()?;
         let borders = self.borders(parts, cycle.rules, of_nodes);
         let at = (cycle.now, cycle.rules, &*cycle.packets);
@@ -103,7 +101,7 @@ impl Routers for Sets {
         Some((Box::new(divided), exchange, workers))
     }
 
-    fn copy(&self) -> Box<dyn Routers> {
+    fn copy(&self) -> AnyRouters<N> {
         Box::new(self.clone())
     }
 

@@ -1,9 +1,13 @@
 //! What sets of channels are made of: sizes, and what their rules ask for.
 
-use super::{
-    super::{allocators::AllocatorKind, buffers::Policy, priority::Priority, routing::Routing, rules::Rules},
-    state::{MOST_BEHIND, MOST_PLACES},
+use super::super::{
+    allocators::AllocatorKind, buffers::Policy, priority::Priority, routing::Routing, rules::Rules,
 };
+
+/// Most places of a queue.
+const MOST_PLACES: u32 = 128;
+/// Most flits that queue behind the crossbar.
+const MOST_BEHIND: u32 = 512;
 
 /// Sizes and rules of all routers, which never change.
 #[derive(Clone, Copy, Debug, Default)]

@@ -18,12 +18,13 @@ mod state;
 mod step;
 mod switch;
 mod wheel;
+mod worker;
 
 pub(super) use {
-    divided::Worker,
     matrix::turn,
     parts::Part,
     state::{HEAD, Lane, NOBODY, PACKET, Sets, TAIL},
+    worker::Worker,
 };
 
 #[cfg(test)]

@@ -27,10 +27,6 @@ pub(in super::super) fn marked(flit: &Flit) -> u32 {
 
 /// No input channel, no channel.
 pub(in super::super) const NOBODY: u32 = u32::MAX;
-/// Most places of a queue.
-pub(super) const MOST_PLACES: u32 = 128;
-/// Most flits that queue behind the crossbar.
-pub(super) const MOST_BEHIND: u32 = 512;
 
 /// An input channel.
 #[derive(Clone, Copy, Debug)]
