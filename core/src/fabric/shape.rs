@@ -46,7 +46,7 @@ impl Ties {
     #[inline(always)]
     pub const fn go_plus(self, size: u32, from: u32) -> bool {
         match self {
-            Self::Balanced => from % 2 == 0,
+            Self::Balanced => from.is_multiple_of(2),
             Self::Wrap => from >= size / 2,
         }
     }
