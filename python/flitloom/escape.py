@@ -10,7 +10,8 @@ from typing import Any
 
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.spec import Collective, Experiment, Load, Topology
+from flitloom.spec import Collective, Experiment, Load
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.certificate import write_ranks
 from flitloom.verdict import Row, laid_out
 
@@ -37,7 +38,7 @@ class EscapeOrder:
 
     Attributes
     ----------
-    topology : Topology
+    topology : AnyNetwork
         The torus, the mesh or the product.
     routing : str
         The routing function: ``sa``, ``cl`` or ``ma``.
@@ -62,7 +63,7 @@ class EscapeOrder:
     88
     """
 
-    topology: Topology
+    topology: AnyNetwork
     routing: str
     virtual_channels: int
     buffer: int
@@ -141,7 +142,7 @@ def escape_order(experiment: Experiment) -> EscapeOrder:
             f"{router.routing} has no escape channels" if router.model == "one-cycle" else "is of a pipeline",
             f"certificates of routers are for {', '.join(ADAPTIVE)}; flitloom route and schedule have others",
         )
-    if not isinstance(topology, Topology) or topology.nodes > MOST_NODES:
+    if topology.grid is None or topology.nodes > MOST_NODES:
         raise SpecError.at(
             "topology",
             f"{topology} is not certified",
@@ -173,7 +174,7 @@ def _longest(experiment: Experiment) -> int:
     )
 
 
-def _waits(topology: Topology) -> dict[Escape, set[Escape]]:
+def _waits(topology: AnyNetwork) -> dict[Escape, set[Escape]]:
     """For which escape channels the packets in one wait."""
     kinds = zip(topology.sizes, topology.wraps, topology.full, strict=True)
     lines = [_full_mesh(size) if full else _line(size, wrap) for size, wrap, full in kinds]

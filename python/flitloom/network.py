@@ -10,17 +10,17 @@ from flitloom.fixed import Fixed
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec import Product, Router, Topology
-from flitloom.spec.damaged import is_damaged, remains
-from flitloom.spec.factored import factored
+from flitloom.spec.any_network import AnyNetwork, Grid
+from flitloom.spec.fabric import Fabric
 from flitloom.spec.families import is_family
-from flitloom.spec.switched import Switched
+from flitloom.spec.followed import Followed
 from flitloom.spec.what import fields_of
 
 #: Fields of a network of switches with hosts.
 _OF_SWITCHES = ("network", "graph", "tables", "failed")
 
 
-def described(what: str | Path, place: str = "network") -> Topology | Product:
+def described(what: str | Path, place: str = "network") -> AnyNetwork:
     """The same as a topology: a torus or mesh, a product, or switches with hosts.
 
     Examples
@@ -30,7 +30,7 @@ def described(what: str | Path, place: str = "network") -> Topology | Product:
     """
     fields = fields_of(what, place)
     if "graph" in fields or is_family(fields.get("network")) or {"tables", "failed"} & fields.keys():
-        return Switched(**{name: fields[name] for name in _OF_SWITCHES if fields.get(name)})
+        return Fabric(**{name: fields[name] for name in _OF_SWITCHES if fields.get(name)})
     if "network" in fields:
         parts = ("network", "failed_nodes", "failed_links")
         return Product(**{name: fields[name] for name in parts if name in fields})
@@ -52,7 +52,7 @@ def network_of(network: Network | str | Path) -> Network:
     """
     if isinstance(network, str | Path):
         return Network(network)
-    if isinstance(network, Topology | Product):
+    if isinstance(network, AnyNetwork):
         raise SpecError.at("network", f"{network} has no routers yet", f"give fl.Network({network!r})")
     require_kind("network", network, Network, "network", "fl.Network(fl.Torus(...))")
     return network
@@ -63,10 +63,10 @@ class Network(Fixed):
 
     Parameters
     ----------
-    topology : Topology, Product, str or path
-        What exists: a `Torus`, a `Mesh`, a `Product`, or what names it: ``"8x8x8"``, ``"mesh 8x8"``,
-        ``"twisted 4x4x8"``, ``"full8 x ring4"``, ``"dragonfly(4,2,2)"``, a file of switches and cables, or a
-        plan, placement, result or experiment that flitloom wrote.
+    topology : AnyNetwork, str or path
+        What exists: a `Torus`, a `Mesh`, a `Product`, a `Graph` of a family, or what names it: ``"8x8x8"``,
+        ``"mesh 8x8"``, ``"twisted 4x4x8"``, ``"full8 x ring4"``, ``"dragonfly(4,2,2)"``, a file of
+        switches and cables, or a plan, placement, result or experiment that flitloom wrote.
     router : Router, optional
         The router at every node; by default the papers' (cup-stacking-2022, Section 5.1), or a pipelined one
         where what is named has switches with hosts.
@@ -92,28 +92,27 @@ class Network(Fixed):
 
     def __init__(
         self,
-        topology: Topology | Product | str | Path,
+        topology: AnyNetwork | str | Path,
         router: Router | None = None,
         *,
         routing: str | None = None,
     ) -> None:
         if isinstance(topology, str | Path):
             topology = described(topology)
-            if router is None and isinstance(topology, Switched):
-                router = Router(model="pipelined")
-        kinds, advice = Topology | Product, "fl.Torus(...), fl.Mesh(...) or fl.Product(...)"
-        require_kind("topology", topology, kinds, "topology", advice)
+        require_kind(
+            "topology",
+            topology,
+            AnyNetwork,
+            "topology",
+            "fl.Torus(...), fl.Mesh(...) or fl.Product(...)",
+        )
         if router is not None and not isinstance(router, Router):
             raise SpecError.at("router", f"{router!r} is not a router", "give fl.Router(...)")
-        router = router or Router()
+        router = router or Router(model="one-cycle" if topology.subnet is None else "pipelined")
         if routing is not None:
             router = Router(**{**router.model_dump(), "routing": routing})
-        if isinstance(topology, Product):
-            topology = _of_product(topology, router)
-        self.topology = topology
+        self.topology = topology = topology.run_by(router.model)
         self.router = router
-        if isinstance(topology, Switched) and router.model != "pipelined":
-            raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
         if self.follows_tables and router.routing != "do":
             raise SpecError.at(
                 "router.routing",
@@ -121,13 +120,18 @@ class Network(Fixed):
                 "leave it out",
             )
         # What the core's routers of one cycle have no room for is told to the pipelined ones.
-        plain = router.model_copy(update={"channels": None}) if router.model == "pipelined" else router
-        self._core = _core.Network(topology, plain)
+        plain = router.model_copy(update={"channels": None}) if self.is_pipelined else router
+        self._core = _core.Network(topology.grid or Grid.line(topology.nodes), plain)
         self._fix()
 
     @property
+    def is_pipelined(self) -> bool:
+        """Whether its routers are pipelined."""
+        return self.router.model == "pipelined"
+
+    @property
     def nodes(self) -> int:
-        """Number of routers."""
+        """Number of routers, or of hosts where these are at switches."""
         return self.topology.nodes
 
     @property
@@ -139,14 +143,13 @@ class Network(Fixed):
         6
         """
         router = self.router
-        if router.model != "pipelined":
+        if not self.is_pipelined:
             return self._core.channels
         if router.channels is not None:
             return router.channels
         parts = (router.message_classes or 1) if router.reply_length is not None else 1
-        damaged = is_damaged(self.topology)
-        lanes = remains(self.topology).tables.used_lanes if damaged else self.topology.lanes
-        return 2 * parts * (lanes or self._core.channel_classes)
+        followed = self.followed()
+        return 2 * parts * (followed.tables.used_lanes if followed else self._core.channel_classes)
 
     @property
     def follows_tables(self) -> bool:
@@ -157,8 +160,11 @@ class Network(Fixed):
         >>> fl.Network(torus, pipelined).follows_tables, fl.Network(torus).follows_tables
         (True, False)
         """
-        damaged = self.router.model == "pipelined" and is_damaged(self.topology)
-        return damaged or isinstance(self.topology, Switched)
+        return self.is_pipelined and self.topology.has_tables
+
+    def followed(self) -> Followed | None:
+        """The tables by destination that packets follow, and whose they are; or none."""
+        return self.topology.followed() if self.follows_tables else None
 
     def one_cycle(self, what: str) -> _core.Network:
         """The core's network of routers of one cycle; any other is refused.
@@ -180,7 +186,7 @@ class Network(Fixed):
         Traceback (most recent call last):
         flitloom.errors.SpecError: router.model: is pipelined, and stackings are known of routers of one...
         """
-        if self.router.model == "pipelined":
+        if self.is_pipelined:
             raise SpecError.at(
                 "router.model", f"is pipelined, and {what} routers of one cycle", "leave it out"
             )
@@ -202,13 +208,10 @@ class Network(Fixed):
         SpecError
             The network is one of switches with hosts.
         """
-        if isinstance(self.topology, Switched):
-            raise SpecError.at(
-                "topology", f"{self.topology} has switches with hosts, and {what} tori, meshes and products"
-            )
+        grid = self.topology.require_grid(what)
         if self.router.ties == "wrap":
             return self._core
-        return _core.Network(self.topology, self.router.model_copy(update={"channels": None, "ties": "wrap"}))
+        return _core.Network(grid, self.router.model_copy(update={"channels": None, "ties": "wrap"}))
 
     def numbering(self) -> _core.Network:
         """What the core needs to make packets: how many nodes there are, and their coordinates, if any.
@@ -224,17 +227,40 @@ class Network(Fixed):
         >>> sum(fl.Network(fl.Torus(4, 4, failed_links=["0-1"])).working_links())
         62
         """
-        if isinstance(self.topology, Switched):
-            return [True] * (2 * len(self.topology.subnet.cables))
-        return self._core.working_links()
+        subnet = self.topology.subnet
+        return self._core.working_links() if subnet is None else [True] * (2 * len(subnet.cables))
 
     @property
     def directions(self) -> tuple[str, ...]:
         """Directions of links by their index: +x, -x, +y, -y, ..., and +2x for two on in a full mesh."""
         return tuple(self._core.directions())
 
+    def name_of_node(self, node: int) -> str:
+        """A node by its coordinates, or a host by its name.
+
+        >>> import flitloom as fl
+        >>> fl.Network(fl.Torus(4, 4)).name_of_node(6), fl.Network("dragonfly(3,1,2)").name_of_node(6)
+        ('(2,1)', 'g1s0 host 0')
+        """
+        if self.topology.grid is None:
+            return self.topology.node_names[node]
+        return f"({','.join(map(str, self.coordinates(node)))})"
+
+    def name_of_link(self, link: int) -> str:
+        """A link by its number in records.
+
+        >>> import flitloom as fl
+        >>> fl.Network(fl.Torus(4, 4)).name_of_link(25), fl.Network("dragonfly(3,1,2)").name_of_link(0)
+        ('(2,1)-x', 'g0s0/3 -> g0s1/3')
+        """
+        subnet = self.topology.subnet
+        if subnet is not None:
+            return subnet.channel_name(link)
+        node, direction = divmod(link, len(self.directions))
+        return f"{self.name_of_node(node)}{self.directions[direction]}"
+
     def coordinates(self, node: int) -> tuple[int, ...]:
-        """Coordinates of a node, x first."""
+        """Coordinates of a node, x first; refused where nodes have none."""
         if not 0 <= node < self.nodes:
             raise SpecError(f"node {node} does not exist; nodes are 0 to {self.nodes - 1}")
         coordinates = []
@@ -256,21 +282,10 @@ class Network(Fixed):
     def __hash__(self) -> int:
         return hash((str(self.topology), repr(self.router)))
 
-    def __reduce__(self) -> tuple[type[Network], tuple[Topology, Router]]:
+    def __reduce__(self) -> tuple[type[Network], tuple[AnyNetwork, Router]]:
         return type(self), (self.topology, self.router)
 
     def __repr__(self) -> str:
-        kind = "pipelined, " if self.router.model == "pipelined" else ""
+        kind = "pipelined, " if self.is_pipelined else ""
         channels = f"{kind}{counted(self.channels, 'channel')}"
         return f"Network({self.topology}, {channels}, {self.router.buffer}-flit buffers)"
-
-
-def _of_product(product: Product, router: Router) -> Topology:
-    """A product as the routers simulate it."""
-    if router.model != "pipelined":
-        return factored(product)
-    if product.failed_nodes or product.failed_links:
-        raise SpecError.at(
-            "topology", "failed parts of products are known with one-cycle routers only", "leave them out"
-        )
-    return Switched(network=product.network)

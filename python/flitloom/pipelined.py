@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
 from flitloom.network import Network
-from flitloom.spec import Experiment, Router, Topology
-from flitloom.spec.damaged import NONE, is_damaged, remains
+from flitloom.spec import Experiment, Router
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.followed import NONE, Followed
 from flitloom.spec.pipeline import FIELDS, OBLIVIOUS, options
-from flitloom.spec.switched import Switched
 from flitloom.tables.by_destination.tables import ForwardingTables
 
 #: What does not go with pipelined routers, and how to do without.
@@ -75,15 +75,12 @@ def begin(
     if beside.get("throttle", "none") != "none":
         raise SpecError.at("throttle", "is for routers of one cycle", "leave it out")
     topology, router = network.topology, network.router
-    given = None
-    if isinstance(topology, Switched):
-        if records.get("link_time"):
-            raise SpecError.at("link_time", "link-time records are of tori and meshes", "leave it out")
-        given = table_fields(topology.forwarding())
-    else:
+    if topology.grid is not None:
         check_grid(network)
-        if is_damaged(topology):
-            given = damaged_fields(topology)
+    elif records.get("link_time"):
+        raise SpecError.at("link_time", "link-time records are of tori and meshes", "leave it out")
+    followed = network.followed()
+    given = None if followed is None else followed_fields(followed, topology)
     replies = None if router.reply_length is None else (router.reply_length, router.reply_places)
     return begun(
         network,
@@ -174,13 +171,14 @@ def check_grid(network: Network) -> None:
         )
 
 
-def damaged_fields(topology: Topology) -> dict[str, Any]:
-    """Tables by destination of what is left of a torus or mesh, as the core takes them.
+def followed_fields(followed: Followed, topology: AnyNetwork) -> dict[str, Any]:
+    """Tables by destination that packets follow, as the core takes them.
 
     Failed nodes are switches without cables, to which no row leads.
     """
-    left = remains(topology)
-    fields = table_fields(left.tables)
+    fields = table_fields(followed.tables)
+    if followed.channels is None:
+        return fields
     lost = sorted(topology.failed_nodes)
     following, levels, lanes = fields["following"], fields["levels"], fields["tables"]
     if levels is not None:
@@ -193,7 +191,7 @@ def damaged_fields(topology: Topology) -> dict[str, Any]:
         "hosts": fields["hosts"] + [1] * len(lost),
         "following": np.pad(following, ((0, 1), (0, len(lost))), constant_values=NONE),
         "rows": fields["rows"] + [len(following)] * len(lost),
-        "grid": {"nodes": [*left.nodes, *lost], "channels": left.channels.reshape(-1).tolist()},
+        "grid": {"nodes": [*followed.nodes, *lost], "channels": followed.channels.reshape(-1).tolist()},
     }
 
 
@@ -227,22 +225,16 @@ def far_ends(tables: ForwardingTables) -> NDArray[np.int64]:
 
 def namer(network: Network) -> Callable[[str, int, int, int], str]:
     """What tells the name of a queue from its kind, place, port and channel."""
-    topology = network.topology
-    channels: list[list[tuple[int, int, int]]] = []
-    if isinstance(topology, Switched):
-        channels = topology.subnet.outgoing()
-
-    def node(number: int) -> str:
-        if isinstance(topology, Switched):
-            return topology.subnet.hosts[number].name
-        return f"({','.join(map(str, network.coordinates(number)))})"
+    subnet, node = network.topology.subnet, network.name_of_node
+    channels = None if subnet is None else subnet.outgoing()
 
     def name(kind: str, place: int, port: int, channel: int) -> str:
         match kind:
-            case "link" if isinstance(topology, Switched):
-                return f"{topology.subnet.channel_name(channels[place][port][0])} vc{channel}"
             case "link":
-                return f"{node(place)}{network.directions[port]} vc{channel}"
+                link = (
+                    len(network.directions) * place + port if channels is None else channels[place][port][0]
+                )
+                return f"{network.name_of_link(link)} vc{channel}"
             case "entry":
                 return f"from node {node(place)} vc{channel}"
             case "exit":

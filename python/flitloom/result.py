@@ -18,7 +18,6 @@ from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment, Load, Messages
-from flitloom.spec.switched import Switched
 from flitloom.workload import Bound, describe
 
 if TYPE_CHECKING:
@@ -221,10 +220,10 @@ class Result(Fixed):
         Variables: ``first`` and ``last`` cycle in which flits cross it (-1 for none), ``flits``,
         ``occupation`` (last - first + 1, in cycles), and whether it ``works``.
         """
-        if isinstance(self.network.topology, Switched):
+        if self.network.topology.grid is None:
             raise SpecError.at("links", "have no coordinates in a network of switches", "see link_rows()")
         record = self._record("links")
-        sizes = self.network.topology.sizes
+        sizes = self.network.topology.dimensions
         names = DIMENSION_NAMES[: len(sizes)]
         shape = (*reversed(sizes), len(self.network.directions))
         dims = (*reversed(names), "direction")
@@ -247,7 +246,7 @@ class Result(Fixed):
             first, last = int(record["first"][index]), int(record["last"][index])
             rows.append(
                 {
-                    "link": self._link_name(index),
+                    "link": self.network.name_of_link(index),
                     "first": first,
                     "last": last,
                     "flits": int(record["flits"][index]),
@@ -256,20 +255,9 @@ class Result(Fixed):
             )
         return rows
 
-    def _link_name(self, index: int) -> str:
-        """The name of a link by its number in the records."""
-        topology, directions = self.network.topology, self.network.directions
-        if isinstance(topology, Switched):
-            return topology.subnet.channel_name(index)
-        node, direction = divmod(index, len(directions))
-        return f"({','.join(map(str, self.network.coordinates(node)))}){directions[direction]}"
-
     @property
     def working_links(self) -> int:
         """How many links work, each direction counted."""
-        topology = self.network.topology
-        if isinstance(topology, Switched):
-            return 2 * len(topology.subnet.cables)
         return sum(self.network.working_links())
 
     @cached_property

@@ -28,8 +28,6 @@ from flitloom.result import Result
 from flitloom.series import make_series
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Messages, Packets, TrafficMatrix
 from flitloom.spec.base import require_whole, show
-from flitloom.spec.damaged import is_damaged, remains
-from flitloom.spec.switched import Switched
 from flitloom.spec.traffic import Kind
 from flitloom.tables.by_destination.lower_bound import least_duration
 from flitloom.workload import Bound, make_workload, route_bound
@@ -492,9 +490,9 @@ class Simulation:
 
     def occupancy(self) -> xr.DataArray:
         """Flits in every input buffer, by router, direction in which they came, and channel."""
-        if isinstance(self.network.topology, Switched):
+        if self.network.topology.grid is None:
             raise SpecError.at("occupancy", "is known of tori and meshes")
-        sizes, directions = self.network.topology.sizes, list(self.network.directions)
+        sizes, directions = self.network.topology.dimensions, list(self.network.directions)
         names = DIMENSION_NAMES[: len(sizes)]
         flits = self._core.occupancy().reshape(*reversed(sizes), len(directions), self.network.channels)
         coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
@@ -537,15 +535,11 @@ def _restored(
 
 
 def _routes_checksum(spec: Experiment, tables: Tables | None) -> int | None:
-    """Checksum of the routes that packets follow: those given, or the tables of switches with hosts."""
+    """Checksum of the routes that packets follow: those given, or tables by destination."""
     if tables is not None:
         return tables.checksum()
-    topology = spec.topology
-    if isinstance(topology, Switched):
-        return topology.forwarding().checksum()
-    if spec.router.model == "pipelined" and is_damaged(topology):
-        return remains(topology).tables.checksum()
-    return None
+    followed = spec.topology.followed() if spec.router.model == "pipelined" else None
+    return None if followed is None else followed.tables.checksum()
 
 
 def _check_link_time(
@@ -752,7 +746,7 @@ def lower_bound(
     network = network_of(network)
     if network.follows_tables and not isinstance(traffic, Load | Messages):
         return _tables_bound(network, traffic, seed)
-    if is_damaged(network.topology):
+    if network.topology.damaged:
         # Refuses packets whose route is cut.
         bound = Simulation(network, traffic, seed=seed, links=False)._bound
     else:
@@ -770,13 +764,8 @@ def _tables_bound(network: Network, traffic: Collective | Packets | TrafficMatri
     """The least duration where packets go by tables by destination."""
     messages = np.concatenate(phases_of(network, traffic, seed)[0])
     messages = np.column_stack([messages[:, :2], messages[:, 2] * messages[:, 3]])
-    topology = network.topology
-    if isinstance(topology, Switched):
-        tables = topology.forwarding()
-    else:
-        left = remains(topology)
-        tables = left.tables
-        host = {left.nodes[host.switch]: number for number, host in enumerate(tables.subnet.hosts)}
-        ends = [[host[node] for node in pair] for pair in messages[:, :2].tolist()]
-        messages[:, :2] = ends
-    return least_duration(tables, messages, network.router.latency)
+    followed = network.followed()
+    assert followed is not None
+    host = {node: number for number, node in enumerate(followed.nodes)}
+    messages[:, :2] = [[host[node] for node in pair] for pair in messages[:, :2].tolist()]
+    return least_duration(followed.tables, messages, network.router.latency)

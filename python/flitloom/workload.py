@@ -10,7 +10,8 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.packed import Routes
-from flitloom.spec import Collective, Experiment, Load, Messages, Packets, Topology
+from flitloom.spec import Collective, Experiment, Load, Messages, Packets
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import require_whole
 from flitloom.spec.legs import read_route
 from flitloom.spec.traffic import Kind, Patterned
@@ -142,7 +143,7 @@ def ends_among_working(network: Network, traffic: Collective, seed: int) -> list
     return ends
 
 
-def among_text(topology: Topology, name: str, omitted: int = 0) -> str:
+def among_text(topology: AnyNetwork, name: str, omitted: int = 0) -> str:
     """That something is sent among the nodes that work, where some have failed.
 
     >>> import flitloom as fl

@@ -17,7 +17,6 @@ import flitloom as fl
 from conformance.running import CASES, WINDOW, Case, guarded, hashes, of_result, totals, windows_of
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.simulation import Simulation
-from flitloom.spec.switched import Switched
 
 #: What comes of a case, and a cycle in the middle of it, in a folder for files.
 Way = Callable[[Case, int, Path], dict[str, Any]]
@@ -36,7 +35,7 @@ def outcome(case: Case, **options: Any) -> dict[str, Any]:
 
 def recorded(case: Case) -> dict[str, Any]:
     """With a record of every packet and, on grids, of every link and cycle."""
-    links = not isinstance(case.experiment.topology, Switched)
+    links = case.experiment.topology.grid is not None
 
     def run() -> dict[str, Any]:
         simulation = case.begun(packets=True, link_time=links)

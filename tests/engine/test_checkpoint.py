@@ -13,7 +13,7 @@ import flitloom as fl
 from flitloom import checkpoint
 from flitloom.commands import run
 from flitloom.load.finite import run_judged, window_of
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 from waiting import LIMIT, until
 
 ONE_CYCLE = fl.Router()
@@ -35,8 +35,8 @@ CASES = [
     (fl.Torus(8, 8), PIPELINED, fl.Load("rand", rate=0.3, cycles=400), {}),
     (fl.Torus(4, 4, 2), PIPELINED, fl.Collective("brot", payload=20), {"packets": True, "link_time": True}),
     (fl.Mesh(4, 4), ANSWERED, fl.Load("rand", rate=0.3, length=3, cycles=300), {}),
-    (Switched(network="dragonfly(3,1,2)"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), {}),
-    (Switched(network="full4 x ring3"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), {"packets": True}),
+    (Fabric(network="dragonfly(3,1,2)"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), {}),
+    (Fabric(network="full4 x ring3"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), {"packets": True}),
 ]
 
 
@@ -66,7 +66,7 @@ def test_a_saved_simulation_goes_on_to_the_bit(topology, router, traffic, record
         (fl.Torus(20, 16), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), 5),
         # Bit planes in one thread are faster than sets of channels in several.
         (fl.Mesh(12, 12), PIPELINED, fl.Collective("rpar", payload=60), 1),
-        (Switched(network="dragonfly(6,3,3)"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), 3),
+        (Fabric(network="dragonfly(6,3,3)"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), 3),
         # Replies wait at nodes, which lists of flits show.
         (fl.Mesh(12, 12), ANSWERED, fl.Load("rand", rate=0.1, length=3, cycles=200), 1),
     ],
@@ -142,7 +142,7 @@ def test_state_of_another_simulation_is_refused(saved, tmp_path):
 def test_state_of_other_tables_is_refused(tmp_path):
     graph = tmp_path / "net.csv"
     graph.write_text("a,b\nb,c\nc,d\nd,a\n")
-    topology = Switched(graph=str(graph))
+    topology = Fabric(graph=str(graph))
     sim = fl.Simulation(fl.Network(topology, PIPELINED), fl.Load("rand", rate=0.3, cycles=200))
     sim.step(50)
     sim.save(tmp_path / "run.flit")

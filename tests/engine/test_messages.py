@@ -15,7 +15,7 @@ from flitloom.commands import run
 from flitloom.formats.known import FORMATS
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.spec import build_experiment, read_experiment
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 from pages import read
 from places import ROOT
 
@@ -38,7 +38,7 @@ PLACES = [
     (fl.Torus(4, 4), PIPELINED),
     (fl.Torus(4, 4, failed_links=["0-1"]), PIPELINED),
     (fl.Product("full4 x ring4"), PIPELINED),
-    (Switched(network="fattree(4)"), PIPELINED),
+    (Fabric(network="fattree(4)"), PIPELINED),
 ]
 
 
@@ -46,7 +46,7 @@ PLACES = [
 def test_resumed_runs_end_as_uninterrupted_ones(topology, router, tmp_path):
     network = fl.Network(topology, router)
     messages = fl.Messages(GRAPH, nodes=NODES, flit_bytes=8, packet_payload=5, calc_cycles=2)
-    records = {"packets": True, "link_time": not isinstance(network.topology, Switched)}
+    records = {"packets": True, "link_time": network.topology.grid is not None}
     whole = fl.simulate(network, messages, **records)
     totals = simulate_messages(network, GRAPH, nodes=NODES, flit_bytes=8, packet_payload=5, calc_cycles=2)
     assert (totals["duration"], totals["makespan"]) == (whole.duration, whole.makespan)

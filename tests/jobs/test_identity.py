@@ -11,7 +11,7 @@ from flitloom.load.bounds import ideal_loads
 from flitloom.load.cases import tables_of
 from flitloom.simulation import begin_experiment
 from flitloom.spec.experiment import build_experiment, read_experiment
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 from flitloom.sweep import Sweep
 
 RING = "a,b\nb,c\nc,d\nd,a\n"
@@ -97,10 +97,10 @@ def test_simulations_of_stores_that_knew_paths_alone_are_named_and_run_anew(fold
 
 
 def test_one_process_sees_a_changed_file(folder):
-    before = Switched(graph="net.csv")
+    before = Fabric(graph="net.csv")
     bound = ideal_loads(build_experiment(SPEC_FIELDS, folder))
     (folder / "net.csv").write_text("".join(f"s{here},s{(here + 1) % 16}\n" for here in range(16)))
-    after = Switched(graph="net.csv")
+    after = Fabric(graph="net.csv")
     assert (len(before.subnet.cables), len(after.subnet.cables)) == (4, 16)
     assert before != after
     assert ideal_loads(build_experiment(SPEC_FIELDS, folder)) != bound
@@ -114,13 +114,13 @@ SPEC_FIELDS = {
 
 
 def test_a_spec_refuses_files_that_have_changed(folder):
-    made = Switched(graph="net.csv", tables="tables")
-    assert Switched.model_validate(made.model_dump()) == made
+    made = Fabric(graph="net.csv", tables="tables")
+    assert Fabric.model_validate(made.model_dump()) == made
     detour(folder)
     with pytest.raises(fl.SpecError, match=r"tables has changed since this spec was made; give it as it was"):
         made.forwarding()
     with pytest.raises(fl.SpecError, match="tables has changed"):
-        Switched(
+        Fabric(
             **{
                 name: value
                 for name, value in made.model_dump().items()
@@ -129,7 +129,7 @@ def test_a_spec_refuses_files_that_have_changed(folder):
         )
     (folder / "net.csv").write_text(RING.replace("d,a", "d,e\ne,a"))
     with pytest.raises(fl.SpecError, match=r"net\.csv has changed"):
-        Switched(graph="net.csv", content=made.content[:1])
+        Fabric(graph="net.csv", content=made.content[:1])
 
 
 def test_a_saved_simulation_does_not_go_on_over_changed_tables(folder):

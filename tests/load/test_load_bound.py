@@ -221,9 +221,9 @@ def test_bounds_of_switches_are_those_of_their_tables(name, capsys):
 def test_hops_over_channels_bound_every_table():
     """On a ring of switches with one host each, shortest ways of all pairs fill all channels alike."""
     from flitloom.analysis.switch_loads import any_tables_bound
-    from flitloom.spec.switched import Switched
+    from flitloom.spec.fabric import Fabric
 
-    ring = Switched(network="ring5")
+    ring = Fabric(network="ring5")
     demands = make_demands(fl.Network(ring, fl.Router(model="pipelined")), fl.Collective("rand"))
     # Each of 5 nodes has 2 others one hop and 2 others two hops away; 10 channels.
     assert any_tables_bound(demands, ring).least == Fraction(5 * 6, 4 * 10)

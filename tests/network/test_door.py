@@ -19,7 +19,7 @@ import pytest
 
 import flitloom as fl
 from flitloom import genetic, messages, view
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 
 LENGTH = 8
 
@@ -65,7 +65,7 @@ def without(cables: tuple[tuple[int, int], ...], node: int) -> tuple[tuple[int, 
 
 def dragonfly() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """dragonfly(3,1,2): four groups of three routers, all joined, a cable between every two groups."""
-    subnet = Switched(network="dragonfly(3,1,2)").subnet
+    subnet = Fabric(network="dragonfly(3,1,2)").subnet
     names = [switch.name for switch in subnet.switches]
     cables = [(names[cable.a], names[cable.b]) for cable in subnet.cables]
     assert (len(names), len(cables), len(subnet.hosts)) == (12, 4 * 3 + 6, 24)
@@ -97,7 +97,7 @@ def cases() -> list[Case]:
         ),
         Case("product", fl.Product("full4 x full4"), full, nodes),
         Case("circulant", fl.Product("circulant(16;1,4)*1"), grid((16, (1, 4), True)), nodes, shortest=False),
-        Case("dragonfly", Switched(network="dragonfly(3,1,2)"), cables, hosts, shortest=False),
+        Case("dragonfly", Fabric(network="dragonfly(3,1,2)"), cables, hosts, shortest=False),
     ]
 
 
@@ -112,7 +112,7 @@ def ends(case: Case, network: fl.Network) -> list[tuple[int, int]]:
     Patterns know the hosts of a product of pipelined routers in the order of the cables.
     """
     failed = set(getattr(case.topology, "failed_nodes", ()))
-    sizes = network.topology.sizes
+    sizes = network.topology.dimensions
     pairs = []
     for node in range(network.nodes):
         # The next node along the first dimension.
@@ -125,7 +125,7 @@ def ends(case: Case, network: fl.Network) -> list[tuple[int, int]]:
 def hops(case: Case, network: fl.Network, pairs: list[tuple[int, int]]) -> list[int]:
     """Shortest ways of packets."""
     known = case
-    if isinstance(network.topology, Switched) and case.name != "dragonfly":
+    if network.topology.grid is None and case.name != "dragonfly":
         # The host of a product is that of the switch at its coordinates, in whatever order they are.
         sizes = {"product": (4, 4), "circulant": (16,)}[case.name]
         subnet = network.topology.subnet

@@ -9,8 +9,7 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.spec.experiment import build_experiment
-from flitloom.spec.factored import Factored
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 
 
 def test_all_to_all_over_a_full_mesh_uses_every_link_once():
@@ -45,8 +44,8 @@ def test_the_model_says_which_routers():
     fields = {"topology": {"network": "full4 x ring4"}, "traffic": load}
     plain = build_experiment(fields)
     pipelined = build_experiment({**fields, "router": {"model": "pipelined"}})
-    assert isinstance(plain.topology, Factored)
-    assert isinstance(pipelined.topology, Switched)
+    assert isinstance(plain.topology, fl.Product)
+    assert isinstance(pipelined.topology, Fabric)
     for spec in (plain, pipelined):
         assert build_experiment(spec.model_dump(mode="json")).topology.is_as(spec.topology)
 
@@ -166,7 +165,7 @@ def test_runs_on_circulants_go_on_in_parts(tmp_path, capfd):
 def test_a_lone_circulant_may_have_routers_of_one_cycle(capfd):
     load = {"kind": "load", "pattern": "rand", "rate": 0.1, "cycles": 100}
     plain = build_experiment({"topology": {"network": "circulant(16;1,4)*1"}, "traffic": load})
-    assert isinstance(plain.topology, Factored)
+    assert isinstance(plain.topology, fl.Product)
     assert build_experiment(plain.model_dump(mode="json")).topology.is_as(plain.topology)
     assert run(["simulate", "--network", "circulant(16;4,1)*1", "--pattern", "shfl", "--json"]) == 0
     assert json.loads(capfd.readouterr().out)["engine"] == "general"

@@ -15,7 +15,7 @@ from flitloom.pipelined import channel_loads
 from flitloom.space_time import record_space_time
 from flitloom.spec import Experiment
 from flitloom.spec.experiment import build_experiment
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 from flitloom.view import film
 from flitloom.view.pack import Packer
 
@@ -25,7 +25,7 @@ def pipelined(**fields):
 
 
 def switched(name, traffic, seed=1, tables=None, **router):
-    topology = Switched(network=name) if tables is None else Switched(graph=name, tables=tables)
+    topology = Fabric(network=name) if tables is None else Fabric(graph=name, tables=tables)
     experiment = Experiment(topology=topology, router=pipelined(**router), traffic=traffic, seed=seed)
     simulation = fl.Simulation(fl.Network(topology, experiment.router), traffic, seed=seed)
     simulation.run()
@@ -75,7 +75,7 @@ def test_a_simulation_that_is_saved_gives_the_same(fields, sizes):
     assert once.link_rows() == held.result().link_rows() != []
 
 
-@pytest.mark.parametrize("topology", [fl.Torus(4, 4), Switched(network="dragonfly(3,1,2)")], ids=str)
+@pytest.mark.parametrize("topology", [fl.Torus(4, 4), Fabric(network="dragonfly(3,1,2)")], ids=str)
 def test_closed_sources_have_few_packets_under_way(topology):
     load = fl.Load("rand", rate=0.9, length=4, cycles=800, outstanding=2)
     packets = fl.simulate(fl.Network(topology, pipelined()), load, packets=True).packets
@@ -177,7 +177,7 @@ def test_records_of_packets_are_those_that_other_engines_keep():
 
 
 def test_records_of_packets_between_hosts_say_when_jobs_end():
-    asked = fl.Network(Switched(network="dragonfly(3,1,2)"), pipelined(reply_length=2))
+    asked = fl.Network(Fabric(network="dragonfly(3,1,2)"), pipelined(reply_length=2))
     result = fl.simulate(asked, fl.Load("rand", rate=0.1, length=3, cycles=200), packets=True)
     packets = result.packets.to_dataframe()
     replies = packets[packets.number >= 2**31]
@@ -256,7 +256,7 @@ def test_what_is_offered_is_accepted_below_saturation_and_not_above():
 
 @pytest.mark.parametrize("name", ["dragonfly(3,1,2)", "full4 x ring3"])
 def test_tables_are_followed_hop_by_hop(name):
-    topology = Switched(network=name)
+    topology = Fabric(network=name)
     hosts = topology.nodes
     rows = [(a, b, 3, 0) for a in range(hosts) for b in range(hosts) if a != b]
     result = switched(name, fl.Packets(rows))

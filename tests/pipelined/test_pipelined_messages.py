@@ -13,7 +13,7 @@ from flitloom.collectives.run import simulate_collective
 from flitloom.commands import run
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.pipelined import timing
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 
 PIPELINED = fl.Router(model="pipelined")
 #: A message from one rank to another, which computes and answers.
@@ -47,8 +47,8 @@ def alone(router: fl.Router, hops: int, flits: int) -> int:
         (fl.Mesh(3, 2, 2), [11, 0], 4),
         (fl.Product("ring5 x full4"), [0, 6], 2),
         # Two hosts at a switch, and two in different groups.
-        (Switched(network="dragonfly(4,2,2)"), [0, 1], 0),
-        (Switched(network="dragonfly(4,2,2)"), [0, 71], None),
+        (Fabric(network="dragonfly(4,2,2)"), [0, 1], 0),
+        (Fabric(network="dragonfly(4,2,2)"), [0, 71], None),
     ],
 )
 def test_an_answer_takes_the_time_of_the_way_and_back(fields, topology, nodes, hops):
@@ -82,7 +82,7 @@ def test_verbs_run_what_python_runs(where, tmp_path: Path, capsys: pytest.Captur
     option, name = where.split(" ", 1)
     # Four parallel links are a name of switches, whose hosts are its nodes.
     name = name.replace("ring4*4", "ring4 x ring4")
-    topology = {"--torus": fl.Torus(4, 4), "--mesh": fl.Mesh(4, 4)}.get(option) or Switched(network=name)
+    topology = {"--torus": fl.Torus(4, 4), "--mesh": fl.Mesh(4, 4)}.get(option) or Fabric(network=name)
     words = ["simulate", str(tmp_path / "t.goal"), "--model", "pipelined", option, name, "--buffer", "4"]
     assert run([*words, "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)

@@ -18,7 +18,7 @@ from flitloom.errors import SpecError
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.placing import Traffic, axes_traffic, pairs_traffic, parse_axes, place, stencil_traffic
 from flitloom.placing import check as check_placement
-from flitloom.spec.switched import Switched
+from flitloom.spec.fabric import Fabric
 from flitloom.tables.by_destination.motion import tables_run
 
 #: Three switches in a row and one on the side, of 2, 1, 2 and 1 hosts, with two cables in the middle.
@@ -49,7 +49,7 @@ def drawn(ranks: int, pairs: int, seed: int) -> Traffic:
     return pairs_traffic(ranks, rows)
 
 
-def loads_of(topology: Switched, traffic: Traffic, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+def loads_of(topology: Fabric, traffic: Traffic, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Flits on every channel, when every byte is a flit, as the pipelined routers send them."""
     tables = topology.forwarding()
     columns = (nodes[traffic.sources], nodes[traffic.destinations], traffic.bytes.astype(np.int64))
@@ -59,7 +59,7 @@ def loads_of(topology: Switched, traffic: Traffic, nodes: NDArray[np.int64]) -> 
     return np.asarray(simulation.totals(None, True)["links"]["flits"], dtype=np.int64)
 
 
-def graph_of(topology: Switched) -> tuple[nx.Graph, list[int]]:
+def graph_of(topology: Fabric) -> tuple[nx.Graph, list[int]]:
     """The switches and cables, and the switch of every host."""
     graph = nx.Graph()
     graph.add_nodes_from(range(len(topology.subnet.switches)))
@@ -79,7 +79,7 @@ NETWORKS = [
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_routers_send_over_every_channel_what_was_counted(network: str) -> None:
-    topology = Switched(network=network)
+    topology = Fabric(network=network)
     traffic = drawn(min(topology.nodes, 24), 60, 1)
     found = place(topology, traffic, effort=2)
     assert found.loads.tolist() == loads_of(topology, traffic, found.nodes).tolist()
@@ -96,9 +96,9 @@ def test_small_networks_are_placed_as_all_orders_say(tmp_path: Path, seed: int, 
     """Six hosts: bounds hold of all 720 placements, and the best of them is found."""
     if per_switch == 2:
         (tmp_path / "uneven.csv").write_text(CABLES)
-        topology = Switched(graph=str(tmp_path / "uneven.csv"))
+        topology = Fabric(graph=str(tmp_path / "uneven.csv"))
     else:
-        topology = Switched(network="dragonfly(2,1)")
+        topology = Fabric(network="dragonfly(2,1)")
     traffic = drawn(6, 14, seed)
     switches = [host.switch for host in topology.subnet.hosts]
     tables, subnet = topology.forwarding(), topology.subnet
@@ -158,7 +158,7 @@ def test_bounds_hold_of_placements_drawn_at_random(
     traffic = axes_traffic(parse_axes(axes))
     found = place(network, traffic, effort=2, per_node=per_node)
     topology = found.topology
-    assert isinstance(topology, Switched)
+    assert isinstance(topology, Fabric)
     draw = np.random.default_rng(1)
     places = np.repeat(np.arange(topology.nodes), per_node)
     for _ in range(10):

@@ -13,7 +13,8 @@ from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.lazy import xr
 from flitloom.network import Network
-from flitloom.spec import DIMENSION_NAMES, Topology
+from flitloom.spec import DIMENSION_NAMES
+from flitloom.spec.any_network import AnyNetwork
 
 #: Routings whose loads do not depend on what happens in the network.
 OBLIVIOUS = ("do", "o1turn", "valiant")
@@ -27,7 +28,7 @@ class ChannelLoads:
 
     Attributes
     ----------
-    topology : Topology
+    topology : AnyNetwork
         Where the links are.
     counts : array of int, shape (nodes, directions)
         Whole loads, by the node that a link leaves and its direction (+x, -x, +y, ...).
@@ -35,7 +36,7 @@ class ChannelLoads:
         What they are divided by.
     """
 
-    topology: Topology
+    topology: AnyNetwork
     counts: Whole
     scale: int
 
@@ -164,7 +165,7 @@ def _ordered(demands: Demands, order: Sequence[int], ties: str) -> tuple[Whole, 
     return np.ascontiguousarray(whole), demands.scale * (2 if ties == "split" else 1)
 
 
-def _ways_along(topology: Topology, dimension: int, ties: str) -> list[Ring | Jump]:
+def _ways_along(topology: AnyNetwork, dimension: int, ties: str) -> list[Ring | Jump]:
     """The directions of one dimension, in their order."""
     size = topology.sizes[dimension]
     if topology.full[dimension]:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
-from flitloom.spec import Load, Packets, Topology, TrafficMatrix
+from flitloom.spec import Load, Packets, TrafficMatrix
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.traffic import Patterned
 from flitloom.workload import DRAWN, make_destinations, silent_nodes
 
@@ -30,7 +31,7 @@ class Demands:
 
     Attributes
     ----------
-    topology : Topology
+    topology : AnyNetwork
         Where the nodes are.
     pairs : array of int, shape (n, 3)
         Source, destination and weight.
@@ -40,7 +41,7 @@ class Demands:
         What a weight is divided by: with load 1, a node sends weight / scale flits per cycle.
     """
 
-    topology: Topology
+    topology: AnyNetwork
     pairs: Whole
     products: tuple[tuple[Whole, Whole], ...]
     scale: int
@@ -86,7 +87,7 @@ class Demands:
         )
 
 
-def _check_scale(topology: Topology, scale: int) -> None:
+def _check_scale(topology: AnyNetwork, scale: int) -> None:
     if topology.nodes * scale >= 1 << 60:
         raise SpecError.at("traffic", "its weights are too fine for this network", "round them")
 
@@ -166,7 +167,7 @@ def _patterned(network: Network, traffic: Patterned, seed: int, silent: Sequence
     return Demands(topology, pairs, ((rest * sends, works),), part.denominator * others)
 
 
-def _weighted(topology: Topology, weights: Whole) -> Demands:
+def _weighted(topology: AnyNetwork, weights: Whole) -> Demands:
     """Those of weights, each a share of its row's; a node without any sends to itself."""
     rows = weights.sum(axis=1)
     weights = weights + np.diag(rows == 0).astype(np.int64)
@@ -178,7 +179,7 @@ def _weighted(topology: Topology, weights: Whole) -> Demands:
     return Demands(topology, np.stack([source, destination, shares], axis=1), (), scale)
 
 
-def _together(topology: Topology, parts: list[Demands], weights: list[int]) -> Demands:
+def _together(topology: AnyNetwork, parts: list[Demands], weights: list[int]) -> Demands:
     """Those of several classes of traffic, each with its share of all packets."""
     common = math.lcm(*(part.scale for part in parts))
     _check_scale(topology, common * sum(weights))
@@ -195,12 +196,12 @@ def _together(topology: Topology, parts: list[Demands], weights: list[int]) -> D
     return Demands(topology, np.concatenate(pairs), tuple(products), common * sum(weights))
 
 
-def hotspot_target(topology: Topology, traffic: Patterned) -> int:
+def hotspot_target(topology: AnyNetwork, traffic: Patterned) -> int:
     """The node a hotspot pattern sends to: the one given, else that in the middle."""
     if traffic.hotspot_target is not None:
         return int(traffic.hotspot_target)
     target = 0
-    for size in reversed(topology.sizes):
+    for size in reversed(topology.dimensions):
         target = target * size + size // 2
     return target
 

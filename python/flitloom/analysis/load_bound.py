@@ -12,8 +12,8 @@ from flitloom.analysis.demands import make_demands
 from flitloom.analysis.minimal_routes import RouteBound, minimal_routes_bound
 from flitloom.analysis.switch_loads import SwitchLoads, any_tables_bound, switch_loads
 from flitloom.network import Network
-from flitloom.spec import Packets, Topology, TrafficMatrix
-from flitloom.spec.switched import Switched
+from flitloom.spec import Packets, TrafficMatrix
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.traffic import Patterned
 
 
@@ -104,15 +104,18 @@ def load_bound(
     (0.125, 0.222, 0.5)
     """
     demands, topology = make_demands(network, traffic, seed), network.topology
-    if isinstance(topology, Switched):
-        tables = {"tables": switch_loads(demands, topology)}
-        return LoadBound(tables, any_tables_bound(demands, topology), demands.receive_bound, None)
+    followed = network.followed()
+    if topology.grid is None and followed is not None:
+        tables = {"tables": switch_loads(demands, followed.tables)}
+        return LoadBound(
+            tables, any_tables_bound(demands, followed.tables.subnet), demands.receive_bound, None
+        )
     ties = ties or network.router.ties
     loads = {routing: channel_loads(demands, routing, ties) for routing in routings}
     return LoadBound(loads, minimal_routes_bound(demands), demands.receive_bound, uniform_rule(topology))
 
 
-def uniform_rule(topology: Topology) -> Fraction:
+def uniform_rule(topology: AnyNetwork) -> Fraction:
     """Load at which the middle of the longest dimension is full under uniform traffic.
 
     Half of the packets of a line of N nodes change sides; two ways of a ring, one of a line, or the N/2 links

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.analysis.demands import Demands
 from flitloom.analysis.minimal_routes import RouteBound
+from flitloom.fabric.model import Subnet
 from flitloom.pipelined import channel_loads
-from flitloom.spec.switched import Switched
+from flitloom.tables.by_destination.tables import ForwardingTables
 
 #: Loads are fractions with denominators up to this.
 FINEST = 1 << 20
@@ -39,30 +40,27 @@ class SwitchLoads:
         return 1 / self.largest if self.largest else None
 
 
-def switch_loads(demands: Demands, topology: Switched) -> SwitchLoads:
+def switch_loads(demands: Demands, tables: ForwardingTables) -> SwitchLoads:
     """The fullest channel under the tables of a network.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> from flitloom.analysis.demands import make_demands
-    >>> from flitloom.spec.switched import Switched
-    >>> ring = Switched(network="ring4")
-    >>> pipelined = fl.Network(ring, fl.Router(model="pipelined"))
-    >>> float(switch_loads(make_demands(pipelined, fl.Collective("rand")), ring).largest)
+    >>> ring = fl.Network(fl.Product("ring4"), fl.Router(model="pipelined"))
+    >>> float(switch_loads(make_demands(ring, fl.Collective("rand")), ring.followed().tables).largest)
     0.666...
     """
-    loads = channel_loads(topology.forwarding(), _weights(demands) / demands.scale)
+    loads = channel_loads(tables, _weights(demands) / demands.scale)
     fullest = int(loads.argmax()) if loads.any() else None
     return SwitchLoads(
         Fraction(loads.max(initial=0)).limit_denominator(FINEST),
-        None if fullest is None else topology.subnet.channel_name(fullest),
+        None if fullest is None else tables.subnet.channel_name(fullest),
     )
 
 
-def any_tables_bound(demands: Demands, topology: Switched) -> RouteBound:
+def any_tables_bound(demands: Demands, subnet: Subnet) -> RouteBound:
     """Bound the load of the fullest channel over all tables, by the hops of the traffic over all channels."""
-    subnet = topology.subnet
     where = np.array([host.switch for host in subnet.hosts])
     between = np.zeros((len(subnet.switches), len(subnet.switches)))
     np.add.at(between, (where[:, None], where[None, :]), _weights(demands))

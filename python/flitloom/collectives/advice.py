@@ -15,8 +15,8 @@ from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, show
 from flitloom.numerals import counted
 from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import AnyNetwork, Product
 
 #: Most nodes of a healthy torus.
 MOST_NODES = 4096
@@ -193,9 +193,9 @@ def weigh(
     """
     if operation not in COMPARED:
         raise SpecError.at("operation", f"{operation!r}", f"write one of {', '.join(COMPARED)}")
-    if isinstance(topology, Product):
-        topology.require_no_circulants("comparisons of collective operations are")
-    plain = isinstance(topology, Topology) and Ground(topology, twist).whole and not (twist or topology.twist)
+    topology.require_no_circulants("comparisons of collective operations are")
+    ground = Ground(topology, twist)
+    plain = ground.is_torus and ground.whole and not ground.twist
     most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ROUTED
     if topology.nodes > most:
         kind = f"of an {operation} " if operation == "all-to-all" else "" if plain else "off a healthy torus "
@@ -223,7 +223,7 @@ def _planned(plan: CollectivePlan) -> Algorithm:
 
 def _known(plan: CollectivePlan, operation: str, plain: bool) -> list[Algorithm]:
     ground, topology = plan.ground, plan.ground.topology
-    grid = isinstance(topology, Topology)
+    grid = ground.is_torus
     # Neighbours after each other, as far as that goes.
     path = around(ground.sizes) if grid else ground.working
     order = [node for node in path if node in set(ground.working)]
@@ -328,9 +328,9 @@ def compare(topology: AnyNetwork, twist: bool = False) -> list[dict[str, object]
         ``operation``, ``steps``, ``bound``, ``without`` (steps there) and ``ratio``, steps by
         steps without; empty if nothing has failed and nothing is twisted.
     """
-    if not isinstance(topology, Topology) or not (twist or topology.failed_nodes or topology.failed_links):
+    if not Ground(topology, twist).is_torus or not (twist or topology.damaged):
         return []
-    plain = Topology(kind=topology.kind, sizes=topology.sizes, wrap=topology.wrap)
+    plain = Topology(sizes=topology.sizes, wrap=topology.wraps)
     rows: list[dict[str, object]] = []
     for operation in ("all-gather", "all-reduce", "all-to-all"):
         if operation == "all-to-all" and topology.nodes > MOST_PAIRED and not plain_is_enough(topology):
@@ -366,6 +366,6 @@ def in_words(row: dict[str, object], failed: bool, twist: bool) -> str:
     return f"an {row['operation']} takes {100 * (steps / without - 1):.0f} % longer than {where}"
 
 
-def plain_is_enough(topology: Topology) -> bool:
+def plain_is_enough(topology: AnyNetwork) -> bool:
     """Whether plans are orbits, which are quick on any size."""
     return not topology.failed_nodes and not topology.failed_links

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from flitloom.collectives.advice import read_bandwidth, read_seconds, read_size, weigh
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.lazy import xr
-from flitloom.spec.product import AnyNetwork
+from flitloom.spec.any_network import AnyNetwork
 
 
 def advise(

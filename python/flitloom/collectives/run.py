@@ -21,11 +21,7 @@ from flitloom.network import Network
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec import Router
-from flitloom.spec.families import is_family
-from flitloom.spec.graph import Graph
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import Product
-from flitloom.spec.switched import Switched
 
 #: Simulations until the starts of all chunks agree with their arrivals.
 MOST_ROUNDS = 2000
@@ -168,7 +164,7 @@ def simulate_collective(
     count = most if ports is None else ports
     if not 1 <= count <= max(most, 1):
         raise SpecError.at("ports", str(count), f"a node has 1 to {most}, the number of its links")
-    network = _network(ground, router)
+    network = Network(ground.routers, router)
     moves = transfers(plan)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
@@ -186,50 +182,22 @@ def simulate_collective(
     ).result(plan, flits, packet_payload)
 
 
-def _network(ground: Ground, router: Router | None) -> Network:
-    """The network of a plan with its routers.
-
-    Raises
-    ------
-    SpecError
-        It is a graph whose links no routers are known for.
-    """
-    topology = ground.routers
-    if not isinstance(topology, Graph):
-        return Network(topology, router)
-    if router is None or router.model != "pipelined":
-        advice = "give router.model = pipelined"
-        raise SpecError.at(
-            "network", f"{topology} is a graph, which routers of one cycle do not know", advice
-        )
-    if not is_family(topology.name) or topology.failed_nodes or topology.failed_links:
-        problem = (
-            f"{topology} is a graph, and plans run on tori, meshes, products and whole published families"
-        )
-        raise SpecError.at("network", problem)
-    return Network(Switched(network=topology.name), router)
-
-
 def _hosts(ground: Ground, network: Network) -> Times:
     """By node of a plan its number in the network; hosts of switches are in the order of their cables."""
-    topology, plain = network.topology, ground.topology
-    if not isinstance(topology, Switched):
-        return np.arange(topology.nodes)
-    subnet = topology.subnet
+    subnet = network.topology.subnet
+    if subnet is None:
+        return np.arange(network.nodes)
     by_name = {subnet.switches[host.switch].name: number for number, host in enumerate(subnet.hosts)}
-    if isinstance(plain, Graph):
-        names = list(plain.names)
-    else:
-        names = [switch_name(ground.point(node)) for node in range(topology.nodes)]
+    names = ground.topology.node_names or [switch_name(ground.point(node)) for node in range(ground.nodes)]
     return np.array([by_name[name] for name in names])
 
 
 def _links(ground: Ground) -> dict[tuple[int, int, int], int]:
     """The port at both ends of every link, by its ends and its number among parallel ones."""
-    if isinstance(ground.topology, Graph):
+    if ground.topology.grid is None:
         return _matchings([(*ends, lane) for ends, width in ground.links.items() for lane in range(width)])
     ways: dict[tuple[int, int], Any] = dict(ground.ways)
-    if isinstance(ground.topology, Product):
+    if not ground.is_torus:
         # In a full mesh it is how much further on the other end is.
         for start, end in ground.links:
             places = zip(ground.point(start), ground.point(end), ground.sizes, strict=True)

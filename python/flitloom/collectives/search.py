@@ -18,8 +18,8 @@ from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.fabric.networks import direct_network
 from flitloom.numerals import counted
-from flitloom.spec import Graph, Topology
-from flitloom.spec.product import AnyNetwork, Product
+from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork, Grid
 
 #: Further searches for an all-to-all that is above its bound.
 RETRIES = 3
@@ -127,15 +127,16 @@ class _Asked:
     def search(self, seed: int) -> dict[str, Any]:
         """What the core finds with a seed."""
         topology = self.topology
+        grid = topology.grid or Grid.line(topology.nodes)
         return _core.plan_collective(
-            list(topology.sizes),
-            list(topology.wraps),
+            list(grid.sizes),
+            [wraps or full for wraps, full in zip(grid.wraps, grid.full, strict=True)],
             self.twist,
-            [] if isinstance(topology, Topology) else list(topology.full),
+            list(grid.full),
             self.widths,
             list(topology.failed_nodes),
             [tuple(cable) for cable in topology.failed_links],
-            list(topology.cables) if isinstance(topology, Graph) else [],
+            list(topology.cable_ends),
             "all-to-all" if self.operation == "all-to-all-v" else self.operation,
             self.chunks,
             self.root or 0,
@@ -152,8 +153,7 @@ def _check_numbers(topology: AnyNetwork, operation: str, chunks: int, latency: i
         raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
     known = "fl.Torus(...), fl.Mesh(...), fl.Product(...) or fl.Graph(...)"
     require_kind("topology", topology, AnyNetwork, "network", known)
-    if isinstance(topology, Product):
-        topology.require_no_circulants("plans of collective operations are")
+    topology.require_no_circulants("plans of collective operations are")
     for name, value, least in (("chunks", chunks, 1), ("latency", latency, 0), ("seed", seed, 0)):
         if not least <= value < 2**32:
             raise SpecError(f"{name}: {value} is out of range; it starts at {least}")
@@ -177,9 +177,9 @@ def _widths(topology: AnyNetwork, twist: bool, width: Sequence[int] | None) -> l
     if twist:
         raise SpecError.at("twist", f"{topology} has none", "a twisted torus is given by its sizes")
     if width:
-        how = "list a cable twice" if isinstance(topology, Graph) else "e.g. ring4*6"
+        how = "list a cable twice" if topology.grid is None else "e.g. ring4*6"
         raise SpecError.at("width", "the network says its own", f"write it into the network: {how}")
-    return list(topology.width)
+    return [] if topology.grid is None else list(topology.grid.width)
 
 
 def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:

@@ -14,9 +14,10 @@ from flitloom.fabric.reading import read_fabric
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
 from flitloom.spec import Graph, Product, Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.families import build, is_family
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import AnyNetwork, network_of
+from flitloom.spec.product import network_of
 from flitloom.spec.what import fields_of
 
 

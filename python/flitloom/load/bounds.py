@@ -16,7 +16,6 @@ from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.spec import Experiment, Load
-from flitloom.spec.switched import Switched
 from flitloom.tables.by_source.given import largest_load
 from flitloom.tables.by_source.tables import Tables
 
@@ -64,8 +63,8 @@ def ideal_loads(experiment: Experiment, tables: Tables | None = None) -> dict[st
     load = experiment.traffic
     if not isinstance(load, Load):
         return _unknown()
-    if isinstance(experiment.topology, Switched):
-        return _on_switches(experiment, load, experiment.topology)
+    if experiment.topology.grid is None:
+        return _on_switches(experiment, load)
     if tables is not None:
         return _on_tables(experiment, load, tables)
     sent = load.model_dump(mode="json", exclude={"rate", "profile", "cycles", "impulse", "process"})
@@ -95,13 +94,15 @@ def _on_tables(experiment: Experiment, load: Load, tables: Tables) -> dict[str, 
     return _least(demands, 1 / largest if largest else None, "links on these tables")
 
 
-def _on_switches(experiment: Experiment, load: Load, topology: Switched) -> dict[str, Any]:
+def _on_switches(experiment: Experiment, load: Load) -> dict[str, Any]:
     """What the fullest channel of tables by destination allows."""
-    key = json.dumps([part.model_dump(mode="json") for part in (topology, load)] + [experiment.seed])
+    about = [part.model_dump(mode="json") for part in (experiment.topology, load)]
+    key = json.dumps([*about, experiment.seed])
     try:
-        demands = make_demands(Network(topology, experiment.router), load, experiment.seed)
-        if key not in _fullest:
-            _fullest[key] = switch_loads(demands, topology).ideal_throughput
+        network = Network(experiment.topology, experiment.router)
+        demands, followed = make_demands(network, load, experiment.seed), network.followed()
+        if key not in _fullest and followed is not None:
+            _fullest[key] = switch_loads(demands, followed.tables).ideal_throughput
     except SpecError:
         return _unknown()
     return _least(demands, _fullest[key], "links on these tables")

@@ -9,7 +9,7 @@ from typing import Any
 
 from flitloom.fixed import explained
 from flitloom.load.cases import told
-from flitloom.spec.topology import is_grid
+from flitloom.spec.any_network import AnyNetwork
 
 
 def compared(
@@ -123,7 +123,7 @@ class Shape:
     per_channel: float
 
 
-def shape_of(topology: object) -> Shape | None:
+def shape_of(topology: AnyNetwork) -> Shape | None:
     """The size of a torus or mesh without failed parts; ``None`` of others.
 
     Examples
@@ -132,14 +132,13 @@ def shape_of(topology: object) -> Shape | None:
     >>> shape_of(fl.Torus(8, 8)), shape_of(fl.Mesh(4, 4))
     (Shape(per_port=0.25, per_channel=2.0), Shape(per_port=0.333..., per_channel=2.0))
     """
-    if not is_grid(topology) or topology.twist or topology.failed_nodes or topology.failed_links:
+    grid, nodes = topology.grid, topology.nodes
+    if grid is None or grid.twist or topology.damaged or any(grid.full) or any(grid.steps):
         return None
-    nodes = math.prod(topology.sizes)
-    wraps = topology.wrap or (topology.kind == "torus",) * len(topology.sizes)
     links = crossing = 0.0
-    for size, wrapped in zip(topology.sizes, wraps, strict=True):
+    for size, wraps in zip(grid.sizes, grid.wraps, strict=True):
         rings = nodes / size
-        links += 2 * rings * (size if wrapped and size > 2 else size - 1)
-        if size == max(topology.sizes):
-            crossing = max(crossing, 2 * rings * (2 if wrapped and size > 2 else 1))
+        links += 2 * rings * (size if wraps else size - 1)
+        if size == max(grid.sizes):
+            crossing = max(crossing, 2 * rings * (2 if wraps else 1))
     return Shape(nodes / links, nodes / crossing) if links else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,7 +227,7 @@ def run_step(
             f"cycles {times[0]} to {times[-1]} of {load.cycles}",
             "there must be windows before and behind them",
         )
-    needed = windows_needed(math.prod(experiment.topology.sizes))
+    needed = windows_needed(experiment.topology.nodes)
     if (load.cycles - (times[-1] if times else 0)) // window < needed:
         raise SpecError.at("series.window", f"windows of {window} cycles are too few", f"{needed} are needed")
     series = _observe(experiment, window, progress, checkpoint, threads, tables)

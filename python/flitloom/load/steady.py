@@ -232,7 +232,7 @@ class Run:
         load = self.simulation.spec.traffic
         assert isinstance(load, Load)
         packets = 0 if not self.rate else math.ceil(PACKETS * load.length / self.rate)
-        return max(8 * sum(self.simulation.network.topology.sizes), packets)
+        return max(8 * sum(self.simulation.network.topology.dimensions), packets)
 
     def warm_up(self, limit: int, *, settles: bool, level: float = 0.0) -> bool:
         """Go on until the transient lies in the first half, if the load settles; whether it does.
@@ -240,7 +240,7 @@ class Run:
         Where less than a level of what is generated arrives, ages grow for good, and only what is in the
         network has to settle.
         """
-        horizon = max(self.now, 50 * self.window, 8 * sum(self.simulation.network.topology.sizes))
+        horizon = max(self.now, 50 * self.window, 8 * sum(self.simulation.network.topology.dimensions))
         while True:
             self.until(horizon)
             series = self.series

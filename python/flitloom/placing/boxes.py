@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import permutations, product
 
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 
 
-def is_closed(sides: Sequence[int], topology: Topology) -> bool:
+def is_closed(sides: Sequence[int], topology: AnyNetwork) -> bool:
     """Whether all messages between nodes of a box stay inside it, wherever the box lies.
 
     An interval of m nodes of a ring of k is closed under shortest ways iff m <= ceil(k / 2) or m = k; on a
@@ -44,7 +44,7 @@ def _splits(sides: tuple[int, ...], parts: int) -> frozenset[tuple[int, ...]]:
 
 
 def boxes_for(
-    shape: Sequence[int], topology: Topology, *, rotate: bool = True, fold: bool = True
+    shape: Sequence[int], topology: AnyNetwork, *, rotate: bool = True, fold: bool = True
 ) -> list[tuple[int, ...]]:
     """The boxes that hold a job of a shape, the closed and compact ones first.
 
@@ -76,7 +76,7 @@ def boxes_for(
     return sorted(fitting, key=lambda box: (not is_closed(box, topology), sum(box), [-side for side in box]))
 
 
-def nodes_of(corner: int, sides: Sequence[int], topology: Topology) -> list[int]:
+def nodes_of(corner: int, sides: Sequence[int], topology: AnyNetwork) -> list[int]:
     """The nodes of a box from a corner on, around the edges of a torus, the first dimension fastest.
 
     >>> import flitloom as fl

@@ -17,8 +17,7 @@ from flitloom.fixed import explained
 from flitloom.notebook import fields_html
 from flitloom.placing.placement import is_wired_as, read_placement, topology_of, written_topology
 from flitloom.placing.traffic import Traffic
-from flitloom.spec import Topology
-from flitloom.spec.switched import Switched
+from flitloom.spec.any_network import AnyNetwork
 
 #: The program; it imports nothing of flitloom.
 PROGRAM = Path(__file__).parents[1] / "programs" / "recheck.py"
@@ -73,7 +72,7 @@ def check_placement(file: str | Path) -> PlacementReport:
     fields = document["topology"]
     if passed and "wiring" in document and "network" in fields:
         named = topology_of(fields)
-        if not isinstance(named, Switched) or not is_wired_as(document, named.subnet):
+        if named.subnet is None or not is_wired_as(document, named.subnet):
             passed, problem, told = False, f"wiring: is not that of the {named}", {}
     return PlacementReport(passed, problem, told)
 
@@ -90,7 +89,7 @@ def _program() -> ModuleType:
 
 
 def proven_by(
-    certificate: dict[str, Any], topology: Topology, traffic: Traffic, hops: bool, ordered: bool = False
+    certificate: dict[str, Any], topology: AnyNetwork, traffic: Traffic, hops: bool, ordered: bool = False
 ) -> int:
     """What a certificate proves of one rank per node at most, counted by the program that checks files.
 

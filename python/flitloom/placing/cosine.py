@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from flitloom.placing.checking import proven_by
 from flitloom.placing.traffic import Traffic
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 
 #: Numbers of pairs (class of ranks times displacement) at most.
 MOST_NUMBERS = 200_000
@@ -197,14 +197,14 @@ def alike(sizes: tuple[int, ...]) -> Alike:
     return Alike(of, np.bincount(of).astype(float), waves, mean)
 
 
-def applies(topology: Topology, traffic: Traffic, per_node: int) -> bool:
+def applies(topology: AnyNetwork, traffic: Traffic, per_node: int) -> bool:
     """Whether there may be such a bound: plain tori with a rank on every node."""
     whole = all(wraps or size == 2 for wraps, size in zip(topology.wraps, topology.sizes, strict=True))
     return not topology.twist and whole and per_node == 1 and traffic.ranks == topology.nodes
 
 
 def cosine_bound(
-    topology: Topology, traffic: Traffic, hops: bool, known: int = 0
+    topology: AnyNetwork, traffic: Traffic, hops: bool, known: int = 0
 ) -> tuple[int, dict[str, Any]] | None:
     """The bound of hop-bytes, or of the fullest channel, with its certificate.
 

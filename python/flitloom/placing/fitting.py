@@ -19,7 +19,6 @@ from flitloom.placing.reasons import plain_reason
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import pairs_traffic
 from flitloom.placing.ways import channels_between
-from flitloom.spec.factored import factored
 
 #: Steps of a search, and positions up to which there is one.
 EFFORT, MOST_SEARCHED = 30_000, 512
@@ -249,9 +248,7 @@ def as_placement(found: Fit, seconds: float) -> Placement:
     SpecError
         There is none, or the network has no coordinates.
     """
-    topology, product = found.ground.topology, found.ground.product
-    if product is not None:
-        topology = factored(product)
+    topology = found.ground.product or found.ground.topology
     if topology is None or found.nodes is None:
         raise SpecError.at("--out", "such a file needs a network with coordinates", "write a .hosts file")
     pairs = np.array(found.shape.cables(), dtype=np.int64).reshape(-1, 2)
@@ -259,7 +256,7 @@ def as_placement(found: Fit, seconds: float) -> Placement:
     traffic = pairs_traffic(found.shape.positions, rows, mesh=found.shape.sizes)
     nodes = np.array(found.nodes, dtype=np.int64)
     here, there = nodes[traffic.sources], nodes[traffic.destinations]
-    if product is None:
+    if found.ground.product is None:
         loads = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
         loads[channels_between(topology, here, there)] = 1
         routing, ways = "direct", tuple(map(list, np.column_stack([here, there]).tolist()))

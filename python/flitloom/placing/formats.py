@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from flitloom.errors import SpecError
 from flitloom.outputs import check_output, write_text
-from flitloom.spec.switched import Switched
+from flitloom.spec.any_network import AnyNetwork
 
 if TYPE_CHECKING:
     from flitloom.placing.placement import Placement
-    from flitloom.spec import Topology
 
 #: Endings with what they hold.
 ENDINGS = {
@@ -50,7 +49,7 @@ def ending_of(file: str | Path) -> str:
     return ending
 
 
-def require_coordinates(topology: Topology, file: str | Path) -> None:
+def require_coordinates(topology: AnyNetwork, file: str | Path) -> None:
     """Refuse a file of coordinates where nodes have none.
 
     Raises
@@ -58,7 +57,7 @@ def require_coordinates(topology: Topology, file: str | Path) -> None:
     SpecError
         The nodes are hosts of switches.
     """
-    if isinstance(topology, Switched) and ending_of(file) == ".vcoord":
+    if topology.grid is None and ending_of(file) == ".vcoord":
         raise SpecError.at(
             "--out", f"hosts of {topology} have no coordinates for a .vcoord file", "write .hosts or .csv"
         )
@@ -96,8 +95,9 @@ def _json(placement: Placement, hosts: list[str]) -> str:
 
 def _csv(placement: Placement, hosts: list[str]) -> str:
     topology = placement.topology
-    if isinstance(topology, Switched):
-        letters, subnet = ["switch"], topology.subnet
+    subnet = topology.subnet
+    if subnet is not None:
+        letters = ["switch"]
         places = [[subnet.switches[subnet.hosts[node].switch].name] for node in placement.nodes.tolist()]
     else:
         letters = list("xyzuvw"[: len(topology.sizes)])

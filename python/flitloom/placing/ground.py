@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, recognise
@@ -15,10 +14,10 @@ from flitloom.fabric.networks import fabric
 from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.spec import Product, Topology
+from flitloom.spec.fabric import Fabric
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
 from flitloom.spec.ground import Ground as Wired
-from flitloom.spec.switched import Switched
 
 #: Positions of a shape.
 MOST_POSITIONS = 1 << 14
@@ -186,18 +185,12 @@ def ground_of_product(product: Product) -> Ground:
     >>> len(ground.cables), ground.names[5], str(ground_of_product(fl.Product("ring4 x ring3")).topology)
     (29, '5 (1,1)', '4x3 torus')
     """
-    circulant = any(product.steps)
-    if not any(product.full) and not circulant:
-        kind = "torus" if any(product.wraps) else "mesh"
-        fields: dict[str, Any] = {"kind": kind, "sizes": product.sizes}
-        fields["wrap"] = product.wraps if kind == "torus" else None
-        fields |= {"failed_nodes": product.failed_nodes, "failed_links": product.failed_links}
-        return ground_of(Topology.model_validate(fields))
     wired = Wired(product)
+    if wired.is_torus:
+        return ground_of(product.torus("exact placements"))
     cables = sorted({(min(ends), max(ends)) for ends in wired.links})
     names = [f"{node} ({','.join(map(str, wired.point(node)))})" for node in range(wired.nodes)]
-    failed = product.failed_nodes or product.failed_links
-    healthy = not failed and not circulant and all(width == 1 for width in product.width)
+    healthy = not (product.damaged or any(product.steps)) and set(product.grid.width) == {1}
     return Ground(tuple(names), wired.working, tuple(cables), product=product if healthy else None)
 
 
@@ -216,7 +209,7 @@ def ground_of_network(network: str, failed: Sequence[str] = ()) -> Ground:
     (50, 175, 0)
     """
     if is_family(network):
-        subnet = Switched(network=network, failed=tuple(failed)).subnet
+        subnet = Fabric(network=network, failed=tuple(failed)).subnet
         ground = ground_of_subnet(subnet)
         held = {switch for switch, count in enumerate(subnet.hosts_per_switch()) if count}
         if len(held) == len(subnet.switches):

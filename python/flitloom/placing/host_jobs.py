@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from itertools import accumulate
 from operator import mul
 
-from flitloom.placing.hosts import order_of
-from flitloom.spec.switched import Switched
+from flitloom.fabric.model import Subnet
+from flitloom.spec.any_network import AnyNetwork
 
 
-def free_hosts(topology: Switched, wanted: int, taken: Iterable[int]) -> list[int] | None:
+def free_hosts(topology: AnyNetwork, wanted: int, taken: Iterable[int]) -> list[int] | None:
     """The hosts of a job that wants so many: of one switch, else of one group, else the first free ones.
 
     Of several switches or groups with enough free hosts the one with the fewest is taken, so that larger jobs
@@ -23,7 +23,8 @@ def free_hosts(topology: Switched, wanted: int, taken: Iterable[int]) -> list[in
 
     Examples
     --------
-    >>> dragonfly = Switched(network="dragonfly(4,2,2)")
+    >>> from flitloom.spec.fabric import Fabric
+    >>> dragonfly = Fabric(network="dragonfly(4,2,2)")
     >>> free_hosts(dragonfly, 2, [0]), free_hosts(dragonfly, 5, [0, 1])
     ([2, 3], [2, 3, 4, 5, 6])
     """
@@ -32,7 +33,7 @@ def free_hosts(topology: Switched, wanted: int, taken: Iterable[int]) -> list[in
     if wanted > len(free):
         return None
     # The last block is the whole network.
-    for block in accumulate(order_of(topology), mul):
+    for block in accumulate(topology.order, mul):
         rooms: dict[int, list[int]] = {}
         for host in free:
             rooms.setdefault(host // block, []).append(host)
@@ -42,11 +43,11 @@ def free_hosts(topology: Switched, wanted: int, taken: Iterable[int]) -> list[in
     return free[:wanted]
 
 
-def share_switch(topology: Switched, hosts: Iterable[int]) -> bool:
+def share_switch(subnet: Subnet, hosts: Iterable[int]) -> bool:
     """Whether hosts are at one switch, so that no message between them takes a cable between switches.
 
-    >>> share_switch(Switched(network="dragonfly(4,2,2)"), [0, 1])
+    >>> from flitloom.spec.fabric import Fabric
+    >>> share_switch(Fabric(network="dragonfly(4,2,2)").subnet, [0, 1])
     True
     """
-    listed = topology.subnet.hosts
-    return len({listed[host].switch for host in hosts}) == 1
+    return len({subnet.hosts[host].switch for host in hosts}) == 1

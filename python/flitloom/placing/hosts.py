@@ -16,10 +16,8 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.names import Names, read_hosts
 from flitloom.numerals import counted
 from flitloom.pipelined import far_ends, host_rows
-from flitloom.spec import Graph
-from flitloom.spec.families import FAMILIES, is_family, numbers_of
-from flitloom.spec.product import AnyNetwork, network_of
-from flitloom.spec.switched import Switched
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.product import network_of
 
 #: Pairs of a switch with hosts and a host up to which routes are followed.
 MOST_WAYS = 1 << 22
@@ -64,8 +62,8 @@ class HostWays:
 
         Examples
         --------
-        >>> from flitloom.spec.switched import Switched
-        >>> ways = host_ways(Switched(network="circulant(4;1)")).with_hosts()
+        >>> from flitloom.spec.fabric import Fabric
+        >>> ways = host_ways(Fabric(network="circulant(4;1)")).with_hosts()
         >>> ways.numbers, ways.channels[ways.starts[1] : ways.starts[2]].tolist(), ways.way(0, 1)
         (16, [8, 0, 13], [0])
         """
@@ -120,7 +118,7 @@ class HostWays:
         return [channel for channel in channels if channel < self.between]
 
 
-def host_ways(topology: Switched) -> HostWays:
+def host_ways(topology: AnyNetwork) -> HostWays:
     """The routes that the tables by destination of a network say.
 
     Raises
@@ -130,12 +128,14 @@ def host_ways(topology: Switched) -> HostWays:
 
     Examples
     --------
-    >>> from flitloom.spec.switched import Switched
-    >>> ways = host_ways(Switched(network="circulant(4;1)"))
+    >>> from flitloom.spec.fabric import Fabric
+    >>> ways = host_ways(Fabric(network="circulant(4;1)"))
     >>> ways.numbers, len(ways.way(0, 2)), ways.way(0, 0)
     (8, 2, [])
     """
-    subnet = topology.subnet
+    followed = topology.followed()
+    assert followed is not None
+    tables, subnet = followed.tables, followed.tables.subnet
     switch = np.array([host.switch for host in subnet.hosts], dtype=np.int64)
     used, rows = np.unique(switch, return_inverse=True)
     hosts = len(switch)
@@ -145,7 +145,6 @@ def host_ways(topology: Switched) -> HostWays:
             f"{topology} at {counted(len(used), 'switch')}",
             f"ranks are placed where switches with hosts times hosts are at most {MOST_WAYS}",
         )
-    tables = topology.forwarding()
     towards, following = far_ends(tables), tables.following[host_rows(tables)]
     at = np.repeat(used[:, None], hosts, axis=1)
     missing = np.zeros(at.shape, dtype=bool)
@@ -175,26 +174,6 @@ def host_ways(topology: Switched) -> HostWays:
     )
 
 
-def order_of(topology: Switched) -> tuple[int, ...]:
-    """Sizes of a mesh in whose order the hosts are: those of a switch, switches of a group, groups.
-
-    Examples
-    --------
-    >>> from flitloom.spec.switched import Switched
-    >>> order_of(Switched(network="dragonfly(4,2,3)")), order_of(Switched(network="slimfly(5)"))
-    ((3, 4, 9), (5, 10))
-    """
-    hosts, each = topology.nodes, {count for count in topology.subnet.hosts_per_switch() if count}
-    sizes: tuple[int, ...] = (hosts,)
-    if len(each) == 1:
-        sizes = (*each, hosts // min(each))
-        network = topology.network
-        if network is not None and is_family(network) and not topology.failed:
-            name, numbers = numbers_of(network)
-            sizes = FAMILIES[name].order(*numbers)
-    return tuple(size for size in sizes if size > 1)
-
-
 def host_names(subnet: Subnet) -> list[str]:
     """What the hosts are called, in a word each: as their switches where the file names no hosts.
 
@@ -222,9 +201,9 @@ def names_of(topology: AnyNetwork, hosts: Path | None = None) -> Names:
     """
     if hosts is not None:
         return Names(topology.nodes, read_hosts(hosts, topology.nodes))
-    if isinstance(topology, Switched):
+    if topology.subnet is not None:
         return names_of_hosts(topology.subnet)
-    return Names(topology.nodes, topology.names if isinstance(topology, Graph) else ())
+    return Names(topology.nodes, topology.node_names)
 
 
 def named_nodes(fields: dict[str, Any], hosts: Path | None) -> Names:

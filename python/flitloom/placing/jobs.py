@@ -26,8 +26,8 @@ from flitloom.placing.search import place
 from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stencil_traffic
 from flitloom.reading import read_toml
 from flitloom.simulation import Simulation
-from flitloom.spec import Packets, Router, Topology
-from flitloom.spec.switched import Switched
+from flitloom.spec import Packets
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.topology import sizes_at
 
 #: How a box is chosen: the first free one, or the one that touches most taken ones.
@@ -118,7 +118,7 @@ class Seating:
 
     Attributes
     ----------
-    topology : Topology
+    topology : AnyNetwork
         The network.
     jobs : tuple of Seated
         Those that have nodes, in the order they were given.
@@ -126,7 +126,7 @@ class Seating:
         Names of those for which no box was free.
     """
 
-    topology: Topology
+    topology: AnyNetwork
     jobs: tuple[Seated, ...]
     waiting: tuple[str, ...]
 
@@ -159,7 +159,7 @@ class Seating:
 
 
 def seat(
-    topology: Topology,
+    topology: AnyNetwork,
     jobs: Sequence[Job],
     *,
     fit: str = "first",
@@ -179,7 +179,7 @@ def seat(
 
     Parameters
     ----------
-    topology : Topology
+    topology : AnyNetwork
         The network, whole or without some nodes; a torus, a mesh, or switches with hosts.
     jobs : sequence of Job
         The jobs.
@@ -213,7 +213,7 @@ def seat(
         raise SpecError.at("fit", f"is one of {', '.join(FITS)}, not {show(fit)}")
     _check_names(jobs)
     plain = topology
-    if isinstance(topology, Switched):
+    if topology.grid is None:
         if fit != FITS[0]:
             raise SpecError.at("fit", f"{fit} is about boxes", "hosts of switches have none; leave it out")
         where, waiting = _hosts(topology, jobs)
@@ -239,7 +239,7 @@ def seat(
 
 
 def _boxes(
-    topology: Topology, jobs: Sequence[Job], fit: str
+    topology: AnyNetwork, jobs: Sequence[Job], fit: str
 ) -> tuple[dict[str, tuple[tuple[int, ...], list[int]]], list[str]]:
     """The box and the nodes of every job, those with given nodes first, and the jobs that must wait."""
     taken = _given(topology, jobs)
@@ -266,7 +266,7 @@ def _boxes(
     return where, waiting
 
 
-def _given(topology: Topology, jobs: Sequence[Job]) -> dict[int, str]:
+def _given(topology: AnyNetwork, jobs: Sequence[Job]) -> dict[int, str]:
     """The nodes that are given to jobs, and whose they are."""
     taken: dict[int, str] = {}
     for job in jobs:
@@ -282,7 +282,7 @@ def _given(topology: Topology, jobs: Sequence[Job]) -> dict[int, str]:
 
 
 def _hosts(
-    topology: Switched, jobs: Sequence[Job]
+    topology: AnyNetwork, jobs: Sequence[Job]
 ) -> tuple[dict[str, tuple[tuple[int, ...], list[int]]], list[str]]:
     """The hosts of every job, those that are given first, and the jobs that must wait."""
     taken = _given(topology, jobs)
@@ -306,7 +306,7 @@ def _hosts(
     return where, waiting
 
 
-def floor_of(topology: Topology, taken: Sequence[int] | dict[int, str] = ()) -> _core.JobFloor:
+def floor_of(topology: AnyNetwork, taken: Sequence[int] | dict[int, str] = ()) -> _core.JobFloor:
     """The nodes that jobs may have."""
     if topology.sizes[0] > 128:
         raise SpecError.at(
@@ -331,12 +331,13 @@ def _check_names(jobs: Sequence[Job]) -> None:
             )
 
 
-def _together(topology: Topology, seated: list[tuple[Job, tuple[int, ...], Placement]]) -> list[Seated]:
+def _together(topology: AnyNetwork, seated: list[tuple[Job, tuple[int, ...], Placement]]) -> list[Seated]:
+    subnet = topology.subnet
     users = sum((placed.loads > 0).astype(np.int64) for _, _, placed in seated)
 
     def is_apart(box: tuple[int, ...], placed: Placement) -> bool:
-        if isinstance(topology, Switched):
-            return share_switch(topology, placed.nodes.tolist())
+        if subnet is not None:
+            return share_switch(subnet, placed.nodes.tolist())
         return bool(box) and is_closed(box, topology)
 
     return [
@@ -353,7 +354,7 @@ def _together(topology: Topology, seated: list[tuple[Job, tuple[int, ...], Place
     ]
 
 
-def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seated]:
+def _timed(topology: AnyNetwork, jobs: list[Seated], flit_bytes: int) -> list[Seated]:
     """Every job with its cycles alone and with all others.
 
     Packets stand in the order of the jobs' first nodes, so the order in which jobs are listed is nothing.
@@ -365,7 +366,7 @@ def _timed(topology: Topology, jobs: list[Seated], flit_bytes: int) -> list[Seat
     }
     if not rows:
         return jobs
-    network = Network(topology, Router(model="pipelined") if isinstance(topology, Switched) else None)
+    network = Network(topology)
     together = ends_of(network, rows)
     found = []
     for seated in jobs:
@@ -390,7 +391,7 @@ def ends_of(network: Network, rows: dict[str, list[list[int]]]) -> dict[str, int
     Examples
     --------
     >>> import flitloom as fl
-    >>> network = fl.Network(Switched(network="ring4"), fl.Router(model="pipelined"))
+    >>> network = fl.Network(fl.Product("ring4"), fl.Router(model="pipelined"))
     >>> ends_of(network, {"a": [[0, 2, 17, 0]], "b": [[1, 2, 4, 0], [1, 2, 17, 0]]})
     {'a': 39, 'b': 49}
     """
@@ -408,7 +409,7 @@ def ends_of(network: Network, rows: dict[str, list[list[int]]]) -> dict[str, int
     return {name: arrival + 2 for name, arrival in last.items()}
 
 
-def read_jobs(file: str | Path, topology: Topology) -> list[Job]:
+def read_jobs(file: str | Path, topology: AnyNetwork) -> list[Job]:
     """The jobs of a TOML file: tables ``[[job]]`` with name, what they want, and axes, stencil or traffic.
 
     What a job wants is one of shape (a box), hosts (of switches, how many) and nodes.
@@ -427,7 +428,7 @@ def read_jobs(file: str | Path, topology: Topology) -> list[Job]:
     return [_job(entry, f"{name}: job {number}", topology) for number, entry in enumerate(listed, 1)]
 
 
-def _job(entry: Any, place_of: str, topology: Topology) -> Job:
+def _job(entry: Any, place_of: str, topology: AnyNetwork) -> Job:
     kinds = {"name": str, "shape": str, "nodes": str, "axes": str, "stencil": str, "traffic": str}
     allowed = {**kinds, "hosts": int, "rotate": bool, "fold": bool}
     if not isinstance(entry, dict):
@@ -439,7 +440,7 @@ def _job(entry: Any, place_of: str, topology: Topology) -> Job:
             wanted = {str: "a text", int: "a whole number", bool: "true or false"}[allowed[key]]
             raise SpecError.at(f"{place_of}.{key}", f"is {show(value)}", f"it must be {wanted}")
     if "name" not in entry or sum(key in entry for key in ("shape", "nodes", "hosts")) != 1:
-        example = "hosts = 16" if isinstance(topology, Switched) else 'shape = "4x4x2"'
+        example = "hosts = 16" if topology.grid is None else 'shape = "4x4x2"'
         raise SpecError.at(place_of, "needs a name, and one of shape, hosts and nodes", f"e.g. {example}")
     nodes = _nodes(entry["nodes"], f"{place_of}.nodes", topology) if "nodes" in entry else ()
     shape = sizes_at(entry["shape"], f"{place_of}.shape") if "shape" in entry else ()
@@ -458,6 +459,6 @@ def _job(entry: Any, place_of: str, topology: Topology) -> Job:
     return Job(entry["name"], shape, traffic, nodes, *turned, entry.get("hosts", 0))
 
 
-def _nodes(text: str, place: str, topology: Topology) -> tuple[int, ...]:
+def _nodes(text: str, place: str, topology: AnyNetwork) -> tuple[int, ...]:
     """Nodes by their numbers; hosts of switches also by their names."""
     return tuple(names_of(topology).numbers(text, place))

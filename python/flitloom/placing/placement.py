@@ -23,8 +23,8 @@ from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.provenance import version
 from flitloom.reading import read_json
 from flitloom.spec import Product, Topology
-from flitloom.spec.factored import Factored, factored
-from flitloom.spec.switched import Switched, is_product
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.fabric import Fabric, is_product
 
 #: What the files say they are.
 FORMAT = "flitloom placement 1"
@@ -32,11 +32,7 @@ FORMAT = "flitloom placement 1"
 LATE = 0.7
 
 
-#: Fields of a network of switches with hosts.
-_OF_SWITCHES = ("network", "graph", "tables", "failed")
-
-
-def topology_of(fields: dict[str, Any]) -> Topology:
+def topology_of(fields: dict[str, Any]) -> AnyNetwork:
     """The network that a placement's file names: a torus, a mesh, a product, or switches with hosts.
 
     >>> str(topology_of({"kind": "product", "network": "full4 x ring3"}))
@@ -45,35 +41,29 @@ def topology_of(fields: dict[str, Any]) -> Topology:
     'dragonfly(3,1,2) with 24 hosts'
     """
     if "graph" in fields or ("network" in fields and not is_product(fields)):
-        return Switched(**fields)
+        return Fabric(**fields)
     if "network" not in fields:
         return Topology(**fields)
-    network = factored(Product(**fields))
+    network = Product(**fields).run_by(None)
     network.require_no_circulants("placements are")
     return network
 
 
-def written_topology(topology: Topology) -> dict[str, Any]:
+def written_topology(topology: AnyNetwork) -> dict[str, Any]:
     """The same as a file has it.
 
     >>> import flitloom as fl
     >>> written_topology(topology_of(fl.Product("full4 x ring3").model_dump()))["kind"]
     'product'
     """
-    if isinstance(topology, Switched):
-        values = ((name, getattr(topology, name)) for name in _OF_SWITCHES)
-        return {name: list(value) if name == "failed" else value for name, value in values if value}
-    if isinstance(topology, Factored):
-        failed = topology.failed_nodes, topology.failed_links
-        product = Product(topology.network, failed_nodes=failed[0], failed_links=failed[1])
-        return product.model_dump(mode="json")
-    return topology.model_dump(mode="json")
+    without = {"content"} if topology.grid is None else set()
+    return topology.model_dump(mode="json", exclude=without, exclude_defaults=bool(without))
 
 
 def written_wiring(subnet: Subnet) -> dict[str, Any]:
     """Switches, hosts and cables, as a file has them.
 
-    >>> written_wiring(Switched(network="ring3").subnet)["hosts"]
+    >>> written_wiring(Fabric(network="ring3").subnet)["hosts"]
     [0, 1, 2]
     """
     return {
@@ -90,7 +80,7 @@ class Placement:
 
     Attributes
     ----------
-    topology : Topology
+    topology : AnyNetwork
         The network.
     traffic : Traffic
         Bytes between ranks.
@@ -151,7 +141,7 @@ class Placement:
         are those of all phases together.
     """
 
-    topology: Topology
+    topology: AnyNetwork
     traffic: Traffic
     nodes: NDArray[np.int64]
     per_node: int
@@ -227,7 +217,7 @@ class Placement:
 
     def coordinates(self) -> NDArray[np.int64]:
         """Coordinates of every rank's node, one row per rank, x first; of a host its number alone."""
-        return np.stack(np.unravel_index(self.nodes, self.topology.sizes, order="F"), axis=1)
+        return np.stack(np.unravel_index(self.nodes, self.topology.dimensions, order="F"), axis=1)
 
     def facts(self) -> dict[str, Any]:
         """What ``flitloom place --json`` prints."""
@@ -260,6 +250,7 @@ class Placement:
 
     def document(self) -> dict[str, Any]:
         """What a file of it says: the facts, the network and the traffic."""
+        subnet = self.topology.subnet
         traffic: dict[str, Any] = {"ranks": self.traffic.ranks, "digest": self.traffic.digest()}
         if self.traffic.axes:
             traffic["axes"] = [vars(axis) for axis in self.traffic.axes]
@@ -271,18 +262,14 @@ class Placement:
             "format": FORMAT,
             "version": version(),
             "topology": written_topology(self.topology),
-            **(
-                {"wiring": written_wiring(self.topology.subnet)}
-                if isinstance(self.topology, Switched)
-                else {}
-            ),
+            **({} if subnet is None else {"wiring": written_wiring(subnet)}),
             **(
                 {"ways": list(self.ways), "row_major_ways": list(self.row_major_ways)}
                 if self.routing != "do"
                 else {}
             ),
             **({"allowed": list(self.allowed)} if self.allowed else {}),
-            **({"host_cables": True} if isinstance(self.topology, Switched) and self.per_node > 1 else {}),
+            **({"host_cables": True} if subnet is not None and self.per_node > 1 else {}),
             "per_node": self.per_node,
             "traffic": traffic,
             **self.facts(),
@@ -291,7 +278,7 @@ class Placement:
 
     def hosts(self) -> list[str]:
         """What the nodes are called: as the network names its hosts, or node0, node1, ..."""
-        if isinstance(self.topology, Switched):
+        if self.topology.subnet is not None:
             return host_names(self.topology.subnet)
         return [f"node{node}" for node in range(self.topology.nodes)]
 
@@ -337,7 +324,7 @@ def read_placement(file: str | Path) -> dict[str, Any]:
     return document
 
 
-def nodes_for(document: dict[str, Any], topology: Topology) -> list[int]:
+def nodes_for(document: dict[str, Any], topology: AnyNetwork) -> list[int]:
     """The node of every rank, for a run on a network.
 
     Raises
@@ -345,7 +332,7 @@ def nodes_for(document: dict[str, Any], topology: Topology) -> list[int]:
     SpecError
         The placement is for another network.
     """
-    if isinstance(topology, Switched):
+    if topology.subnet is not None:
         same = is_wired_as(document, topology.subnet)
     else:
         same = "wiring" not in document and topology_of(document["topology"]).is_as(topology)

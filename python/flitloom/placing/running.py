@@ -113,10 +113,10 @@ def as_packets(traffic: Traffic, nodes: ArrayLike, flit_bytes: int = FLIT_BYTES)
     return Packets([tuple(row) for row in packet_rows(traffic, nodes, flit_bytes).tolist()])
 
 
-def router_for(tables: Tables | None) -> Router:
-    """The router that placements run on: the default one, or bubble flow control under tables' rules."""
+def router_for(tables: Tables | None) -> Router | None:
+    """The router that placements run on: under the rules of tables bubble flow control, else the usual."""
     if tables is None:
-        return Router()
+        return None
     return Router(flow_control="bubble", buffer=64, channels=1)
 
 

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 
 Nodes = NDArray[np.uint32]
 #: Bytes on the fullest channel, how many channels carry as much, and hop-bytes.
 Score = tuple[int, int, int]
 
 
-def screws(topology: Topology, mesh: Sequence[int]) -> Iterator[Nodes]:
+def screws(topology: AnyNetwork, mesh: Sequence[int]) -> Iterator[Nodes]:
     """Nodes of all ranks of a plane, for every thread that fits.
 
     Examples
@@ -57,7 +57,7 @@ def screws(topology: Topology, mesh: Sequence[int]) -> Iterator[Nodes]:
 
 
 def best_screw(
-    problem: _core.PlacementProblem, topology: Topology, mesh: Sequence[int]
+    problem: _core.PlacementProblem, topology: AnyNetwork, mesh: Sequence[int]
 ) -> tuple[Nodes, Score] | None:
     """The best of them, or none where no thread fits."""
     best: tuple[Nodes, Score] | None = None

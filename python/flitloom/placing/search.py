@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, require_kind
 from flitloom.network import Network, described
 from flitloom.numerals import counted
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.host_bounds import host_bounds
-from flitloom.placing.hosts import HostWays, host_ways, order_of
+from flitloom.placing.hosts import HostWays, host_ways
 from flitloom.placing.phases import Phase, Phases, in_phases, is_whole, read_phases, weighed
 from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, duration, moves, packet_rows, port_bound, router_for
@@ -28,9 +28,8 @@ from flitloom.placing.slabs import slabs_bound
 from flitloom.placing.traffic import Traffic
 from flitloom.placing.trying import trying_bound
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
-from flitloom.spec import Product, Router, Topology
-from flitloom.spec.factored import factored
-from flitloom.spec.switched import Switched
+from flitloom.spec import Product
+from flitloom.spec.any_network import AnyNetwork
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables
@@ -58,7 +57,7 @@ Ways = TableWays | HostWays
 
 
 def place(
-    topology: Topology | Product | str | Path,
+    topology: AnyNetwork | Product | str | Path,
     traffic: Traffic,
     *,
     minimise: str = "channel",
@@ -75,7 +74,7 @@ def place(
 
     Parameters
     ----------
-    topology : Topology, Product, str or path
+    topology : AnyNetwork, Product, str or path
         The network, or a family with its numbers, as ``dragonfly(4,8,4)``, or a path of a file of switches,
         cables and hosts. Ranks are placed on the hosts of switches. Nodes that failed hold no rank.
     traffic : Traffic
@@ -128,7 +127,7 @@ def place(
     asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes, named)
     slots = _slots(topology, traffic, nodes, per_node)
     ways: Ways | None
-    if isinstance(topology, Switched):
+    if topology.grid is None:
         name, of_hosts = hosts_for(topology, routing), host_ways(topology)
         ways = of_hosts.with_hosts() if per_node > 1 else of_hosts
     else:
@@ -137,7 +136,7 @@ def place(
     return _placed(_Task(asked, slots, ways), name, begin, progress)
 
 
-def network_of(topology: Topology | Product | str | Path) -> Topology:
+def network_of(topology: AnyNetwork | str | Path) -> AnyNetwork:
     """The network that ranks are placed on, also by the name of a family or the path of a file.
 
     Examples
@@ -150,23 +149,19 @@ def network_of(topology: Topology | Product | str | Path) -> Topology:
     """
     if isinstance(topology, str | Path):
         topology = described(topology, "topology")
-    if isinstance(topology, Product):
-        topology.require_no_circulants("placements are")
-        return factored(topology)
-    if isinstance(topology, Topology):
-        return topology
-    raise SpecError.at(
-        "topology",
-        f"a {type(topology).__name__} has no hosts",
-        "give a torus, a mesh, a product, the name of a family or a file of switches",
-    )
+    advice = "a torus, a mesh, a product, the name of a family or a file of switches"
+    require_kind("topology", topology, AnyNetwork, "network", advice)
+    if topology.grid is None and topology.subnet is None:
+        raise SpecError.at("topology", f"a {type(topology).__name__} has no hosts", f"give {advice}")
+    topology.require_no_circulants("placements are")
+    return topology.run_by("pipelined" if topology.grid is None else None)
 
 
 @dataclass(frozen=True)
 class _Asked:
     """What is to be placed, and how."""
 
-    topology: Topology
+    topology: AnyNetwork
     traffic: Traffic
     minimise: str
     per_node: int
@@ -192,7 +187,7 @@ class _Asked:
 
 
 def problem_of(
-    topology: Topology,
+    topology: AnyNetwork,
     traffic: Traffic,
     slots: Sequence[int],
     ways: tuple[list[int], list[int]] | HostWays | None = None,
@@ -201,7 +196,7 @@ def problem_of(
 
     Parameters
     ----------
-    topology : Topology
+    topology : AnyNetwork
         The network.
     traffic : Traffic
         Who sends what.
@@ -220,9 +215,8 @@ def problem_of(
     """
     columns = traffic.sources, traffic.destinations, traffic.bytes
     if isinstance(ways, HostWays):
-        assert isinstance(topology, Switched)
         return _core.PlacementProblem.between_hosts(
-            order_of(topology),
+            topology.order,
             traffic.ranks,
             *columns,
             list(slots),
@@ -231,7 +225,8 @@ def problem_of(
             ways.channels,
             ways.numbers,
         )
-    return _core.PlacementProblem(topology, traffic.ranks, *columns, list(slots), ways)
+    grid = topology.require_grid("routes in dimension order are")
+    return _core.PlacementProblem(grid, traffic.ranks, *columns, list(slots), ways)
 
 
 @dataclass(frozen=True)
@@ -262,14 +257,13 @@ class _Task:
     def has_cosines(self) -> bool:
         """Whether there may be a bound by cosines."""
         topology = self.asked.topology
-        possible = not isinstance(topology, Switched)
-        return possible and applies(topology, self.asked.traffic, self.asked.per_node)
+        return topology.grid is not None and applies(topology, self.asked.traffic, self.asked.per_node)
 
     def bounds(self) -> tuple[Bounded, Bounded]:
         """Bounds of the fullest channel and of hop-bytes; those by cosines are looked for apart."""
         asked = self.asked
         topology, traffic = asked.topology, asked.traffic
-        if isinstance(topology, Switched):
+        if topology.subnet is not None:
             plain = self.problem.loads(self.plain)[1][0]
             return host_bounds(topology.subnet, traffic, asked.per_node, plain)
         known = is_whole(traffic) and all(axis.kind != "pairs" for axis in traffic.axes)
@@ -534,7 +528,7 @@ def default_effort(ranks: int, structured: bool = True, by_hops: bool = False) -
     return min(effort if structured else MORE_WITHOUT * effort, MOST_EFFORT)
 
 
-def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, per_node: int) -> list[int]:
+def _slots(topology: AnyNetwork, traffic: Traffic, nodes: Sequence[int] | None, per_node: int) -> list[int]:
     """The node of every place that a rank can have."""
     if topology.twist and topology.nodes > 1024:
         raise SpecError.at(
@@ -562,13 +556,13 @@ def _slots(topology: Topology, traffic: Traffic, nodes: Sequence[int] | None, pe
     return [node for node in chosen for _ in range(per_node)]
 
 
-def _require_routes(topology: Topology, ways: Ways, slots: list[int]) -> None:
+def _require_routes(topology: AnyNetwork, ways: Ways, slots: list[int]) -> None:
     """Refuse tables that do not serve every pair of nodes that ranks may have."""
     nodes = np.unique(slots)
     missing = ways.missing_between(nodes)
     if missing.any():
         source, destination = (int(nodes[at]) for at in np.argwhere(missing)[0])
-        word = "host" if isinstance(topology, Switched) else "node"
+        word = "host" if topology.grid is None else "node"
         raise SpecError.at(
             "routing",
             f"the tables have no route from {word} {source} to {word} {destination}",
@@ -576,14 +570,14 @@ def _require_routes(topology: Topology, ways: Ways, slots: list[int]) -> None:
         )
 
 
-def _allowed(topology: Topology, slots: list[int]) -> tuple[int, ...]:
+def _allowed(topology: AnyNetwork, slots: list[int]) -> tuple[int, ...]:
     """The nodes that ranks may have, where these are not all that work."""
     nodes = sorted(set(slots))
     return () if len(nodes) == topology.nodes - len(set(topology.failed_nodes)) else tuple(nodes)
 
 
 def _used_ways(
-    topology: Topology, ways: Ways, traffic: Traffic, nodes: Sequence[NDArray[np.uint32]]
+    topology: AnyNetwork, ways: Ways, traffic: Traffic, nodes: Sequence[NDArray[np.uint32]]
 ) -> tuple[tuple[list[int], ...], ...]:
     """Of every placement the ways of all pairs of nodes that exchange something, but for those before."""
     found, known = [], np.empty(0, dtype=np.int64)
@@ -604,8 +598,7 @@ def _fastest(
     """Of the best placements the one that is delivered first, and how long each took."""
     topology, ways = task.asked.topology, task.ways
     tables = ways.tables if isinstance(ways, TableWays) else None
-    on_switches = isinstance(topology, Switched)
-    network = Network(topology, Router(model="pipelined") if on_switches else router_for(tables))
+    network = Network(topology, router_for(tables))
     sent = [part.asked.traffic for part in task.parts]
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from flitloom.placing.traffic import Traffic
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 
 #: Ranks at which a clique is looked for, least messages that it may have, and ranks that it has at most.
 STARTS, LEVELS, LARGEST = 4, 8, 4096
@@ -29,7 +29,7 @@ MOST_PAIRS = 300_000
 Bounded = tuple[int, dict[str, Any]]
 
 
-def sharing_bound(topology: Topology, traffic: Traffic, by_order: bool) -> Bounded:
+def sharing_bound(topology: AnyNetwork, traffic: Traffic, by_order: bool) -> Bounded:
     """The best of these bounds, with its certificate; `by_order` says that routes are by dimension order.
 
     Examples
@@ -61,7 +61,7 @@ def at_once(ranks: int) -> int:
     return -(-(ranks - ranks // 3) // 2)
 
 
-def _packing(topology: Topology, traffic: Traffic, by_order: bool) -> Bounded:
+def _packing(topology: AnyNetwork, traffic: Traffic, by_order: bool) -> Bounded:
     """Of the largest messages of a rank, one more than twice, three times, ... as many as channels.
 
     Where routes are by dimension order, also for the channels of the first dimensions alone, or the last ones

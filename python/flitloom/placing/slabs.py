@@ -15,7 +15,7 @@ from typing import Any
 
 from flitloom.placing.checking import proven_by
 from flitloom.placing.traffic import Traffic
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 
 #: Into how many parts a known bound is divided for the steps of a better one, where bytes are many.
 PARTS = 64
@@ -25,7 +25,7 @@ MOST_RANKS, MOST_PAIRS = 1024, 100_000
 Bounded = tuple[int, dict[str, Any]]
 
 
-def slabs_bound(topology: Topology, traffic: Traffic, known: int) -> Bounded | None:
+def slabs_bound(topology: AnyNetwork, traffic: Traffic, known: int) -> Bounded | None:
     """The best of these bounds above one that is `known`, with its certificate.
 
     Examples

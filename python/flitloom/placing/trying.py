@@ -12,14 +12,14 @@ from typing import Any
 
 from flitloom.placing.checking import proven_by
 from flitloom.placing.traffic import Traffic
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 
 #: Ranks, and pairs that exchange something, up to which placements are tried.
 MOST_RANKS, MOST_PAIRS = 128, 1024
 
 
 def trying_bound(
-    topology: Topology, traffic: Traffic, known: int, reached: int
+    topology: AnyNetwork, traffic: Traffic, known: int, reached: int
 ) -> tuple[int, dict[str, Any]] | None:
     """The proof that nothing is below what a placement has reached, if that is one step above a known bound.
 

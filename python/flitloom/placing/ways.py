@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
-from flitloom.spec import Topology
-from flitloom.spec.switched import Switched
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.by_source.making import route
 
 if TYPE_CHECKING:
@@ -24,12 +23,12 @@ MOST_LISTED = 1024
 ROUTINGS = ("do", "balanced")
 
 
-def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, Tables | None]:
+def tables_for(topology: AnyNetwork, routing: str | Tables | None) -> tuple[str, Tables | None]:
     """The name of a routing and its tables; dimension order has none.
 
     Parameters
     ----------
-    topology : Topology
+    topology : AnyNetwork
         The network. With failed parts the routing is ``balanced`` unless told otherwise.
     routing : str or Tables, optional
         ``do``, ``balanced`` (tables of `flitloom.tables.make` for equal traffic of all pairs), or tables.
@@ -48,7 +47,7 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     >>> tables_for(fl.Torus(4, 4, failed_links=[(0, 1)]), None)[0]
     'balanced'
     """
-    damaged = bool(topology.failed_nodes or topology.failed_links)
+    damaged = topology.damaged
     if any(topology.full) and (damaged or routing not in (None, "do")):
         raise SpecError.at(
             "network",
@@ -86,7 +85,7 @@ def tables_for(topology: Topology, routing: str | Tables | None) -> tuple[str, T
     return "tables", routing
 
 
-def hosts_for(topology: Switched, routing: str | Tables | None) -> str:
+def hosts_for(topology: AnyNetwork, routing: str | Tables | None) -> str:
     """The name of the routing between hosts of switches: that of the network's own tables by destination.
 
     Raises
@@ -96,8 +95,8 @@ def hosts_for(topology: Switched, routing: str | Tables | None) -> str:
 
     Examples
     --------
-    >>> from flitloom.spec.switched import Switched
-    >>> hosts_for(Switched(network="dragonfly(3,1,2)"), None)
+    >>> from flitloom.spec.fabric import Fabric
+    >>> hosts_for(Fabric(network="dragonfly(3,1,2)"), None)
     'balanced'
     """
     if routing not in (None, "balanced"):
@@ -107,7 +106,7 @@ def hosts_for(topology: Switched, routing: str | Tables | None) -> str:
             f"between hosts of {topology} is by tables by destination, not {name:.40}",
             "leave it out, or give a folder of such tables",
         )
-    return "balanced" if topology.tables is None else "tables"
+    return "balanced" if topology.tables_file is None else "tables"
 
 
 @dataclass(frozen=True)
@@ -181,7 +180,7 @@ def goes_up(steps: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
 
 
 def channels_between(
-    topology: Topology, here: NDArray[np.int64], there: NDArray[np.int64]
+    topology: AnyNetwork, here: NDArray[np.int64], there: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The channel of every hop between neighbours of a plain torus or mesh."""
     channels = np.full(len(here), -1, dtype=np.int64)

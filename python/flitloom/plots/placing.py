@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from flitloom.placing.hosts import order_of
 from flitloom.placing.placement import Placement
 from flitloom.plots.canvas import panels
 from flitloom.plots.style import BOUND, COLOURS, FAINT
-from flitloom.spec.switched import Switched
 
 #: Planes side by side in a row of the picture, and most of them that are drawn.
 ACROSS, MOST_PLANES = 4, 16
@@ -102,7 +100,7 @@ def _draw(placement: Placement, axes: Sequence[Axes], wide: int, high: int) -> N
                     one.text(x, y, str(rank), ha="center", va="center", fontsize=5 if wide > 8 else 6)
         rest = np.unravel_index(plane, _sizes(placement)[2:], order="F")
         place = ", ".join(f"{name}={at}" for name, at in zip("zuvw", rest, strict=False))
-        if isinstance(placement.topology, Switched) and place:
+        if placement.topology.grid is None and place:
             place = f"group {plane}"
         one.set_title(f"{place or words}", fontsize="small")
         one.set_xticks([])
@@ -112,7 +110,7 @@ def _draw(placement: Placement, axes: Sequence[Axes], wide: int, high: int) -> N
 def _sizes(placement: Placement) -> tuple[int, ...]:
     """Sizes of what is drawn: of hosts of switches, sizes of a mesh in whose order they are."""
     topology = placement.topology
-    return order_of(topology) if isinstance(topology, Switched) else topology.sizes
+    return topology.order
 
 
 def _groups(placement: Placement) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], str]:

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pydantic
-from pydantic import BeforeValidator, SerializeAsAny, ValidationInfo, model_validator
+from pydantic import ValidationInfo, WrapValidator, model_validator
 
 from flitloom import limits
 from flitloom.errors import SpecError, require_file, show
 from flitloom.reading import parse_toml, read_toml
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import SpecModel, refusal, whole
-from flitloom.spec.product import Product
+from flitloom.spec.fabric import Simulated, choose_model, choose_topology
 from flitloom.spec.router import Router
-from flitloom.spec.switched import choose_model, choose_topology
 from flitloom.spec.throttle import Throttle
-from flitloom.spec.topology import Topology
 from flitloom.spec.traffic import Cycle, Kind, Traffic
 
 
@@ -42,7 +41,7 @@ class Experiment(SpecModel):
         Injection throttle, e.g. ``spth:margin=8`` (docs/throttles.md).
     """
 
-    topology: Annotated[SerializeAsAny[Topology], BeforeValidator(choose_topology)]
+    topology: Annotated[Simulated, WrapValidator(choose_topology)]
     router: Router = Router()
     traffic: Traffic
     seed: Annotated[int, whole(0, 2**64 - 1)] = 1
@@ -55,7 +54,7 @@ class Experiment(SpecModel):
         def __init__(
             self,
             *,
-            topology: Topology | Product,
+            topology: AnyNetwork,
             router: Router = ...,
             traffic: Kind,
             seed: int = 1,

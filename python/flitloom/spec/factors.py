@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-from flitloom.errors import SpecError
+from typing import NamedTuple
 
 #: What a dimension can be, beside a circulant.
 KINDS = ("ring", "line", "full")
@@ -75,43 +73,3 @@ def factors_of(network: str) -> tuple[Factor, ...]:
     [8, 4]
     """
     return tuple(factor for factor in parse_factors(network) if isinstance(factor, Factor))
-
-
-class OfFactors:
-    """What a network of factors knows of those that are circulants."""
-
-    if TYPE_CHECKING:
-
-        @property
-        def factors(self) -> tuple[Factor, ...]:
-            """The dimensions."""
-
-    @property
-    def steps(self) -> tuple[tuple[int, ...], ...]:
-        """The steps of each dimension that is a circulant."""
-        return tuple(factor.steps for factor in self.factors)
-
-    def require_no_circulants(self, what: str) -> None:
-        """Refuse circulants where only rings, lines and full meshes are known.
-
-        Raises
-        ------
-        SpecError
-            A factor is a circulant.
-
-        Examples
-        --------
-        >>> import flitloom as fl
-        >>> fl.Product("circulant(8;1,3) x ring4").require_no_circulants("plans are")
-        Traceback (most recent call last):
-        ...
-        flitloom.errors.SpecError: network: circulant(8;1,3) is a circulant, and plans are of products of ...
-        """
-        for factor in self.factors:
-            if factor.steps:
-                advice = f"a lone {factor._replace(width=1)} is a family of graphs, of which more is known"
-                raise SpecError.at(
-                    "network",
-                    f"{factor} is a circulant, and {what} of products of rings, lines and full meshes",
-                    advice,
-                )

@@ -10,9 +10,10 @@ from pydantic import Field, ValidationInfo, model_validator
 from flitloom.errors import SpecError
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
-from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem, whole
-from flitloom.spec.families import build
-from flitloom.spec.topology import CABLE, NODE, failed_parts, node_number, parse_cable
+from flitloom.spec.any_network import AnyNetwork, fabric_of
+from flitloom.spec.base import Checked, each, listed, one_of, problem, whole
+from flitloom.spec.families import build, is_family
+from flitloom.spec.topology import CABLE, NODE, node_number, parse_cable
 
 _ends = each(node_number, 2)
 
@@ -25,7 +26,7 @@ def _cable(value: Any, info: ValidationInfo) -> tuple[int, int]:
     return a, b
 
 
-class Graph(SpecModel):
+class Graph(AnyNetwork):
     """Nodes and cables in any arrangement, with failed parts.
 
     Collective operations are planned on graphs; `flitloom route` makes their tables by destination.
@@ -56,11 +57,7 @@ class Graph(SpecModel):
 
     place: ClassVar[str] = "network"
     positional: ClassVar[str] = "cables"
-    #: As those of a topology and a product: a node's one coordinate is its number.
     twist: ClassVar[bool] = False
-    wraps: ClassVar[tuple[bool, ...]] = (False,)
-    full: ClassVar[tuple[bool, ...]] = (False,)
-    width: ClassVar[tuple[int, ...]] = (1,)
 
     kind: Annotated[str, one_of("graph")] = "graph"
     cables: Annotated[
@@ -136,21 +133,33 @@ class Graph(SpecModel):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Its number of nodes, as the only size."""
-        return (self.nodes,)
+        """Refused: its nodes have no coordinates."""
+        return self.require_grid("coordinates are").sizes
 
-    def is_as(self, other: object) -> bool:
-        """Whether the same nodes are linked in the same way, whatever their names.
+    def run_by(self, model: str | None) -> AnyNetwork:
+        """A published family as switches with hosts, for pipelined routers."""
+        if model != "pipelined":
+            problem = f"{self} is a graph, which routers of one cycle do not know"
+            raise SpecError.at("network", problem, "give router.model = pipelined")
+        if not is_family(self.name) or self.damaged:
+            problem = f"{self} is a graph; of graphs only whole published families have routers"
+            raise SpecError.at("network", problem)
+        return fabric_of(self.name)
 
-        >>> import flitloom as fl
-        >>> fl.Graph([(0, 1), (1, 2)], nodes=3).is_as(fl.Graph([(2, 1), (0, 1)], nodes=3))
-        True
-        """
-        return isinstance(other, Graph) and self._parts() == other._parts()
+    @property
+    def cable_ends(self) -> tuple[tuple[int, int], ...]:
+        """The two nodes of every cable."""
+        return self.cables
 
-    def _parts(self) -> tuple[object, ...]:
-        cables = sorted((min(ends), max(ends)) for ends in self.cables)
-        return self.nodes, cables, *failed_parts(self.failed_nodes, self.failed_links)
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """What its nodes are called."""
+        return self.names
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """Its cables, whatever its nodes are called."""
+        return self.nodes, sorted((min(ends), max(ends)) for ends in self.cables)
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)

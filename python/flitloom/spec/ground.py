@@ -12,8 +12,7 @@ from itertools import product
 
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
-from flitloom.spec.graph import Graph
-from flitloom.spec.product import AnyNetwork, Product
+from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.topology import Topology, has_twist
 
 Vector = tuple[int, ...]
@@ -24,7 +23,7 @@ class Ground:
 
     Parameters
     ----------
-    topology : Topology, Product or Graph
+    topology : AnyNetwork
         Sizes and wrap-around, or cables; failures.
     twist : bool
         Whether a step over the edge of a short dimension also moves half of every long one.
@@ -44,19 +43,19 @@ class Ground:
 
     def __init__(self, topology: AnyNetwork, twist: bool = False, width: Sequence[int] = ()) -> None:
         self.topology = topology
-        self.sizes = tuple(topology.sizes)
-        self.twist = twist = twist or topology.twist
-        own = (1,) * len(self.sizes) if isinstance(topology, Topology) else topology.width
-        self.width = tuple(width) or own
-        self.full = (False,) * len(self.sizes) if isinstance(topology, Topology) else topology.full
+        grid = self.grid = topology.grid or Grid.line(topology.nodes)
+        self.sizes = grid.sizes
+        self.twist = twist = twist or grid.twist
+        self.width = tuple(width) or grid.width
+        self.full = grid.full
         #: Per dimension, the steps that it has if it is a circulant.
-        self.steps = topology.steps if isinstance(topology, Product) else ((),) * len(self.sizes)
+        self.steps = grid.steps
         if len(self.width) != len(self.sizes):
             raise SpecError.at(
                 "width", f"{len(self.width)} numbers for {counted(len(self.sizes), 'dimension')}"
             )
         self.short = min(self.sizes) if twist else 0
-        wraps = all(wraps or size == 2 for wraps, size in zip(topology.wraps, self.sizes, strict=True))
+        wraps = all(wraps or size == 2 for wraps, size in zip(grid.wraps, self.sizes, strict=True))
         if twist and not (wraps and has_twist(self.sizes)):
             raise SpecError.at(
                 "twist",
@@ -70,19 +69,28 @@ class Ground:
     @property
     def routers(self) -> AnyNetwork:
         """The topology with the twist."""
-        if not self.twist or self.topology.twist or not isinstance(self.topology, Topology):
+        if self.twist == self.grid.twist:
             return self.topology
         twisted = self.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
         return Topology.model_validate(twisted)
 
     @property
+    def is_torus(self) -> bool:
+        """Whether it has rings and lines of single links only: a torus or mesh."""
+        return self.topology.grid is not None and not (
+            any(self.full) or any(self.steps) or max(self.grid.width) > 1
+        )
+
+    @property
     def whole(self) -> bool:
         """Whether every node sees the same: rings and full meshes only, and no failures."""
         round_about = all(
-            wraps or size == 2 or steps
-            for wraps, size, steps in zip(self.topology.wraps, self.sizes, self.steps, strict=True)
+            wraps or full or size == 2 or steps
+            for wraps, full, size, steps in zip(
+                self.grid.wraps, self.full, self.sizes, self.steps, strict=True
+            )
         )
-        return round_about and not self.topology.failed_nodes and not self.topology.failed_links
+        return round_about and not self.topology.damaged
 
     def normal(self, vector: Sequence[int]) -> Vector:
         """The coordinates at which a vector from the origin ends."""
@@ -126,7 +134,7 @@ class Ground:
 
     def steps_from(self, point: Vector) -> Iterator[tuple[int, Vector, int]]:
         """Per way out of a point: the dimension, the next point and the number of parallel links."""
-        wraps = self.topology.wraps
+        wraps = self.grid.wraps
         for place, size in enumerate(self.sizes):
             ends = []
             ahead = self.steps[place] or (range(1, size) if self.full[place] else (1,))
@@ -160,8 +168,8 @@ class Ground:
         cut = {tuple(cable) for cable in self.topology.failed_links}
         cut |= {(b, a) for a, b in cut}
         found: Counter[tuple[int, int]] = Counter()
-        if isinstance(self.topology, Graph):
-            both = ((ends, ends[::-1]) for ends in self.topology.cables)
+        if self.topology.grid is None:
+            both = ((ends, ends[::-1]) for ends in self.topology.cable_ends)
             for ends in (ends for pair in both for ends in pair):
                 found[ends] += 1
             return Counter(

@@ -7,24 +7,24 @@ from functools import cached_property
 from math import gcd, prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import ValidationInfo
+from pydantic import ValidationInfo, model_validator
 
 from flitloom._core import LIMITS
-from flitloom.errors import show
+from flitloom.errors import SpecError, show
 from flitloom.numerals import counted
-from flitloom.spec.base import Checked, SpecModel, each, listed, one_of, problem
+from flitloom.spec.any_network import AnyNetwork, Grid, fabric_of, without_grid
+from flitloom.spec.base import Checked, each, listed, one_of, problem
 from flitloom.spec.factors import (
     KINDS,
     MOST_STEPS,
     WIDEST,
     Factor,
-    OfFactors,
     factors_of,
     parse_factors,
 )
 from flitloom.spec.families import is_family
 from flitloom.spec.graph import Graph
-from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, failed_parts, read_cable, read_node
+from flitloom.spec.topology import CABLE, NODE_OR_PLACE, Topology, read_cable, read_node
 
 
 def checked_network(value: Any, _: ValidationInfo) -> str:
@@ -73,7 +73,7 @@ _ONE = rf"(({'|'.join(KINDS)})[0-9]+|circulant\([0-9]+;[0-9]+(,[0-9]+)*\))(\*[0-
 _TEXT = {"type": "string", "pattern": f"^{_ONE}( *x *{_ONE})*$"}
 
 
-class Product(OfFactors, SpecModel):
+class Product(AnyNetwork):
     """A product of rings, lines, full meshes and circulants, with its failed parts.
 
     Along a ring or line a node is linked to the next ones, along a full mesh to all others of its line, along
@@ -102,7 +102,6 @@ class Product(OfFactors, SpecModel):
 
     place: ClassVar[str] = "network"
     positional: ClassVar[str] = "network"
-    #: As those of a topology: no product is twisted.
     twist: ClassVar[bool] = False
 
     kind: Annotated[str, one_of("product")] = "product"
@@ -120,6 +119,11 @@ class Product(OfFactors, SpecModel):
             failed_links: Iterable[Sequence[int] | str] = (),
         ) -> None: ...
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_older(cls, data: Any) -> Any:
+        return without_grid(data)
+
     @cached_property
     def factors(self) -> tuple[Factor, ...]:
         """The dimensions."""
@@ -130,20 +134,20 @@ class Product(OfFactors, SpecModel):
         """Nodes along each dimension."""
         return tuple(factor.size for factor in self.factors)
 
-    @property
-    def wraps(self) -> tuple[bool, ...]:
-        """Whether the ends of each dimension are linked."""
-        return tuple(factor.kind in ("ring", "full") and factor.size > 2 for factor in self.factors)
-
-    @property
-    def full(self) -> tuple[bool, ...]:
-        """Whether each dimension is a full mesh."""
-        return tuple(factor.kind == "full" for factor in self.factors)
-
-    @property
-    def width(self) -> tuple[int, ...]:
-        """Parallel links of each dimension."""
-        return tuple(factor.width for factor in self.factors)
+    @cached_property
+    def grid(self) -> Grid:
+        """Its rings, lines, full meshes and circulants."""
+        kinds = [factor.kind if factor.size > 2 else "line" for factor in self.factors]
+        return Grid(
+            self.sizes,
+            tuple(kind == "ring" for kind in kinds),
+            tuple(kind == "full" for kind in kinds),
+            tuple(factor.steps for factor in self.factors),
+            tuple(factor.width for factor in self.factors),
+            False,
+            self.failed_nodes,
+            self.failed_links,
+        )
 
     @property
     def nodes(self) -> int:
@@ -155,17 +159,40 @@ class Product(OfFactors, SpecModel):
         """Links that leave a node in the middle of its lines."""
         return sum(_ways(factor) * factor.width for factor in self.factors)
 
-    def is_as(self, other: object) -> bool:
-        """Whether the same nodes are linked in the same way.
+    def run_by(self, model: str | None) -> AnyNetwork:
+        """Itself for routers of one cycle; pipelined ones follow tables between hosts of switches."""
+        if model != "pipelined":
+            self.require_one_cycle()
+            return self
+        if self.damaged:
+            raise SpecError.at(
+                "topology", "failed parts of products are known with one-cycle routers only", "leave them out"
+            )
+        return fabric_of(self.network)
 
-        >>> import flitloom as fl
-        >>> fl.Product("full4xring3").is_as(fl.Product("full4 x ring3"))
-        True
+    def require_one_cycle(self) -> None:
+        """Refuse what routers of one cycle have no room for.
+
+        Raises
+        ------
+        SpecError
+            There are parallel links, or too many directions of links.
         """
-        return isinstance(other, Product) and self._parts() == other._parts()
-
-    def _parts(self) -> tuple[object, ...]:
-        return self.network, *failed_parts(self.failed_nodes, self.failed_links)
+        for factor in self.factors:
+            if factor.width > 1:
+                raise SpecError.at(
+                    "topology",
+                    f"{factor}: parallel links are not known with routers of one cycle",
+                    f"write {factor._replace(width=1)}, or give router.model = pipelined",
+                )
+        links = sum(_directions(factor) for factor in self.factors)
+        if links > LIMITS["directions"]:
+            raise SpecError.at(
+                "topology",
+                f"{self.network}: {links} directions of links per router; routers of one cycle have at most "
+                f"{LIMITS['directions']}",
+                "give router.model = pipelined",
+            )
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
@@ -179,8 +206,9 @@ def _ways(factor: Factor) -> int:
     return factor.size - 1 if factor.kind == "full" else min(factor.size - 1, 2)
 
 
-#: Every kind of network.
-AnyNetwork = Topology | Product | Graph
+def _directions(factor: Factor) -> int:
+    """Directions of links of a dimension: two for every step of a circulant, or up to half a full mesh."""
+    return 2 * (factor.size // 2) if factor.kind == "full" else 2 * len(factor.steps or (1,))
 
 
 def network_of(fields: dict[str, Any]) -> AnyNetwork:

@@ -12,9 +12,9 @@ from pydantic_core import PydanticCustomError
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
+from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.base import (
     Checked,
-    SpecModel,
     boolean,
     each,
     listed,
@@ -25,6 +25,9 @@ from flitloom.spec.base import (
     whole_number,
 )
 from flitloom.spec.factors import factors_of
+
+if TYPE_CHECKING:
+    from flitloom.spec.followed import Followed
 
 #: Names of the dimensions, in the order of coordinates.
 DIMENSION_NAMES = ("x", "y", "z", "u", "v", "w")
@@ -173,19 +176,7 @@ def read_cable(value: Any, info: ValidationInfo) -> Any:
     return _ends(parse_cable(value), info)
 
 
-def failed_parts(
-    nodes: Iterable[int], links: Iterable[tuple[int, int]]
-) -> tuple[frozenset[int], frozenset[frozenset[int]]]:
-    """What does not work, however it is written: nodes, and cables of nodes that work.
-
-    >>> failed_parts([3], [(1, 0), (0, 1), (3, 2)])
-    (frozenset({3}), frozenset({frozenset({0, 1})}))
-    """
-    failed = frozenset(nodes)
-    return failed, frozenset(frozenset(ends) for ends in links if not failed.intersection(ends))
-
-
-class Topology(SpecModel):
+class Topology(AnyNetwork):
     """A torus or mesh of 1 to 6 dimensions with its failed nodes and links.
 
     Parameters
@@ -269,24 +260,24 @@ class Topology(SpecModel):
         return tuple(wraps and size > 2 for wraps, size in zip(wrap, self.sizes, strict=True))
 
     @property
-    def full(self) -> tuple[bool, ...]:
-        """Whether each dimension is a full mesh: none is, but in products."""
-        return (False,) * len(self.sizes)
+    def grid(self) -> Grid:
+        """Its rings and lines."""
+        none = len(self.sizes)
+        return Grid(
+            self.sizes,
+            self.wraps,
+            (False,) * none,
+            ((),) * none,
+            (1,) * none,
+            self.twist,
+            self.failed_nodes,
+            self.failed_links,
+        )
 
     @property
-    def steps(self) -> tuple[tuple[int, ...], ...]:
-        """The steps of each dimension that is a circulant: none is, but in products."""
-        return ((),) * len(self.sizes)
-
-    @property
-    def shape(self) -> tuple[object, ...]:
-        """What is alike in networks whose nodes are connected alike, whatever has failed.
-
-        >>> import flitloom as fl
-        >>> fl.Torus(2, 4).shape == fl.Mesh(2, 4, wrap=[False, True], failed_nodes=[3]).shape
-        True
-        """
-        return self.sizes, self.wraps, self.twist, self.full, self.steps
+    def has_tables(self) -> bool:
+        """Whether parts have failed, which tables go around."""
+        return self.damaged
 
     @property
     def nodes(self) -> int:
@@ -296,57 +287,21 @@ class Topology(SpecModel):
             product *= size
         return product
 
-    @property
-    def lanes(self) -> int | None:
-        """Lanes of tables by destination, where packets go by such tables."""
-        return None
+    def torus(self, what: str, advice: str = "") -> Topology:
+        """Itself; a twisted torus is refused."""
+        self.require_plain(what, advice)
+        return self
 
-    def is_as(self, other: Topology) -> bool:
-        """Whether the same nodes are connected in the same way, however that is written.
+    def followed(self) -> Followed | None:
+        """The tables of what is left where parts have failed."""
+        from flitloom.spec.followed import remaining
 
-        >>> import flitloom as fl
-        >>> fl.Torus(2, 4, failed_links=[(1, 0)]).is_as(fl.Torus(2, 4, failed_links=["0-1", "(0,0)+x"]))
-        True
-        >>> fl.Torus(2, 4).is_as(fl.Torus(2, 4, failed_nodes=[3]))
-        False
-        """
-        return self._parts() == other._parts()
-
-    def require_untwisted(self, what: str, advice: str = "") -> None:
-        """Refuse a twisted torus, whose dimensions are not independent.
-
-        Raises
-        ------
-        SpecError
-            The torus is twisted.
-        """
-        if self.twist:
-            raise SpecError.at("topology.twist", f"is set, and {what} are for plain tori", advice)
-
-    def require_plain(self, what: str, advice: str = "") -> None:
-        """Refuse twisted tori, full meshes and circulants where only plain tori and meshes are known.
-
-        Raises
-        ------
-        SpecError
-            The torus is twisted, or a dimension is a full mesh or a circulant.
-        """
-        self.require_untwisted(what, advice)
-        self.require_rings(f"{what} are")
-
-    def require_rings(self, what: str) -> None:
-        """Refuse full meshes and circulants where only rings and lines are known: this has none."""
-
-    def require_no_circulants(self, what: str) -> None:
-        """Refuse circulants where only rings, lines and full meshes are known: this has none."""
+        return remaining(self) if self.damaged else None
 
     def __eq__(self, other: object) -> bool:
         if is_grid(self) and is_grid(other):
             return self.__dict__ == other.__dict__
         return super().__eq__(other)
-
-    def _parts(self) -> tuple[object, ...]:
-        return self.shape, *failed_parts(self.failed_nodes, self.failed_links)
 
     def __str__(self) -> str:
         text = f"{'x'.join(map(str, self.sizes))} {'twisted ' if self.twist else ''}{self.kind}"

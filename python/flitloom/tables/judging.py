@@ -74,10 +74,11 @@ def check(tables: Any, *more: Any, **how: Any) -> Any:
     >>> report.cycle[:3], len(report.cycle)       # a ring without the bubble rule
     (['(0)+x', '(1)+x', '(2)+x'], 8)
     """
-    if isinstance(tables, Subnet):
-        return check_subnet(tables, *more, **how)
-    if isinstance(tables, SubnetTables):
-        return judge(tables.forwarding(), *more, **how)
+    match tables:
+        case Subnet():
+            return check_subnet(tables, *more, **how)
+        case SubnetTables():
+            return judge(tables.forwarding(), *more, **how)
     return check_routes(tables, *more, **how)
 
 
@@ -119,4 +120,7 @@ def read(file: Any, *more: Any, **how: Any) -> Any:
     SpecError
         A file is damaged; the message says where.
     """
-    return (read_forwarding if isinstance(file, Subnet) else read_tables)(file, *more, **how)
+    match file:
+        case Subnet():
+            return read_forwarding(file, *more, **how)
+    return read_tables(file, *more, **how)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.networks import fabric
 from flitloom.spec import Graph, Product, Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.families import is_family
 from flitloom.spec.what import fields_of
 from flitloom.tables.by_destination.made import SubnetTables
@@ -135,7 +136,7 @@ def make(network: Any, **how: Any) -> Any:
     made = fabric(network)
     if how.get("traffic") is not None:
         named = Product(network) if isinstance(network, str) and not is_family(network) else network
-        if isinstance(named, Product):
+        if isinstance(named, AnyNetwork) and named.grid is not None:
             how["traffic"] = matrix_of_hosts(made, named, how["traffic"])
     return route_subnet(made, **how)
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Subnet
-from flitloom.spec import Product, Topology
+from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 
 #: Weights of a matrix may add up to so much per pair of switches.
 MOST_WEIGHT = 2**20
@@ -42,7 +43,7 @@ def traffic_matrix(traffic: ArrayLike | None, nodes: int) -> NDArray[np.uint64] 
     return matrix.astype(np.uint64)
 
 
-def matrix_of_hosts(subnet: Subnet, network: Product, matrix: ArrayLike) -> NDArray[np.uint64]:
+def matrix_of_hosts(subnet: Subnet, network: AnyNetwork, matrix: ArrayLike) -> NDArray[np.uint64]:
     """A matrix of the nodes of a product, failed ones included, as one of the hosts of its fabric.
 
     The switches of the fabric are in the order in which its cables name them.

@@ -17,10 +17,9 @@ from flitloom.placing.phases import Phases, in_phases
 from flitloom.placing.placement import phases_of, topology_of, traffic_of
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import Traffic
-from flitloom.spec import DIMENSION_NAMES, Product, Topology
-from flitloom.spec.factored import Factored
+from flitloom.spec import DIMENSION_NAMES
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
-from flitloom.spec.switched import Switched
 from flitloom.view.cables import Cables
 from flitloom.view.pack import Packer
 from flitloom.view.wires import grid_fields, grid_links, twist_facts, wiring
@@ -37,7 +36,7 @@ class Seats:
     ----------
     title : str
         What a page calls it.
-    topology : Topology
+    topology : AnyNetwork
         The network.
     nodes : array of int
         The node of every rank.
@@ -52,7 +51,7 @@ class Seats:
     """
 
     title: str
-    topology: Topology
+    topology: AnyNetwork
     nodes: NDArray[np.int64]
     loads: NDArray[np.int64]
     facts: dict[str, Any]
@@ -68,8 +67,8 @@ class Seats:
         fabric, order = _fabric(self.topology, packer)
         # Of switches with hosts the switches are drawn.
         drawn, places = self.nodes, self.topology.nodes
-        if isinstance(self.topology, Switched):
-            subnet = self.topology.subnet
+        subnet = self.topology.subnet
+        if subnet is not None:
             drawn = np.array([host.switch for host in subnet.hosts])[self.nodes]
             places = len(subnet.switches)
         texts = [""] * places
@@ -177,14 +176,14 @@ def _seats(
     return shown
 
 
-def _fabric(topology: Topology, packer: Packer) -> tuple[dict[str, Any], NDArray[np.int64]]:
+def _fabric(topology: AnyNetwork, packer: Packer) -> tuple[dict[str, Any], NDArray[np.int64]]:
     """The network as a page draws it, and the channel of every link of the drawing."""
-    if isinstance(topology, Switched):
+    if topology.subnet is not None:
         made, order = Cables(topology.subnet).wiring()
         return made.head(packer), order
-    if not isinstance(topology, Factored):
+    ground = Ground(topology)
+    if ground.is_torus:
         return grid_fields(topology), np.arange(topology.nodes * 2 * len(topology.sizes))
-    ground = Ground(Product(topology.network))
     made = wiring(ground)
     order = np.zeros(made.count, dtype=np.int64)
     directions = Network(topology).directions
@@ -207,7 +206,7 @@ def _per_node(document: dict[str, Any]) -> int:
 
 
 def _loads(
-    document: dict[str, Any], topology: Topology, parts: list[Traffic], nodes: NDArray[np.int64]
+    document: dict[str, Any], topology: AnyNetwork, parts: list[Traffic], nodes: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
     """Bytes per channel with ranks on nodes: by dimension order, or by the routes in the document."""
     ways = document.get("ways")
@@ -241,9 +240,9 @@ def _loads(
     return list(loads)
 
 
-def _reader(topology: Topology) -> tuple[int, Callable[[Any], tuple[tuple[int, int], list[int]]]]:
+def _reader(topology: AnyNetwork) -> tuple[int, Callable[[Any], tuple[tuple[int, int], list[int]]]]:
     """How many channels there are, and what finds the ends and the channels of a way as documents have it."""
-    if isinstance(topology, Switched):
+    if topology.subnet is not None:
         count = 2 * len(topology.subnet.cables)
         known = {channel: channel for channel in range(count)}
         # A way of hosts is these two and the channels.

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.network import Network
-from flitloom.spec import DIMENSION_NAMES, Graph, Topology
+from flitloom.spec import DIMENSION_NAMES
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
-from flitloom.spec.product import AnyNetwork
 from flitloom.view.pack import Packer
 
 Point = tuple[float, float]
@@ -71,15 +71,15 @@ def wiring(ground: Ground) -> Wiring:
     (84, [3, 4])
     """
     network = ground.routers
-    if isinstance(network, Topology) and max(ground.links.values(), default=1) == 1:
+    if ground.is_torus and max(ground.links.values(), default=1) == 1:
         return _grid(network, ground)
-    if isinstance(network, Graph):
-        names = list(network.names) or [str(node) for node in range(network.nodes)]
+    if network.grid is None:
+        names = list(network.node_names) or [str(node) for node in range(network.nodes)]
         return drawn(names, circle(names), ground.links, failed_nodes=network.failed_nodes)
     return _product(network, ground)
 
 
-def grid_fields(topology: Topology) -> dict[str, Any]:
+def grid_fields(topology: AnyNetwork) -> dict[str, Any]:
     """A torus or mesh, for the page."""
     topology.require_rings("pictures of links are")
     network = Network(topology)
@@ -124,7 +124,7 @@ def grid_links(ground: Ground) -> dict[tuple[int, int], list[int]]:
     return found
 
 
-def _grid(topology: Topology, ground: Ground) -> Wiring:
+def _grid(topology: AnyNetwork, ground: Ground) -> Wiring:
     fields = grid_fields(topology)
     return Wiring(fields, grid_links(ground), 2 * len(topology.sizes) * topology.nodes)
 

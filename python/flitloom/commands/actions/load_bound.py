@@ -11,7 +11,6 @@ from flitloom.commands.load_bound import Asked, Where
 from flitloom.errors import SpecError
 from flitloom.network import Network
 from flitloom.spec import Collective, build_experiment
-from flitloom.spec.switched import Switched
 
 #: Routings whose loads the traffic fixes.
 ROUTINGS = "do,o1turn,valiant"
@@ -24,7 +23,7 @@ def run(where: Where, asked: Asked) -> None:
     )
     traffic, topology = experiment.traffic, experiment.topology
     assert isinstance(traffic, Collective)
-    if isinstance(topology, Switched) and asked.routing is not None:
+    if topology.grid is None and asked.routing is not None:
         raise SpecError.at("--routing", "switches with hosts go by their tables", "leave it out")
     network = Network(topology, experiment.router)
     routings = list(dict.fromkeys((asked.routing or ROUTINGS).split(",")))

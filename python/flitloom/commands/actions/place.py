@@ -33,13 +33,14 @@ from flitloom.placing.formats import ending_of, require_coordinates
 from flitloom.placing.ground import ground_of_subnet
 from flitloom.placing.hosts import host_names, names_of
 from flitloom.placing.running import FLIT_BYTES
+from flitloom.placing.search import network_of
 from flitloom.placing.ways import ROUTINGS
-from flitloom.spec import Product, Topology
-from flitloom.spec.factored import factored
+from flitloom.spec import Product
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.fabric import Fabric
 from flitloom.spec.factors import factors_of
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
-from flitloom.spec.switched import Switched
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.reading import read_tables
 
@@ -94,7 +95,7 @@ def _place(asked: Asked) -> None:
     if sought.flit_bytes is not None and sought.minimise != "time":
         raise SpecError.at("--flit-bytes", "belongs to --minimise time")
     routing: str | Tables | None = sought.routing
-    if isinstance(topology, Switched) and topology.tables is not None:
+    if topology.tables_file is not None:
         routing = None
     elif sought.routing is not None and sought.routing not in ROUTINGS:
         routing = read_tables(Path(sought.routing), topology)
@@ -117,7 +118,7 @@ def _place(asked: Asked) -> None:
 
 def _network(
     where: Where, routing: str | None, hosts: Path | None = None
-) -> tuple[Topology, list[str] | None]:
+) -> tuple[AnyNetwork, list[str] | None]:
     """The network, and the names of its nodes where a file has them; failed parts may have those of `hosts`.
 
     Raises
@@ -135,9 +136,7 @@ def _network(
         of_switches = is_family(network) or any(one.width > 1 for one in factors_of(network))
         if of_switches or (tables is not None and tables.suffix != ".json"):
             return _of_switches(where, tables), None
-        product = Product(**fields, **read_failed(where.fail or []))
-        product.require_no_circulants("placements are")
-        return factored(product), None
+        return network_of(Product(**fields, **read_failed(where.fail or []))), None
     options.refuse_grid(where.torus, where.mesh, where.wrap, where.network, where.graph)
     subnet = fabric(where.graph, fail=where.fail or [])
     if set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):
@@ -148,7 +147,7 @@ def _network(
     return _of_switches(where, tables), None
 
 
-def _of_switches(where: Where, tables: Path | None) -> Switched:
+def _of_switches(where: Where, tables: Path | None) -> Fabric:
     """A network of switches with hosts."""
     grid: dict[str, Any] = {
         "torus": where.torus,
@@ -156,7 +155,7 @@ def _of_switches(where: Where, tables: Path | None) -> Switched:
         "wrap": where.wrap,
         "twist": where.twist,
     }
-    return Switched(**options.switches_fields(where.graph, where.network, where.fail, tables, **grid))
+    return Fabric(**options.switches_fields(where.graph, where.network, where.fail, tables, **grid))
 
 
 def _report(found: Placement, asked: Asked, names: list[str] | None) -> None:
@@ -233,7 +232,7 @@ def _print(found: Placement) -> None:
 def _routes(found: Placement) -> str:
     if found.routing == "do":
         return "dimension order"
-    kind = "tables by destination" if isinstance(found.topology, Switched) else "tables"
+    kind = "tables" if found.topology.grid else "tables by destination"
     return f"{kind} of flitloom route" if found.routing == "balanced" else f"{kind} from files"
 
 

@@ -9,11 +9,10 @@ from flitloom.commands.place import Asked
 from flitloom.placing import Seating
 from flitloom.placing.jobs import EFFORT, read_jobs, seat
 from flitloom.placing.running import FLIT_BYTES
-from flitloom.spec import Topology
-from flitloom.spec.switched import Switched
+from flitloom.spec.any_network import AnyNetwork
 
 
-def run(asked: Asked, topology: Topology) -> None:
+def run(asked: Asked, topology: AnyNetwork) -> None:
     """Give the jobs of a file their nodes, and print what they cost each other; exit code 1 if one waits."""
     sought = asked.sought
     assert asked.ranks.jobs is not None
@@ -36,7 +35,7 @@ def run(asked: Asked, topology: Topology) -> None:
 
 
 def _print(found: Seating) -> None:
-    on_switches = isinstance(found.topology, Switched)
+    on_switches = found.topology.grid is None
     second, third = ("hosts", "one switch") if on_switches else ("box", "closed")
     heading = ["job", second, third, "fullest", "shared channels", "alone", "shared"]
     screen.print_table(

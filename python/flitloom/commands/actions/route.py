@@ -29,9 +29,8 @@ from flitloom.limits import LISTED_NODES
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.placing.hosts import names_of
+from flitloom.placing.placement import written_topology
 from flitloom.spec import Topology
-from flitloom.spec.factored import Factored
-from flitloom.spec.switched import Switched
 from flitloom.tables.by_source.checking import check
 from flitloom.tables.by_source.compared import MadeTables, danger, make_tables
 from flitloom.tables.by_source.making import METHODS, without_others
@@ -62,13 +61,11 @@ def run(context: typer.Context, asked: Asked) -> None:
         sought = replace(cast(Any, sought), fail=[*failed, *(sought.fail or [])] or None)
         asked = replace(asked, named=named, sought=sought)
     if sought.placement is not None and not (elsewhere or named.twist or named.network):
-        placed = placement_weights(sought.placement, None)[0]
-        if isinstance(placed, Factored):
-            asked = replace(asked, named=replace(cast(Any, named), network=placed.network))
-        elif isinstance(placed, Switched):
-            graph = None if placed.graph is None else Path(placed.graph)
-            changed = replace(cast(Any, named), network=placed.network, fabric=graph)
-            failed = replace(cast(Any, sought), fail=list(placed.failed) or None)
+        given = written_topology(placement_weights(sought.placement, None)[0])
+        if {"network", "graph"} & given.keys():
+            graph = Path(given["graph"]) if "graph" in given else None
+            changed = replace(cast(Any, named), network=given.get("network"), fabric=graph)
+            failed = replace(cast(Any, sought), fail=given.get("failed"))
             asked = replace(asked, named=changed, sought=failed)
     if asked.named.fabric is not None or asked.named.network is not None or named.twist:
         route_fabric.run(context, asked)
@@ -121,9 +118,8 @@ def _network(asked: Asked) -> tuple[Topology, Weights]:
     given = None
     if named.torus is not None or named.mesh is not None or fail:
         given = grid_topology(named.torus, named.mesh, fail)
-    topology, weights = placement_weights(sought.placement, given)
-    topology.require_plain("tables for a placement")
-    return topology, weights
+    placed, weights = placement_weights(sought.placement, given)
+    return placed.torus("tables for a placement"), weights
 
 
 def _check_outputs(written: Written, topology: Topology) -> None:

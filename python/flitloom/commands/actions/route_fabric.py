@@ -22,7 +22,6 @@ from flitloom.numerals import counted
 from flitloom.outputs import check_folder, check_output
 from flitloom.placing.placement import read_placement
 from flitloom.spec import Product
-from flitloom.spec.factored import factored
 from flitloom.spec.families import is_family
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.comparing import compare_tables
@@ -171,10 +170,9 @@ def _placed(subnet: Subnet, placement: Path, described: str) -> NDArray[np.integ
     topology, weights = placement_weights(placement, None)
     try:
         product = Product(described)
-        wanted = factored(product)
     except SpecError:
-        wanted = None
-    if wanted is None or not topology.is_as(wanted):
+        product = None
+    if product is None or not topology.is_as(product):
         raise SpecError.at(show_file(placement), f"is for the {topology}, not for {show(described)}")
     return _scaled(subnet, matrix_of_hosts(subnet, product, weights).astype(np.int64))
 

@@ -23,6 +23,7 @@ from flitloom.placing.placement import (
 )
 from flitloom.placing.running import FLIT_BYTES, moves, packet_rows, placed_matrix
 from flitloom.spec import Packets, Topology, TrafficMatrix
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.by_source.making import route
 from flitloom.tables.by_source.tables import Tables
 
@@ -60,8 +61,7 @@ def put_on_nodes(file: Path, fields: dict[str, Any], has_tables: bool, flit_byte
         has_tables = True
     if document.get("routing") == "tables" and not has_tables:
         raise SpecError(f"{show_file(file)}: was made for tables; give them, too (--tables)")
-    damaged = bool(topology.failed_nodes or topology.failed_links)
-    if not has_tables and (document.get("routing") == "balanced" or damaged):
+    if not has_tables and (document.get("routing") == "balanced" or topology.damaged):
         tables = route(topology)
     return Sitting(nodes, tables, _seat_traffic(fields, document, nodes, topology.nodes, flit_bytes))
 
@@ -128,7 +128,7 @@ def host_weights(file: Path, subnet: Subnet, described: str) -> NDArray[np.int64
     return _bytes_between(document, document["placement"], len(subnet.hosts))
 
 
-def placement_weights(file: Path, topology: Topology | None) -> tuple[Topology, NDArray[np.int64]]:
+def placement_weights(file: Path, topology: AnyNetwork | None) -> tuple[AnyNetwork, NDArray[np.int64]]:
     """The network of a placement and the bytes between its nodes, as weights for tables.
 
     Raises

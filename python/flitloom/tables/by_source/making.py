@@ -13,7 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from flitloom import _core
 from flitloom.errors import SpecError, UnreachableError, require_kind, unknown_parts
 from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import require_whole
+from flitloom.spec.topology import BY_DESTINATION
 from flitloom.tables.by_source.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.tables.by_source.rules import RouterRules, routing_system
 from flitloom.tables.by_source.tables import Tables
@@ -28,7 +30,7 @@ RulesName = Literal["angara", "dimension-order", "dateline", "unrestricted"]
 
 
 def route(
-    topology: Topology,
+    topology: AnyNetwork,
     *,
     method: MethodName | str = "balanced",
     failed_nodes: Iterable[int | str] = (),
@@ -151,7 +153,7 @@ def advice(
     return f"{cause}; no small change would help {topology}"
 
 
-def without_others(topology: Topology, nodes: Sequence[int]) -> Topology:
+def without_others(topology: AnyNetwork, nodes: Sequence[int]) -> Topology:
     """A network in which all nodes but these have failed.
 
     Examples
@@ -165,9 +167,10 @@ def without_others(topology: Topology, nodes: Sequence[int]) -> Topology:
 
 
 def _with_failures(
-    topology: Topology, nodes: Iterable[int | str], links: Iterable[tuple[int, int] | str]
+    topology: AnyNetwork, nodes: Iterable[int | str], links: Iterable[tuple[int, int] | str]
 ) -> Topology:
-    require_kind("topology", topology, Topology, "topology", "fl.Torus(...) or fl.Mesh(...)")
+    require_kind("topology", topology, AnyNetwork, "topology", "fl.Torus(...) or fl.Mesh(...)")
+    topology = topology.torus("source routes", BY_DESTINATION)
     nodes, links = tuple(nodes), tuple(links)
     if not nodes and not links:
         return topology

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pydantic
-from pydantic import ValidationInfo, model_validator
+from pydantic import SerializeAsAny, ValidationInfo, ValidatorFunctionWrapHandler, model_validator
 
 from flitloom.digests import digest, require_same
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
-from flitloom.spec.base import Problems, problem
-from flitloom.spec.factored import Factored, factored
-from flitloom.spec.families import is_family
+from flitloom.spec.any_network import AnyNetwork, without_grid
+from flitloom.spec.base import Problems, problem, problems_of
+from flitloom.spec.families import FAMILIES, is_family, numbers_of
+from flitloom.spec.followed import Followed
 from flitloom.spec.product import Product
 from flitloom.spec.topology import Topology
 
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from flitloom.tables.by_destination.tables import ForwardingTables
 
 
-class Switched(Topology):
+class Fabric(AnyNetwork):
     """A network of switches with hosts; packets go by tables by destination.
 
-    Patterns take the hosts by their numbers, as a line: `sizes` is how many there are.
+    Its nodes are the hosts, which have numbers and no coordinates.
 
     Parameters
     ----------
@@ -46,11 +47,17 @@ class Switched(Topology):
 
     Examples
     --------
-    >>> from flitloom.spec.switched import Switched
-    >>> dragonfly = Switched(network="dragonfly(3,1,2)")
+    >>> from flitloom.spec.fabric import Fabric
+    >>> dragonfly = Fabric(network="dragonfly(3,1,2)")
     >>> print(dragonfly, dragonfly.nodes)
     dragonfly(3,1,2) with 24 hosts 24
     """
+
+    #: What has failed is not in it.
+    failed_nodes: ClassVar[tuple[int, ...]] = ()
+    failed_links: ClassVar[tuple[tuple[int, int], ...]] = ()
+    twist: ClassVar[bool] = False
+    place: ClassVar[str] = "topology"
 
     network: str | None = None
     graph: str | None = None
@@ -75,7 +82,7 @@ class Switched(Topology):
     def _count_hosts(cls, data: Any, info: ValidationInfo) -> Any:
         if not isinstance(data, Mapping):
             return data
-        fields = dict(data)
+        fields = without_grid(data, "failed_nodes", "failed_links")
         if (fields.get("network") is None) == (fields.get("graph") is None):
             raise problem("network, graph: give one of them")
         folder = (info.context or {}).get("folder", Path())
@@ -93,7 +100,17 @@ class Switched(Topology):
             raise problem(str(error)) from None
         if hosts < 2:
             raise problem(f"{fields.get('network') or fields.get('graph')}: has fewer than two hosts")
-        return {**fields, "kind": "mesh", "sizes": (hosts,), "failed": _failed(fields), "content": content}
+        return {**fields, "failed": _failed(fields), "content": content}
+
+    @property
+    def nodes(self) -> int:
+        """Number of hosts."""
+        return len(self.subnet.hosts)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Refused: its hosts have no coordinates."""
+        return self.require_grid("coordinates are").sizes
 
     @property
     def subnet(self) -> Subnet:
@@ -104,20 +121,46 @@ class Switched(Topology):
         """Its tables by destination."""
         return _forwarding_of(self.network, self.graph, self.failed, self.tables, self.content)
 
+    def run_by(self, model: str | None) -> Fabric:
+        """The network as it is, for pipelined routers only."""
+        if model != "pipelined":
+            raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
+        return self
+
     @property
-    def lanes(self) -> int:
-        """Lanes that its tables use."""
-        return self.forwarding().used_lanes
+    def has_tables(self) -> bool:
+        """Packets always follow its tables."""
+        return True
 
-    def require_rings(self, what: str) -> None:
-        """Refuse switches with hosts where only rings and lines are known.
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Hosts of a switch, switches of a group, groups, as far as all are alike.
 
-        Raises
-        ------
-        SpecError
-            Always.
+        >>> Fabric(network="dragonfly(4,2,3)").order, Fabric(network="slimfly(5)").order
+        ((3, 4, 9), (5, 10))
         """
-        raise SpecError.at("topology", f"{self} has switches, and {what} for tori and meshes")
+        hosts, each = self.nodes, {count for count in self.subnet.hosts_per_switch() if count}
+        sizes: tuple[int, ...] = (hosts,)
+        if len(each) == 1:
+            sizes = (*each, hosts // min(each))
+            if self.network is not None and is_family(self.network) and not self.failed:
+                name, numbers = numbers_of(self.network)
+                sizes = FAMILIES[name].order(*numbers)
+        return tuple(size for size in sizes if size > 1)
+
+    @property
+    def tables_file(self) -> str | None:
+        """The file or folder of its tables, if they are not searched for."""
+        return self.tables
+
+    def followed(self) -> Followed:
+        """The tables that packets follow."""
+        return Followed(self.forwarding(), tuple(range(self.nodes)))
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """What its hosts are called."""
+        return tuple(host.name for host in self.subnet.hosts)
 
     @property
     def shape(self) -> tuple[object, ...]:
@@ -125,9 +168,6 @@ class Switched(Topology):
         subnet = self.subnet
         cables = sorted((min(ends), max(ends)) for ends in subnet.cable_ends().tolist())
         return tuple(cables), tuple(host.switch for host in subnet.hosts)
-
-    def _parts(self) -> tuple[object, ...]:
-        return self.shape
 
     def __str__(self) -> str:
         name = self.network or Path(self.graph or "").name
@@ -188,33 +228,48 @@ def is_product(fields: Mapping[str, Any]) -> bool:
 
 
 def choose_model(data: Any, info: ValidationInfo) -> Any:
-    """Make the network of an experiment with pipelined routers one of switches; leave all else alone."""
-    if not isinstance(data, Mapping) or not isinstance(data.get("topology"), Mapping):
+    """Make the network of an experiment one that its routers run; fields that say a grid are left alone."""
+    if not isinstance(data, Mapping) or "topology" not in data:
         return data
-    router = data.get("router")
+    router, topology = data.get("router"), data["topology"]
     model = router.get("model") if isinstance(router, Mapping) else getattr(router, "model", None)
-    if model != "pipelined" or not {"network", "graph"} & set(data["topology"]):
+    if isinstance(topology, AnyNetwork):
+        try:
+            return {**data, "topology": topology.run_by(model)}
+        except SpecError as error:
+            raise problem(str(error)) from None
+    if model != "pipelined" or not isinstance(topology, Mapping) or not {"network", "graph"} & set(topology):
         return data
-    return {**data, "topology": _chosen(Switched, data["topology"], info)}
+    return {**data, "topology": _chosen(Fabric, topology, info)}
 
 
-def choose_topology(data: Any, info: ValidationInfo) -> Any:
-    """A product or a network of switches where fields say one; anything else is left alone."""
-    if isinstance(data, Product):
-        return factored(data)
+def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> AnyNetwork:
+    """A product or a network of switches where fields say one, else a torus or mesh."""
+    if isinstance(data, AnyNetwork):
+        return data
     if not isinstance(data, Mapping) or not {"network", "graph"} & set(data):
-        return data
-    return _chosen(Factored if is_product(data) else Switched, data, info)
+        made: Topology = handler(data)
+        return made
+    chosen = _chosen(Product if is_product(data) else Fabric, data, info)
+    try:
+        return chosen if chosen.subnet else chosen.run_by(None)
+    except SpecError as error:
+        raise problem(error.problem, error.advice) from None
 
 
-def _chosen(kind: type[Topology], data: Mapping[str, Any], info: ValidationInfo) -> Topology:
+def _chosen(kind: type[AnyNetwork], data: Mapping[str, Any], info: ValidationInfo) -> AnyNetwork:
     """The network of fields, whose problems are told with their places."""
     try:
         return kind.model_validate(dict(data), context=info.context)
     except pydantic.ValidationError as error:
         problems = Problems()
-        from flitloom.spec.base import problems_of
-
         problems.first, problems.more = problems_of(error)
         problems.end()
         raise
+
+
+if TYPE_CHECKING:
+    Simulated = AnyNetwork
+else:
+    #: The network of an experiment; fields that name no other are those of a torus or mesh.
+    Simulated = SerializeAsAny[Topology]

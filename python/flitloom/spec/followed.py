@@ -1,4 +1,4 @@
-"""What is left of tori and meshes with failed parts: switches with a host each, and tables by destination."""
+"""Tables by destination that packets between pipelined routers follow."""
 
 from __future__ import annotations
 
@@ -20,59 +20,49 @@ NONE = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Remains:
-    """What is left of a torus or mesh.
+class Followed:
+    """Tables by destination, and whose they are.
 
     Attributes
     ----------
     tables : ForwardingTables
-        Balanced, deadlock-free tables by destination of what is left.
+        The tables.
     nodes : tuple of int
-        By switch of the tables the node that it is.
-    channels : array
-        By node and direction the channel of the tables; all ones where there is none.
+        By host of the tables the node that it is.
+    channels : array or None
+        By node and direction the channel of the tables, all ones where there is none; None where nodes have
+        no coordinates.
 
     Examples
     --------
     >>> import flitloom as fl
-    >>> left = remains(fl.Torus(4, 4, failed_nodes=[5]))
+    >>> left = fl.Torus(4, 4, failed_nodes=[5]).followed()
     >>> len(left.nodes), 5 in left.nodes, int((left.channels < NONE).sum())
     (15, False, 56)
     """
 
     tables: ForwardingTables
     nodes: tuple[int, ...]
-    channels: NDArray[np.uint32]
+    channels: NDArray[np.uint32] | None = None
 
 
-def is_damaged(topology: Topology) -> bool:
-    """Whether parts of a torus or mesh have failed.
-
-    >>> import flitloom as fl
-    >>> is_damaged(fl.Torus(4)), is_damaged(fl.Torus(4, failed_links=[(0, 1)]))
-    (False, True)
-    """
-    return bool(topology.failed_nodes or topology.failed_links)
-
-
-def remains(topology: Topology) -> Remains:
+def remaining(topology: Topology) -> Followed:
     """What is left of a torus or mesh with failed parts.
 
     Its tables are those of the product of the same rings and lines with the same failed parts.
     """
-    wraps = tuple(topology.wraps)
     failed = frozenset(topology.failed_nodes), frozenset(topology.failed_links)
-    return _remains(tuple(topology.sizes), wraps, bool(topology.twist), *failed)
+    return _remaining(topology.sizes, topology.wraps, topology.twist, *failed)
 
 
 @lru_cache(maxsize=16)
-def _remains(
+def _remaining(
     sizes: tuple[int, ...],
     wraps: tuple[bool, ...],
     twist: bool,
     failed_nodes: frozenset[int],
     failed_links: frozenset[tuple[int, int]],
-) -> Remains:
+) -> Followed:
     from flitloom.fabric.failures import without
     from flitloom.fabric.networks import subnet_of_ground
     from flitloom.tables.by_destination.making import route_subnet
@@ -88,4 +78,4 @@ def _remains(
     for number, (a, b) in enumerate(tables.subnet.cable_ends().tolist()):
         for channel, ends in enumerate(((nodes[a], nodes[b]), (nodes[b], nodes[a])), 2 * number):
             channels[ends[0], whole.ways[ends]] = channel
-    return Remains(tables, nodes, channels)
+    return Followed(tables, tuple(nodes[host.switch] for host in tables.subnet.hosts), channels)
