@@ -9,15 +9,11 @@ from flitloom.errors import SpecError, require_kind
 from flitloom.fixed import Fixed
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
-from flitloom.spec import Product, Router, Topology
+from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork, Grid
-from flitloom.spec.fabric import Fabric
-from flitloom.spec.families import is_family
+from flitloom.spec.fabric import network_of_fields
 from flitloom.spec.followed import Followed
 from flitloom.spec.what import fields_of
-
-#: Fields of a network of switches with hosts.
-_OF_SWITCHES = ("network", "graph", "tables", "failed")
 
 
 def described(what: str | Path, place: str = "network") -> AnyNetwork:
@@ -28,13 +24,7 @@ def described(what: str | Path, place: str = "network") -> AnyNetwork:
     >>> print(described("mesh 4x4"), "-", described("full4 x ring3"), "-", described("dragonfly(3,1,2)"))
     4x4 mesh - full4 x ring3 - dragonfly(3,1,2) with 24 hosts
     """
-    fields = fields_of(what, place)
-    if "graph" in fields or is_family(fields.get("network")) or {"tables", "failed"} & fields.keys():
-        return Fabric(**{name: fields[name] for name in _OF_SWITCHES if fields.get(name)})
-    if "network" in fields:
-        parts = ("network", "failed_nodes", "failed_links")
-        return Product(**{name: fields[name] for name in parts if name in fields})
-    return Topology(**fields)
+    return network_of_fields(fields_of(what, place))
 
 
 def network_of(network: Network | str | Path) -> Network:
@@ -240,7 +230,7 @@ class Network(Fixed):
 
         >>> import flitloom as fl
         >>> fl.Network(fl.Torus(4, 4)).name_of_node(6), fl.Network("dragonfly(3,1,2)").name_of_node(6)
-        ('(2,1)', 'g1s0 host 0')
+        ('(2,1)', 'g1s0-host0')
         """
         if self.topology.grid is None:
             return self.topology.node_names[node]
@@ -251,7 +241,7 @@ class Network(Fixed):
 
         >>> import flitloom as fl
         >>> fl.Network(fl.Torus(4, 4)).name_of_link(25), fl.Network("dragonfly(3,1,2)").name_of_link(0)
-        ('(2,1)-x', 'g0s0/3 -> g0s1/3')
+        ('(2,1)-x', 'g0s0/1 -> g0s1/1')
         """
         subnet = self.topology.subnet
         if subnet is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.errors import SpecError, show_file
+from flitloom.errors import SpecError, require_kind, show_file
 from flitloom.fabric.model import Subnet
 from flitloom.fixed import explained
 from flitloom.limits import COLLECTIVE_BYTES
@@ -22,9 +22,8 @@ from flitloom.placing.phases import Phase, Phases, read_phases
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.provenance import version
 from flitloom.reading import read_json
-from flitloom.spec import Product, Topology
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.fabric import Fabric, is_product
+from flitloom.spec.fabric import network_of_fields
 
 #: What the files say they are.
 FORMAT = "flitloom placement 1"
@@ -40,13 +39,23 @@ def topology_of(fields: dict[str, Any]) -> AnyNetwork:
     >>> str(topology_of({"network": "dragonfly(3,1,2)"}))
     'dragonfly(3,1,2) with 24 hosts'
     """
-    if "graph" in fields or ("network" in fields and not is_product(fields)):
-        return Fabric(**fields)
-    if "network" not in fields:
-        return Topology(**fields)
-    network = Product(**fields).run_by(None)
-    network.require_no_circulants("placements are")
-    return network
+    return placeable(network_of_fields(fields))
+
+
+def placeable(topology: AnyNetwork) -> AnyNetwork:
+    """The network as ranks are placed on it.
+
+    Raises
+    ------
+    SpecError
+        None are: it is a graph or has a circulant as a factor.
+    """
+    advice = "a torus, a mesh, a product, the name of a family or a file of switches"
+    require_kind("topology", topology, AnyNetwork, "network", advice)
+    if topology.grid is None and topology.subnet is None:
+        raise SpecError.at("topology", f"a {type(topology).__name__} has no hosts", f"give {advice}")
+    topology.require_no_circulants("placements are")
+    return topology.run_by("pipelined" if topology.grid is None else None)
 
 
 def written_topology(topology: AnyNetwork) -> dict[str, Any]:
@@ -63,7 +72,7 @@ def written_topology(topology: AnyNetwork) -> dict[str, Any]:
 def written_wiring(subnet: Subnet) -> dict[str, Any]:
     """Switches, hosts and cables, as a file has them.
 
-    >>> written_wiring(Fabric(network="ring3").subnet)["hosts"]
+    >>> written_wiring(topology_of({"network": "circulant(3;1)"}).subnet)["hosts"]
     [0, 1, 2]
     """
     return {

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, require_kind
+from flitloom.errors import SpecError
 from flitloom.network import Network, described
 from flitloom.numerals import counted
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.host_bounds import host_bounds
 from flitloom.placing.hosts import HostWays, host_ways
 from flitloom.placing.phases import Phase, Phases, in_phases, is_whole, read_phases, weighed
-from flitloom.placing.placement import Placement
+from flitloom.placing.placement import Placement, placeable
 from flitloom.placing.running import FLIT_BYTES, duration, moves, packet_rows, port_bound, router_for
 from flitloom.placing.screws import Score, best_screw
 from flitloom.placing.sharing import sharing_bound
@@ -149,12 +149,7 @@ def network_of(topology: AnyNetwork | str | Path) -> AnyNetwork:
     """
     if isinstance(topology, str | Path):
         topology = described(topology, "topology")
-    advice = "a torus, a mesh, a product, the name of a family or a file of switches"
-    require_kind("topology", topology, AnyNetwork, "network", advice)
-    if topology.grid is None and topology.subnet is None:
-        raise SpecError.at("topology", f"a {type(topology).__name__} has no hosts", f"give {advice}")
-    topology.require_no_circulants("placements are")
-    return topology.run_by("pipelined" if topology.grid is None else None)
+    return placeable(topology)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import Problems, problem, problems_of
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
 from flitloom.spec.followed import Followed
+from flitloom.spec.graph import Graph
 from flitloom.spec.product import Product
 from flitloom.spec.topology import Topology
 
@@ -225,6 +226,20 @@ def is_product(fields: Mapping[str, Any]) -> bool:
     (True, False)
     """
     return "network" in fields and not is_family(fields["network"]) and not {"tables", "failed"} & set(fields)
+
+
+def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
+    """The network that fields describe, with hosts at switches where they name a family or a file of cables.
+
+    >>> print(network_of_fields({"network": "fattree(4)"}), "-", network_of_fields({"sizes": "4x3"}))
+    fattree(4) with 16 hosts - 4x3 torus
+    """
+    given = {name: value for name, value in fields.items() if value is not None and name != "content"}
+    if "cables" in given:
+        return Graph(**given)
+    if "graph" in given or ("network" in given and not is_product(given)):
+        return Fabric(**given)
+    return Product(**given) if "network" in given else Topology(**given)
 
 
 def choose_model(data: Any, info: ValidationInfo) -> Any:
