@@ -11,8 +11,8 @@ from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork, Grid
-from flitloom.spec.fabric import network_of_fields
-from flitloom.spec.followed import Followed
+from flitloom.spec.followed import Followed, followed
+from flitloom.spec.kinds import network_of_fields, run_by
 from flitloom.spec.what import fields_of
 
 
@@ -101,7 +101,7 @@ class Network(Fixed):
         router = router or Router(model="one-cycle" if topology.subnet is None else "pipelined")
         if routing is not None:
             router = Router(**{**router.model_dump(), "routing": routing})
-        self.topology = topology = topology.run_by(router.model)
+        self.topology = topology = run_by(topology, router.model)
         self.router = router
         if self.follows_tables and router.routing != "do":
             raise SpecError.at(
@@ -154,7 +154,7 @@ class Network(Fixed):
 
     def followed(self) -> Followed | None:
         """The tables by destination that packets follow, and whose they are; or none."""
-        return self.topology.followed() if self.follows_tables else None
+        return followed(self.topology) if self.follows_tables else None
 
     def one_cycle(self, what: str) -> _core.Network:
         """The core's network of routers of one cycle; any other is refused.

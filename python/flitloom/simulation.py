@@ -28,6 +28,7 @@ from flitloom.result import Result
 from flitloom.series import make_series
 from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Messages, Packets, TrafficMatrix
 from flitloom.spec.base import require_whole, show
+from flitloom.spec.followed import followed
 from flitloom.spec.traffic import Kind
 from flitloom.tables.by_destination.lower_bound import least_duration
 from flitloom.workload import Bound, make_workload, route_bound
@@ -538,8 +539,8 @@ def _routes_checksum(spec: Experiment, tables: Tables | None) -> int | None:
     """Checksum of the routes that packets follow: those given, or tables by destination."""
     if tables is not None:
         return tables.checksum()
-    followed = spec.topology.followed() if spec.router.model == "pipelined" else None
-    return None if followed is None else followed.tables.checksum()
+    by = followed(spec.topology) if spec.router.model == "pipelined" else None
+    return None if by is None else by.tables.checksum()
 
 
 def _check_link_time(
@@ -764,8 +765,8 @@ def _tables_bound(network: Network, traffic: Collective | Packets | TrafficMatri
     """The least duration where packets go by tables by destination."""
     messages = np.concatenate(phases_of(network, traffic, seed)[0])
     messages = np.column_stack([messages[:, :2], messages[:, 2] * messages[:, 3]])
-    followed = network.followed()
-    assert followed is not None
-    host = {node: number for number, node in enumerate(followed.nodes)}
+    by = network.followed()
+    assert by is not None
+    host = {node: number for number, node in enumerate(by.nodes)}
     messages[:, :2] = [[host[node] for node in pair] for pair in messages[:, :2].tolist()]
-    return least_duration(followed.tables, messages, network.router.latency)
+    return least_duration(by.tables, messages, network.router.latency)

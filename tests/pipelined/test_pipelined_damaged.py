@@ -13,6 +13,7 @@ import flitloom as fl
 from flitloom.commands import run
 from flitloom.spec import Experiment
 from flitloom.spec.fabric import Fabric
+from flitloom.spec.followed import followed
 
 #: A network, its product, and failed parts of both.
 CASES = [
@@ -40,7 +41,7 @@ def drawn(nodes: list[int], seed: int) -> list[tuple[int, int, int, int]]:
 @pytest.mark.parametrize(("topology", "name", "failed"), CASES)
 def test_parts_fail_as_in_the_product(topology, name, failed, fields):
     router = fl.Router(model="pipelined", **fields)
-    left = topology.followed()
+    left = followed(topology)
     product = Fabric(network=name, failed=failed)
     assert product.nodes == len(left.nodes) == topology.nodes - len(topology.failed_nodes)
     host = {node: number for number, node in enumerate(left.nodes)}
@@ -75,7 +76,7 @@ def test_parts_fail_as_in_the_product(topology, name, failed, fields):
 @pytest.mark.parametrize("topology", [topology for topology, *_ in CASES])
 def test_packets_go_around_on_shortest_ways(topology):
     graph = nx.Graph()
-    left = topology.followed()
+    left = followed(topology)
     network = fl.Network(topology, fl.Router(model="pipelined"))
     for node, direction in zip(*np.nonzero(left.channels < 0xFFFFFFFF), strict=True):
         place = list(network.coordinates(int(node)))

@@ -133,9 +133,9 @@ def host_ways(topology: AnyNetwork) -> HostWays:
     >>> ways.numbers, len(ways.way(0, 2)), ways.way(0, 0)
     (8, 2, [])
     """
-    followed = topology.followed()
-    assert followed is not None
-    tables, subnet = followed.tables, followed.tables.subnet
+    tables = topology.forwarding()
+    assert tables is not None
+    subnet = tables.subnet
     switch = np.array([host.switch for host in subnet.hosts], dtype=np.int64)
     used, rows = np.unique(switch, return_inverse=True)
     hosts = len(switch)

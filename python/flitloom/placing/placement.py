@@ -23,7 +23,7 @@ from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.provenance import version
 from flitloom.reading import read_json
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.fabric import network_of_fields
+from flitloom.spec.kinds import network_of_fields, run_by
 
 #: What the files say they are.
 FORMAT = "flitloom placement 1"
@@ -55,7 +55,7 @@ def placeable(topology: AnyNetwork) -> AnyNetwork:
     if topology.grid is None and topology.subnet is None:
         raise SpecError.at("topology", f"a {type(topology).__name__} has no hosts", f"give {advice}")
     topology.require_no_circulants("placements are")
-    return topology.run_by("pipelined" if topology.grid is None else None)
+    return run_by(topology, "pipelined" if topology.grid is None else None)
 
 
 def written_topology(topology: AnyNetwork) -> dict[str, Any]:

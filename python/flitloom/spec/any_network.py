@@ -12,8 +12,8 @@ from flitloom.spec.factors import Factor
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Subnet
-    from flitloom.spec.followed import Followed
     from flitloom.spec.topology import Topology
+    from flitloom.tables.by_destination.tables import ForwardingTables
 
 
 @dataclass(frozen=True)
@@ -119,23 +119,16 @@ class AnyNetwork(SpecModel):
         """Whether nodes or links have failed."""
         return bool(self.failed_nodes or self.failed_links)
 
-    def run_by(self, model: str | None) -> AnyNetwork:
-        """The network as routers of a model run it.
+    def run_as(self, model: str | None) -> str | None:
+        """The name of the switches with hosts that routers of a model run in its place, or none.
 
         Raises
         ------
         SpecError
             These routers do not run it.
-
-        Examples
-        --------
-        >>> import flitloom as fl
-        >>> product = fl.Product("full4 x ring3")
-        >>> print(product.run_by("one-cycle"), "-", product.run_by("pipelined"))
-        full4 x ring3 - full4 x ring3 with 12 hosts
         """
         del model
-        return self
+        return None
 
     @property
     def has_tables(self) -> bool:
@@ -147,8 +140,8 @@ class AnyNetwork(SpecModel):
         """The file or folder of its own tables by destination, if there is one."""
         return None
 
-    def followed(self) -> Followed | None:
-        """The tables that packets between pipelined routers follow, or none."""
+    def forwarding(self) -> ForwardingTables | None:
+        """Its own tables by destination, if it has some."""
         return None
 
     @property
@@ -247,16 +240,8 @@ class AnyNetwork(SpecModel):
         >>> print(fl.Product("ring4 x line3").torus("source routes"))
         4x3 torus
         """
-        from flitloom.spec.topology import Topology
-
         self.require_plain(what, advice)
-        grid = self.require_grid(what)
-        kind = "torus" if any(grid.wraps) else "mesh"
-        wrap = grid.wraps if kind == "torus" else None
-        failed = self.failed_nodes, self.failed_links
-        return Topology(
-            kind=kind, sizes=grid.sizes, wrap=wrap, failed_nodes=failed[0], failed_links=failed[1]
-        )
+        raise NotImplementedError
 
     def require_no_circulants(self, what: str) -> None:
         """Refuse circulants as factors where only rings, lines and full meshes are known.
@@ -308,10 +293,3 @@ def without_grid(data: Any, *others: str) -> Any:
         return data
     extra = ("kind", "sizes", "wrap", "twist", *others)
     return {name: value for name, value in data.items() if name not in extra}
-
-
-def fabric_of(network: str) -> AnyNetwork:
-    """A product or family as switches with hosts."""
-    from flitloom.spec.fabric import Fabric
-
-    return Fabric(network=network)

@@ -14,7 +14,7 @@ from flitloom.errors import SpecError, require_file, show
 from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import SpecModel, refusal, whole
-from flitloom.spec.fabric import Simulated, choose_model, choose_topology
+from flitloom.spec.kinds import Simulated, choose_model, choose_topology
 from flitloom.spec.router import Router
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.traffic import Cycle, Kind, Traffic

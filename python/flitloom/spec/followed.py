@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 from flitloom.spec.topology import Topology
 
@@ -36,7 +37,7 @@ class Followed:
     Examples
     --------
     >>> import flitloom as fl
-    >>> left = fl.Torus(4, 4, failed_nodes=[5]).followed()
+    >>> left = followed(fl.Torus(4, 4, failed_nodes=[5]))
     >>> len(left.nodes), 5 in left.nodes, int((left.channels < NONE).sum())
     (15, False, 56)
     """
@@ -46,11 +47,16 @@ class Followed:
     channels: NDArray[np.uint32] | None = None
 
 
-def remaining(topology: Topology) -> Followed:
-    """What is left of a torus or mesh with failed parts.
+def followed(topology: AnyNetwork) -> Followed | None:
+    """The tables that packets between pipelined routers follow; none where they go in dimension order.
 
-    Its tables are those of the product of the same rings and lines with the same failed parts.
+    What is left of a torus or mesh has those of the product of the same rings and lines with the same
+    failed parts.
     """
+    if tables := topology.forwarding():
+        return Followed(tables, tuple(range(topology.nodes)))
+    if not topology.has_tables:
+        return None
     failed = frozenset(topology.failed_nodes), frozenset(topology.failed_links)
     return _remaining(topology.sizes, topology.wraps, topology.twist, *failed)
 

@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, model_validator
 from flitloom.errors import SpecError
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
-from flitloom.spec.any_network import AnyNetwork, fabric_of
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import Checked, each, listed, one_of, problem, whole
 from flitloom.spec.families import build, is_family
 from flitloom.spec.topology import CABLE, NODE, node_number, parse_cable
@@ -136,7 +136,7 @@ class Graph(AnyNetwork):
         """Refused: its nodes have no coordinates."""
         return self.require_grid("coordinates are").sizes
 
-    def run_by(self, model: str | None) -> AnyNetwork:
+    def run_as(self, model: str | None) -> str | None:
         """A published family as switches with hosts, for pipelined routers."""
         if model != "pipelined":
             problem = f"{self} is a graph, which routers of one cycle do not know"
@@ -144,7 +144,7 @@ class Graph(AnyNetwork):
         if not is_family(self.name) or self.damaged:
             problem = f"{self} is a graph; of graphs only whole published families have routers"
             raise SpecError.at("network", problem)
-        return fabric_of(self.name)
+        return self.name
 
     @property
     def cable_ends(self) -> tuple[tuple[int, int], ...]:

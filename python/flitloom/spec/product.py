@@ -12,7 +12,7 @@ from pydantic import ValidationInfo, model_validator
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
 from flitloom.numerals import counted
-from flitloom.spec.any_network import AnyNetwork, Grid, fabric_of, without_grid
+from flitloom.spec.any_network import AnyNetwork, Grid, without_grid
 from flitloom.spec.base import Checked, each, listed, one_of, problem
 from flitloom.spec.factors import (
     KINDS,
@@ -159,16 +159,27 @@ class Product(AnyNetwork):
         """Links that leave a node in the middle of its lines."""
         return sum(_ways(factor) * factor.width for factor in self.factors)
 
-    def run_by(self, model: str | None) -> AnyNetwork:
-        """Itself for routers of one cycle; pipelined ones follow tables between hosts of switches."""
+    def run_as(self, model: str | None) -> str | None:
+        """Itself by routers of one cycle; pipelined ones follow tables between hosts of switches."""
         if model != "pipelined":
             self.require_one_cycle()
-            return self
+            return None
         if self.damaged:
             raise SpecError.at(
                 "topology", "failed parts of products are known with one-cycle routers only", "leave them out"
             )
-        return fabric_of(self.network)
+        return self.network
+
+    def torus(self, what: str, advice: str = "") -> Topology:
+        """The torus or mesh that it is, if it has rings and lines only."""
+        self.require_plain(what, advice)
+        grid = self.grid
+        kind = "torus" if any(grid.wraps) else "mesh"
+        wrap = grid.wraps if kind == "torus" else None
+        failed = self.failed_nodes, self.failed_links
+        return Topology(
+            kind=kind, sizes=grid.sizes, wrap=wrap, failed_nodes=failed[0], failed_links=failed[1]
+        )
 
     def require_one_cycle(self) -> None:
         """Refuse what routers of one cycle have no room for.

@@ -26,9 +26,6 @@ from flitloom.spec.base import (
 )
 from flitloom.spec.factors import factors_of
 
-if TYPE_CHECKING:
-    from flitloom.spec.followed import Followed
-
 #: Names of the dimensions, in the order of coordinates.
 DIMENSION_NAMES = ("x", "y", "z", "u", "v", "w")
 _LAST_NODE = LIMITS["nodes"] - 1
@@ -291,12 +288,6 @@ class Topology(AnyNetwork):
         """Itself; a twisted torus is refused."""
         self.require_plain(what, advice)
         return self
-
-    def followed(self) -> Followed | None:
-        """The tables of what is left where parts have failed."""
-        from flitloom.spec.followed import remaining
-
-        return remaining(self) if self.damaged else None
 
     def __eq__(self, other: object) -> bool:
         if is_grid(self) and is_grid(other):

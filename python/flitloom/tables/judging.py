@@ -7,7 +7,7 @@ from typing import Any, overload
 
 from flitloom.fabric.model import Subnet
 from flitloom.reading import Progress
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.by_destination.checking import SubnetReport, check_subnet, judge
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.tables import ForwardingTables
@@ -22,7 +22,7 @@ from flitloom.tables.formats.reading import read_tables
 @overload
 def check(
     tables: Tables | str | Path,
-    topology: Topology | None = None,
+    topology: AnyNetwork | None = None,
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> CheckReport: ...
@@ -85,7 +85,7 @@ def check(tables: Any, *more: Any, **how: Any) -> Any:
 @overload
 def read(
     file: str | Path,
-    topology: Topology | None = None,
+    topology: AnyNetwork | None = None,
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> Tables: ...

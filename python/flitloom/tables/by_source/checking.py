@@ -16,6 +16,7 @@ from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.reading import Progress
 from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.by_source.bound import read_fraction
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
@@ -110,7 +111,7 @@ class CheckReport(Verdict):
 
 def check(
     tables: Tables | str | Path,
-    topology: Topology | None = None,
+    topology: AnyNetwork | None = None,
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:

@@ -1,0 +1,107 @@
+"""Which network fields describe, and which one routers run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pydantic
+from pydantic import SerializeAsAny, ValidationInfo, ValidatorFunctionWrapHandler
+
+from flitloom.errors import SpecError
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.base import Problems, problem, problems_of
+from flitloom.spec.fabric import Fabric
+from flitloom.spec.families import is_family
+from flitloom.spec.graph import Graph
+from flitloom.spec.product import Product
+from flitloom.spec.topology import Topology
+
+
+def is_product(fields: Mapping[str, Any]) -> bool:
+    """Whether fields of a topology name a product, whose one-cycle routers are simulated.
+
+    >>> is_product({"network": "full8 x full8"}), is_product({"network": "dragonfly(4,2,2)"})
+    (True, False)
+    """
+    return "network" in fields and not is_family(fields["network"]) and not {"tables", "failed"} & set(fields)
+
+
+def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
+    """The network that fields describe, with hosts at switches where they name a family or a file of cables.
+
+    >>> print(network_of_fields({"network": "fattree(4)"}), "-", network_of_fields({"sizes": "4x3"}))
+    fattree(4) with 16 hosts - 4x3 torus
+    """
+    given = {name: value for name, value in fields.items() if value is not None and name != "content"}
+    if "cables" in given:
+        return Graph(**given)
+    if "graph" in given or ("network" in given and not is_product(given)):
+        return Fabric(**given)
+    return Product(**given) if "network" in given else Topology(**given)
+
+
+def run_by(topology: AnyNetwork, model: str | None) -> AnyNetwork:
+    """The network that routers of a model run: itself, or its switches with hosts.
+
+    Raises
+    ------
+    SpecError
+        These routers do not run it.
+
+    Examples
+    --------
+    >>> product = Product("full4 x ring3")
+    >>> print(run_by(product, "one-cycle"), "-", run_by(product, "pipelined"))
+    full4 x ring3 - full4 x ring3 with 12 hosts
+    """
+    name = topology.run_as(model)
+    return topology if name is None else Fabric(network=name)
+
+
+def choose_model(data: Any, info: ValidationInfo) -> Any:
+    """Make the network of an experiment one that its routers run; fields that say a grid are left alone."""
+    if not isinstance(data, Mapping) or "topology" not in data:
+        return data
+    router, topology = data.get("router"), data["topology"]
+    model = router.get("model") if isinstance(router, Mapping) else getattr(router, "model", None)
+    if isinstance(topology, AnyNetwork):
+        try:
+            return {**data, "topology": run_by(topology, model)}
+        except SpecError as error:
+            raise problem(str(error)) from None
+    if model != "pipelined" or not isinstance(topology, Mapping) or not {"network", "graph"} & set(topology):
+        return data
+    return {**data, "topology": _chosen(Fabric, topology, info)}
+
+
+def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> AnyNetwork:
+    """A product or a network of switches where fields say one, else a torus or mesh."""
+    if isinstance(data, AnyNetwork):
+        return data
+    if not isinstance(data, Mapping) or not {"network", "graph"} & set(data):
+        made: Topology = handler(data)
+        return made
+    chosen = _chosen(Product if is_product(data) else Fabric, data, info)
+    try:
+        return chosen if chosen.subnet else run_by(chosen, None)
+    except SpecError as error:
+        raise problem(error.problem, error.advice) from None
+
+
+def _chosen(kind: type[AnyNetwork], data: Mapping[str, Any], info: ValidationInfo) -> AnyNetwork:
+    """The network of fields, whose problems are told with their places."""
+    try:
+        return kind.model_validate(dict(data), context=info.context)
+    except pydantic.ValidationError as error:
+        problems = Problems()
+        problems.first, problems.more = problems_of(error)
+        problems.end()
+        raise
+
+
+if TYPE_CHECKING:
+    Simulated = AnyNetwork
+else:
+    #: The network of an experiment; fields that name no other are those of a torus or mesh.
+    Simulated = SerializeAsAny[Topology]
