@@ -193,7 +193,7 @@ def router_text(experiment: Experiment, tables: Tables | None = None) -> str:
 def _has_ties(network: Network) -> bool:
     """Whether two ways round a ring may be equally short, and the router decides."""
     topology = network.topology
-    if network.follows_tables or isinstance(topology, Switched) or topology.twist:
+    if network.follows_tables or topology.twist:
         return False
     rings = zip(topology.sizes, topology.wraps, topology.steps, strict=True)
     return any(wraps and not steps and size > 2 and size % 2 == 0 for size, wraps, steps in rings)

@@ -13,7 +13,6 @@ from flitloom.errors import SpecError
 from flitloom.load.cases import Case, machine_router
 from flitloom.network import Network, described, network_of
 from flitloom.spec import Load, Router
-from flitloom.spec.switched import Switched
 from flitloom.spec.units import unit_of
 from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.by_source.tables import Tables
@@ -54,7 +53,7 @@ def _network(network: Network | str | Path, length: int) -> Network:
     """A network; what is only named has a machine's routers."""
     if isinstance(network, str | Path):
         topology = described(network)
-        model = {"model": "pipelined"} if isinstance(topology, Switched) else {}
+        model = {"model": "pipelined"} if topology.subnet is not None else {}
         return Network(topology, Router(**{**model, **machine_router(model, {}, length)}))
     return network_of(network)
 
