@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flitloom.jobs.checkpoints import begun_or_resumed
     from flitloom.jobs.job import Job
+    from flitloom.jobs.many import run_many
     from flitloom.jobs.pool import as_finished
     from flitloom.jobs.running import run_jobs
     from flitloom.jobs.store import Store
@@ -19,9 +20,10 @@ _HOMES = {
     "as_finished": "pool",
     "begun_or_resumed": "checkpoints",
     "run_jobs": "running",
+    "run_many": "many",
 }
 
 if not TYPE_CHECKING:
     __getattr__ = names_of("flitloom.jobs", _HOMES)
 
-__all__ = ["Job", "Store", "as_finished", "begun_or_resumed", "run_jobs"]
+__all__ = ["Job", "Store", "as_finished", "begun_or_resumed", "run_jobs", "run_many"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, as_completed, wait
 from typing import Any, Protocol, TypeVar
 
 from flitloom.workers import Workers, usable_cores
@@ -80,7 +80,7 @@ class _Listed:
 def as_finished(
     work: Callable[..., Made],
     tasks: Sequence[tuple[Any, ...]],
-    workers: int | None = None,
+    workers: Executor | int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[int, Made]]:
     """Call a function of a module with every task, in workers; the places of tasks and what came of each.
@@ -93,8 +93,8 @@ def as_finished(
         A function that a worker can import.
     tasks : sequence of tuple
         Its arguments, a tuple per call.
-    workers : int, optional
-        Most processes; by default one per core that this process may use.
+    workers : int or concurrent.futures.Executor, optional
+        Most processes, by default one per core that this process may use; or what runs the calls instead.
     progress : callable, optional
         Told how many of how many are finished.
 
@@ -104,8 +104,29 @@ def as_finished(
     >>> sorted(as_finished(max, [(1, 5), (3, 2)], 2))
     [(0, 5), (1, 3)]
     """
+    if isinstance(workers, Executor):
+        yield from _elsewhere(workers, work, tasks, progress)
+        return
     with Workers(min(workers or usable_cores(), max(len(tasks), 1))) as pool:
         for count, (place, made) in enumerate(completed(pool, work, _Listed(tasks), len(tasks)), 1):
             yield place, made
             if progress is not None:
                 progress(count, len(tasks))
+
+
+def _elsewhere(
+    executor: Executor,
+    work: Callable[..., Made],
+    tasks: Sequence[tuple[Any, ...]],
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[tuple[int, Made]]:
+    """Places and results of tasks that an executor runs, as they finish; an early end cancels the others."""
+    places = {executor.submit(work, *task): place for place, task in enumerate(tasks)}
+    try:
+        for count, future in enumerate(as_completed(places), start=1):
+            yield places[future], future.result()
+            if progress is not None:
+                progress(count, len(tasks))
+    finally:
+        for future in places:
+            future.cancel()

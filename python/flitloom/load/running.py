@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
@@ -63,32 +63,14 @@ def run_all(
         return made, False
     with interrupts.keeping():
         try:
-            if isinstance(workers, Executor):
-                finished = _elsewhere(work, tasks, workers, progress)
-            else:
-                finished = as_finished(work, tasks, workers or max(1, usable_cores() // threads), progress)
-            for place, one in finished:
+            pool = workers or max(1, usable_cores() // threads)
+            for place, one in as_finished(work, tasks, pool, progress):
                 made[place] = one
         except KeyboardInterrupt:
             # What is finished is to be written.
             interrupts.kept()
             return made, True
     return made, False
-
-
-def _elsewhere(
-    work: Callable[..., Made], tasks: Sequence[tuple[Any, ...]], executor: Executor, progress: Progress | None
-) -> Iterator[tuple[int, Made]]:
-    """Places and results of tasks that an executor runs, as they finish."""
-    places = {executor.submit(work, *task): place for place, task in enumerate(tasks)}
-    try:
-        for count, future in enumerate(as_completed(places), start=1):
-            yield places[future], future.result()
-            if progress is not None:
-                progress(count, len(tasks))
-    finally:
-        for future in places:
-            future.cancel()
 
 
 def _part(progress: Progress | None, place: int, count: int) -> Progress | None:

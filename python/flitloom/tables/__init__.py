@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from flitloom.tables.by_destination.made import SubnetTables
     from flitloom.tables.by_destination.tables import ForwardingTables
     from flitloom.tables.by_source.checking import CheckReport
+    from flitloom.tables.by_source.ruled import from_rule
     from flitloom.tables.by_source.rules import RouterRules
     from flitloom.tables.by_source.tables import Tables
     from flitloom.tables.judging import check, read
@@ -41,6 +42,7 @@ else:
             "Verdict": "flitloom.verdict:Verdict",
             "check": "judging",
             "fabric": "flitloom.fabric.networks:fabric",
+            "from_rule": "by_source.ruled",
             "make": "making",
             "read": "judging",
             "repair": "making",
@@ -57,6 +59,7 @@ __all__ = [
     "Verdict",
     "check",
     "fabric",
+    "from_rule",
     "make",
     "read",
     "repair",

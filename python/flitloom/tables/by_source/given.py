@@ -36,7 +36,7 @@ def router_fields(tables: Tables, length: int) -> dict[str, Any]:
     {'flow_control': 'bubble', 'buffer': 16}
     """
     rules = tables.rules
-    if rules.any_walk:
+    if rules.any_walk and rules.virtual_channels is None:
         return {}
     if rules.virtual_channels is None:
         # A packet that enters a ring leaves room for another one.
