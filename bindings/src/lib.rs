@@ -51,7 +51,7 @@ mod _core {
         place::{JobFloor, PlacementProblem},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},
-        simulation::{Simulation, lower_bound, simulate, throttle_text},
+        simulation::{Simulation, lower_bound, simulate, source_queue_verdict, throttle_text},
         stacking::stack,
         traffic::{Destinations, Workload},
     };

@@ -8,11 +8,13 @@ use crate::{
 use flitloom_core::{
     engine::{self, Bottleneck, EngineKind, Options, Outcome, Setup, SimulationError},
     fabric::{LinkId, NodeId},
-    probe::{LinkOccupation, LinkTime, PacketRecord, PacketRecords, Window, Windows},
+    probe::{
+        LinkOccupation, LinkTime, PacketRecord, PacketRecords, QueueCounts, Window, Windows, utilisation,
+    },
     throttle::Throttle,
     traffic::{self, PacketSource},
 };
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyStopIteration},
     prelude::*,
@@ -396,6 +398,34 @@ pub fn window_table<'py>(py: Python<'py>, windows: &Windows) -> PyResult<Bound<'
     table.set_item("stretch", windows.stretch())?;
     table.set_item("of_stretch", windows.of_stretch())?;
     Ok(table)
+}
+
+/// What counted source queues say: the verdict, the utilisation's logarithm, its error, and the busiest queue. Counts
+/// are by slot and queue, or by slot and node, slot by slot.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "an array per quantity")]
+pub fn source_queue_verdict(
+    slots: usize,
+    slot_cycles: u64,
+    length: f64,
+    busy: PyReadonlyArray1<'_, u64>,
+    sent: PyReadonlyArray1<'_, u64>,
+    generated: PyReadonlyArray1<'_, u64>,
+    generated_for: PyReadonlyArray1<'_, u64>,
+    rate: Option<f64>,
+) -> PyResult<(&'static str, f64, f64, usize)> {
+    let counts = QueueCounts {
+        slots,
+        slot_cycles,
+        length,
+        busy: busy.as_slice()?,
+        sent: sent.as_slice()?,
+        generated: generated.as_slice()?,
+        generated_for: generated_for.as_slice()?,
+        rate,
+    };
+    let found = utilisation(&counts);
+    Ok((found.verdict.name(), found.log, found.error, found.worst))
 }
 
 pub fn packet_table<'py>(py: Python<'py>, records: &[PacketRecord]) -> PyResult<Bound<'py, PyDict>> {

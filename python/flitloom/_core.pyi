@@ -153,6 +153,16 @@ def film(
     seed: int,
     throttle: str,
 ) -> dict[str, Any]: ...
+def source_queue_verdict(
+    slots: int,
+    slot_cycles: int,
+    length: float,
+    busy: NDArray[np.uint64],
+    sent: NDArray[np.uint64],
+    generated: NDArray[np.uint64],
+    generated_for: NDArray[np.uint64],
+    rate: float | None,
+) -> tuple[str, float, float, int]: ...
 def lower_bound(network: Network, workload: Workload) -> tuple[int, str, list[int], int | None] | None: ...
 def stack(
     network: Network,

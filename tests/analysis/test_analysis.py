@@ -281,7 +281,7 @@ def test_series_that_are_none():
 UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
     "analysis/limit.py": "a line fitted to measured values; loads that are tried are rounded to six digits",
-    "analysis/utilisation.py": "statistics of measured values, compared with a level of confidence",
+    "analysis/utilisation.py": "a logarithm is printed as what it is of",
     "commands/actions/load_saturation.py": "how many digits are printed",
     "load/search.py": "the next load that is tried, rounded to six digits",
     "fabric/layout.py": "where a page draws a switch",

@@ -393,3 +393,35 @@ def test_a_short_run_is_drawn_as_a_line(pictures_are_looked_at, tmp_path):
         assert [len(line.get_xdata()) > 2 for line in axes.lines] == [True, True]
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["rate 0.1", "rate 0.2"]
     assert figure._suptitle.get_text() == "Steady state: 4x4 torus, rand"
+
+
+def test_points_that_cannot_be_run_end_no_others(tmp_path, capsys):
+    """A ring without escape channels deadlocks; sources of the process gap do not reach every load."""
+    out = tmp_path / "points.csv"
+    ring = ["--torus", "8", "--pattern", "rand", "--channels", "1", "--ties", "wrap", "--buffer", "4"]
+    how = ["--measure", "2000", "--refine", "0"]
+    assert run(["load", "curve", *ring, "--rates", "0.1,0.9", *how, "-o", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "does not saturate up to 0.1 flits/node/cycle; deadlock at 0.9\n" in told
+    assert "deadlock at cycle" in told
+    rows = out.read_text().splitlines()
+    assert [row.split(",").count("deadlock") for row in rows[1:]] == [0, 1]
+    gap = ["--torus", "4x4", "--pattern", "rand", "--length", "2", "--process", "gap"]
+    picture = tmp_path / "curve.png"
+    assert run(["load", "curve", *gap, "--rates", "0.2,0.8", *how, "--json", "--picture", str(picture)]) == 0
+    low, high = json.loads(capsys.readouterr().out)
+    assert (low["verdict"], low["cause"]) == ("steady", None)
+    assert (high["verdict"], high["saturated"], high["accepted"]) == ("impossible", None, None)
+    assert "reaches 0.6667 at most" in high["cause"]
+    assert picture.stat().st_size > 1000
+    # Alone it is an error.
+    assert run(["load", "curve", *gap, "--rates", "0.8", *how]) == 2
+
+
+def test_sources_of_the_process_gap_end_a_search(capsys):
+    """Packets of 2 flits with a pause between them: two thirds of what a link takes."""
+    gap = ["--torus", "4x4", "--pattern", "next", "--length", "2", "--process", "gap", "--measure", "1000"]
+    assert run(["load", "saturation", *gap, "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert (row["outcome"], row["above"]) == ("not reached", None)
+    assert row["below"] == pytest.approx(0.66, abs=0.01)

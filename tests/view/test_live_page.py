@@ -236,7 +236,7 @@ def test_a_live_page_shows_what_its_link_asks_for(live):
     load = fl.Load("bcmp", rate=0.4, length=8, cycles=800)
     results = [fl.simulate(network, load, throttle=throttle) for throttle in ("none", "pt")]
     assert facts["fingerprint"] == [result.fingerprint for result in results]
-    assert all(value.startswith("none: saturated") for value in facts["latency"])
+    assert facts["latency"] == ["none: a source queue grows for good"] * 2
     facts = begin_with(live, "lesson=slices")
     shuffle = fl.simulate(
         fl.Network(fl.Torus(16, 16)), fl.Collective("shfl", payload=28, slices=4, interval=60)
@@ -316,14 +316,24 @@ def test_a_live_page_measures_curves(live):
     assert len(rows) == 10
     network = fl.Network(fl.Torus(8, 8))
     curve = fl.load.curve(network, "bcmp", [float(row[0]) for row in rows], refine=0)
-    assert [row[2] == "saturated" for row in rows] == curve.saturated.values.tolist()
-    steady = [row for row in rows if row[2] != "saturated"]
+    # A page looks at a source queue for fewer cycles, so it knows less, but nothing else.
+    verdicts = ["steady" if row[2][0].isdigit() else row[2] for row in rows]
+    for found, long in zip(verdicts, curve.verdict.values.tolist(), strict=True):
+        assert found in (long, "undecided")
+    assert verdicts.count("undecided") <= 1
+    assert "steady" in verdicts
+    assert "growing" in verdicts
+    steady = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict == "steady"]
     assert len(live.find_elements("css selector", "#measured svg circle")) == len(rows) + len(steady)
     # Short runs are near the long ones of `flitloom load`, and the facts of a run are its point.
     for (_, accepted, _), long in zip(rows, curve.accepted.values, strict=True):
         assert float(accepted) == pytest.approx(float(long), rel=0.06)
-    for (_, _, latency), long in zip(steady, curve.latency.values, strict=False):
-        assert float(latency) == pytest.approx(float(long), rel=0.25)
+    for (_, _, latency), long, busy in zip(
+        steady, curve.latency.values, curve.utilisation.values, strict=False
+    ):
+        # Near saturation a short run says little of the latency.
+        if busy < 0.9:
+            assert float(latency) == pytest.approx(float(long), rel=0.25)
     for offered in (rows[1], rows[4]):
         result = fl.simulate(
             network, fl.Load("bcmp", rate=float(offered[0]), length=8, cycles=8000), packets=True

@@ -1,14 +1,23 @@
 use crate::spec::Spec;
 use flitloom_core::{
-    engine::{self, general, Bottleneck, Network, Options, Outcome, SimulationError, WaitingChannel},
+    engine::{
+        self, general, Bottleneck, Network, Options, Outcome, Setup, Simulation, SimulationError,
+        WaitingChannel,
+    },
     fabric::{Direction, NodeId},
-    probe::Film,
+    probe::{Film, Verdict},
     traffic::Workload,
 };
 use serde_json::{json, Value};
 
 /// Links times cycles of a film; more would not play.
 const CELLS: u64 = 1 << 26;
+
+/// Cycles of the first look at source queues, and of their windows.
+const FIRST_LOOK: u64 = 10_000;
+const WINDOW: u64 = 100;
+/// Nodes times cycles of the last look.
+const LOOKS: u64 = 1 << 23;
 
 /// Columns behind each other, each of words of one width.
 #[derive(Default)]
@@ -84,6 +93,9 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
         })),
         "facts": facts(&film, bound, outcome, fast.as_ref()),
     });
+    if let Some(verdict) = verdict(spec, &network, &options)? {
+        head["verdict"] = json!(verdict.name());
+    }
     if let Some(report) = deadlock {
         let stuck = report.stuck_flits;
         head["facts"]["outcome"] =
@@ -95,6 +107,30 @@ pub fn film(spec: &Spec) -> Result<(Value, Vec<u8>), String> {
     let columns = columns(&film, &cells);
     head["columns"] = Value::Object(columns.places);
     Ok((head, columns.bytes))
+}
+
+/// Whether the source queues of a load grow: after more and more cycles, until that is known or takes too long.
+fn verdict(spec: &Spec, network: &Network, options: &Options) -> Result<Option<Verdict>, String> {
+    let nodes = network.fabric().shape().nodes() as u64;
+    let most = (LOOKS / nodes).max(FIRST_LOOK);
+    let Some((load, rate, length)) = spec.long_load(network, most)? else { return Ok(None) };
+    let rules = Options { cycle_limit: None, stop_at: None, ..*options };
+    let setup = Setup { windows: Some(WINDOW), options: rules, ..Setup::default() };
+    let mut simulation =
+        Simulation::new(network, &Workload::Load(load), &setup).map_err(|error| error.to_string())?;
+    let mut cycles = FIRST_LOOK;
+    loop {
+        let until = Options { stop_at: Some(cycles), ..rules };
+        if simulation.run(&until).is_err() {
+            return Ok(None);
+        }
+        let Some(windows) = simulation.windows() else { return Ok(None) };
+        let found = windows.utilisation(length, Some(rate)).verdict;
+        if found != Verdict::Undecided || 2 * cycles > most {
+            return Ok(Some(found));
+        }
+        cycles *= 2;
+    }
 }
 
 /// What every link does in every cycle, link by link, from what all links do cycle by cycle.

@@ -82,20 +82,42 @@ impl Spec {
     /// # Errors
     /// The traffic does not fit the network.
     pub fn workload(&self, network: &Network) -> Result<Workload, String> {
-        let shape = network.fabric().shape();
-        let pattern = Pattern::from_name(&self.pattern, shape).map_err(|error| error.to_string())?;
-        let to: Destinations = pattern.destinations(shape, self.seed).map_err(|error| error.to_string())?;
         match self.traffic {
             Traffic::Collective { payload, slices, interval, packets } => {
+                let to = self.destinations(network)?;
+                let nodes = network.fabric().shape().nodes();
                 let collective = Collective { payload, slices, interval, packets, delays: Vec::new() };
-                let list = collective.packet_list(shape.nodes(), &to).map_err(|error| error.to_string())?;
+                let list = collective.packet_list(nodes, &to).map_err(|error| error.to_string())?;
                 Ok(Workload::Packets(list))
             }
             Traffic::Load { rate, length, cycles } => {
-                let load =
-                    OpenLoad::new(to, rate, length, cycles, self.seed).map_err(|error| error.to_string())?;
-                Ok(Workload::Load(load))
+                Ok(Workload::Load(self.load(network, rate, length, cycles)?))
             }
         }
+    }
+
+    /// The load for so many cycles, its rate in flits per node and cycle, and the flits of a packet; nothing if
+    /// the traffic is another.
+    ///
+    /// # Errors
+    /// The traffic does not fit the network.
+    pub fn long_load(&self, network: &Network, cycles: u64) -> Result<Option<(OpenLoad, f64, u32)>, String> {
+        match self.traffic {
+            Traffic::Collective { .. } => Ok(None),
+            Traffic::Load { rate, length, .. } => {
+                Ok(Some((self.load(network, rate, length, cycles)?, rate, length)))
+            }
+        }
+    }
+
+    fn load(&self, network: &Network, rate: f64, length: u32, cycles: u64) -> Result<OpenLoad, String> {
+        OpenLoad::new(self.destinations(network)?, rate, length, cycles, self.seed)
+            .map_err(|error| error.to_string())
+    }
+
+    fn destinations(&self, network: &Network) -> Result<Destinations, String> {
+        let shape = network.fabric().shape();
+        let pattern = Pattern::from_name(&self.pattern, shape).map_err(|error| error.to_string())?;
+        pattern.destinations(shape, self.seed).map_err(|error| error.to_string())
     }
 }

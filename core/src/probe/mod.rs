@@ -7,7 +7,9 @@ mod histogram;
 mod link_occupation;
 mod link_time;
 mod packet_record;
+mod quantile;
 mod source_queues;
+mod utilisation;
 mod windows;
 
 pub use arbitration::{ArbitrationCounts, ArbitrationUse};
@@ -17,6 +19,7 @@ pub use link_occupation::LinkOccupation;
 pub use link_time::{BLOCKED, IDLE, LinkTime};
 pub use packet_record::{PacketRecord, PacketRecords};
 pub use source_queues::{Departure, SourceQueues};
+pub use utilisation::{QueueCounts, Utilisation, Verdict, utilisation};
 pub use windows::{Counted, Delivery, Window, Windows};
 
 use crate::{

@@ -163,6 +163,12 @@ impl SourceQueues {
         self.queues
     }
 
+    /// Slots that have begun.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
     /// Cycles of a slot.
     #[must_use]
     pub fn cycles(&self) -> u64 {

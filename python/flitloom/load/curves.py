@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError
+from flitloom.errors import DeadlockError, SpecError
 from flitloom.load.cases import Case, routes_of
+from flitloom.load.failed import failed
 from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.load.verdicts import check_refine, middle
@@ -55,7 +56,8 @@ def run_curve(
     Returns
     -------
     list of (Case, Steady), bool
-        Finished points in the order of cases and rates, and whether Ctrl-C ended the rest.
+        Finished points in the order of cases and rates, and whether Ctrl-C ended the rest. Of several points
+        one that deadlocks or cannot be run says so in its row.
 
     Examples
     --------
@@ -103,7 +105,12 @@ def _measured(
     # The highest loads take longest: they begin.
     order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))
     tasks = [
-        (specs[place][1].model_dump(mode="json", exclude_none=True), settings, specs[place][0].tables)
+        (
+            specs[place][1].model_dump(mode="json", exclude_none=True),
+            settings,
+            specs[place][0].tables,
+            len(order) == 1,
+        )
         for place in order
     ]
     made, interrupted = run_all(_point, tasks, workers=workers, threads=threads, progress=progress)
@@ -120,11 +127,17 @@ def _point(
     fields: dict[str, Any],
     settings: dict[str, Any],
     tables: Path | Tables | None,
+    alone: bool,
     progress: Progress | None = None,
 ) -> Steady:
-    """One point, in a worker process or here."""
-    routes = routes_of(tables)
-    return run_steady(build_experiment(fields), **settings, tables=routes, progress=progress)
+    """One point, in a worker process or here; what cannot be run ends no others."""
+    routes, experiment = routes_of(tables), build_experiment(fields)
+    try:
+        return run_steady(experiment, **settings, tables=routes, progress=progress)
+    except (DeadlockError, SpecError) as error:
+        if alone:
+            raise
+        return failed(experiment, error, routes)
 
 
 def curve_rows(points: Iterable[tuple[Case, Steady]]) -> list[dict[str, Any]]:

@@ -38,6 +38,8 @@ SCATTER = 3.0
 ENOUGH = 4
 #: Runs of a search at most.
 RUNS = 40
+#: How far beyond the saturation the plateau is measured, as a share of it.
+BEYOND = 1.2
 
 
 def run_saturation(
@@ -85,8 +87,10 @@ def run_saturation(
         reached": the network accepts all that nodes can send, "below": not even the smallest load,
         "undecided": the cycles ran out, with the interval so far, "no steady state": at no load, by the
         throttle, "deadlock", "impossible": the case cannot be run, with its ``cause``); the ``accepted``
-        load and the ``latency`` (cycles, from generation) just below; ``bound``, ``bound_of`` and ``router``
-        as in `run_steady`; the number of ``points`` simulated. And whether Ctrl-C ended the rest.
+        load and the ``latency`` (cycles, from generation) just below; the ``plateau``: the load accepted at
+        1.2 times the saturation, which may be larger than it while some sources get less; ``bound``,
+        ``bound_of`` and ``router`` as in `run_steady`; the number of ``points`` simulated. And whether Ctrl-C
+        ended the rest.
 
     Examples
     --------
@@ -145,6 +149,7 @@ def empty_row(outcome: str, cause: str | None = None, **known: Any) -> dict[str,
         "outcome": outcome,
         "cause": cause,
         **dict.fromkeys(_BELOW),
+        "plateau": None,
         **dict.fromkeys(_BOUND),
         "points": 0,
         **known,
@@ -187,7 +192,8 @@ def _found(
     try:
         if level is not None:
             return {**empty_row("measured", **known), **level_saturation(search, level)}
-        return {**empty_row("undecided", **known), **search.run()}
+        row = {**empty_row("undecided", **known), **search.run()}
+        return row | {"plateau": search.plateau(row["saturation"])}
     except DeadlockError as error:
         return empty_row("deadlock", str(error), **known, points=search.runs)
 
@@ -362,10 +368,20 @@ class Search:
 
     def _steady_row(self, load: float) -> dict[str, Any]:
         """Accepted load and latency just below the limit."""
-        limit = min(self.settings["limit"], max(2 * self.cycles, FIRST))
+        limit = min(self.settings["limit"], max(8 * self.cycles, FIRST))
         row = run_steady(self.at(load), **{**self.settings, "limit": limit}, tables=self.tables).row
         self.told()
         return {name: row[name] for name in (*_BELOW, "verdict")}
+
+    def plateau(self, saturation: float | None) -> float | None:
+        """The load that is accepted beyond a saturation; nothing where sources do not reach that far."""
+        load = round(BEYOND * (saturation or math.inf), 6)
+        if load > self.reach * (1 - self.within):
+            return None
+        settings = {**self.settings, "limit": FIRST, "warm_up": self.cycles}
+        row = run_steady(self.at(load), **settings, tables=self.tables).row
+        self.told()
+        return float(row["accepted"])
 
     def _row(self, found: Limit | None, outcome: str) -> dict[str, Any]:
         """What a line through the points says."""

@@ -37,6 +37,15 @@ PACKETS = 50
 #: What is told of a distribution of ages.
 STATISTICS = ("mean", "median", "p95", "p99", "max")
 
+#: What a row says of a load, beside the bounds and the router.
+NAMES = (
+    "rate", "generated", "accepted", "accepted_confidence", "verdict", "cause", "saturated",
+    "utilisation", "utilisation_error", "latency", "confidence", "correlation", *STATISTICS[1:],
+    "network_latency", *(f"network_{name}" for name in STATISTICS[1:]), "in_flight",
+    "source_min", "source_p10", "source_median", "source_max", "starved",
+    "worst_node", "worst_accepted", "best_node", "warm_up", "measured", "cycles",
+)  # fmt: skip
+
 Progress = Callable[[int, int], None]
 
 
@@ -50,19 +59,19 @@ class Steady:
     row : dict
         ``rate`` (offered), ``generated`` and ``accepted`` in flits per node and cycle, the half interval
         ``accepted_confidence`` (95 %, batch means); the ``verdict`` ("steady", "growing": some source queue
-        grows for good, "undecided"; ``None`` of closed sources), ``saturated`` (growing; ``None``:
-        undecided), ``utilisation`` of the busiest source queue (see `flitloom.analysis.utilisation`), its
-        error, ``worst_node`` and what that one gets accepted; ``latency`` (mean age from generation), its
-        half ``confidence`` interval, median, ``p95``, ``p99`` and ``max`` in cycles, ``None`` unless steady;
-        ``network_latency`` and its quantiles, from injection; fairness (packets delivered by source);
-        ``warm_up``, ``measured`` and ``cycles``; the ``bound`` of the routing, and what the ``router`` is
-        like.
-    series : xarray.Dataset
-        What happened in windows, the warm-up included.
+        grows for good, "undecided"; ``None`` of closed sources; points of a curve may be "deadlock" or
+        "impossible", with the ``cause``), ``saturated`` (growing; ``None``: undecided), ``utilisation`` of
+        the busiest source queue (see `flitloom.analysis.utilisation`), its error, ``worst_node`` and what
+        that one gets accepted; ``latency`` (mean age from generation), its half ``confidence`` interval,
+        median, ``p95``, ``p99`` and ``max`` in cycles, ``None`` unless steady; ``network_latency`` and its
+        quantiles, from injection; fairness (packets delivered by source); ``warm_up``, ``measured`` and
+        ``cycles``; the ``bound`` of the routing, and what the ``router`` is like.
+    series : xarray.Dataset or None
+        What happened in windows, the warm-up included; nothing of a load that could not be run.
     """
 
     row: dict[str, Any]
-    series: xr.Dataset
+    series: xr.Dataset | None = None
 
     @property
     def saturated(self) -> bool:
@@ -297,6 +306,7 @@ def _row(
         "accepted": float(measured.ejected_flits.mean()) / per_window,
         "accepted_confidence": None,
         "verdict": verdict,
+        "cause": None,
         "saturated": None if verdict == UNDECIDED else verdict == GROWING,
         "utilisation": None,
         "utilisation_error": None,

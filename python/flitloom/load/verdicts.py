@@ -64,14 +64,21 @@ def verdict(
         text = f"{len(rates) - len(missing)} of {len(rates)} loads are measured: no verdict"
         return {"outcome": "incomplete", **none, "text": text}
     if closed and ordered:
-        most = max(ordered, key=lambda row: row["accepted"])
+        most = max(ordered, key=lambda row: row["accepted"] or 0.0)
         text = f"accepts most at a rate of {most['rate']:g}: {most['accepted']:.4g} flits/node/cycle"
         return {"outcome": "closed sources", **none, "accepted": most["accepted"], "text": text}
     first = next((row["rate"] for row in ordered if row["saturated"]), None)
     before = [row for row in ordered if first is None or row["rate"] < first]
     last = max((row["rate"] for row in before if row["saturated"] is False), default=None)
-    open_loads = [row["rate"] for row in before if last is None or row["rate"] > last]
+    failed = {row["rate"]: row["verdict"] for row in ordered if row.get("cause")}
+    open_loads = [
+        row["rate"] for row in before if row["rate"] not in failed and (last is None or row["rate"] > last)
+    ]
     outcome, text = _outcome(last, first, open_loads)
+    if failed:
+        text = text.removesuffix("; try higher rates")
+    for why in dict.fromkeys(failed.values()):
+        text += f"; {why} at {', '.join(f'{load:g}' for load in failed if failed[load] == why)}"
     if open_loads:
         text += f"; undecided at {', '.join(f'{load:g}' for load in open_loads)} (--limit)"
     return {
@@ -79,7 +86,7 @@ def verdict(
         "below": last,
         "above": first,
         "undecided": open_loads,
-        "accepted": max((row["accepted"] for row in ordered), default=None),
+        "accepted": max((row["accepted"] for row in ordered if row["accepted"] is not None), default=None),
         "text": text,
     }
 

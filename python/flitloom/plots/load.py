@@ -58,7 +58,9 @@ def plot_load_curves(
         for number, (name, rows) in enumerate(curves.items()):
             colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
             style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "label": name}
-            ordered = sorted(rows, key=lambda row: row["rate"])
+            ordered = sorted(
+                (row for row in rows if row["accepted"] is not None), key=lambda row: row["rate"]
+            )
             _draw_latency(latency, ordered, style)
             _draw_accepted(accepted, ordered, style)
         bands = _mark_saturation(drawn, curves)

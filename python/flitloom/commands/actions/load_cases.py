@@ -203,6 +203,8 @@ def write_series(out: Path, made: Sequence[tuple[Case, Steady | Response]]) -> N
     """Write what happened in all windows, a group per case and load."""
     groups: dict[str, Any] = {}
     for case, found in made:
+        if found.series is None:
+            continue
         plain = {key: value for key, value in found.row.items() if isinstance(value, int | float | str)}
         about = {key: int(value) if isinstance(value, bool) else value for key, value in plain.items()}
         parts = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flitloom.analysis.utilisation import GROWING
+from flitloom.analysis.utilisation import UNDECIDED
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions import load_common
@@ -80,6 +80,8 @@ def _print_curve(rows: list[dict[str, Any]], labels: int, loads: list[float], cl
         for row in rows
     ]
     screen.print_table(columns, table)
+    for cause in dict.fromkeys(row["cause"] for row in rows if row["cause"]):
+        screen.echo(cause)
     for name, points in _by_case(rows, labels).items():
         told = verdict(points, loads, closed=closed)
         if told["outcome"] == "incomplete":
@@ -105,7 +107,7 @@ def _latency(row: dict[str, Any]) -> str:
     """The latency, or why there is none."""
     if row["latency"] is not None:
         return f"{row['latency']:.1f}"
-    return "?" if row["verdict"] != GROWING else row["verdict"]
+    return "?" if row["verdict"] in (UNDECIDED, None) else row["verdict"]
 
 
 def _interval(row: dict[str, Any]) -> str:

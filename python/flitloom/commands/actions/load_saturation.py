@@ -55,8 +55,8 @@ def _shapes(cases: Sequence[Case]) -> list[Shape | None]:
 
 def _print(rows: list[dict[str, Any]], names: list[str], level: float | None) -> None:
     called = "saturation" if level is None else f"critical load ({100 * level:g} % level)"
-    columns = [*names, called, "outcome", "worst source", "latency", "bound", "bound_of"]
-    keys = ("outcome", "worst_node", "latency", "bound", "bound_of")
+    columns = [*names, called, "outcome", "worst source", "latency", "plateau", "bound", "bound_of"]
+    keys = ("outcome", "worst_node", "latency", "plateau", "bound", "bound_of")
     screen.print_table(
         columns, [[*(row[name] for name in names), _load(row), *(row[key] for key in keys)] for row in rows]
     )

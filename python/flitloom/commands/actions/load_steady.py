@@ -30,6 +30,7 @@ def run(measured: Measured, rate: str, ending: Windows) -> None:
                 [*(told(name, case.labels[name]) for name in several), told("rate", float(point.row["rate"]))]
             ): point.series
             for case, point in points
+            if point.series is not None
         }
         pictures.plot_series(named, plot, title=shared.common("Steady state", cases))
     if ending.json:

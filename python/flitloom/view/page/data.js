@@ -249,24 +249,21 @@ export class Run {
     return this.columns.destination[packet];
   }
 
-  /** Mean latency of the packets that begin in some cycles, the load that is accepted in them, and whether that is less
-   * than 95 % of what is generated. */
+  /** Mean latency of the packets that begin in some cycles, and the load that is accepted in them. */
   measured(begin, end) {
     const { start, arrival, flits } = this.columns;
-    let [packets, age, ejected, generated] = [0, 0, 0, 0];
+    let [packets, age, ejected] = [0, 0, 0];
     for (let packet = 0; packet < this.packets; packet++) {
       if (arrival[packet] < 0) continue;
       if (arrival[packet] >= begin && arrival[packet] < end) ejected += flits[this.hopBegin[packet]] ?? 0;
       if (start[packet] < begin || start[packet] >= end) continue;
       packets++;
-      generated += flits[this.hopBegin[packet]] ?? 0;
       age += arrival[packet] + 2 - start[packet];
     }
     const working = this.fabric.nodes - this.fabric.failedNodes.size;
     return {
       latency: packets ? age / packets : null,
       accepted: ejected / working / Math.max(1, end - begin),
-      saturated: ejected < 0.95 * generated,
     };
   }
 

@@ -79,17 +79,26 @@ function title(asked) {
 /** The cycles in which a load is measured: the second half of those in which packets are generated. */
 const windowOf = ({ cycles }) => [Math.floor(cycles / 2), cycles];
 
+/** Verdicts on the source queues of a load, as `flitloom load` has them. */
+const GROWING = "growing";
+const UNDECIDED = "undecided";
+
+/** Whether a load grows: by the bound of the links, or by what the engine counted in a longer run. */
+const verdictOf = ({ verdict }, rate, bound) => (bound != null && rate > bound ? GROWING : verdict);
+
 /** What a run says of itself before all other facts; a load is measured as its curves are. */
 function firstFacts(run, asked, bound) {
   const { traffic } = asked;
   const [begin, end] = traffic.kind === "load" && !run.deadlock ? windowOf(traffic) : [0, run.cycles];
-  const { latency, accepted, saturated } = run.measured(begin, end);
+  const { latency, accepted } = run.measured(begin, end);
   const load = `${shown(accepted)} flits/node/cycle`;
   if (run.deadlock) return { outcome: run.facts.outcome, "accepted load": `${load} before it` };
   const facts = { latency: latency == null ? "-" : `${shown(latency)} cycles`, "accepted load": load };
   if (traffic.kind !== "load") return { duration: run.facts.duration, "lower bound": run.facts["lower bound"], ...facts };
   if (bound != null) facts.bound = `${shown(bound)} flits/node/cycle (links)`;
-  if (saturated || (bound != null && traffic.rate > bound)) facts.latency = "none: saturated, packets wait ever longer";
+  const verdict = verdictOf(run, traffic.rate, bound);
+  if (verdict === GROWING) facts.latency = "none: a source queue grows for good";
+  if (verdict === UNDECIDED) facts.latency = "unknown: near saturation, a longer run decides";
   facts.measured = `in cycles ${begin} to ${end}`;
   return facts;
 }
@@ -108,7 +117,7 @@ function runOf(engine, asked) {
   return run;
 }
 
-/** Latency and accepted load over the offered load; a saturated load has no latency. */
+/** Latency and accepted load over the offered load; only a steady load has a latency. */
 export function measure(engine, asked) {
   const { rate, cycles } = asked.traffic;
   const most = Math.min(1, 2 * rate);
@@ -117,17 +126,20 @@ export function measure(engine, asked) {
     const offered = Number((share * most).toPrecision(4));
     const { head, buffer } = engine({ ...asked, traffic: { ...asked.traffic, rate: offered } });
     if (head.error) throw new Error(head.error);
-    const found = new Run(head, buffer).measured(...windowOf({ cycles }));
-    const saturated = found.saturated || (bound != null && offered > bound);
-    return { offered, stuck: Boolean(head.deadlock), ...found, saturated, latency: saturated ? null : found.latency };
+    const run = new Run(head, buffer);
+    const found = run.measured(...windowOf({ cycles }));
+    const verdict = verdictOf(run, offered, bound);
+    const latency = verdict === GROWING || verdict === UNDECIDED ? null : found.latency;
+    return { offered, stuck: Boolean(head.deadlock), ...found, verdict, latency };
   });
   return { bound, points: points.filter(({ stuck }) => !stuck) };
 }
 
-/** The loads between which a network saturates, if it does. */
+/** The loads between which a network saturates, if it does: the last steady one and the first that grows. */
 function bandOf(points) {
-  const first = points.findIndex(({ saturated }) => saturated);
-  return first > 0 ? [points[first - 1].offered, points[first].offered] : null;
+  const first = points.findIndex(({ verdict }) => verdict === GROWING);
+  const steady = points.slice(0, Math.max(first, 0)).findLast(({ verdict }) => verdict !== UNDECIDED);
+  return steady ? [steady.offered, points[first].offered] : null;
 }
 
 /** Draw measured points as two curves with a table of their numbers. */
@@ -138,8 +150,8 @@ function drawCurves(asked, { bound, points }) {
     ["Mean latency (cycles), up to saturation", "latency", "latency", false],
   ].map(([words, name, key, ideal]) => `<section><h3>${words}</h3>${curve(points.map((point) => [point.offered, point[key]]), name, { ideal, bound, band })}</section>`);
   const rows = points.map(
-    ({ offered, accepted, latency, saturated }) =>
-      `<tr><td>${shown(offered)}</td><td>${shown(accepted)}</td><td>${saturated ? "saturated" : shown(latency)}</td></tr>`,
+    ({ offered, accepted, latency, verdict }) =>
+      `<tr><td>${shown(offered)}</td><td>${shown(accepted)}</td><td>${latency == null ? verdict : shown(latency)}</td></tr>`,
   );
   const [begin, end] = windowOf(asked.traffic);
   const left = SHARES.length - points.length;
