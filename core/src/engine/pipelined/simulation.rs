@@ -644,7 +644,7 @@ mod tests {
     const OF_PLANES: &[(&str, &[&str])] = &[
         ("vc_allocator", &["islip", "separable_input_first", "separable_output_first"]),
         ("sw_allocator", &["islip", "islip(2)", "separable_input_first", "separable_output_first"]),
-        ("vc_buf_size", &["1", "2", "4", "8", "15"]),
+        ("vc_buf_size", &["1", "2", "4", "8", "15", "16", "20", "100"]),
         ("routing_delay", &["0", "1"]),
         ("credit_delay", &["0", "1", "3"]),
         ("wait_for_tail_credit", &["0", "1"]),

@@ -9,8 +9,8 @@ use super::{
     channel_list::ChannelList,
     matching::PORTS,
     state::{
-        BEHIND, CHANNEL, CHANNELS, DIGITS, FIELDS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT, Output,
-        Owned, Planes, READY, SLOTS, TAIL_SENT,
+        BEHIND, CHANNEL, CHANNELS, COUNT, DIGITS, FIELDS, FLIGHT, Head, NOBODY, NODE, OCCUPIED, OUTPUT,
+        Output, Owned, Planes, READY, SHORT, SLOTS, TAIL_SENT,
     },
 };
 use crate::bits::{Vector, ones, words, words_mut};
@@ -57,6 +57,12 @@ impl<V: Vector> Planes<V> {
     pub(super) fn planes_of(&mut self, number: usize, router: usize) -> &mut [u64] {
         let first = (self.first_words[number] + self.further[router / 64]) as usize;
         &mut words_mut(self.lanes.as_flattened_mut())[first..][..(FIELDS - 1) * V::WORDS + 1]
+    }
+
+    /// Whether a few planes hold the number of flits in a queue.
+    #[inline(always)]
+    fn has_short_queues(&self) -> bool {
+        self.places < 1 << SHORT
     }
 
     /// A packet enters a queue.
@@ -354,7 +360,11 @@ impl<V: Vector> Planes<V> {
             }
         }
         self.carry();
-        self.queue_inputs();
+        if self.has_short_queues() {
+            self.queue_inputs::<SHORT>();
+        } else {
+            self.queue_inputs::<COUNT>();
+        }
         let mut vacated = std::mem::take(&mut self.vacated);
         for (router, number) in vacated.iter() {
             let (output, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
@@ -381,7 +391,11 @@ impl<V: Vector> Planes<V> {
         if let Some(leaving) = &mut self.leaving {
             leaving.count(now);
         }
-        self.traverse_switch();
+        if self.has_short_queues() {
+            self.traverse_switch::<SHORT>();
+        } else {
+            self.traverse_switch::<COUNT>();
+        }
         self.allocate_vcs();
         if self.routes_later {
             self.compute_routes();

@@ -64,7 +64,7 @@ mod tests {
     const OPTIONS: &[(&str, &[&str])] = &[
         ("vc_allocator", ALLOCATORS),
         ("sw_allocator", SWITCHES),
-        ("vc_buf_size", &["1", "2", "3", "8", "15"]),
+        ("vc_buf_size", &["1", "2", "3", "8", "15", "16", "20", "64", "127"]),
         ("routing_delay", &["0", "1"]),
         ("credit_delay", &["0", "1", "2", "5"]),
         ("wait_for_tail_credit", &["0", "1"]),

@@ -11,8 +11,10 @@ use super::{
 };
 use crate::bits::{Available, Vector, words_mut};
 
-/// Most planes of a number of flits in a queue, of the flits left of a packet, and of a channel.
-pub(super) const COUNT: usize = 4;
+/// Most planes of a number of flits in a queue, and those that do for short queues.
+pub(super) const COUNT: usize = 7;
+pub(super) const SHORT: usize = 4;
+/// Most planes of the flits left of a packet, and of a channel.
 pub(super) const LEFT: usize = 8;
 pub(super) const CHANNEL: usize = 4;
 /// Most channels of a port.

@@ -12,8 +12,8 @@ use super::{
     channel_list::{ChannelList, FirstOfWord},
     matching::{OUTPUTS, PORTS, Turns},
     state::{
-        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, Known, Lane, NODE, OCCUPIED, OUTPUT, Planes,
-        READY, SLOTS, TAIL_SENT, TURN,
+        BEHIND, CHANNEL, DIGITS, FLIGHT, FLITS, IDLE, Known, Lane, NODE, OCCUPIED, OUTPUT, Planes, READY,
+        SLOTS, TAIL_SENT, TURN,
     },
 };
 use crate::bits::{Task, Vector, half_add, half_subtract, words, words_mut};
@@ -117,7 +117,7 @@ impl<V: Vector> Planes<V> {
     }
 
     #[inline(always)]
-    pub(super) fn queue_inputs(&mut self) {
+    pub(super) fn queue_inputs<const D: usize>(&mut self) {
         for number in 0..PORTS * self.vectors {
             let flits = self.arriving[number];
             if flits.any() {
@@ -126,7 +126,7 @@ impl<V: Vector> Planes<V> {
                 lane[IDLE] = lane[IDLE] & !flits;
                 lane[OCCUPIED] = lane[OCCUPIED] | flits;
                 let mut carry = flits;
-                for digit in &mut lane[FLITS..FLITS + COUNT] {
+                for digit in &mut lane[FLITS..FLITS + D] {
                     half_add(digit, &mut carry);
                 }
                 note(&mut self.begun, begins, &self.first_of_words[number * V::WORDS..]);
@@ -135,17 +135,17 @@ impl<V: Vector> Planes<V> {
             if credits.any() {
                 let known = &mut self.known[number];
                 let mut space = V::zero();
-                for &digit in &known[..COUNT] {
+                for &digit in &known[..D] {
                     space = space | digit;
                 }
                 let was_full = credits & !space;
                 let mut carry = credits;
-                for digit in &mut known[..COUNT] {
+                for digit in &mut known[..D] {
                     half_add(digit, &mut carry);
                 }
                 if self.waits_for_tail {
                     let mut is_left = credits & known[TAIL_SENT];
-                    for bit in 0..COUNT {
+                    for bit in 0..D {
                         let digit = known[bit];
                         is_left = is_left & if self.places >> bit & 1 == 1 { digit } else { !digit };
                     }
@@ -158,13 +158,13 @@ impl<V: Vector> Planes<V> {
 
     /// The switch of all routers is matched, and flits cross it.
     #[inline(always)]
-    pub(super) fn traverse_switch(&mut self) {
+    pub(super) fn traverse_switch<const D: usize>(&mut self) {
         let (mut single, mut double) = (std::mem::take(&mut self.single), std::mem::take(&mut self.double));
         for block in 0..single.len() {
-            self.cross::<PORTS, 1>(block, &mut single[block]);
+            self.cross::<PORTS, 1, D>(block, &mut single[block]);
         }
         for block in 0..double.len() {
-            self.cross::<{ 2 * PORTS }, 2>(block, &mut double[block]);
+            self.cross::<{ 2 * PORTS }, 2, D>(block, &mut double[block]);
         }
         (self.single, self.double) = (single, double);
     }
@@ -205,7 +205,11 @@ impl<V: Vector> Planes<V> {
 
     /// Matches the switch with so many sub-ports in all, and so many per port.
     #[inline(always)]
-    fn cross<const N: usize, const S: usize>(&mut self, block: usize, turns: &mut Turns<V, N>) {
+    fn cross<const N: usize, const S: usize, const D: usize>(
+        &mut self,
+        block: usize,
+        turns: &mut Turns<V, N>,
+    ) {
         let (vectors, blocks) = (self.vectors, self.blocks);
         let mut asks = [[V::zero(); PORTS]; N];
         let mut any = V::zero();
@@ -308,7 +312,7 @@ impl<V: Vector> Planes<V> {
                             digits[sub][bit] = digits[sub][bit] | digit;
                         }
                     }
-                    let tails = leave(lane, won, self.left_bits);
+                    let tails = leave::<V, D>(lane, won, self.left_bits);
                     if tails.any() {
                         lane[IDLE] = lane[IDLE] | (tails & !lane[OCCUPIED]);
                         lane[READY] = lane[READY] & !tails;
@@ -352,7 +356,7 @@ impl<V: Vector> Planes<V> {
                 }
                 self.sent[sent + number] = leaves;
                 if leaves.any() {
-                    let full = fill(&mut self.known[number], leaves);
+                    let full = fill::<V, D>(&mut self.known[number], leaves);
                     note(&mut self.filled, full, &self.first_of_words[number * V::WORDS..]);
                 }
                 vector += blocks;
@@ -364,10 +368,10 @@ impl<V: Vector> Planes<V> {
 
 /// Flits leave a queue; those of them that are tails.
 #[inline(always)]
-fn leave<V: Vector>(lane: &mut Lane<V>, won: V, left_bits: usize) -> V {
+fn leave<V: Vector, const D: usize>(lane: &mut Lane<V>, won: V, left_bits: usize) -> V {
     let mut borrow = won;
     let mut occupied = V::zero();
-    for digit in &mut lane[FLITS..FLITS + COUNT] {
+    for digit in &mut lane[FLITS..FLITS + D] {
         half_subtract(digit, &mut borrow);
         occupied = occupied | *digit;
     }
@@ -385,10 +389,10 @@ fn leave<V: Vector>(lane: &mut Lane<V>, won: V, left_bits: usize) -> V {
 
 /// Flits go to the queue behind an output channel; where it is full then.
 #[inline(always)]
-fn fill<V: Vector>(known: &mut Known<V>, leaves: V) -> V {
+fn fill<V: Vector, const D: usize>(known: &mut Known<V>, leaves: V) -> V {
     let mut borrow = leaves;
     let mut space = V::zero();
-    for digit in &mut known[..COUNT] {
+    for digit in &mut known[..D] {
         half_subtract(digit, &mut borrow);
         space = space | *digit;
     }
