@@ -153,6 +153,8 @@ UNENGLISH = {
     r"\bso many\b": "a number",
     r"\bhardly\b": "little, almost no",
     r"(?<!there )\b(is|are) no (?!longer\b|more\b|other\b|test\b|throttling\b)[a-z]+\b": "is not a",
+    r"\bcarr(y|ies|ied|ying)\b": "transfer, allow, have a load of",
+    r"\bsaid\b": "given, told, stated",
     r"\blikewise\b": "also, in the same way",
     r"\bshares? nothing with\b": "independent",
     r"\b(nobody|somebody|anybody|everybody)\b": "the node, packet, tool or user",

@@ -117,7 +117,9 @@ def _blocks(
     numbers: dict[tuple[int, int], int] = defaultdict(int)
     for source, chunk in known:
         if len(wanted.get((source, chunk), ())) != 1:
-            raise SpecError(f"{place}: 8-Chunk paths: not said which node wants chunk {chunk} of {source}")
+            raise SpecError(
+                f"{place}: 8-Chunk paths: nothing says which node wants chunk {chunk} of {source}"
+            )
         pair = source, next(iter(wanted[source, chunk]))
         blocks[source, chunk] = *pair, numbers[pair]
         numbers[pair] += 1

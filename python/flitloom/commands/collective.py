@@ -138,7 +138,7 @@ class Damaged(Group):
 def plan(context: typer.Context, *, where: Where, planned: Planned) -> None:
     """Plan the operation in as few steps as possible, and prove it.
 
-    In a step every link carries at most one chunk; nodes use all their links at once, keep all chunks that
+    In a step every link transfers at most one chunk; nodes use all their links at once, keep all chunks that
     they received, copy them or add them up.
 
     \b

@@ -45,7 +45,7 @@ class Asked(Group, part="traffic", only=("pattern", "destinations", "hotspot_fra
 
 @grouped
 def command(*, where: Where, asked: Asked) -> None:
-    """Print the highest load that a network can carry, without simulating it: exact loads and bounds.
+    """Print the highest load that a network allows, without simulating it: exact loads and bounds.
 
     Loads are in flits per node and cycle. Dimension order, O1TURN and Valiant have loads that the traffic
     fixes; the bound over minimal routes holds for every minimal routing, adaptive ones included. Switches

@@ -163,7 +163,7 @@ class Written(Group):
         Path | None,
         typer.Option(
             help="Where the certificate of the tables of --out goes (.json): that they cannot deadlock, and "
-            "that no tables carry less than the lower bound."
+            "that no tables have a smaller load than the bound."
         ),
     ] = None
     loads: Annotated[Path | None, typer.Option(help="CSV file for the load of every link.")] = None

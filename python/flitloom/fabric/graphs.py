@@ -19,7 +19,7 @@ def parse_graphml(text: str, source: str) -> Subnet:
     Raises
     ------
     SpecError
-        An edge leads one way only: cables carry both directions.
+        An edge leads one way only: cables have both directions.
     """
     root = parse_xml(text, source)
     for element in root.iter():
@@ -59,7 +59,7 @@ def parse_graphml(text: str, source: str) -> Subnet:
     if one_way := +waiting:
         a, b = next(iter(one_way))
         raise SpecError(
-            f"{source}, edge {a} - {b}: leads one way, and so do {one_way.total() - 1} others; cables carry "
+            f"{source}, edge {a} - {b}: leads one way, and so do {one_way.total() - 1} others; cables have "
             'both directions: write edgedefault="undirected", or each edge both ways'
         )
     return assembly.finish()

@@ -243,7 +243,7 @@ class _Meshes:
                 self._spread(members[a], members[b], self._channels(entry, place), place)
         for link in _messages(entry, "connections", self.source):
             if link.get("directional", ["false"])[0] in ("true", 1):
-                raise SpecError(f"{place}: a connection is directional; cables carry both directions")
+                raise SpecError(f"{place}: a connection is directional; cables have both directions")
             nodes = link.get("nodes", [])
             if len(nodes) != 2:
                 raise SpecError(f"{place}: a connection has {counted(len(nodes), 'node')}; it must have two")

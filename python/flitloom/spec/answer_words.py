@@ -16,7 +16,7 @@ algorithm_bound: integer?: lower bound of the algorithm, in cycles
 algorithms: array: algorithms that are compared, with their rounds and factors
 alone: number: cycles without other jobs
 answer: any: what the command prints with --json
-apart: boolean: whether no channel carries bytes of two jobs, so that none slows another one down
+apart: boolean: whether no channel has bytes of two jobs, so that none slows another one down
 arbitration: string: the arbitration scheme, e.g. C00
 averaging: integer?: windows that are averaged
 balanced_load: integer?: largest load of tables balanced before lanes were chosen

@@ -59,7 +59,9 @@ def _print(advice: Advice, compared: list[dict[str, Any]], failed: bool, twist: 
     screen.echo()
     columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"]
     screen.print_table(columns, [_row(advice, row) for row in range(len(advice.sizes))])
-    screen.echo(f"bound: {counted(advice.rounds, 'round')} at least, and the bytes that some link must carry")
+    screen.echo(
+        f"bound: {counted(advice.rounds, 'round')} at least, and the bytes that some link must transfer"
+    )
     if compared:
         screen.echo()
         screen.print_table(

@@ -55,7 +55,7 @@ def _print(found: Seating) -> None:
     )
     screen.echo()
     if found.apart:
-        screen.echo("no channel carries bytes of two jobs: none slows another one down")
+        screen.echo("no channel has bytes of two jobs: none slows another one down")
     else:
         screen.echo("jobs meet on channels; alone and shared are cycles of the simulator")
     for name in found.waiting:
