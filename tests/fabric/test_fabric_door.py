@@ -13,6 +13,7 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.fabric import Subnet, parse_fabric, read_fabric
+from flitloom.fabric.assembly import Assembly
 
 #: Hosts below switches, and cables between switches: two hosts each at three switches in a line.
 HOSTS = {f"n{n}": f"sw{n // 2}" for n in range(6)}
@@ -288,6 +289,31 @@ def test_a_dragonfly_of_simgrid() -> None:
     # Per group 4 chassis of 5 routers: 4 * 10 green links, 5 * 6 black ones of 3 cables; 3 blue ones of 4.
     assert (len(made.switches), len(made.hosts), len(made.cables)) == (60, 120, 3 * (40 + 90) + 12)
     assert len(made.pieces()) == 1
+
+
+#: Small files that describe more than is read: each is refused before any of it is made.
+TOO_MUCH = {
+    "slurm": "".join(f"SwitchName=t{n} Switches=s[0-9999]\n" for n in range(300)),
+    "slurm yaml": "- topology: t\n  tree:\n    switches:\n"
+    + "".join(f"      - switch: t{n}\n        children: s[0-9999]\n" for n in range(300)),
+    "names of slurm": "".join(f"SwitchName=t{n} Nodes=n[0-999999]\n" for n in range(6)),
+    "astra": "topology: [ FullyConnected, Ring ]\nnpus_count: [ 1500, 4 ]\n",
+    "dragonfly": '<platform><cluster topology="DRAGONFLY" topo_parameters="1,1;2,600;2000,1;1" '
+    'radical="0-3999"/></platform>',
+    "fat tree of simgrid": '<platform><cluster topology="FAT_TREE" topo_parameters="1;1000;600;2" '
+    'radical="0-999"/></platform>',
+    "torus of simgrid": '<platform><cluster topology="TORUS" topo_parameters="64,64,128" '
+    'radical="0-524287"/></platform>',
+}
+
+
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_what_small_files_describe_is_counted_before_it_is_made(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Assembly, "join", lambda *_: pytest.fail("a cable was made"))
+    with pytest.raises(fl.SpecError, match=r"\d cables; a network has at most|nodes are named \d+ times"):
+        parse_fabric(TOO_MUCH[name])
 
 
 def test_a_box_of_nccl() -> None:

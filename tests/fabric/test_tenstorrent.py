@@ -57,6 +57,12 @@ def test_meshes_are_grids_with_rings(sizes, rings):
     assert links(subnet) == Counter(dict.fromkeys(expected, 3))
 
 
+def test_cables_of_meshes_are_counted_before_they_are_made(monkeypatch):
+    monkeypatch.setattr("flitloom.fabric.assembly.Assembly.join", lambda *_: pytest.fail("a cable was made"))
+    with pytest.raises(SpecError, match="2048256 cables; a network has at most"):
+        parse_fabric(mesh(64, 64, count=254) + TOP, "pod.textproto")
+
+
 def graph(name, *parts):
     return f'graph_descriptors {{ name: "{name}" type: "POD" {" ".join(parts)} }}\n'
 

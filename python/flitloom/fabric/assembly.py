@@ -84,6 +84,12 @@ class Assembly:
             self.ends.setdefault(end, (*other, place))
 
     @staticmethod
+    def require_cables(count: int, place: str) -> None:
+        """Refuse more cables than a fabric has, before any is made."""
+        if count > FABRIC_PARTS:
+            raise SpecError(f"{place}: {count} cables; a network has at most {FABRIC_PARTS}")
+
+    @staticmethod
     def require_two(a: str, b: str, place: str) -> None:
         """Refuse a cable whose ends are the same node."""
         if a == b:

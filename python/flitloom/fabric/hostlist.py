@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import product
 
@@ -61,8 +62,33 @@ def _expand(text: str, place: str, names: list[str]) -> None:
         names.extend("".join(choice) for choice in product(*choices))
 
 
+def count(text: str, place: str = "nodes") -> int:
+    """How many names `expand` would make of a list, without making them.
+
+    >>> count("r[0-1]n[08-10],login") == len(expand("r[0-1]n[08-10],login"))
+    True
+    """
+    bare, quoted = _QUOTED.subn(" ", text)
+    found = quoted
+    for item in split_list(bare, place):
+        found += math.prod(
+            sum(len(range(first, last + 1, step)) for first, last, step, _ in _ranges(part, item, place))
+            for part in re.findall(r"\[([^\[\]]*)\]", item)
+        )
+    return found
+
+
 def _numbers(ranges: str, item: str, place: str) -> list[str]:
-    numbers: list[str] = []
+    return [
+        f"{number:0{width}d}"
+        for first, last, step, width in _ranges(ranges, item, place)
+        for number in range(first, last + 1, step)
+    ]
+
+
+def _ranges(ranges: str, item: str, place: str) -> list[tuple[int, int, int, int]]:
+    """First and last number, step and digits of every range in a pair of brackets."""
+    found, names = [], 0
     for part in ranges.split(","):
         match = _RANGE.fullmatch(part.strip())
         if match is None:
@@ -70,11 +96,11 @@ def _numbers(ranges: str, item: str, place: str) -> list[str]:
         first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
         if last < first or step == 0:
             raise SpecError(f"{place}: the range {part} in {item[:60]!r} runs backwards or has no step")
-        if len(numbers) + (last - first) // step >= _MOST:
+        names += len(range(first, last + 1, step))
+        if names > _MOST:
             raise SpecError(f"{place}: {part!r} in {item[:60]!r} names more than {_MOST} nodes")
-        width = len(match[1])
-        numbers.extend(f"{number:0{width}d}" for number in range(first, last + 1, step))
-    return numbers
+        found.append((first, last, step, len(match[1])))
+    return found
 
 
 def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:

@@ -35,7 +35,10 @@ def parse_astra(text: str, source: str) -> Subnet:
     if len(kinds) != len(counts):
         raise SpecError(f"{source}: topology has {len(kinds)} dimensions, npus_count {len(counts)}")
     sizes = [_whole(count, f"{source}: npus_count", 2) for count in counts]
-    _few(math.prod(sizes), source)
+    nodes = math.prod(sizes)
+    _few(nodes, source)
+    rows = [nodes // size * _cables(kind.lower(), size) for kind, size in zip(kinds, sizes, strict=True)]
+    Assembly.require_cables(sum(rows), source)
     assembly = Assembly(source)
     names = {place: f"npu{_number(place, sizes)}" for place in product(*map(range, sizes))}
     for name in names.values():
@@ -54,6 +57,13 @@ def parse_astra(text: str, source: str) -> Subnet:
             value = values[dimension] if dimension < len(values) else ""
             assembly.leave_out(fact, value, (len(assembly.ends) - before) // 2)
     return assembly.finish()
+
+
+def _cables(kind: str, size: int) -> int:
+    """Cables of a row, as `_join_row` makes them."""
+    if kind == "switch" or (kind == "ring" and size > 2):
+        return size
+    return size * (size - 1) // 2
 
 
 def _join_row(assembly: Assembly, kind: str, row: list[str], switch: str, source: str) -> None:
@@ -214,6 +224,7 @@ def _torus(assembly: Assembly, names: list[str], parts: list[list[int]], where: 
     """A torus of hosts, the first dimension fastest."""
     sizes = parts[0]
     _require(len(parts) == 1 and math.prod(sizes) == len(names), names, where)
+    Assembly.require_cables(sum(len(names) // size * _cables("ring", size) for size in sizes), where)
     for dimension, size in enumerate(sizes):
         for place in product(*map(range, sizes)):
             if place[dimension] == 0 and size > 1:
@@ -231,6 +242,13 @@ def _parallel_tree(assembly: Assembly, names: list[str], parts: list[list[int]],
     children, parents, cables = parts[1:]
     _require(math.prod(children) == len(names), names, where)
     _few(math.prod(children) * math.prod(parents), where)
+    Assembly.require_cables(
+        sum(
+            math.prod(children[level:]) * math.prod(parents[: level + 1]) * cables[level]
+            for level in range(levels)
+        ),
+        where,
+    )
     below = dict(zip((place[::-1] for place in product(*map(range, reversed(children)))), names, strict=True))
     for level in range(levels):
         above: dict[tuple[int, ...], str] = {}
@@ -251,6 +269,9 @@ def _dragonfly(assembly: Assembly, names: list[str], parts: list[list[int]], whe
     (groups, blue), (chassis, black), (routers, green), (each,) = parts
     count = groups * chassis * routers
     _require(count * each == len(names) and groups <= chassis * routers, names, where)
+    rows, columns = groups * chassis * math.comb(routers, 2), groups * routers * math.comb(chassis, 2)
+    between = math.comb(groups, 2) * blue
+    Assembly.require_cables(len(names) + rows * green + columns * black + between, where)
     made = [f"router{n}" for n in range(count)]
     for name in made:
         assembly.nodes[name] = Node("switch", name)

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
-from flitloom.fabric.hostlist import expand
+from flitloom.fabric.hostlist import count, expand
 from flitloom.fabric.model import Subnet
-from flitloom.limits import LINE_BYTES
+from flitloom.limits import FABRIC_PARTS, LINE_BYTES
 from flitloom.reading import text_lines
+
+#: Names of nodes in all lines: every level of a tree may name every host.
+MOST_NAMES = 4 * FABRIC_PARTS
 
 
 def parse_slurm(text: str, source: str) -> Subnet:
     """Read Slurm's topology.conf: ``SwitchName=s0 Nodes=n[0-3]`` and ``SwitchName=top Switches=s[0-3]``."""
     assembly, homes = Assembly(source), _Homes()
     blocks: list[tuple[str, list[str], str]] = []
-    begun = ""
-    for number, line in enumerate(text_lines(text, source), start=1):
-        row = begun + line.split("#")[0].strip()
-        if len(row) > LINE_BYTES:
-            raise SpecError(f"{source}, line {number}: is longer than {LINE_BYTES} characters")
-        # A line that ends with a backslash goes on in the next one.
-        begun = row[:-1].rstrip() if row.endswith("\\") else ""
-        if not row or begun:
-            continue
-        place = f"{source}, line {number}"
-        fields = {name.lower(): value for name, value in re.findall(r"\b(\w++)\s*+=\s*+(\S++)", row)}
+    _require_few(_rows(text, source), source)
+    for place, row, fields in _rows(text, source):
         if "blockname" in fields:
             blocks.append((fields["blockname"], expand(fields.get("nodes", ""), place), place))
             continue
@@ -51,6 +45,31 @@ def parse_slurm(text: str, source: str) -> Subnet:
         assembly.nodes[f"host {host}"] = Node("host", host)
         assembly.join(f"switch {name}", f"host {host}", place)
     return assembly.finish()
+
+
+def _rows(text: str, source: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Where a line stands, the line, and its fields."""
+    begun = ""
+    for number, line in enumerate(text_lines(text, source), start=1):
+        row = begun + line.split("#")[0].strip()
+        if len(row) > LINE_BYTES:
+            raise SpecError(f"{source}, line {number}: is longer than {LINE_BYTES} characters")
+        # A line that ends with a backslash goes on in the next one.
+        begun = row[:-1].rstrip() if row.endswith("\\") else ""
+        if row and not begun:
+            found = re.findall(r"\b(\w++)\s*+=\s*+(\S++)", row)
+            yield f"{source}, line {number}", row, {name.lower(): value for name, value in found}
+
+
+def _require_few(rows: Iterable[tuple[str, str, dict[str, str]]], source: str) -> None:
+    """Refuse lists with more cables or names than are read, before any is expanded."""
+    cables = names = 0
+    for place, _, fields in rows:
+        cables += count(fields.get("switches", ""), place)
+        names += count(fields.get("nodes", ""), place)
+    Assembly.require_cables(cables, source)
+    if names > MOST_NAMES:
+        raise SpecError(f"{source}: nodes are named {names} times; at most {MOST_NAMES} names are read")
 
 
 @dataclass

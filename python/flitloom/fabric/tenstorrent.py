@@ -8,6 +8,7 @@ Every chip is a switch with one host.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
@@ -140,7 +141,7 @@ class _Meshes:
         self.top = fields.get("top_level_instance", [])
         #: Connections between meshes of which no devices are named.
         self.spread = 0
-        self.devices = 0
+        self.devices = self.cables = 0
 
     def _named(self, fields: Message, kind: str) -> dict[str, Message]:
         found: dict[str, Message] = {}
@@ -211,10 +212,13 @@ class _Meshes:
         if not set(map(str, kinds)) <= {"LINE", "RING"} or len(kinds) > len(sizes):
             raise SpecError(f"{place}: types are {show(kinds)}; they must be LINE or RING, one per dimension")
         channels = self._channels(entry, place)
+        rings = [kind == "RING" for kind in kinds]
+        self.cables += channels * _count_of_links(sizes, rings)
+        Assembly.require_cables(self.cables, place)
         names = [f"{path}:D{number}" for number in range(devices)]
         for name in names:
             self.assembly.nodes[name] = Node("switch", name)
-        for a, b in _grid_links(sizes, [kind == "RING" for kind in kinds]):
+        for a, b in _grid_links(sizes, rings):
             self._cables(names[a], names[b], channels, place)
         for link in _messages(entry, "express_connections", self.source):
             src, dst = (
@@ -300,6 +304,17 @@ class _Meshes:
     def _cables(self, a: str, b: str, count: int, place: str) -> None:
         for _ in range(count):
             self.assembly.join(a, b, place)
+
+
+def _count_of_links(sizes: Sequence[int], rings: Sequence[bool]) -> int:
+    """How many links `_grid_links` makes.
+
+    >>> _count_of_links([3, 4], [True]) == len(list(_grid_links([3, 4], [True])))
+    True
+    """
+    devices = math.prod(sizes)
+    closed = [number < len(rings) and rings[number] and size > 2 for number, size in enumerate(sizes)]
+    return sum(devices // size * (size - (not ring)) for size, ring in zip(sizes, closed, strict=True))
 
 
 def _grid_links(sizes: Sequence[int], rings: Sequence[bool]) -> Iterator[tuple[int, int]]:
