@@ -1,5 +1,6 @@
 """`flitloom papers` runs every paper whole, and the citation names all of them."""
 
+import json
 import tomllib
 
 import pytest
@@ -73,6 +74,35 @@ def test_every_paper_runs_whole_into_one_page(paper, tmp_path, monkeypatch, caps
     assert words in page
     for name in identifiers():
         assert (name in page) == name.startswith(f"{paper}/")
+
+
+@pytest.mark.parametrize("finished", [0, 2])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_tables_that_are_finished_at_ctrl_c_are_kept(finished, as_json, tmp_path, monkeypatch, capsys):
+    made = []
+
+    def made_up(identifier, _context):
+        if len(made) == finished:
+            raise KeyboardInterrupt
+        made.append(identifier)
+        return Report(identifier, "made up", [Cell("a", "x", 3, 3)])
+
+    monkeypatch.setattr("flitloom.commands.actions.papers.reproduce", made_up)
+    words = ["papers", "run", "scaling-effects-2007", "-o", str(tmp_path), *(["--json"] if as_json else [])]
+    assert run(words) == 130
+    shown = capsys.readouterr()
+    count = sum(name.startswith("scaling-effects-2007/") for name in identifiers())
+    assert f"interrupted: {finished} of {count} tables and figures are finished\n" in shown.err
+    page = tmp_path / "index.html"
+    assert page.exists() == (finished > 0)
+    if finished:
+        text = page.read_text(encoding="utf-8")
+        assert f"Interrupted: {finished} of {count} tables and figures are finished." in text
+        assert all(name in text for name in made)
+    if as_json:
+        assert list(json.loads(shown.out)) == made
+    else:
+        assert ("In all: 2 of 2" in shown.out) == (finished == 2)
 
 
 def test_there_are_five_papers():

@@ -30,7 +30,7 @@ KINDS = {
 }
 
 
-def write_page(reports: Sequence[Report], file: str | Path, title: str) -> Path:
+def write_page(reports: Sequence[Report], file: str | Path, title: str, stopped: str = "") -> Path:
     """Write reports as one page: ours, and in parentheses the published value where it differs.
 
     Parameters
@@ -41,6 +41,8 @@ def write_page(reports: Sequence[Report], file: str | Path, title: str) -> Path:
         The page (.html).
     title : str
         Its title.
+    stopped : str
+        How much of it was finished, where it was ended before.
 
     Examples
     --------
@@ -59,6 +61,8 @@ def write_page(reports: Sequence[Report], file: str | Path, title: str) -> Path:
         f"({escape(provenance.commit())}). Cells "
         "show ours, and in parentheses the published value where it differs.</p>"
     )
+    if stopped:
+        body.append(f"<p><strong>Interrupted: {escape(stopped)}.</strong></p>")
     if words := overall(reports):
         body.append(f"<p><strong>{escape(words)}</strong></p>")
     links = [f'<li><a href="#{_anchor(report)}">{escape(report.identifier)}</a></li>' for report in reports]

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from flitloom import interrupts
 from flitloom.commands import screen
 from flitloom.commands.papers import Asked
 from flitloom.outputs import make_folder
@@ -25,18 +28,23 @@ def run(asked: Asked) -> None:
     folder = asked.out or (Path(identifier) if whole else Path() if "/figure" in identifier else None)
     if folder is not None and (asked.out is not None or whole):
         make_folder(folder)
-    reports = _reports(asked, wanted, folder)
+    reports, interrupted = _reports(asked, wanted, folder)
+    stopped = f"{len(reports)} of {len(wanted)} tables and figures are finished" if interrupted else ""
     if asked.json_:
         cells = {one.identifier: _cells(one) for one in reports}
-        screen.echo(json.dumps(cells if whole else cells[identifier], indent=2))
+        if whole or reports:
+            screen.echo(json.dumps(cells if whole else cells[identifier], indent=2))
     for report in () if asked.json_ else reports:
         show(report, "a quick run: " if asked.quick and "quick" in options(report.identifier) else "")
     for file in (file for report in reports for file in report.files):
         screen.say(f"wrote {file}")
-    if folder is not None and whole:
+    if folder is not None and whole and reports:
         if not asked.json_ and (words := overall(reports)):
             screen.echo(words)
-        screen.say(f"wrote {write_page(reports, folder / 'index.html', identifier)}")
+        screen.say(f"wrote {write_page(reports, folder / 'index.html', identifier, stopped)}")
+    if interrupted:
+        interrupts.tell(f"interrupted: {stopped}")
+        raise typer.Exit(interrupts.INTERRUPTED)
 
 
 def _say_of_no_use(asked: Asked, wanted: list[str]) -> None:
@@ -51,8 +59,8 @@ def _say_of_no_use(asked: Asked, wanted: list[str]) -> None:
             screen.say(f"--{option} changes nothing in {asked.identifier}")
 
 
-def _reports(asked: Asked, wanted: list[str], folder: Path | None) -> list[Report]:
-    """All reports, one after the other."""
+def _reports(asked: Asked, wanted: list[str], folder: Path | None) -> tuple[list[Report], bool]:
+    """All reports, one after the other, or those before Ctrl-C, and whether it was pressed."""
     with screen.several_progresses({asked.identifier: "tables and figures"}) as progress:
         context = Context(
             folder,
@@ -63,12 +71,17 @@ def _reports(asked: Asked, wanted: list[str], folder: Path | None) -> list[Repor
             asked.searches,
             tuple(asked.column or ()),
         )
-        reports = []
-        for number, one in enumerate(wanted):
-            if wanted != [asked.identifier]:
-                progress(asked.identifier, number, len(wanted))
-            reports.append(reproduce(one, context))
-    return reports
+        reports: list[Report] = []
+        try:
+            with interrupts.keeping():
+                for number, one in enumerate(wanted):
+                    if wanted != [asked.identifier]:
+                        progress(asked.identifier, number, len(wanted))
+                    reports.append(reproduce(one, context))
+        except KeyboardInterrupt:
+            interrupts.kept()
+            return reports, True
+    return reports, False
 
 
 def _cells(report: Report) -> list[dict[str, Any]]:
