@@ -91,9 +91,23 @@ def test_every_command_takes_the_names_of_other_tools(line, ours, other, capsys)
 def test_names_that_mean_something_else_elsewhere_are_remarked(name, elsewhere, tmp_path, capsys):
     spec = tmp_path / "x.toml"
     spec.write_text(f'topology = {{ sizes = "4x4" }}\n[traffic]\nkind = "collective"\npattern = "{name}"\n')
+    campaign, load = tmp_path / "campaign.toml", tmp_path / "load.toml"
+    campaign.write_text(
+        f'patterns = ["{name}"]\npayload = 14\nslices = 2\n[topology]\nsizes = "4x4"\n'
+        "[genetic]\ngenerations = 2\ntraining = 1\n"
+    )
+    load.write_text(
+        f'topology = {{ sizes = "4x4" }}\n[traffic]\nkind = "load"\nrate = 0.1\ncycles = 300\n'
+        f'pattern = "rand"\nchanges = [{{ at = 100, pattern = "{name}" }}]\n'
+    )
+    impulse = ["--rate", "0.1", "--packets", "2", "--at", "300", "--cycles", "1000"]
     for words in (
         ["simulate", "--torus", "4x4", "--pattern", name],
         ["simulate", str(spec)],
+        ["simulate", str(load)],
+        ["load", "impulse", "--torus", "4x4", "--impulse", name, *impulse],
+        ["campaign", "run", str(campaign)],
+        ["sweep", str(spec), "--grid", f"traffic.pattern={name},rand", "-o", str(tmp_path / "rows.csv")],
         ["load", "bound", "--torus", "4x4", "--pattern", name],
         ["stack", "--torus", "4x4", "--pattern", name],
     ):

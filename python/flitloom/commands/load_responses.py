@@ -61,7 +61,8 @@ class Disturbance(Group):
 
     rate: shared.Rate = "0.1"
     impulse_pattern: Annotated[
-        str, typer.Option("--impulse", help="Pattern of the impulse.", metavar="NAME")
+        str,
+        typer.Option("--impulse", help="Pattern of the impulse.", metavar="NAME", callback=options.remarked),
     ] = "rand"
     packets: Annotated[str, typer.Option(help="Packets per node, or several: 1,2,5.")] = "5"
     at: Annotated[int, typer.Option(min=0, help="Cycle of the impulse.")] = 10_000

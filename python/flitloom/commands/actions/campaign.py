@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.campaign import Store, read_campaign, run_campaign, search_rows
-from flitloom.commands import screen
+from flitloom.commands import options, screen
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.campaign import Searches
 from flitloom.errors import SpecError, show_file
@@ -14,12 +14,14 @@ from flitloom.genetic.chromosome import chromosome_text
 from flitloom.genetic.reading import chromosome_of
 from flitloom.jobs import Job
 from flitloom.outputs import check_folder, check_output, folder_for, within, write_files
+from flitloom.reading import read_toml
 
 
 def _open(searches: Searches, *, read_only: bool = True) -> tuple[list[Job], Store]:
     """The searches of a campaign and the store of those that are finished."""
     file, store = searches.file, searches.store
     campaign = read_campaign(file, preset=searches.preset)
+    options.remarked_in(read_toml(file))
     # SQLite has names of its own for what is no file, as ":memory:".
     place = (store or file.with_suffix(".sqlite")).absolute()
     if not read_only:

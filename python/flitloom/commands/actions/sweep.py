@@ -74,7 +74,9 @@ class _Kind:
 
 
 def _experiment(asked: Asked) -> _Kind:
-    points = Sweep(_fields(asked), read_grid(asked.grid), asked.seeds, asked.spec.parent).points()
+    grid = read_grid(asked.grid)
+    options.remarked_in({name.rpartition(".")[2]: values for name, values in grid.items()})
+    points = Sweep(_fields(asked), grid, asked.seeds, asked.spec.parent).points()
     _foretell_memory(points, asked.workers)
     return _Kind(points, run_point, sweep_rows, sweep_causes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from flitloom.commands import screen
@@ -29,7 +29,24 @@ def remarked(value: Given) -> Given:
 
 
 def remarked_in(fields: Mapping[str, Any]) -> None:
-    """The same of the pattern in the fields of a file."""
-    traffic = fields.get("traffic")
-    if isinstance(traffic, Mapping) and isinstance(traffic.get("pattern"), str):
-        remarked(traffic["pattern"])
+    """The same of the patterns in the fields of a file, wherever it names some, each name once."""
+    remarked([*dict.fromkeys(_patterns(fields))])
+
+
+def _patterns(value: object) -> Iterator[str]:
+    """Names of patterns in fields.
+
+    >>> [*_patterns({"patterns": ["torn"], "traffic": {"pattern": "next", "changes": [{"pattern": "rand"}]}})]
+    ['torn', 'next', 'rand']
+    """
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if name in ("pattern", "patterns"):
+                yield from (
+                    one for one in (part if isinstance(part, list) else [part]) if isinstance(one, str)
+                )
+            else:
+                yield from _patterns(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _patterns(part)
