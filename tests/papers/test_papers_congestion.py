@@ -71,6 +71,35 @@ def test_whether_do_and_cl_change_places_is_counted(quick, changes, monkeypatch)
     assert verdict.startswith(f"{int(changes)} of 1 published statements hold")
 
 
+def test_critical_loads_that_the_hot_node_does_not_sustain_are_told(
+    monkeypatch, tmp_path, pictures_are_looked_at
+) -> None:
+    """1 % of the packets to one node of 1024: from 1 / (0.99 / 1023 + 0.01) / 1024 on it falls behind."""
+    figure_5 = papers.find("scaling-effects-2007/figure-5")
+
+    def curves(_context, sizes, traffics):
+        return {
+            (size, routing, traffic): SimpleNamespace(
+                critical_load=SimpleNamespace(value=0.1, outcome="known")
+            )
+            for size in sizes
+            for routing in figure_5.ROUTINGS
+            for traffic in traffics
+        }
+
+    monkeypatch.setattr(figure_5, "critical_curves", curves)
+    report = figure_5.reproduce(Context(tmp_path, quick=True))
+    found = cells(report)
+    assert found["do hs", "of the receive bound, N=32"] > 1 > found["do hs", "of the receive bound, N=8"]
+    assert ("do rn", "of the receive bound, N=32") not in found
+    [(figure, _)] = pictures_are_looked_at
+    [axes] = figure.axes
+    hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white" and len(line.get_xdata())]
+    assert [line.get_xdata().tolist() for line in hollow] == [[32]] * len(figure_5.ROUTINGS)
+    assert "above the receive bound" in [text.get_text() for text in axes.get_legend().texts]
+    assert axes.get_ylabel().startswith("critical load (95 % level)")
+
+
 def test_a_jam_grows_against_the_packets_one_hop_per_packet_time(tmp_path) -> None:
     report = papers.reproduce("state-propagation-throttling-2015/figure-5", Context(tmp_path))
     found = cells(report)

@@ -16,6 +16,9 @@ from flitloom.lazy import xr
 from flitloom.papers.report import Context
 
 Made = TypeVar("Made")
+#: What both papers look for: the load from which on less than 95 % of what is generated is received. Single
+#: sources and receivers may fall behind below it.
+CRITICAL_LOAD = "critical load (95 % level)"
 
 
 @dataclass(frozen=True)

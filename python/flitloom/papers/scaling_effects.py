@@ -37,7 +37,8 @@ AVERAGING = 20
 READING = (
     "The router is the plainest reading of the paper's words (docs/router.md, preset s07), sa and cl "
     "that of its "
-    "references; the paper has curves only, and gives neither buffers nor packet lengths."
+    "references; the paper has curves only, and gives neither buffers nor packet lengths. Critical loads are "
+    "those of the 95 % level, which single sources and receivers may not sustain."
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flitloom.papers.congestion import on_all_cores
+from flitloom.papers.congestion import CRITICAL_LOAD, on_all_cores
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.scaling_effects import COLOURS, READING, critical_loads, follow, warmed_ramp
 
@@ -40,7 +40,7 @@ def reproduce(context: Context) -> Report:
         above = share[curve.offered.values > 1.05 * load]
         row = f"N={size} {routing}"
         cells += [
-            Cell(row, "critical load", None, round(load, 4)),
+            Cell(row, CRITICAL_LOAD, None, round(load, 4)),
             Cell(row, "received / offered at the end", None, round(float(share[-20:].mean()), 3)),
             Cell(row, "scatter below", None, round(float(below.std()), 4)),
             Cell(row, "scatter above", None, round(float(_scatter(above)), 4)),

@@ -35,7 +35,7 @@ def reproduce(context: Context) -> Report:
     enough = math.ceil(1.01 * WINDOWS * (noise / 0.01) ** (2 / 3))
     longer = analysis.slope_critical_load(counted, enough, SHARE)
     cells = [
-        Cell("level rule", "critical load", None, _value(level)),
+        Cell("level rule (95 %)", "critical load", None, _value(level)),
         Cell(f"slope rule, {WINDOWS} windows", "critical load", None, _value(paper)),
         Cell(f"slope rule, {WINDOWS} windows", "noise of the slope", None, round(noise, 3)),
         Cell(f"slope rule, {enough} windows", "critical load", None, _value(longer)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flitloom.papers.congestion import CRITICAL_LOAD
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.scaling_effects import COLOURS, READING, ROUTINGS, critical_curves, draw_ramps
 
@@ -24,7 +25,7 @@ def reproduce(context: Context) -> Report:
             cells += [
                 Cell(
                     row,
-                    "critical load",
+                    CRITICAL_LOAD,
                     None,
                     curve.critical_load.outcome if value is None else round(value, 4),
                 ),

@@ -12,6 +12,7 @@ import flitloom as fl
 from flitloom import analysis
 from flitloom.analysis.load_bound import load_bound
 from flitloom.outputs import write_csv
+from flitloom.papers.congestion import CRITICAL_LOAD
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.state_propagation import (
     BEYOND,
@@ -51,7 +52,7 @@ def reproduce(context: Context) -> Report:
             measured = found[pattern, name].critical_load
             critical[name] = measured.value
             value = measured.outcome if measured.value is None else round(measured.value, 5)
-            cells.append(Cell(pattern, f"critical load {name}", None, value))
+            cells.append(Cell(pattern, f"{CRITICAL_LOAD} {name}", None, value))
         for name in THROTTLES:
             throughput, network_age, _ = found[pattern, name].at(BEYOND)
             cells += [
@@ -68,7 +69,7 @@ def reproduce(context: Context) -> Report:
     if by_seed:
         mean = sum(by_seed) / len(by_seed)
         for column, value in (
-            (f"critical load no-th, {len(by_seed)} seeds", mean),
+            (f"{CRITICAL_LOAD} no-th, {len(by_seed)} seeds", mean),
             ("at the end of the average", mean + reach / 2),
         ):
             cells.append(Cell("bcmp", column, CRITICAL, round(value, 5), tolerance=0.002))
