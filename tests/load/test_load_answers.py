@@ -21,6 +21,7 @@ from flitloom.load import (
     run_steady,
     verdict,
 )
+from flitloom.load.comparison import shape_of
 from flitloom.plots.curves import plot_curves
 
 ROOM = {"flow_control": "cut-through", "buffer": 16}
@@ -348,6 +349,35 @@ def test_cases_whose_intervals_overlap_are_not_told_apart():
     assert fl.load.compared(rows, ["tables"]) == (
         "Compared with a: b cannot be told apart; c accepts 2 to 21 % more; d accepts 44 to 53 % less."
     )
+
+
+def test_loads_of_networks_of_other_sizes_are_compared_per_node_port_and_bisection():
+    def row(name, load):
+        ends = {"below": 0.99 * load, "above": 1.01 * load}
+        return {"torus": name, "saturation": load, "outcome": "measured", **ends}
+
+    rows = [row("8x8", 0.4), row("16x16", 0.2), row("8x16", 0.2)]
+    shapes = [shape_of(fl.Torus(*sizes)) for sizes in ((8, 8), (16, 16), (8, 16))]
+    # By hand: 32, 64 and 32 channels cross the middle, 2, 4 and 4 nodes each; all have four ports per node.
+    scales = "accepts 49 to 51 % less per node, per channel of the bisection cannot be told apart"
+    assert fl.load.compared(rows, ["torus"], shapes) == (
+        f"Compared with 8x8 torus: 16x16 torus {scales}; 8x16 torus {scales}."
+    )
+    mesh = [{**row(name, 0.4), "network": name} for name in ("torus 4x4", "mesh 4x4")]
+    shapes = [shape_of(fl.Torus(4, 4)), shape_of(fl.Mesh(4, 4))]
+    # 64 and 48 channels for 16 nodes, 16 and 8 across the middle.
+    assert fl.load.compared([{**mesh[0]}, {**mesh[1], "below": 0.5, "above": 0.5}], ["network"], shapes) == (
+        "Compared with torus 4x4: mesh 4x4 accepts 24 to 26 % more per node, per port 65 to 68 % more, "
+        "per channel of the bisection 148 to 153 % more."
+    )
+    # Without a known size of a network there is no other scale, and the scale is said all the same.
+    assert fl.load.compared(rows[:2], ["torus"], [None, None]) == (
+        "Compared with 8x8 torus: 16x16 torus accepts 49 to 51 % less per node."
+    )
+    # One network under other rules has one scale.
+    alike = [{**row("8x8", load), "throttle": name} for load, name in ((0.4, "none"), (0.2, "pt"))]
+    told = fl.load.compared(alike, ["throttle"], [shape_of(fl.Torus(8, 8))] * 2)
+    assert told == "Compared with throttle none: throttle pt accepts 49 to 51 % less."
 
 
 def test_a_rate_above_the_bound_that_booksim_calls_stable_is_told(tmp_path, monkeypatch, capsys):

@@ -54,10 +54,16 @@ def compared(
                 continue
             if carried is not None:
                 sized = _shapes((rows[0], row), (shapes[0], shapes[place])) if shapes else ""
+                # Of networks whose sizes nobody knows there is no other scale.
+                sized = sized or (" per node" if label in NETWORKS else "")
                 texts.append(f"{told(label, row[label])} {_difference(first, carried)}{sized}")
     differing = [label for label in labels if any(row[label] != rows[0][label] for row in rows)]
     against = ", ".join(told(label, rows[0][label]) for label in differing)
     return f"Compared with {against}: {'; '.join(texts)}." if texts else ""
+
+
+#: Labels that name networks.
+NETWORKS = ("torus", "mesh", "network", "graph")
 
 
 def _interval(row: Mapping[str, Any]) -> tuple[float, float] | None:
