@@ -530,6 +530,7 @@ def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
     assert below < above <= below / 0.6
     done = command("load", "curve", "mesh.cfg", "num_vcs=4", "--rates", "0.1", folder=tmp_path)
     assert "is stable up to injection_rate 0.1" in done.stdout
+    assert "(BookSim2's own verdict, by its latencies and not by source queues)\n" in done.stdout
     for words, told in {
         ("curve", "mesh.cfg", "--torus", "4x4"): "does not go with a file of BookSim2",
         ("curve", "mesh.cfg", "--refine", "-0.5"): "refine: -0.5 is not a share of a load",

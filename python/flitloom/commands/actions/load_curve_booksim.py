@@ -14,6 +14,8 @@ from flitloom.commands.inputs.booksim import COLUMNS, read
 from flitloom.commands.load_curve import Asked
 from flitloom.load.verdicts import verdict
 
+#: Whose verdict it is: runs of BookSim2's files count no source queues, by which flitloom judges loads.
+JUDGE = "BookSim2's own verdict, by its latencies and not by source queues"
 #: Columns of a curve.
 _POINTS = {"rate": "injection_rate", "offered": "offered [flits/node/cycle]", **COLUMNS}
 
@@ -40,7 +42,7 @@ def run(asked: Asked) -> None:
             for row in rows
         ]
         screen.print_table(["class", *_POINTS.values(), "outcome"], table)
-        screen.echo(_verdict(verdict(rows, loads)))
+        screen.echo(f"{_verdict(verdict(rows, loads))} ({JUDGE})")
         bound = rows[0]["bound"]
         if bound is not None:
             screen.echo(f"the fullest link allows an injection_rate of at most {bound:.4g}")
