@@ -88,6 +88,9 @@ def test_plans_tables_and_placements_take_what_names_a_network(tmp_path: Path) -
         ("place", ["--stencil", "4x4", "--effort", "1"], "network"),
         ("route", [], "max_load"),
         ("collective all-gather", [], "steps"),
+        ("schedule", ["--pattern", "next", "--method", "greedy"], "bound"),
+        ("stack", ["--pattern", "next"], "interval"),
+        ("jitter", ["--patterns", "next", "--jitter", "0", "--trials", "1", "--moves", "1000"], "chosen"),
     ],
 )
 @pytest.mark.parametrize("what", ["4x4", "mesh 4x4"])
@@ -97,12 +100,22 @@ def test_every_verb_takes_it(
     def told(*network: str) -> object:
         assert run([*verb.split(), *network, *words, "--json"]) == 0
         document = json.loads(capsys.readouterr().out)
+        if isinstance(document, list):
+            return document
         return {name: value for name, value in document.items() if "seconds" not in name}
 
     kind = "--mesh" if what.startswith("mesh") else "--torus"
     named, plain = told("--network", what), told(kind, "4x4")
     assert named == plain
     assert says in str(plain) or says == "network"
+
+
+@pytest.mark.parametrize("verb", ["schedule", "stack", "jitter"])
+def test_plans_of_packets_are_not_of_switches_with_hosts(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([verb, "--network", "dragonfly(3,1,2)"]) == 2
+    assert "--network: dragonfly(3,1,2) has switches with hosts" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

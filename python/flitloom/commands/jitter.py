@@ -14,6 +14,7 @@ from flitloom.commands.options import Grid, Group, grouped
 class Compared(Group):
     """What is sent, how late nodes are, and which methods are compared."""
 
+    network: options.GridNetwork = None
     patterns: Annotated[
         str,
         typer.Option(help="Patterns to take the mean over.", metavar="NAME,...", callback=options.remarked),

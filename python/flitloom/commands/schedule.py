@@ -14,8 +14,9 @@ from flitloom.commands.options import Grid, Group, grouped
 
 
 class Sent(Group):
-    """Who sends what."""
+    """Who sends what on which network."""
 
+    network: options.GridNetwork = None
     pattern: options.Pattern = None
     destinations: options.Destinations = None
     matrix: Annotated[Path | None, options.shown("matrix", default=False)] = None

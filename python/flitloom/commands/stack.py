@@ -14,8 +14,9 @@ from flitloom.commands.options import Grid, Group, grouped
 
 
 class Stacked(Group):
-    """What is sent, and which intervals and schemes are tried."""
+    """What is sent on which network, and which intervals and schemes are tried."""
 
+    network: options.GridNetwork = None
     pattern: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,7 +74,7 @@ class Asked:
 
     def experiments(self, patterns: list[str | None], schemes: list[str]) -> list[dict[str, Any]]:
         """Fields of an experiment per pattern, scheme and number of slices."""
-        topology, router, sent = self.grid.required(), self.routers.given(), self.stacked
+        topology, router, sent = self.grid.required(self.stacked.network), self.routers.given(), self.stacked
         common = options.given(
             kind="collective",
             destinations=sent.destinations,

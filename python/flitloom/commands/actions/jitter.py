@@ -7,13 +7,14 @@ from flitloom.commands.jitter import Compared, Reported, Routers
 from flitloom.commands.options import Grid
 from flitloom.network import Network
 from flitloom.scheduling.jitter_table import jitter_table
-from flitloom.spec import Collective, Router, Topology
+from flitloom.spec import Collective, Router
+from flitloom.spec.kinds import network_of_fields
 
 
 def run(grid: Grid, compared: Compared, routers: Routers, reported: Reported) -> None:
     """Compare the methods and print a row for each."""
-    topology = grid.required()
-    network = Network(Topology(**topology), Router(**routers.given()))
+    topology = grid.required(compared.network)
+    network = Network(network_of_fields(topology), Router(**routers.given()))
     collectives = [
         Collective(name, payload=compared.payload, slices=compared.slices)
         for name in compared.patterns.split(",")

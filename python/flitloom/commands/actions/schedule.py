@@ -37,7 +37,7 @@ def run(context: typer.Context, asked: Asked) -> None:
     """Search for a plan, print how good it is, and write what is asked for."""
     reported = asked.reported
     options.check_files(reported.out, (".json",), reported.chart, reported.html)
-    topology = asked.grid.required()
+    topology = asked.grid.required(asked.sent.network)
     _refuse(context, asked)
     network, traffic, seed = _problem(asked, topology)
     _say_who_sends(network, traffic, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flitloom.commands.options.made import Group
-from flitloom.commands.options.network import topology_fields
+from flitloom.commands.options.network import has_switches, topology_fields
 from flitloom.commands.options.parts import merge
 from flitloom.errors import SpecError
 from flitloom.spec.words import FIELDS
@@ -18,15 +18,18 @@ class Grid(Group, part="topology"):
         """Fields of the topology."""
         return topology_fields(self.torus, self.mesh, self.wrap, self.fail, self.twist)
 
-    def required(self) -> dict[str, Any]:
-        """Fields of the topology.
+    def required(self, network: str | None = None) -> dict[str, Any]:
+        """Fields of the topology, of a network that is named so, if one is.
 
         Raises
         ------
         SpecError
-            None is named.
+            None is named, or one of switches with hosts.
         """
-        fields = self.fields()
+        if has_switches(None, network, None, None):
+            problem = f"{network} has switches with hosts, and this is known of tori, meshes and products"
+            raise SpecError.at("--network", problem)
+        fields = topology_fields(self.torus, self.mesh, self.wrap, self.fail, self.twist, network)
         if not fields:
             raise SpecError.at("topology", "is missing")
         return fields

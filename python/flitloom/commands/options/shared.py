@@ -39,6 +39,15 @@ Network = Annotated[
         metavar="NETWORK",
     ),
 ]
+GridNetwork = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        help="8x8x8, 'mesh 8x8', 'twisted 4x4x8' or a product, e.g. 'full8 x ring4'; or a plan, placement, "
+        "tables or experiment, whose network is meant.",
+        metavar="NETWORK",
+    ),
+]
 GraphFile = Annotated[
     Path | None,
     typer.Option(
