@@ -104,7 +104,7 @@ def test_options_overrule_the_spec_file_and_set_overrules_options(flit, tmp_path
         ((*SHUFFLE, "--out", "no/such/folder/result.nc"), "no/such/folder is not a folder"),
         ((*SHUFFLE, "--picture", "chart.gif"), "--picture: chart.gif must end in .png or .pdf or .svg"),
         (("simulate", "none.toml"), "none.toml: cannot be read: No such file or directory"),
-        (("stack", "--pattern", "shfl"), "topology: is missing; add --torus 8x8 or --mesh 8x8"),
+        (("stack", "--pattern", "shfl"), "topology: is missing; add --torus 8x8, --mesh 8x8 or --network"),
         (("stack", "--torus", "8x8", "--pattern", "shf"), "traffic.pattern: 'shf' is unknown"),
         (("stack", "--torus", "8x8", "--arbitration", "C77"), "router.arbitration: 'C77' is unknown"),
         (("stack", "--torus", "8x8", "--intervals", "9-10"), "write first and last interval, like 8:95"),
