@@ -81,10 +81,7 @@ NO_FACTOR = "--network: 'tree4' is not a factor; write factors like"
         (["load", "curve", "--pattern", "rand"], NO_NETWORK),
         (["load", "bound", "--pattern", "rand"], NO_NETWORK),
         (["place", "--axes", "data=16:ring:8"], NO_NETWORK),
-        (
-            ["schedule", "--pattern", "shfl"],
-            "topology: is missing; add --torus 8x8, --mesh 8x8 or --network 'full8 x full8'",
-        ),
+        (["schedule", "--pattern", "shfl"], NO_NETWORK),
         (["place", "--axes", "data=16:ring:8", "--network", "tree4"], NO_FACTOR),
         (["load", "bound", "--pattern", "rand", "--network", "tree4"], NO_FACTOR),
         (
