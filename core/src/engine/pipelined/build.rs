@@ -9,7 +9,7 @@ use super::{
     measures::ClassFacts,
     networks::Network,
     numbers::Numbers,
-    options::{OptionError, Options, parts, refuse},
+    options::{OptionError, Options, is_list, parts, refuse},
     patterns::Digits,
     priority::Priority,
     routers::Wanted,
@@ -21,7 +21,7 @@ use super::{
     waiting::Waiting,
     wiring::Wiring,
 };
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 
 fn shape(options: &Options) -> Result<Shape, OptionError> {
     let wraps = match options.text("topology") {
@@ -106,7 +106,7 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
         groups => groups as usize,
     };
     let owned = match options.text("private_buf_size") {
-        text if text.starts_with('{') => options.wholes_per_class("private_buf_size", groups)?,
+        text if is_list(text) => options.wholes_per_class("private_buf_size", groups)?,
         _ => match options.whole("private_buf_size")? {
             size if size < 0 => vec![places / groups as i64; groups],
             size => vec![size; groups],
@@ -136,7 +136,7 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
 fn groups_of_channels(options: &Options, channels: usize, groups: usize) -> Result<Vec<u16>, OptionError> {
     let ends = |name: &'static str, equal: &dyn Fn(usize) -> usize| {
         let text = options.text(name);
-        if !text.starts_with('{') && options.whole(name)? < 0 {
+        if !is_list(text) && options.whole(name)? < 0 {
             return Ok((0..groups).map(|group| equal(group) as i64).collect());
         }
         let ends = parts(text).len();
@@ -228,9 +228,8 @@ impl Ground {
     }
 }
 
-/// The rules of all routers.
-fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
-    let Ground { shape, routing, network, wiring } = ground;
+/// Refuses what no router is known for here.
+fn check_router(options: &Options) -> Result<(), OptionError> {
     if options.text("router") != "iq" {
         return refuse("router", format!("{:?} is not known here; there is iq", options.text("router")));
     }
@@ -253,14 +252,20 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
     if options.whole("link_failures")? != 0 {
         return refuse("link_failures", "BookSim2 does not survive failed links; give 0");
     }
-    let channels = options.within("num_vcs", 1, 64)?;
-    let classes = options.within("classes", 1, 64)?;
-    let subnets = options.within("subnets", 1, 16)?;
-    let crossbar =
-        options.within("st_prepare_delay", 0, 1000)? + options.within("st_final_delay", 0, 1000)?;
-    if crossbar < 1 {
+    Ok(())
+}
+
+/// Cycles of the crossbar.
+fn crossbar_delay(options: &Options) -> Result<u32, OptionError> {
+    let delay = options.within("st_prepare_delay", 0, 1000)? + options.within("st_final_delay", 0, 1000)?;
+    if delay < 1 {
         return refuse("st_final_delay", "BookSim2 does not survive a crossbar without a cycle; give 1");
     }
+    Ok(delay as u32)
+}
+
+/// How often routers step in a cycle, and the places behind the crossbar, if they are limited.
+fn internal_speedup(options: &Options) -> Result<(f64, Option<usize>), OptionError> {
     let internal_speedup = options.number("internal_speedup")?;
     if internal_speedup < 1.0 {
         let text = "below 1 BookSim2 loses flits that arrive while nothing steps; give at least 1";
@@ -279,17 +284,20 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
             "BookSim2 does not survive it with internal_speedup > 1; give -1",
         );
     }
-    let input_speedup = options.within("input_speedup", 1, 64)?;
-    let output_speedup = options.within("output_speedup", 1, 64)?;
-    if network.is_none() && output_speedup > shape.ports() {
-        return refuse("output_speedup", "more than the ports of a router");
-    }
-    let holds_switch = options.flag("hold_switch_for_packet")?;
-    if holds_switch && (classes > 1 || subnets > 1) {
-        let text = "BookSim2 does not survive it with several classes or subnets";
-        return refuse("hold_switch_for_packet", text);
-    }
-    let waits_for_tail = options.is_set("wait_for_tail_credit")?;
+    Ok((internal_speedup, output_places))
+}
+
+/// Allocators of the switch, and whether channels are allocated beside it.
+struct SwitchAllocation {
+    is_piggyback: bool,
+    is_speculative: bool,
+    allocator: AllocatorKind,
+    speculative_allocator: Option<AllocatorKind>,
+}
+
+/// How the switch is allocated, with so many sub-ports per input and output.
+fn switch_allocation(options: &Options, speedups: (usize, usize)) -> Result<SwitchAllocation, OptionError> {
+    let (input_speedup, output_speedup) = speedups;
     let is_piggyback = options.text("vc_allocator") == "piggyback";
     let is_speculative = options.flag("speculative")?;
     if is_piggyback && !is_speculative {
@@ -299,24 +307,45 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         let text = "piggyback with output_speedup > 1: BookSim2 does not survive two taking the last channel";
         return refuse("vc_allocator", text);
     }
-    let switch_allocator = allocator(options, "sw_allocator")?;
+    let allocator_of_switch = allocator(options, "sw_allocator")?;
     let speculative_allocator = match options.text("spec_sw_allocator") {
         "prio" => None,
         _ if !is_speculative => None,
         _ => Some(allocator(options, "spec_sw_allocator")?),
     };
     if output_speedup > input_speedup
-        && (switch_allocator == AllocatorKind::MaxSize
+        && (allocator_of_switch == AllocatorKind::MaxSize
             || speculative_allocator == Some(AllocatorKind::MaxSize))
     {
         let text = "max_size for the switch: BookSim2 does not survive more outputs than inputs";
         return refuse("output_speedup", text);
     }
+    Ok(SwitchAllocation {
+        is_piggyback,
+        is_speculative,
+        allocator: allocator_of_switch,
+        speculative_allocator,
+    })
+}
+
+fn priority(options: &Options) -> Result<Priority, OptionError> {
     let text = options.text("priority");
     let Some(&(_, priority)) = Priority::NAMES.iter().find(|(name, _)| *name == text) else {
         let names: Vec<_> = Priority::NAMES.iter().map(|(name, _)| *name).collect();
         return refuse("priority", format!("{text:?} is not known here; there are {}", names.join(", ")));
     };
+    Ok(priority)
+}
+
+/// Channels of all kinds of messages, and the kinds that there are.
+type Ranges = ([(u32, u32); 5], Range<usize>);
+
+/// Which channels kinds of messages have; as many as routes need.
+fn checked_ranges(
+    options: &Options,
+    (channels, classes): (usize, usize),
+    (routing, shape, network): (Routing, &Shape, Option<&Network>),
+) -> Result<Ranges, OptionError> {
     let reads = options.wholes_per_class("use_read_write", classes)?;
     let (has_reads, has_others) = (reads.iter().any(|&one| one != 0), reads.contains(&0));
     let ranges = ranges(options, channels, has_reads)?;
@@ -325,8 +354,9 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
                     then leave them";
         return refuse("routing_function", text);
     }
-    let used = &ranges[if has_reads { 0 } else { 4 }..if has_others { 5 } else { 4 }];
-    let parts = network.as_ref().map_or_else(|| routing.parts(&shape), Network::least_channels);
+    let kinds = if has_reads { 0 } else { 4 }..if has_others { 5 } else { 4 };
+    let used = &ranges[kinds.clone()];
+    let parts = network.map_or_else(|| routing.parts(shape), Network::least_channels);
     if used.iter().any(|(a, b)| b - a + 1 < parts) {
         return refuse("num_vcs", format!("this routing function needs at least {parts} for a packet"));
     }
@@ -347,6 +377,52 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
             "this routing function divides the channels of a packet; it needs at least 2",
         );
     }
+    Ok((ranges, kinds))
+}
+
+/// Whether packets have the channels of their next output port, of so many.
+fn cuts_by_next_port(options: &Options, used: &[(u32, u32)], ports: usize) -> Result<bool, OptionError> {
+    if !options.flag("noq")? {
+        return Ok(false);
+    }
+    if options.text("topology") == "dragonflynew" {
+        return refuse("noq", "BookSim2 does not survive it on dragonflynew; give 0");
+    }
+    if options.whole("routing_delay")? != 0 {
+        return refuse("noq", "BookSim2 takes it with routing_delay = 0 only");
+    }
+    if used.iter().any(|(a, b)| ((b - a + 1) as usize) < ports) {
+        return refuse("num_vcs", format!("noq needs a channel per port of a router, {ports}"));
+    }
+    Ok(true)
+}
+
+/// The rules of all routers.
+fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
+    let Ground { shape, routing, network, wiring } = ground;
+    check_router(options)?;
+    let channels = options.within("num_vcs", 1, 64)?;
+    let classes = options.within("classes", 1, 64)?;
+    let subnets = options.within("subnets", 1, 16)?;
+    let crossbar_delay = crossbar_delay(options)?;
+    let (internal_speedup, output_places) = internal_speedup(options)?;
+    let input_speedup = options.within("input_speedup", 1, 64)?;
+    let output_speedup = options.within("output_speedup", 1, 64)?;
+    if network.is_none() && output_speedup > shape.ports() {
+        return refuse("output_speedup", "more than the ports of a router");
+    }
+    let holds_switch = options.flag("hold_switch_for_packet")?;
+    if holds_switch && (classes > 1 || subnets > 1) {
+        let text = "BookSim2 does not survive it with several classes or subnets";
+        return refuse("hold_switch_for_packet", text);
+    }
+    let waits_for_tail = options.is_set("wait_for_tail_credit")?;
+    let switch = switch_allocation(options, (input_speedup, output_speedup))?;
+    let SwitchAllocation { is_piggyback, is_speculative, allocator: switch_allocator, speculative_allocator } =
+        switch;
+    let priority = priority(options)?;
+    let of_packets = (routing, &shape, network.as_ref());
+    let (ranges, kinds) = checked_ranges(options, (channels, classes), of_packets)?;
     let channel_allocator =
         if is_piggyback { AllocatorKind::Islip(1) } else { allocator(options, "vc_allocator")? };
     let has_no_priorities = priority == Priority::None;
@@ -360,19 +436,7 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         && switch_allocator.is_plain(u32::MAX)
         && !is_speculative
         && wiring.most_ports() * input_speedup.max(output_speedup) <= 64;
-    let cuts_by_next_port = options.flag("noq")?;
-    if cuts_by_next_port {
-        if options.text("topology") == "dragonflynew" {
-            return refuse("noq", "BookSim2 does not survive it on dragonflynew; give 0");
-        }
-        if options.whole("routing_delay")? != 0 {
-            return refuse("noq", "BookSim2 takes it with routing_delay = 0 only");
-        }
-        if used.iter().any(|(a, b)| ((b - a + 1) as usize) < wiring.most_ports()) {
-            let text = format!("noq needs a channel per port of a router, {}", wiring.most_ports());
-            return refuse("num_vcs", text);
-        }
-    }
+    let cuts_by_next_port = cuts_by_next_port(options, &ranges[kinds], wiring.most_ports())?;
     let policy = policy(options, channels)?;
     let credit_delay = options.within("credit_delay", 0, 1000)?;
     Ok(Rules {
@@ -403,7 +467,7 @@ fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
         output_speedup,
         internal_speedup,
         routing_delay: options.within("routing_delay", 0, 1000)? as u32,
-        crossbar_delay: crossbar as u32,
+        crossbar_delay,
         credit_delay: credit_delay as u32,
         output_places,
         largest: 1,

@@ -236,6 +236,14 @@ impl Options {
     }
 }
 
+/// What begins and ends a list.
+const BRACES: [char; 2] = ['{', '}'];
+
+/// Whether a text begins as a list.
+pub(super) fn is_list(text: &str) -> bool {
+    text.starts_with(BRACES[0])
+}
+
 /// The parts of a list in braces, which may be lists themselves or have brackets; what its end does not close is
 /// left out. Any other text is one part, none if it is empty.
 pub(super) fn parts(text: &str) -> Vec<String> {

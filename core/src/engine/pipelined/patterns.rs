@@ -39,6 +39,88 @@ fn number(text: &str) -> Result<i64, String> {
     text[..end + text.len() - digits.len()].parse().map_err(|_| format!("{text:?} is not a number"))
 }
 
+/// The name of a pattern with what its brackets give.
+struct Named<'a> {
+    name: &'a str,
+    given: Vec<String>,
+    digits: &'a Digits,
+}
+
+impl Named<'_> {
+    /// A number in the brackets.
+    fn number(&self, index: usize, otherwise: u32) -> Result<u32, String> {
+        let Some(text) = self.given.get(index) else { return Ok(otherwise) };
+        let value = number(text)?;
+        u32::try_from(value).map_err(|_| format!("{}: {value} is out of range", self.name))
+    }
+
+    /// The pattern in which every node sends to a node of its own.
+    fn fixed(&self, to: impl Fn(u32) -> u32) -> Result<Pattern, String> {
+        let (name, nodes) = (self.name, self.digits.nodes);
+        let to: Vec<u32> = (0..nodes).map(to).collect();
+        match to.iter().find(|&&to| to >= nodes) {
+            None => Ok(Pattern::Fixed(to)),
+            Some(to) => Err(format!(
+                "{name} sends to node {to}, and there are {nodes}; k, n and xr say other numbers of nodes"
+            )),
+        }
+    }
+
+    /// The product of k and xr, for which numbers in brackets stand.
+    fn radix(&self) -> Result<u32, String> {
+        let radix = self.number(0, self.digits.k)?.checked_mul(self.number(2, self.digits.xr)?);
+        radix.filter(|&radix| radix > 0).ok_or_else(|| format!("{}: k xr is out of range", self.name))
+    }
+
+    /// Every coordinate is shifted by so much, of a radix.
+    fn shifted(&self, by: impl Fn(u32) -> u32) -> Result<Pattern, String> {
+        let (radix, count) = (self.radix()?, self.number(1, self.digits.count)?);
+        if count > 32 || radix.checked_pow(count).is_none() {
+            return Err(format!("{}: {radix} to the power {count} is out of range", self.name));
+        }
+        self.fixed(|node| (0..count).map(|d| (node / radix.pow(d) + by(radix)) % radix * radix.pow(d)).sum())
+    }
+
+    /// A pattern that changes the bits of the number of a node.
+    fn of_bits(&self) -> Result<Pattern, String> {
+        let (name, nodes) = (self.name, self.digits.nodes);
+        if !nodes.is_power_of_two() {
+            return Err(format!("{name} needs a power of two of nodes, and there are {nodes}"));
+        }
+        let bits = nodes.trailing_zeros();
+        match name {
+            "bitcomp" => self.fixed(|node| nodes - 1 - node),
+            "bitrev" => self.fixed(|node| if bits == 0 { 0 } else { node.reverse_bits() >> (32 - bits) }),
+            "shuffle" => self.fixed(|node| (node << 1 | node >> bits.saturating_sub(1)) & (nodes - 1)),
+            _ if bits % 2 == 1 => {
+                Err(format!("transpose needs a square number of nodes, and there are {nodes}"))
+            }
+            _ => {
+                let half = bits / 2;
+                self.fixed(|node| (node >> half) | (node & ((1 << half) - 1)) << half)
+            }
+        }
+    }
+
+    /// Uniform traffic to all nodes but those that are given.
+    fn background(&self) -> Result<Pattern, String> {
+        let nodes = self.digits.nodes;
+        let Some(without) = self.given.first().map(|text| parts(text)) else {
+            return Err("background: no node is named, and BookSim2 does not survive that".into());
+        };
+        let mut excluded = vec![false; nodes as usize];
+        for text in &without {
+            let node = number(text)?;
+            let place = usize::try_from(node).ok().and_then(|node| excluded.get_mut(node));
+            *place.ok_or_else(|| format!("background: there is no node {node}; there are {nodes}"))? = true;
+        }
+        if excluded.iter().all(|&one| one) {
+            return Err("background: no node is left to send to".into());
+        }
+        Ok(Pattern::Background(excluded))
+    }
+}
+
 impl Pattern {
     /// The names of all patterns.
     pub(super) const NAMES: [&str; 15] = [
@@ -68,98 +150,28 @@ impl Pattern {
     ) -> Result<Self, String> {
         let (name, inside) = text.split_once('(').unwrap_or((text, ""));
         let inside = inside.rsplit_once(')').map_or(inside, |(inside, _)| inside);
-        let given = parts(inside);
-        let given_number = |index: usize, otherwise: u32| match given.get(index) {
-            None => Ok(otherwise),
-            Some(text) => number(text).and_then(|value| {
-                u32::try_from(value).map_err(|_| format!("{name}: {value} is out of range"))
-            }),
-        };
+        let named = Named { name, given: parts(inside), digits };
         let nodes = digits.nodes;
-        let bits = nodes.trailing_zeros();
-        let bits_only = || {
-            if nodes.is_power_of_two() {
-                Ok(())
-            } else {
-                Err(format!("{name} needs a power of two of nodes, and there are {nodes}"))
-            }
-        };
-        let fixed = |to: &dyn Fn(u32) -> u32| {
-            let to: Vec<u32> = (0..nodes).map(to).collect();
-            match to.iter().find(|&&to| to >= nodes) {
-                None => Ok(Self::Fixed(to)),
-                Some(to) => Err(format!(
-                    "{name} sends to node {to}, and there are {nodes}; k, n and xr say other numbers of nodes"
-                )),
-            }
-        };
-        // Numbers in brackets stand for k, n and xr.
-        let radix = || {
-            let radix = given_number(0, digits.k)?.checked_mul(given_number(2, digits.xr)?);
-            radix.filter(|&radix| radix > 0).ok_or_else(|| format!("{name}: k xr is out of range"))
-        };
-        let shifted = |by: &dyn Fn(u32) -> u32| {
-            let (radix, count) = (radix()?, given_number(1, digits.count)?);
-            if count > 32 || radix.checked_pow(count).is_none() {
-                return Err(format!("{name}: {radix} to the power {count} is out of range"));
-            }
-            fixed(&|node| (0..count).map(|d| (node / radix.pow(d) + by(radix)) % radix * radix.pow(d)).sum())
-        };
         match name {
             "uniform" => Ok(Self::Uniform),
             "diagonal" => Ok(Self::Diagonal),
             "asymmetric" if nodes == 1 => Err("asymmetric needs two nodes at least".into()),
             "asymmetric" => Ok(Self::Asymmetric),
-            "bitcomp" => {
-                bits_only()?;
-                fixed(&|node| nodes - 1 - node)
-            }
-            "bitrev" => {
-                bits_only()?;
-                fixed(&|node| if bits == 0 { 0 } else { node.reverse_bits() >> (32 - bits) })
-            }
-            "shuffle" => {
-                bits_only()?;
-                fixed(&|node| (node << 1 | node >> bits.saturating_sub(1)) & (nodes - 1))
-            }
-            "transpose" => {
-                bits_only()?;
-                if bits % 2 == 1 {
-                    return Err(format!("transpose needs a square number of nodes, and there are {nodes}"));
-                }
-                let half = bits / 2;
-                fixed(&|node| (node >> half) | (node & ((1 << half) - 1)) << half)
-            }
-            "tornado" => shifted(&|radix| radix.div_ceil(2) - 1),
-            "neighbor" => shifted(&|_| 1),
+            "bitcomp" | "bitrev" | "shuffle" | "transpose" => named.of_bits(),
+            "tornado" => named.shifted(|radix| radix.div_ceil(2) - 1),
+            "neighbor" => named.shifted(|_| 1),
             "taper64" if nodes == 64 => Ok(Self::Taper),
             "taper64" => Err(format!("taper64 needs 64 nodes, and there are {nodes}")),
-            "background" => {
-                let Some(without) = given.first().map(|text| parts(text)) else {
-                    return Err("background: no node is named, and BookSim2 does not survive that".into());
-                };
-                let mut excluded = vec![false; nodes as usize];
-                for text in &without {
-                    let node = number(text)?;
-                    let place = usize::try_from(node).ok().and_then(|node| excluded.get_mut(node));
-                    *place
-                        .ok_or_else(|| format!("background: there is no node {node}; there are {nodes}"))? =
-                        true;
-                }
-                if excluded.iter().all(|&one| one) {
-                    return Err("background: no node is left to send to".into());
-                }
-                Ok(Self::Background(excluded))
-            }
+            "background" => named.background(),
             "bad_dragon" => {
-                let k = given_number(0, digits.k)?;
+                let k = named.number(0, digits.k)?;
                 if !(1..1 << 9).contains(&k) {
                     return Err(format!("bad_dragon: k is {k}, out of range"));
                 }
                 Ok(Self::NextGroup(2 * k * k))
             }
             "badperm_yarc" => {
-                let radix = radix()?;
+                let radix = named.radix()?;
                 let most = u64::from(radix - 1) * u64::from(radix) + u64::from((nodes - 1) / radix);
                 if most >= u64::from(nodes) {
                     return Err(format!(
@@ -168,7 +180,7 @@ impl Pattern {
                 }
                 Ok(Self::Column(radix))
             }
-            "randperm" => Ok(numbers.aside(given_number(0, permutation)?, |numbers| {
+            "randperm" => Ok(numbers.aside(named.number(0, permutation)?, |numbers| {
                 let mut free: Vec<u32> = (0..nodes).collect();
                 let mut to = vec![0; nodes as usize];
                 for node in 0..nodes {
@@ -177,7 +189,7 @@ impl Pattern {
                 }
                 Self::Fixed(to)
             })),
-            "hotspot" => Self::hotspot(&given, nodes, numbers),
+            "hotspot" => Self::hotspot(&named.given, nodes, numbers),
             _ => Err(format!(
                 "{text:?} is not a pattern that is known here; there are {}",
                 Self::NAMES.join(", ")

@@ -274,41 +274,55 @@ impl Flat {
             }
             Way::Ugal { is_drawn, is_apart } => {
                 let lowest_first = !is_drawn || if place.enters { numbers.upto(1) > 0 } else { is_lower };
-                if place.enters {
-                    packet.middle = self.drawn_router(here, there, numbers);
-                    let cost = |to: u32, hops: u32| hops * load(self.towards(here, to, lowest_first));
-                    let hops = self.hops(here, packet.middle) + self.hops(packet.middle, there);
-                    let is_short = packet.middle == here
-                        || cost(there, self.hops(here, there)) <= cost(packet.middle, hops) + THRESHOLD;
-                    packet.phase = u8::from(is_short);
-                } else if here == packet.middle {
-                    packet.phase = 1;
-                }
-                let to = if packet.phase == 0 { packet.middle } else { there };
-                let port = self.towards(here, to, lowest_first);
-                let (mut first, mut last) = (a, b);
-                let mut cut = half;
-                if is_drawn {
-                    (first, last) = if lowest_first { lower } else { upper };
-                    cut = half / 2;
-                }
-                if packet.phase == 0 {
-                    last -= cut
-                } else {
-                    first += cut
-                }
-                let mut channels = (first, last);
-                if is_apart {
-                    // The coordinate after the next one, or the node in the end.
-                    let next = (port as u32 - self.nodes) / (self.radix - 1) + 1;
-                    let coordinate =
-                        if next == self.dimensions { exit.into() } else { self.coordinate(there, next) };
-                    channels = part(channels, self.radix, coordinate);
-                }
-                (port, channels)
+                self.ugal((place, wiring), (packet, numbers), (is_drawn, is_apart), lowest_first)
             }
         };
         Ways::one(port, first, last)
+    }
+
+    /// The port and channels of a packet that goes straight or through a drawn router, by the load.
+    fn ugal(
+        &self,
+        (place, wiring): (&Place<'_>, &Wiring),
+        (packet, numbers): (&mut Packet, &mut Numbers),
+        (is_drawn, is_apart): (bool, bool),
+        lowest_first: bool,
+    ) -> (usize, (u32, u32)) {
+        let (here, (a, b)) = (place.router, place.channels);
+        let half = (b - a).div_ceil(2);
+        let (there, exit) = wiring.exits[packet.destination as usize];
+        let load = |port: usize| place.load[wiring.output(here, port)];
+        if place.enters {
+            packet.middle = self.drawn_router(here, there, numbers);
+            let cost = |to: u32, hops: u32| hops * load(self.towards(here, to, lowest_first));
+            let hops = self.hops(here, packet.middle) + self.hops(packet.middle, there);
+            let is_short = packet.middle == here
+                || cost(there, self.hops(here, there)) <= cost(packet.middle, hops) + THRESHOLD;
+            packet.phase = u8::from(is_short);
+        } else if here == packet.middle {
+            packet.phase = 1;
+        }
+        let to = if packet.phase == 0 { packet.middle } else { there };
+        let port = self.towards(here, to, lowest_first);
+        let (mut first, mut last) = (a, b);
+        let mut cut = half;
+        if is_drawn {
+            (first, last) = if lowest_first { (a, b - half) } else { (a + half, b) };
+            cut = half / 2;
+        }
+        if packet.phase == 0 {
+            last -= cut
+        } else {
+            first += cut
+        }
+        let mut channels = (first, last);
+        if is_apart {
+            // The coordinate after the next one, or the node in the end.
+            let next = (port as u32 - self.nodes) / (self.radix - 1) + 1;
+            let coordinate = if next == self.dimensions { exit.into() } else { self.coordinate(there, next) };
+            channels = part(channels, self.radix, coordinate);
+        }
+        (port, channels)
     }
 
     /// Hops between two routers of a flattened butterfly.
