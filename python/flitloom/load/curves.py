@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flitloom._core import LIMITS
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.load.cases import Case, routes_of
-from flitloom.load.failed import failed
+from flitloom.load.failed import failed, require_possible
 from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.load.verdicts import check_refine, middle
@@ -77,6 +77,9 @@ def run_curve(
         # Rounds of refinement are few points each: what is shown is how many of them.
         more, interrupted = _measured(pairs, settings, workers, threads, progress)
         found += more
+    if len({point.row["cause"] for _, point in found}) == 1:
+        # What ends all loads alike is not about one of them.
+        require_possible(found[0][1])
     order = {id(case): place for place, case in enumerate(cases)}
     return sorted(found, key=lambda point: (order[id(point[0])], point[1].row["rate"])), interrupted
 

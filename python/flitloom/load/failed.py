@@ -29,5 +29,18 @@ def failed(experiment: Experiment, error: DeadlockError | SpecError, tables: Tab
         "rate": experiment.traffic.rate,
         "verdict": DEADLOCK if isinstance(error, DeadlockError) else IMPOSSIBLE,
         "cause": str(error),
+        "cycles": 0,
     }
     return Steady({**row, **ideal_loads(experiment, tables), "router": router_text(experiment, tables)})
+
+
+def require_possible(point: Steady) -> None:
+    """Refuse a point that cannot be run.
+
+    Raises
+    ------
+    SpecError
+        With its cause.
+    """
+    if point.row["verdict"] == IMPOSSIBLE:
+        raise SpecError(point.row["cause"])

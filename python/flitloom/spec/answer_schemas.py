@@ -47,8 +47,8 @@ _ADDED = "tables network_latency routers_passed replies_delivered reply_latency"
 _LABELS = "torus mesh network pattern "
 _MORE = "^(topology|router|traffic|throttle|buffer|channels|length|routing|flow_control|arbitration|tables)"
 _STEADY = (
-    "rate generated accepted accepted_confidence verdict saturated utilisation utilisation_error latency "
-    "confidence correlation median p95 p99 max network_latency "
+    "rate generated accepted accepted_confidence verdict cause saturated utilisation utilisation_error "
+    "latency confidence correlation median p95 p99 max network_latency "
     "network_median network_p95 network_p99 network_max in_flight source_min source_p10 source_median "
     "source_max starved worst_node worst_accepted best_node warm_up measured cycles bound bound_of "
     "receive_bound router"
@@ -101,8 +101,8 @@ ANSWERS = {
     "load-saturation": Answer(
         "flitloom load saturation",
         True,
-        "saturation half_width below above slope worst_node outcome cause accepted latency bound bound_of "
-        "receive_bound router points",
+        "saturation half_width below above slope worst_node outcome cause accepted latency plateau bound "
+        "bound_of receive_bound router points",
         _LABELS + "stopped",
         _MORE,
     ),

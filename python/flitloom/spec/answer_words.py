@@ -175,6 +175,7 @@ plan_deadlocks: integer: trials in which the plan ended in a deadlock
 plan_mean: number?: mean duration of the plan with late nodes, in cycles
 plan_worst: integer?: longest duration of the plan with late nodes, in cycles
 planned: integer: duration that the plan says, in cycles
+plateau: number?: accepted load at 1.2 times the saturation
 points: integer: simulations that were run
 policy: string: how waiting jobs are placed
 ports: integer: links that a node may send on at once
@@ -263,7 +264,7 @@ update_rounds: array?: entries to change first, round by round
 update_safe: boolean?: whether it can be loaded beside traffic
 utilisation: number?: load of the busiest source queue over the rate at which it sends; above 1 it grows
 utilisation_error: number?: standard error of the utilisation
-verdict: string?: reached or missed; of a load steady, growing or undecided, null of closed sources
+verdict: string?: reached or missed; of a load steady, growing, undecided, deadlock, impossible (closed: null)
 verified: array: claims that were checked
 version: string: version of flitloom
 waited_for_chunks: integer: chunks that waited for one they follow
