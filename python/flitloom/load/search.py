@@ -76,7 +76,7 @@ def run_saturation(
     threads : int
         Threads of each simulation.
     progress : callable, optional
-        Told how many of how many cases are finished.
+        As in `run_curve`.
 
     Returns
     -------
@@ -89,8 +89,7 @@ def run_saturation(
         throttle, "deadlock", "impossible": the case cannot be run, with its ``cause``); the ``accepted``
         load and the ``latency`` (cycles, from generation) just below; the ``plateau``: the load accepted at
         1.2 times the saturation, which may be larger than it while some sources get less; ``bound``,
-        ``bound_of`` and ``router`` as in `run_steady`; the number of ``points`` simulated. And whether Ctrl-C
-        ended the rest.
+        ``bound_of``, ``router`` as in `run_steady`; number of ``points``. And whether Ctrl-C ended the rest.
 
     Examples
     --------
