@@ -25,7 +25,7 @@ def test_the_demo_answers_with_the_commands_that_it_names(tmp_path, monkeypatch,
             timed.pop("seconds", None)
         assert again == answer["answer"]
     curve, plan, tables, placement, compared = (answer["answer"] for answer in answers)
-    assert {row["saturated"] for row in curve} == {False, True}
+    assert {row["saturated"] for row in curve} >= {False, True}
     assert all(row["saturated"] or row["rate"] <= row["bound"] for row in curve)
     assert all(answer["optimal"] for answer in (plan, tables, placement))
     assert not tables["deadlock"]
