@@ -10,6 +10,7 @@ use super::{
     wiring::End,
 };
 use crate::{
+    bits::ones,
     fabric::LinkId,
     probe::Probe,
     save::{Archive, SaveError},
@@ -207,10 +208,8 @@ impl<N: Nodes> Routers<N> for Lists {
         let mut world =
             World { now: *now, rules, packets, numbers, load: &mut shared.load, breach: &mut breach };
         for (word, &set) in self.at_work.iter().enumerate() {
-            let mut left = set;
-            while left > 0 {
-                let router = &mut self.routers[word * 64 + left.trailing_zeros() as usize];
-                left &= left - 1;
+            for bit in ones(set) {
+                let router = &mut self.routers[word * 64 + bit];
                 router.arrive(&mut world);
                 for _ in 0..steps {
                     router.step(&mut world);
@@ -222,12 +221,9 @@ impl<N: Nodes> Routers<N> for Lists {
 
     fn send(&mut self, cycle: &mut Cycle<'_>) {
         for word in 0..self.at_work.len() {
-            let mut left = self.at_work[word];
-            while left > 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                self.send_from(word * 64 + bit as usize, cycle);
-                if self.routers[word * 64 + bit as usize].is_at_rest() {
+            for bit in ones(self.at_work[word]) {
+                self.send_from(word * 64 + bit, cycle);
+                if self.routers[word * 64 + bit].is_at_rest() {
                     self.at_work[word] &= !(1 << bit);
                 }
             }

@@ -8,6 +8,7 @@ use super::{
     run::Run,
     waiting::Reply,
 };
+use crate::bits::ones;
 
 impl Nodes for Run {
     fn inject<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize) {
@@ -16,11 +17,8 @@ impl Nodes for Run {
             return;
         }
         for word in 0..self.at_work.len() {
-            let mut left = self.at_work[word];
-            while left > 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                let node = word * 64 + bit as usize;
+            for bit in ones(self.at_work[word]) {
+                let node = word * 64 + bit;
                 self.send(routers, shared, subnet, node);
                 let classes = self.classes.len();
                 let all = &self.waiting[node * classes..(node + 1) * classes];
@@ -228,11 +226,8 @@ impl Run {
     fn inject_one_class<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize) {
         let (now, counts) = (self.now, self.counts());
         for word in 0..self.at_work.len() {
-            let mut left = self.at_work[word];
-            while left > 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                let node = word * 64 + bit as usize;
+            for bit in ones(self.at_work[word]) {
+                let node = word * 64 + bit;
                 let waiting = &mut self.waiting[node];
                 if waiting.next == 0 || usize::from(waiting.subnet) != subnet {
                     self.send_only_class(routers, shared, subnet, node);

@@ -9,6 +9,7 @@ use super::{
     rules::{Rules, SWITCH_LAST},
     wiring::End,
 };
+use crate::bits::ones;
 use std::cmp::Reverse;
 
 /// A bit per channel of a range.
@@ -109,11 +110,8 @@ impl Router {
             let Some(way) = input.ways.iter().next() else { continue };
             let mut set = self.behind.free(usize::from(way.port)) & bits(way.first, way.last);
             if rules.busy_when_full {
-                let mut left = set;
-                while left > 0 {
-                    let channel = left.trailing_zeros();
-                    left &= left - 1;
-                    if self.behind.is_full(&rules.policy, usize::from(way.port), channel as usize) {
+                for channel in ones(set) {
+                    if self.behind.is_full(&rules.policy, usize::from(way.port), channel) {
                         set &= !(1 << channel);
                     }
                 }

@@ -125,6 +125,7 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
         let digit = |place: usize| (digits[place * V::WORDS + word] >> (router % 64) & 1) << place;
         (0..COUNT).map(digit).sum::<u64>() as usize
     }
+
     /// They are saved as sets.
     fn visit(&mut self, _rules: &Rules, _packets: &Packets, _archive: &mut Archive) -> Visited {
         Ok(())

@@ -10,6 +10,7 @@ use super::{
     },
     state::{Activated, HEAD, Lane, NOBODY, PACKET, Scratch, Sets, TAIL, View},
 };
+use crate::bits::ones;
 use std::ops::Range;
 
 /// What all routers share while they work.
@@ -77,11 +78,8 @@ impl Sets {
         let rules = around.rules;
         self.allocate_switch(which.clone(), rules, around.numbers);
         for word in which.start / 64..which.end.div_ceil(64) {
-            let mut left = self.at_work[word] & part(&which, word);
-            while left > 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                self.route_and_allocate_vcs(word * 64 + bit as usize, around);
+            for bit in ones(self.at_work[word] & part(&which, word)) {
+                self.route_and_allocate_vcs(word * 64 + bit, around);
             }
         }
         if !self.scratch.activated.is_empty() {
@@ -112,11 +110,8 @@ impl Sets {
         }
         self.scratch.winners = winners;
         for word in which.start / 64..which.end.div_ceil(64) {
-            let mut left = self.at_work[word] & part(&which, word);
-            while left > 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                let router = &mut self.routers[word * 64 + bit as usize];
+            for bit in ones(self.at_work[word] & part(&which, word)) {
+                let router = &mut self.routers[word * 64 + bit];
                 router.old = (router.to_be_routed.len(), router.waiting.len());
                 let is_idle = router.old == (0, 0) && router.routing.is_empty();
                 self.at_work[word] &= !(u64::from(is_idle) << bit);
