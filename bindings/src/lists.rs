@@ -8,6 +8,7 @@ use flitloom_core::{
     fabric,
     genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
+    probe::Verdict,
     router::{ChannelScheme, FlowControl, North, ProcessorQueues, Variant},
     routes::{by_source::Regime, methods::Method},
     routing::{Datelines, RoutingFunction, Rules, TurnPolicy},
@@ -32,7 +33,7 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
-    let lists: [(&str, Vec<&str>); 30] = [
+    let lists: [(&str, Vec<&str>); 31] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
         ("beginnings", names::all(&Beginning::NAMES)),
         ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
@@ -63,6 +64,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("ties", names::all(&Ties::NAMES)),
         ("turns", turns.collect()),
         ("variants", names::all(Variant::NAMES)),
+        ("verdicts", names::all(&Verdict::NAMES)),
     ];
     let dict = PyDict::new(py);
     for (list, names) in lists {

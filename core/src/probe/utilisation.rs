@@ -33,14 +33,14 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them by name.
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("steady", Self::Steady), ("growing", Self::Growing), ("undecided", Self::Undecided)];
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Steady => "steady",
-            Self::Growing => "growing",
-            Self::Undecided => "undecided",
-        }
+        Self::NAMES[self as usize].0
     }
 }
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flitloom._core import source_queue_verdict
+from flitloom._core import LISTS, source_queue_verdict
 from flitloom.fixed import explained
 
 if TYPE_CHECKING:
     import xarray as xr
 
-STEADY, GROWING, UNDECIDED = "steady", "growing", "undecided"
+STEADY, GROWING, UNDECIDED = LISTS["verdicts"]
 
 
 @explained
