@@ -767,6 +767,7 @@ def _tables_bound(network: Network, traffic: Collective | Packets | TrafficMatri
     messages = np.column_stack([messages[:, :2], messages[:, 2] * messages[:, 3]])
     by = network.followed()
     assert by is not None
-    host = {node: number for number, node in enumerate(by.nodes)}
-    messages[:, :2] = [[host[node] for node in pair] for pair in messages[:, :2].tolist()]
+    hosts = np.zeros(network.nodes, dtype=messages.dtype)
+    hosts[list(by.nodes)] = np.arange(len(by.nodes))
+    messages[:, :2] = hosts[messages[:, :2]]
     return least_duration(by.tables, messages, network.router.latency)
