@@ -440,12 +440,30 @@ def test_points_that_cannot_be_run_end_no_others(tmp_path, capsys):
     picture = tmp_path / "curve.png"
     assert run(["load", "curve", *gap, "--rates", "0.2,0.8", *how, "--json", "--picture", str(picture)]) == 0
     low, high = json.loads(capsys.readouterr().out)
+    assert list(low) == list(high)
     assert (low["verdict"], low["cause"]) == ("steady", None)
     assert (high["verdict"], high["saturated"], high["accepted"]) == ("impossible", None, None)
     assert "reaches 0.6667 at most" in high["cause"]
     assert picture.stat().st_size > 1000
     # Alone it is an error.
     assert run(["load", "curve", *gap, "--rates", "0.8", *how]) == 2
+
+
+def test_a_deadlock_beyond_saturation_does_not_hide_it(monkeypatch):
+    """Only the run for the plateau says how long it warms up."""
+    beyond = []
+
+    def stuck(experiment, **how):
+        if how["warm_up"] is not None:
+            beyond.append(experiment.traffic.rate)
+            raise fl.DeadlockError("a circle", 10, [], 4)
+        return run_steady(experiment, **how)
+
+    monkeypatch.setattr("flitloom.load.search.run_steady", stuck)
+    cases = make_cases({}, {"torus": ["8x8"], "pattern": ["rand"]})
+    [row], _ = run_saturation(cases, within=0.05, measure=1000)
+    assert (row["outcome"], row["plateau"]) == ("measured", None)
+    assert beyond == [pytest.approx(1.2 * row["saturation"])]
 
 
 def test_sources_of_the_process_gap_end_a_search(capsys):

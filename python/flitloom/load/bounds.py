@@ -101,7 +101,9 @@ def _on_switches(experiment: Experiment, load: Load) -> dict[str, Any]:
     try:
         network = Network(experiment.topology, experiment.router)
         demands, followed = make_demands(network, load, experiment.seed), network.followed()
-        if key not in _fullest and followed is not None:
+        if followed is None:
+            return _unknown()
+        if key not in _fullest:
             _fullest[key] = switch_loads(demands, followed.tables).ideal_throughput
     except SpecError:
         return _unknown()

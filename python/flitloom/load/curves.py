@@ -72,10 +72,11 @@ def run_curve(
     check_refine(refine)
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     pairs = [(case, rate) for case in cases for rate in rates]
-    found, interrupted = _measured(pairs, settings, workers, threads, progress)
+    ways = (settings, len(pairs) == 1, workers, threads, progress)
+    found, interrupted = _measured(pairs, *ways)
     while refine and not interrupted and (pairs := _between(cases, found, refine)):
         # Rounds of refinement are few points each: what is shown is how many of them.
-        more, interrupted = _measured(pairs, settings, workers, threads, progress)
+        more, interrupted = _measured(pairs, *ways)
         found += more
     if len({point.row["cause"] for _, point in found}) == 1:
         # What ends all loads alike is not about one of them.
@@ -95,6 +96,7 @@ def _between(
 def _measured(
     pairs: Sequence[tuple[Case, float]],
     settings: dict[str, Any],
+    alone: bool,
     workers: Pool,
     threads: int,
     progress: Callable[[int, int], None] | None,
@@ -112,7 +114,7 @@ def _measured(
             specs[place][1].model_dump(mode="json", exclude_none=True),
             settings,
             specs[place][0].tables,
-            len(order) == 1,
+            alone,
         )
         for place in order
     ]

@@ -373,12 +373,16 @@ class Search:
         return {name: row[name] for name in (*_BELOW, "verdict")}
 
     def plateau(self, saturation: float | None) -> float | None:
-        """The load that is accepted beyond a saturation; nothing where sources do not reach that far."""
+        """The load accepted beyond a saturation; nothing where sources do not reach that far, or deadlock."""
         load = round(BEYOND * (saturation or math.inf), 6)
         if load > self.reach * (1 - self.within):
             return None
         settings = {**self.settings, "limit": FIRST, "warm_up": self.cycles}
-        row = run_steady(self.at(load), **settings, tables=self.tables).row
+        try:
+            row = run_steady(self.at(load), **settings, tables=self.tables).row
+        except DeadlockError:
+            # That ends no search for the saturation.
+            return None
         self.told()
         return float(row["accepted"])
 

@@ -22,13 +22,16 @@ def middle(rows: Sequence[Mapping[str, Any]], refine: float) -> float | None:
     (0.3, None)
     >>> middle([low, {"rate": 0.3, "accepted": 0.3, "saturated": None}, high], 0.1)
     0.35
+    >>> stuck = {"rate": 0.3, "accepted": None, "saturated": None, "verdict": "deadlock", "cause": "a circle"}
+    >>> middle([low, stuck, high], 0.1)
+    0.35
     """
     told = verdict(rows)
     if told["outcome"] != "between":
         return None
     below, above = float(told["below"]), float(told["above"])
-    loads = [below, *told["undecided"], above]
-    # What is undecided once stays so: between such loads nothing is to be found.
+    # What is undecided or failed once stays so: between such loads nothing is to be found.
+    loads = sorted({below, above, *(row["rate"] for row in rows if below < row["rate"] < above)})
     gaps = [(loads[0], loads[1]), (loads[-2], loads[-1])]
     low, high = max(gaps, key=lambda gap: gap[1] - gap[0])
     return round((low + high) / 2, 6) if high - low > refine * above else None
