@@ -141,7 +141,7 @@ fn set(planes: &mut [u64], words: usize, channel: usize, router: usize) {
 }
 
 impl<V: Vector> Planes<V> {
-    /// Becomes what sets are, from routers without flits. What packets know becomes what planes add_to them.
+    /// Becomes what sets are, from routers without flits. What packets know becomes what planes tell them.
     pub(super) fn resume(&mut self, sets: &Sets, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
         let rules = cycle.rules;
         self.tick = sets.leaving.cycle;
