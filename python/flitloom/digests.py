@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from flitloom import limits
 from flitloom.errors import SpecError, show_file
@@ -66,3 +67,15 @@ def require_same(places: Sequence[str | Path], digests: Sequence[str], field: st
                 f"{show_file(place)} has changed since this spec was made",
                 "give it as it was, or make the spec anew",
             )
+
+
+def require_files(fields: Mapping[str, Any]) -> None:
+    """Refuse an experiment of which a file can be read only once: what is kept of it has no name.
+
+    Raises
+    ------
+    SpecError
+        A file of its topology is a pipe.
+    """
+    if "" in fields["topology"].get("content", ()):
+        raise SpecError.at("topology", "a pipe is read only once", "write its contents to a file first")

@@ -27,7 +27,7 @@ def test_a_curve_that_was_stopped_has_no_verdict(
 
     real = load_curve.run_points
 
-    def stopped(cases: Any, loads: Any, measured: Any, what: str, _refine: float) -> Any:
+    def stopped(cases: Any, loads: Any, measured: Any, what: str, *_rest: Any) -> Any:
         points, _ = real(cases, loads, measured, what)
         # The highest loads begin, and are there first.
         return points[-1:], True
@@ -104,3 +104,75 @@ def test_rows_of_stopped_responses_bursts_and_saturations_say_so(
         found = json.loads(capsys.readouterr().out)
         assert found[0]["stopped"] == "1 of 2 simulations are finished", verb
         monkeypatch.setattr(action, name, real)
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("curve", ["--rates", "0.1,0.2,0.9", "--refine", "0"]),
+        ("saturation", ["--routing", "do,ma", "--within", "0.1"]),
+    ],
+)
+def test_what_a_store_has_is_not_run_again(
+    verb: str,
+    options: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from flitloom.load import curves, search
+
+    runs: list[int] = []
+
+    def counted(real: Any) -> Any:
+        def work(*task: Any, progress: Any = None) -> Any:
+            runs.append(1)
+            return real(*task, progress)
+
+        return work
+
+    # On several cores workers are processes, which count for themselves.
+    monkeypatch.setattr(curves, "_point", counted(curves._point))
+    monkeypatch.setattr(search, "_search", counted(search._search))
+    monkeypatch.setattr("flitloom.load.running.as_finished", _here)
+    asked = ["load", verb, "--torus", "4x4", "--pattern", "rand", "--measure", "500", "--json", *options]
+    assert run(asked) == 0
+    plain = capsys.readouterr().out
+    count = len(runs)
+    stored = [*asked, "--store", str(tmp_path / "found.sqlite")]
+    assert run(stored) == 0
+    assert (capsys.readouterr().out, len(runs)) == (plain, 2 * count)
+    assert run([*stored, "--threads", "1"]) == 0
+    assert (capsys.readouterr().out, len(runs)) == (plain, 2 * count)
+    assert run([*stored, "--seed", "2"]) == 0
+    assert len(runs) == 3 * count
+
+
+def _here(work: Any, tasks: Any, _workers: Any, _progress: Any) -> Any:
+    """All tasks in this process."""
+    for place, task in enumerate(tasks):
+        yield place, work(*task)
+
+
+def test_ctrl_c_keeps_finished_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flitloom.jobs import Store
+    from flitloom.load import run_saturation
+
+    def first_only(work: Any, tasks: Any, _workers: Any, _progress: Any) -> Any:
+        yield 0, work(*tasks[0])
+        raise KeyboardInterrupt
+
+    cases = make_cases({}, {"torus": ["4x4"], "pattern": ["rand", "torn"]})
+    store = Store(tmp_path / "found.sqlite")
+    with monkeypatch.context() as patched:
+        patched.setattr("flitloom.load.running.as_finished", first_only)
+        rows, interrupted = run_saturation(cases, within=0.1, measure=500, store=store)
+    assert (len(rows), interrupted, len(store.finished())) == (1, True, 1)
+    again, interrupted = run_saturation(cases, within=0.1, measure=500, store=store, workers=1)
+    assert (again[0], len(again), interrupted) == (rows[0], 2, False)
+
+
+def test_a_store_keeps_no_windows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--torus", "4x4", "--pattern", "rand", "--rates", "0.1", "--store", str(tmp_path / "a.sqlite")]
+    assert run(["load", "curve", *options, "--out", str(tmp_path / "a.nc")]) == 2
+    assert "--store: it keeps rows, no windows" in capsys.readouterr().err

@@ -18,6 +18,7 @@ class Points(Group):
     """Loads between those that are given, and what is made of them all."""
 
     refine: shared.Refine = 0.05
+    store: shared.Store = None
     json: options.Json = False
     out: shared.Rows = None
     plot: shared.Plot = None
@@ -34,6 +35,7 @@ class Windows(Group):
 class Rows(Group):
     """What is made of saturations."""
 
+    store: shared.Store = None
     json: options.Json = False
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None
 

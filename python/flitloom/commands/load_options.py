@@ -83,6 +83,13 @@ Checkpoint = Annotated[
     ),
 ]
 
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        help="SQLite file of finished simulations: those that it has are not run again, e.g. after Ctrl-C."
+    ),
+]
+
 Threads = Annotated[
     int | None,
     typer.Option(

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom._core import LIMITS
 from flitloom.errors import DeadlockError, SpecError
+from flitloom.jobs import Store
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.failed import failed, require_possible
+from flitloom.load.kept import Kept, job
 from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.load.verdicts import check_refine, middle
@@ -32,6 +34,7 @@ def run_curve(
     workers: Pool = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    store: Store | None = None,
 ) -> tuple[list[tuple[Case, Steady]], bool]:
     """Steady states of every case at every rate, on all cores, and around saturation.
 
@@ -52,6 +55,8 @@ def run_curve(
         Threads of each simulation.
     progress : callable, optional
         Told how many of how many points are finished.
+    store : Store, optional
+        Where finished points are kept, as rows without windows; those that are there are not run again.
 
     Returns
     -------
@@ -72,7 +77,7 @@ def run_curve(
     check_refine(refine)
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     pairs = [(case, rate) for case in cases for rate in rates]
-    ways = (settings, len(pairs) == 1, workers, threads, progress)
+    ways = (settings, len(pairs) == 1, workers, threads, progress, store)
     found, interrupted = _measured(pairs, *ways)
     while refine and not interrupted and (pairs := _between(cases, found, refine)):
         # Rounds of refinement are few points each: what is shown is how many of them.
@@ -100,6 +105,7 @@ def _measured(
     workers: Pool,
     threads: int,
     progress: Callable[[int, int], None] | None,
+    store: Store | None,
 ) -> tuple[list[tuple[Case, Steady]], bool]:
     """Steady states of cases at loads, on all cores; those that are finished, in order."""
     # Every spec is checked before anything is simulated.
@@ -118,7 +124,11 @@ def _measured(
         )
         for place in order
     ]
-    made, interrupted = run_all(_point, tasks, workers=workers, threads=threads, progress=progress)
+    kept = None
+    if store is not None:
+        jobs = [job("steady state", fields, routes, **settings) for fields, _, routes, _ in tasks]
+        kept = Kept(store, jobs, lambda point: point.row, Steady)
+    made, interrupted = run_all(_point, tasks, workers=workers, threads=threads, progress=progress, kept=kept)
     found = {place: point for place, point in zip(order, made, strict=True) if point is not None}
     return [(specs[place][0], found[place]) for place in sorted(found)], interrupted
 

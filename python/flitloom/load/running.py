@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from flitloom import interrupts, ranks
 from flitloom.jobs import as_finished
+from flitloom.load.kept import Kept
 from flitloom.workers import usable_cores
 
 Made = TypeVar("Made")
@@ -24,6 +25,7 @@ def run_all(
     workers: Pool = None,
     threads: int = 1,
     progress: Progress | None = None,
+    kept: Kept[Made] | None = None,
 ) -> tuple[list[Made | None], bool]:
     """Call a function of a module with every task; what came of each, and whether it was interrupted.
 
@@ -42,6 +44,8 @@ def run_all(
         Threads of each task.
     progress : callable, optional
         Told how many of how many are finished.
+    kept : Kept, optional
+        A store with a job per task: those that it has are not run, the others go into it once finished.
 
     Examples
     --------
@@ -50,13 +54,18 @@ def run_all(
     ([1, 2], False)
     """
     made: list[Made | None] = [None] * len(tasks)
+    for place, one in ({} if kept is None else kept.found()).items():
+        made[place] = one
+    left = [place for place, one in enumerate(made) if one is None]
+    add = _nothing if kept is None else kept.add
     on_ranks = ranks.started() > 1
     if on_ranks or (len(tasks) == 1 and not isinstance(workers, Executor)):
         # What is finished on one rank is not yet on others.
         with nullcontext() if on_ranks else interrupts.keeping():
             try:
-                for place, task in enumerate(tasks):
-                    made[place] = work(*task, progress=_part(progress, place, len(tasks)))
+                for count, place in enumerate(left):
+                    made[place] = one = work(*tasks[place], progress=_part(progress, count, len(left)))
+                    add(place, one)
             except KeyboardInterrupt:
                 interrupts.kept()
                 return made, True
@@ -64,13 +73,18 @@ def run_all(
     with interrupts.keeping():
         try:
             pool = workers or max(1, usable_cores() // threads)
-            for place, one in as_finished(work, tasks, pool, progress):
-                made[place] = one
+            for number, one in as_finished(work, [tasks[place] for place in left], pool, progress):
+                made[left[number]] = one
+                add(left[number], one)
         except KeyboardInterrupt:
             # What is finished is to be written.
             interrupts.kept()
             return made, True
     return made, False
+
+
+def _nothing(_place: int, _made: Made) -> None:
+    """Keep nothing."""
 
 
 def _part(progress: Progress | None, place: int, count: int) -> Progress | None:

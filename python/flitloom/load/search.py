@@ -12,8 +12,10 @@ from flitloom._core import LIMITS
 from flitloom.analysis.limit import Limit, Point, find_limit, near
 from flitloom.analysis.utilisation import GROWING, STEADY
 from flitloom.errors import DeadlockError, SpecError
+from flitloom.jobs import Job, Store
 from flitloom.load.bounds import ideal_loads, most_generated, router_text
 from flitloom.load.cases import Case, at_load, routes_of
+from flitloom.load.kept import Kept, job
 from flitloom.load.level import level_saturation
 from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, begin_run, run_steady
@@ -54,6 +56,7 @@ def run_saturation(
     workers: Pool = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    store: Store | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:
     """The saturation of every case: the largest load at which every source gets rid of what it generates.
 
@@ -75,7 +78,7 @@ def run_saturation(
         Processes; by default one per core, or per `threads` cores.
     threads : int
         Threads of each simulation.
-    progress : callable, optional
+    progress, store
         As in `run_curve`.
 
     Returns
@@ -119,9 +122,24 @@ def run_saturation(
         spec if isinstance(spec, str) else spec.model_dump(mode="json", exclude_none=True) for spec in specs
     ]
     tasks = [(one, how, settings, case.tables) for case, one in zip(cases, fields, strict=True)]
-    made, interrupted = run_all(_search, tasks, workers=workers, threads=threads, progress=progress)
+    kept = None if store is None else Kept(store, _jobs(cases, fields, how, settings), dict, dict)
+    made, interrupted = run_all(
+        _search, tasks, workers=workers, threads=threads, progress=progress, kept=kept
+    )
     rows = [{**case.labels, **row} for case, row in zip(cases, made, strict=True) if row is not None]
     return rows, interrupted
+
+
+def _jobs(
+    cases: Sequence[Case],
+    fields: Sequence[dict[str, Any] | str],
+    how: tuple[float, float | None, bool],
+    settings: dict[str, Any],
+) -> list[Job]:
+    """All that the results of searches depend on."""
+    within, level, _ = how
+    asked = {**settings, "within": within, "level": level}
+    return [job("saturation", one, case.tables, **asked) for case, one in zip(cases, fields, strict=True)]
 
 
 def _possible(case: Case, *, alone: bool) -> Experiment | str:

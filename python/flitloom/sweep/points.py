@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import provenance
+from flitloom.digests import require_files
 from flitloom.errors import SpecError, show
 from flitloom.jobs.job import Job
 from flitloom.numerals import counted
@@ -18,7 +19,7 @@ from flitloom.spec.experiment import Experiment, build_experiment, change
 from flitloom.sweep.values import MOST_POINTS, Value
 
 #: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.
-COLUMNS = 3
+COLUMNS = 4
 
 
 class Point(Job):
@@ -45,13 +46,17 @@ class Point(Job):
         return build_experiment(self.spec["experiment"])
 
     @property
-    def by_path(self) -> str | None:
-        """The id that earlier versions gave it, which knew files by their paths alone; None without files."""
+    def earlier(self) -> set[str]:
+        """The ids of earlier versions, which judged loads otherwise and knew files by their paths."""
         fields = self.spec["experiment"]
-        if not fields["topology"].get("content"):
-            return None
         topology = {name: value for name, value in fields["topology"].items() if name != "content"}
-        return Job(self.kind, {**self.spec, "experiment": {**fields, "topology": topology}}).id
+        by_path = {**fields, "topology": topology}
+        ids = {
+            Job(self.kind, {**self.spec, "experiment": one, "columns": columns}).id
+            for one in (fields, by_path)
+            for columns in (COLUMNS - 1, COLUMNS)
+        }
+        return ids - {self.id}
 
     @property
     def values(self) -> dict[str, Value]:
@@ -113,8 +118,7 @@ class Sweep:
 
     def _point(self, values: dict[str, Value], experiment: Experiment, number: int) -> Point:
         fields = experiment.model_dump(mode="json", exclude_none=True)
-        if "" in fields["topology"].get("content", ()):
-            raise SpecError.at("topology", "a pipe is read only once", "write its contents to a file first")
+        require_files(fields)
         fields["seed"] = seed = experiment.seed + number
         spec = {
             "experiment": fields,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import typer
 from flitloom import interrupts, ranks
 from flitloom.commands import options, screen
 from flitloom.errors import SpecError
+from flitloom.jobs import Store
+from flitloom.outputs import check_output
 from flitloom.sweep import read_values
 
 
@@ -55,8 +58,30 @@ def marked(rows: list[dict[str, Any]], interrupted: bool, count: int) -> list[di
     return [{**row, **stopped} for row in rows]
 
 
-def end_interrupted(interrupted: bool, finished: int, count: int) -> None:
+@contextmanager
+def stored(file: Path | None) -> Iterator[Store | None]:
+    """The store of finished simulations, if there is to be one.
+
+    Raises
+    ------
+    SpecError
+        It cannot be used, or several ranks would write it.
+    """
+    if file is None:
+        yield None
+        return
+    if ranks.started() > 1:
+        raise SpecError.at("--store", "one process writes it, and there are several ranks", "leave it out")
+    store = Store(check_output(file, place="--store").absolute())
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def end_interrupted(interrupted: bool, finished: int, count: int, store: Path | None = None) -> None:
     """Say after Ctrl-C what is finished, and end with its exit code."""
     if interrupted:
-        interrupts.tell(f"interrupted: {finished} of {count} simulations are finished")
+        where = "" if store is None else f" and kept in {store}"
+        interrupts.tell(f"interrupted: {finished} of {count} simulations are finished{where}")
         raise typer.Exit(interrupts.INTERRUPTED)

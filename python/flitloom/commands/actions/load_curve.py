@@ -11,6 +11,7 @@ from flitloom.commands.actions import load_common
 from flitloom.commands.actions.load_points import run_points
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.load_curve import Asked
+from flitloom.errors import SpecError
 from flitloom.load import bound_text, curve_rows, told, verdict
 
 
@@ -20,7 +21,10 @@ def run(asked: Asked) -> None:
     cases = shared.cases(measured.compared, measured.packets, measured.router)
     out, plot = load_common.check_outputs(ending.out, ending.plot)
     loads = load_common.read_rates(asked.rates, "--rates")
-    points, interrupted = run_points(cases, loads, measured.how, "point", ending.refine)
+    if ending.store is not None and out is not None and out.suffix == ".nc":
+        raise SpecError.at("--store", "it keeps rows, no windows", "write rows (.csv), or leave --store out")
+    with load_common.stored(ending.store) as store:
+        points, interrupted = run_points(cases, loads, measured.how, "point", ending.refine, store)
     rows = curve_rows(points)
     written = load_common.marked(rows, interrupted, len(cases) * len(loads))
     if out is not None and rows:
@@ -38,7 +42,7 @@ def run(asked: Asked) -> None:
         screen.print_json(written)
     elif rows:
         _print_curve(rows, labels, loads, shared.are_closed(cases))
-    load_common.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
+    load_common.end_interrupted(interrupted, len(rows), len(cases) * len(loads), ending.store)
 
 
 def _by_case(rows: list[dict[str, Any]], labels: int) -> dict[str, list[dict[str, Any]]]:

@@ -6,11 +6,17 @@ from flitloom._core import LIMITS
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions import load_common
 from flitloom.commands.load_options import Measured
+from flitloom.jobs import Store
 from flitloom.load import Case, Steady, run_curve
 
 
 def run_points(
-    cases: list[Case], loads: list[float], measured: Measured, what: str, refine: float = 0.0
+    cases: list[Case],
+    loads: list[float],
+    measured: Measured,
+    what: str,
+    refine: float = 0.0,
+    store: Store | None = None,
 ) -> tuple[list[tuple[Case, Steady]], bool]:
     """All cases at all loads, and whether Ctrl-C ended it before."""
     workers, threads = shared.shared_out(measured.threads, len(cases) * len(loads))
@@ -20,4 +26,4 @@ def run_points(
     # Nobody knows how often a warm-up will be doubled.
     unit = "cycles or more" if measured.warm_up is None else "cycles"
     with load_common.progress(what, len(cases) * len(loads), unit) as show:
-        return run_curve(cases, loads, **settings, refine=refine, progress=show)
+        return run_curve(cases, loads, **settings, refine=refine, progress=show, store=store)

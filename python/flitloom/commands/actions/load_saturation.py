@@ -28,8 +28,12 @@ def run(measured: Measured, within: float, level: float | None, ending: Rows) ->
     settings = measured.how.settings(workers, threads)
     steady = {"kind": "load", "cycles": LIMITS["start"], "rate": 1.0}
     shared.foretell_memory(((case, steady) for case in cases), workers)
-    with load_common.progress("case", len(cases), "points") as show:
-        rows, interrupted = run_saturation(cases, within=within, level=level, **settings, progress=show)
+    with (
+        load_common.stored(ending.store) as store,
+        load_common.progress("case", len(cases), "points") as show,
+    ):
+        ways: dict[str, Any] = {**settings, "progress": show, "store": store}
+        rows, interrupted = run_saturation(cases, within=within, level=level, **ways)
     written = load_common.marked(rows, interrupted, len(cases))
     if out is not None and rows:
         write_rows(written, out)
@@ -40,7 +44,7 @@ def run(measured: Measured, within: float, level: float | None, ending: Rows) ->
         # What is missing may be the first case, which the others are held against.
         if not interrupted and (told := sentence(rows, list(cases[0].labels), _shapes(cases))):
             screen.echo(told)
-    load_common.end_interrupted(interrupted, len(rows), len(cases))
+    load_common.end_interrupted(interrupted, len(rows), len(cases), ending.store)
 
 
 def _shapes(cases: Sequence[Case]) -> list[Shape | None]:

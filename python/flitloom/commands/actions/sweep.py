@@ -56,10 +56,10 @@ def _tell_of_earlier(points: Sequence[Any], results: Store) -> None:
     """Say how many simulations of an earlier version are not believed."""
     finished = results.finished()
     new = (point for point in points if isinstance(point, Point) and point.id not in finished)
-    if count := sum(point.by_path in finished for point in new):
+    if count := sum(not finished.isdisjoint(point.earlier) for point in new):
         screen.say(
             f"note: {counted(count, 'simulation')} in {show_file(results.file)} are of an earlier version, "
-            "which did not look into the files of the network; they are run anew"
+            "which judged loads otherwise or did not look into the files of the network; they are run anew"
         )
 
 
