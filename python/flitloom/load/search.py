@@ -102,12 +102,7 @@ def run_saturation(
     >>> row["outcome"], row["below"] < row["saturation"] < row["above"]
     ('measured', True)
     """
-    if not 0.0001 <= within < 1:
-        raise SpecError.at(
-            "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
-        )
-    if level is not None and not 0 < level < 1:
-        raise SpecError.at("level", f"{level:g} is not a share of a load", "it must be between 0 and 1")
+    _check_shares(within, level)
     specs = [_possible(case, alone=len(cases) == 1) for case in cases]
     loads = [spec.traffic for spec in specs if isinstance(spec, Experiment)]
     if any(isinstance(load, Load) and load.outstanding is not None for load in loads):
@@ -128,6 +123,16 @@ def run_saturation(
     )
     rows = [{**case.labels, **row} for case, row in zip(cases, made, strict=True) if row is not None]
     return rows, interrupted
+
+
+def _check_shares(within: float, level: float | None) -> None:
+    """Refuse what cannot be a precision or a level."""
+    if not 0.0001 <= within < 1:
+        raise SpecError.at(
+            "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
+        )
+    if level is not None and not 0 < level < 1:
+        raise SpecError.at("level", f"{level:g} is not a share of a load", "it must be between 0 and 1")
 
 
 def _jobs(
