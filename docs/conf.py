@@ -26,7 +26,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 python_use_unqualified_type_names = True
-# Words of parameter types that several classes have as attributes are no links.
+# Words of parameter types that several classes have as attributes are not links.
 suppress_warnings = ["ref.python"]
 # Blocks without a language are what commands print.
 highlight_language = "text"

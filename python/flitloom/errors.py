@@ -28,7 +28,7 @@ class FlitloomError(Exception):
         super().__init__(_bounded(str(message)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors travel between processes with all they carry, whatever their constructor takes."""
+        """Errors travel between processes with all attributes, whatever their constructor takes."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
@@ -164,9 +164,11 @@ def joined(problem: str, advice: str) -> str:
     return f"{problem}; {advice}" if advice else problem
 
 
-def _restored(kind: type[FlitloomError], arguments: tuple[object, ...], carried: dict[str, object]) -> object:
+def _restored(
+    kind: type[FlitloomError], arguments: tuple[object, ...], attributes: dict[str, object]
+) -> object:
     error = kind.__new__(kind, *arguments)
-    error.__dict__.update(carried)
+    error.__dict__.update(attributes)
     return error
 
 

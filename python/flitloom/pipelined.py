@@ -20,7 +20,7 @@ from flitloom.tables.by_destination.tables import ForwardingTables
 #: What does not go with pipelined routers, and how to do without.
 _WITHOUT = {
     "ranks": "several ranks (mpiexec)",
-    "tables": "routes that packets carry",
+    "tables": "source routes",
 }
 
 
@@ -245,7 +245,7 @@ def namer(network: Network) -> Callable[[str, int, int, int], str]:
 
 
 def channel_loads(tables: ForwardingTables, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What every channel carries of weights by source and destination host, over tables by destination.
+    """The load of every channel from weights by source and destination host, over tables by destination.
 
     >>> from flitloom.fabric import parse_fabric, route_subnet
     >>> tables = route_subnet(parse_fabric("a,b\\nb,c\\nc,a\\n")).forwarding()

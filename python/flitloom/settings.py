@@ -78,9 +78,7 @@ def _seconds(value: Any) -> float:
 
 
 SETTINGS = {
-    "threads": Setting(
-        None, _threads, "threads or processes of parallel work; all cores where nothing is said"
-    ),
+    "threads": Setting(None, _threads, "threads or processes of parallel work; all cores by default"),
     "verbosity": Setting(
         "usual", _verbosity, "quiet: results and errors only; verbose: also how long a command took"
     ),

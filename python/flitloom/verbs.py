@@ -29,7 +29,7 @@ VERBS = {
     "recheck": "Verify a certificate with an independent program.",
     "validate": "Compare results with another simulator or with long runs, on this machine.",
     "config": "Show how the command line behaves here, and why.",
-    "papers": "Reproduce published tables and figures, ours beside theirs.",
+    "papers": "Reproduce published tables and figures, with computed beside published values.",
     "cite": "Name the papers that flitloom is based on.",
     "version": 'Print the version, and the commit it was made from ("+": with changes).',
 }

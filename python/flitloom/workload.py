@@ -286,7 +286,7 @@ def route_bound(network: Network, workload: _core.Workload) -> Bound | None:
 
 
 def _require_own_routes(network: Network, table: NDArray[np.int64], routes: Routes) -> None:
-    """Refuse given routes that pipelined routers would not take: they know the way, packets carry none.
+    """Refuse given routes that pipelined routers would not take: packets contain no route there.
 
     Raises
     ------

@@ -549,13 +549,13 @@ def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
         ({"topology": "mesh", "routing_function": "dor", "k": "8", "packet_size": "5"}, 5, 1 / 10),
         ({"topology": "torus", "routing_function": "dim_order", "k": "8"}, 1, 1),
         ({"topology": "mesh", "routing_function": "valiant", "k": "8"}, 1, 1 / 4),
-        # All of a row turn into one column: 7 of 8 nodes cross its fullest link.
+        # All of a row turn into one column: 7 of 8 nodes cross its busiest link.
         ({"topology": "mesh", "routing_function": "dor", "k": "8", "traffic": "transpose"}, 1, 1 / 7),
         ({"topology": "fly", "routing_function": "dest_tag", "k": "2", "n": "3"}, 1, 1),
         ({"topology": "mesh", "routing_function": "adaptive_xy_yx", "k": "4"}, 1, None),
     ],
 )
-def test_the_bound_is_that_of_the_fullest_link(values: dict, flits: float, bound: float | None) -> None:
+def test_the_bound_is_that_of_the_busiest_link(values: dict, flits: float, bound: float | None) -> None:
     found = demand(Options.of(values))
     assert found[0] == flits
     assert found[1] == (None if bound is None else pytest.approx(bound))

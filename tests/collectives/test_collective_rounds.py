@@ -71,14 +71,14 @@ def _followed(
 ) -> dict[str, list[list[tuple[int, int, float]]]]:
     """The messages of the algorithms by rank, as they are given to the replay."""
     rounds: list[list[tuple[int, int, float]]] = []
-    original = Replay.fullest
+    original = Replay.busiest
 
     def noted(self: Replay, messages: list[tuple[int, int, float]]) -> float:
         row = list(messages)
         rounds.append(row)
         return original(self, row)
 
-    monkeypatch.setattr(Replay, "fullest", noted)
+    monkeypatch.setattr(Replay, "busiest", noted)
     found = by_rank(ground, order)
     monkeypatch.undo()
     # The ring is replayed once for all its rounds.

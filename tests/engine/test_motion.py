@@ -38,7 +38,7 @@ def test_a_twisted_torus_is_faster_than_the_plain_one():
             ("twisted", examples.twisted_torus((4, 4, 8))),
         )
     }
-    # The bounds are 128 and 74 packets of eight flits on the fullest channel, hosts need 127.
+    # The bounds are 128 and 74 packets of eight flits on the busiest channel, hosts need 127.
     assert 8 * 127 <= times["twisted"] < times["plain"]
 
 

@@ -43,7 +43,7 @@ def test_a_certificate_holds(certified, capsys):
     code, said = rechecked(*certified)
     held = json.loads(certified[1].read_text())
     cables, hosts = len(held["cables"]), len(held["hosts"])
-    bound = f"no tables carry less than {held['bound']['value']} on the fullest channel"
+    bound = f"no tables have less than {held['bound']['value']} on the busiest channel"
     names = f"certificate holds for the {cables} cables and {hosts} hosts that it names"
     assert (code, said) == (0, f"{names}: {bound}\n")
     assert run(["recheck", *map(str, certified)]) == 0

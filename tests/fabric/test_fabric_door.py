@@ -82,7 +82,7 @@ def test_verbs_answer_alike_whatever_the_format(tmp_path: Path, capsys: pytest.C
         ):
             assert run([str(word) for word in words]) == 0
             told = json.loads(capsys.readouterr().out)
-            kept = ("max_load", "bound", "lanes", "fullest_channel", "hop_bytes", "cycles", "packets")
+            kept = ("max_load", "bound", "lanes", "busiest_channel", "hop_bytes", "cycles", "packets")
             answers[verb][str([told[name] for name in kept if name in told])] += 1
     # Pairs over the middle: 2 hosts on one side, 4 on the other.
     assert [len(rows) for rows in answers.values()] == [1, 1, 1]

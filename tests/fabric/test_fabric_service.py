@@ -127,7 +127,7 @@ def test_where_portable_tables_cost_more_both_modes_are_tried():
     assert (tables.mode, set(loads)) == ("portable", {"portable", "sl2vl"})
     assert tables.report.max_load == loads["portable"] <= 1.1 * loads["sl2vl"]
     assert loads["portable"] > 1.1 * tables.balanced
-    said = f"portable tables carry {loads['portable']}, sl2vl ones {loads['sl2vl']}"
+    said = f"portable tables have {loads['portable']}, sl2vl ones {loads['sl2vl']}"
     assert any(said in price for price in tables.prices())
 
 
@@ -140,11 +140,11 @@ def test_tables_that_opensm_does_not_load_say_the_load_of_both_modes_first(tmp_p
     loads = facts["mode_loads"]
     assert (code, facts["mode"], loads["sl2vl"]) == (0, "sl2vl", facts["max_load"])
     assert loads["portable"] > 1.1 * loads["sl2vl"]
-    both = f"sl2vl tables carry {loads['sl2vl']}; portable {loads['portable']}"
+    both = f"sl2vl tables {loads['sl2vl']}; portable {loads['portable']}"
     assert text.splitlines()[0].endswith(both)
-    assert f"sl2vl tables carry {loads['sl2vl']}, portable ones {loads['portable']}" in err
+    assert f"sl2vl tables have {loads['sl2vl']}, portable ones {loads['portable']}" in err
     first = (out / "README.txt").read_text().splitlines()[0]
-    assert f"portable ones carry {loads['portable']}, these {loads['sl2vl']}" in first
+    assert f"portable ones have {loads['portable']} on the busiest channel, these {loads['sl2vl']}" in first
     asked = [*asked, "--mode", "portable", "--json"]
     assert json.loads(command(capsys, *asked)[1])["max_load"] == loads["portable"]
 
@@ -405,7 +405,7 @@ def test_repairs_say_more_than_from_scratch_only_where_they_are():
         assert "more than" not in said[scratch][-1]
         above = f"{100 * (load / bound - 1):.1f} % above the lower bound"
         assert above in said[scratch][-1]
-        assert said[scratch][-1].endswith(f"tables from scratch carry no less ({scratch})")
+        assert said[scratch][-1].endswith(f"tables from scratch are not better ({scratch})")
 
 
 @pytest.mark.parametrize("seed", [7, 12, 47])

@@ -140,7 +140,7 @@ def test_the_check_agrees_with_ibdmchk_on_the_tables_of_others(tmp_path, sizes, 
     ("sizes", "cables", "switches"),
     [((4, 4, 4), 0, 0), ((6, 4), 2, 1)] + ([((8, 8), 3, 0), ((6, 6, 4), 5, 1)] if FULL else []),
 )
-def test_no_engine_has_a_lower_load_on_its_fullest_channel(tmp_path, sizes, cables, switches):
+def test_no_engine_has_a_lower_load_on_its_busiest_channel(tmp_path, sizes, cables, switches):
     configuration = tmp_path / "torus-2QoS.conf"
     with lab(tmp_path, netlist(*failed(sizes, cables, switches, 4))) as fabric:
         fabric.opensm("first")

@@ -314,7 +314,7 @@ def test_curves_run_on_all_cores_and_name_their_saturation():
     assert verdict([points[3][1].row])["outcome"] == "below"
 
 
-def test_a_ramp_finds_the_load_that_the_fullest_link_carries():
+def test_a_ramp_finds_the_load_that_the_busiest_link_carries():
     # Every link carries the packets of one node, 1 flit per cycle at best.
     [case] = make_cases({"router": {"buffer": 16}}, {"torus": ["8x8"], "pattern": ["next"]})
     profile, cycles = ramp_profile(0.5, 1.0, 40_000)

@@ -388,7 +388,7 @@ def test_a_rate_above_the_bound_that_booksim_calls_stable_is_told(tmp_path, monk
     )
     assert run(["load", "curve", "mesh.cfg", "--rates", "0.1,0.15", "--refine", "0"]) == 0
     *_, bound, told = capsys.readouterr().out.splitlines()
-    assert bound == "the fullest link allows an injection_rate of at most 0.1429"
+    assert bound == "the busiest link allows an injection_rate of at most 0.1429"
     assert told.startswith("0.15 is above that: BookSim2 calls it stable")
     assert run(["load", "curve", "mesh.cfg", "--rates", "0.05,0.1", "--refine", "0"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == bound

@@ -156,7 +156,7 @@ def test_the_program_knows_all_routes():
 def test_the_command_prints_what_python_computes(capsys):
     assert run(["load", "bound", "--torus", "32x32", "--pattern", "bcmp", "--routing", "do", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["routings"] == {"do": {"throughput": 0.125, "largest_load": 8.0, "fullest_link": "(0,0)-x"}}
+    assert found["routings"] == {"do": {"throughput": 0.125, "largest_load": 8.0, "busiest_link": "(0,0)-x"}}
     assert found["minimal_routes"]["throughput"] == 0.125
     assert (found["receive_bound"], found["uniform_rule"]) == (1.0, 0.25)
     assert run(["load", "bound", "--torus", "8x8", "--pattern", "hots"]) == 0

@@ -64,5 +64,5 @@ def test_bytes_of_a_placement_that_are_too_large_for_weights_are_divided(
     assert run(["route", "--network", "full4 x ring3", "--placement", file, "--json"]) == 0
     told = capsys.readouterr()
     assert "note: weights are bytes divided by 8, rounded up" in told.err
-    placed = json.loads(Path(file).read_text())["fullest_channel"]
+    placed = json.loads(Path(file).read_text())["busiest_channel"]
     assert json.loads(told.out)["max_load"] * 8 == placed

@@ -64,7 +64,7 @@ def test_links_are_those_of_the_product_of_graphs(network: str) -> None:
 
 
 def all_to_all_steps(network: str) -> int:
-    """The steps of the open shop: the fullest kind of link, or the longest way."""
+    """The steps of the open shop: the busiest kind of link, or the longest way."""
     factors = factors_of(network)
     nodes = prod(factor.size for factor in factors)
     loads, hops = [], 0

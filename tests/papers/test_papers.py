@@ -60,7 +60,7 @@ def report(identifier: str) -> papers.Report:
     return papers.reproduce(identifier)
 
 
-def rows(identifier: str, which: str = "ours") -> dict[str, list[object]]:
+def rows(identifier: str, which: str = "computed") -> dict[str, list[object]]:
     table: dict[str, list[object]] = {}
     for cell in report(identifier).cells:
         table.setdefault(cell.row, []).append(getattr(cell, which))
@@ -237,7 +237,7 @@ def test_figures_come_out_as_picture_and_data(
     budget = ["--quick", "--searches", "2"]
     assert run(["papers", "run", identifier, "--json", "--out", str(tmp_path), *budget]) == 0
     cells = json.loads(capsys.readouterr().out)
-    assert all({"row", "column", "paper", "ours"} <= cell.keys() for cell in cells)
+    assert all({"row", "column", "paper", "computed"} <= cell.keys() for cell in cells)
     written = [file for file in tmp_path.iterdir() if file.suffix != ".sqlite"]
     assert len(pictures_are_looked_at) == 1
     picture, data = sorted(written, key=lambda file: file.suffix != ".png")
@@ -294,7 +294,7 @@ def test_columns_of_searches_can_be_chosen(tmp_path: Path, capsys: pytest.Captur
 def test_no_published_schedule_is_shorter_than_ours() -> None:
     beside = {pattern: [row] for pattern, row in table_4.PUBLISHED.items()}
     cells, remarks = optimal_columns({"optimal": 2}, beside, Context())
-    ours = {cell.row: int(str(cell.ours)) for cell in cells}
+    ours = {cell.row: int(str(cell.computed)) for cell in cells}
     assert all(ours[pattern] <= min(row) for pattern, row in table_4.PUBLISHED.items())
     assert ours["torn"] == 131
     assert "None of the 78 published durations" in remarks[0]
@@ -311,7 +311,7 @@ def test_statements_of_table_4_are_those_of_the_published_values() -> None:
     said = table_4.statements(published)
     assert "full GA is shorter than w/o T_adj. Here so in 3 of 3 patterns." in said[0]
     assert all("(not" not in sentence for sentence in said)
-    other = [cell if cell.column != "post S2" else replace(cell, ours=1) for cell in published]
+    other = [cell if cell.column != "post S2" else replace(cell, computed=1) for cell in published]
     assert "0 of 6 patterns (not: bcmp 1 and 85" in table_4.statements(other)[4]
 
 

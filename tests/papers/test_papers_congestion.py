@@ -29,7 +29,7 @@ BURSTS = {
 
 
 def cells(report: Report) -> dict[tuple[str, str], object]:
-    return {(cell.row, cell.column): cell.ours for cell in report.cells}
+    return {(cell.row, cell.column): cell.computed for cell in report.cells}
 
 
 def test_table_2_is_ours_cell_for_cell(monkeypatch: pytest.MonkeyPatch) -> None:

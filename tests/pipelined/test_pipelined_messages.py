@@ -90,7 +90,7 @@ def test_verbs_run_what_python_runs(where, tmp_path: Path, capsys: pytest.Captur
     totals = simulate_messages(network, graph)
     assert facts["fingerprint"] == f"{totals['fingerprint']:016x}"
     assert facts["duration"] == totals["duration"]
-    # Every flit is there, and no phase is done sooner than its fullest node sends.
+    # Every flit is there, and no phase is done sooner than its busiest node sends.
     flits = [[-(-size // 16) for _, _, size in messages] for messages, _ in steps]
     heads = [[max(1, -(-count // 16)) for count in part] for part in flits]
     assert totals["flits_delivered"] == sum(map(sum, flits)) + sum(map(sum, heads))

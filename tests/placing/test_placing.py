@@ -28,7 +28,7 @@ from flitloom.placing import check as check_placement
 from flitloom.placing.running import packet_rows
 from flitloom.traces import goal_binary, write_chakra
 
-#: Network, axes (kind, size, bytes), row-major fullest channel, what must be reached, what is proven.
+#: Network, axes (kind, size, bytes), row-major busiest channel, what must be reached, what is proven.
 CASES = [
     ("4x4x8", "a=8:a2a:1,b=4:ring:8,c=4:line:1", 32, 8, 8),
     ("4x4x4", "a=8:a2a:1,b=8:ring:8", 32, 8, 8),
@@ -47,8 +47,8 @@ def command(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int
 @pytest.mark.parametrize(("torus", "axes", "plain", "reached", "bound"), CASES)
 def test_cases_are_solved(torus: str, axes: str, plain: int, reached: int, bound: int) -> None:
     found = place(fl.Torus(torus), axes_traffic(parse_axes(axes)), effort=30)
-    assert found.row_major["fullest_channel"] == plain
-    assert found.fullest_channel <= reached
+    assert found.row_major["busiest_channel"] == plain
+    assert found.busiest_channel <= reached
     assert found.bound == bound
     assert found.optimal
 
@@ -78,11 +78,11 @@ def test_json_has_the_keys_that_scripts_read(capsys: pytest.CaptureFixture[str])
     facts = json.loads(out)
     assert code == 0
     assert sorted(facts["placement"]) == list(range(16))
-    assert facts["fullest_channel"] == facts["bound"] == 4
+    assert facts["busiest_channel"] == facts["bound"] == 4
     assert facts["bound_proof"] == "message"
     assert facts["optimal"] is True
     # A rank sends 1 to each of 3 and 4 to each of 2 others.
-    assert facts["fullest_port"] == 3 + 2 * 4
+    assert facts["busiest_port"] == 3 + 2 * 4
     assert facts["seconds"] > 0
 
 
@@ -115,16 +115,16 @@ def test_the_check_counts_the_same(tmp_path: Path, topology: fl.Topology | fl.Pr
     found.save(file)
     report = check_placement(file)
     assert report.problem is None
-    assert report.facts["fullest_channel"] == found.fullest_channel
+    assert report.facts["busiest_channel"] == found.busiest_channel
     assert report.facts["hop_bytes"] == found.hop_bytes
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"fullest_channel": 7},
+        {"busiest_channel": 7},
         {"hop_bytes": 1},
-        {"fullest_port": 1},
+        {"busiest_port": 1},
         {"bound": 9},
         {"optimal": False},
         {"hop_bytes_bound": 10**6},
@@ -187,7 +187,7 @@ def test_the_check_counts_row_major_anew(
     assert report.problem is None
     assert report.facts["row_major"] == document["row_major"]
     changes = {
-        "row_major: the file says": [_less("fullest_channel"), _less("hop_bytes")],
+        "row_major: the file says": [_less("busiest_channel"), _less("hop_bytes")],
         "": [_left_out, lambda told: told.pop("row_major")],
     }
     if allowed:
@@ -322,7 +322,7 @@ def test_a_million_pairs_on_4096_nodes() -> None:
     )
     found = place(fl.Torus(16, 16, 16), pairs_traffic(4096, rows), effort=1)
     assert math.prod(found.topology.sizes) == len(set(found.nodes.tolist()))
-    assert found.fullest_channel >= found.bound > 0
+    assert found.busiest_channel >= found.bound > 0
 
 
 @pytest.mark.parametrize(
@@ -390,9 +390,9 @@ def test_loads_of_products_are_those_of_the_simulator(network: str) -> None:
     listed = packet_rows(found.traffic, found.nodes, 1).tolist()
     packets = fl.Packets([(a, b, length - 1, start) for a, b, length, start in listed])
     flits = fl.simulate(fl.Network(product), packets).links["flits"]
-    assert found.fullest_channel == int(flits.max())
+    assert found.busiest_channel == int(flits.max())
     assert found.hop_bytes == int(flits.sum())
-    assert found.bound <= found.fullest_channel <= found.row_major["fullest_channel"]
+    assert found.bound <= found.busiest_channel <= found.row_major["busiest_channel"]
 
 
 def test_ranks_are_placed_on_products_and_on_files_of_cables(
@@ -403,7 +403,7 @@ def test_ranks_are_placed_on_products_and_on_files_of_cables(
     code, out, _ = command(capsys, "--network", "full4 x full4", "--axes", axes, "-o", file, "--json")
     facts = json.loads(out)
     # Every row and every column is a full mesh: each message has a cable of its own.
-    assert (code, facts["fullest_channel"], facts["optimal"], facts["hop_bytes"]) == (0, 2, True, 16 * 3 * 3)
+    assert (code, facts["busiest_channel"], facts["optimal"], facts["hop_bytes"]) == (0, 2, True, 16 * 3 * 3)
     assert run(["check", str(file)]) == 0
     assert run(["recheck", str(file)]) == 0
     assert run(["simulate", "--placement", str(file), "--flit-bytes", "1"]) == 0
@@ -419,5 +419,5 @@ def test_ranks_are_placed_on_products_and_on_files_of_cables(
     code, out, err = command(capsys, "--graph", cables, "--stencil", "4x4", "--closed", "-o", hosts, "--json")
     assert (code, err.count("\n")) == (0, 1)
     assert "is taken for 16 switches with a host each" in err
-    assert json.loads(out)["fullest_channel"] == 1
+    assert json.loads(out)["busiest_channel"] == 1
     assert sorted(hosts.read_text().split()) == sorted(f"s{x}{y}" for x in range(4) for y in range(4))

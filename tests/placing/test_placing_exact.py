@@ -245,7 +245,7 @@ def test_a_product_holds_what_a_graph_of_its_cables_holds(
     assert len(set(nodes)) == grid.positions
     assert all(frozenset((nodes[a], nodes[b])) in cables for a, b in grid.cables())
     report = check_placement(file)
-    assert (report.problem, report.facts["fullest_channel"], report.facts["optimal"]) == (None, 1, True)
+    assert (report.problem, report.facts["busiest_channel"], report.facts["optimal"]) == (None, 1, True)
     assert run(["simulate", "--placement", str(file), "--json"]) == 0
     ran = json.loads(capsys.readouterr().out)
     assert ran["flit_hops"] == ran["flits_delivered"]
@@ -273,7 +273,7 @@ def test_files_of_exact_placements_are_checked_and_run(
     words = ["--torus", "4x4x2", "--fail", "link:0-1", "--shape", "4x4x2", "--wrap", "no,yes,yes"]
     assert run(["place", *words, "-o", str(file)]) == 0
     report = check_placement(file)
-    assert (report.problem, report.facts["fullest_channel"], report.facts["optimal"]) == (None, 1, True)
+    assert (report.problem, report.facts["busiest_channel"], report.facts["optimal"]) == (None, 1, True)
     router = ["--flow-control", "bubble", "--buffer", "64", "--channels", "1"]
     assert run(["simulate", "--placement", str(file), "--json", *router]) == 0
     out = capsys.readouterr().out

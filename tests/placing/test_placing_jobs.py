@@ -209,7 +209,7 @@ def test_jobs_on_hosts_of_switches(tmp_path: Path, capsys: pytest.CaptureFixture
         ends = {at[host] for host in jobs["small"]["placement"]}
         assert jobs["small"]["closed"] == (len(ends) == 1)
         # Two hosts of a switch are free, so no cable is needed.
-        assert (jobs["small"]["closed"], jobs["small"]["fullest_channel"]) == (True, 0)
+        assert (jobs["small"]["closed"], jobs["small"]["busiest_channel"]) == (True, 0)
     for one in told["jobs"]:
         assert one["shared"] == one["alone"] if told["apart"] else one["shared"] >= one["alone"]
     assert told["apart"] == all(one["shared_channels"] == 0 for one in told["jobs"])

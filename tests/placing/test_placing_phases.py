@@ -1,4 +1,4 @@
-"""Placements of traffic in phases: the sum of the fullest channels, its bound, and all that reads it."""
+"""Placements of traffic in phases: the sum of the busiest channels, its bound, and all that reads it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AXES = "tensor=8:a2a:1,data=4:ring:8,pipe=2:line:3"
 
 
 def sums(topology: fl.Topology, parts: list[Traffic], nodes: NDArray[np.int64]) -> int:
-    """The sum over phases of the fullest channel, as the core counts it."""
+    """The sum over phases of the busiest channel, as the core counts it."""
     slots = range(topology.nodes)
     loads = [problem_of(topology, part, slots).loads(nodes.astype(np.uint32)) for part in parts]
     return sum(one[1][0] for one in loads)
@@ -48,13 +48,13 @@ def optimum(topology: fl.Topology, parts: list[Traffic]) -> tuple[int, list[int]
         for channel in board.way(a, b):
             ways[a, b, number.setdefault(channel, len(number))] = 1
     nodes = np.array(list(permutations(range(topology.nodes), parts[0].ranks)))
-    fullest = []
+    busiest = []
     for part in parts:
         loads = np.zeros((len(nodes), ways.shape[2]), dtype=np.int32)
         for a, b, amount in zip(part.sources, part.destinations, part.bytes.tolist(), strict=True):
             loads += amount * ways[nodes[:, a], nodes[:, b]]
-        fullest.append(loads.max(axis=1))
-    return int(sum(fullest).min()), [int(each.min()) for each in fullest]
+        busiest.append(loads.max(axis=1))
+    return int(sum(busiest).min()), [int(each.min()) for each in busiest]
 
 
 #: Network, axes, phases.
@@ -76,9 +76,9 @@ def test_every_placement_of_few_ranks(tmp_path: Path, topology: fl.Topology, axe
     parts = list(in_phases(traffic, read_phases(phases, traffic.axes)))
     least, alone = optimum(topology, parts)
     found = place(topology, traffic, phases=phases, effort=2)
-    assert found.fullest_channel == sums(topology, parts, found.nodes)
-    assert found.bound <= least <= found.fullest_channel
-    assert found.fullest_channel == least
+    assert found.busiest_channel == sums(topology, parts, found.nodes)
+    assert found.bound <= least <= found.busiest_channel
+    assert found.busiest_channel == least
     assert all(phase.bound <= best for phase, best in zip(found.phases, alone, strict=True))
     assert found.bound >= sum(phase.bound for phase in found.phases)
     found.save(tmp_path / "p.json")
@@ -95,18 +95,18 @@ def test_a_placement_says_what_every_phase_has(placed: Placement) -> None:
     parts = list(in_phases(placed.traffic, (("tensor",), ("data", "pipe"))))
     assert [phase.name for phase in placed.phases] == ["tensor", "data+pipe"]
     for phase, part in zip(placed.phases, parts, strict=True):
-        loads, (fullest, count, _), port = problem_of(placed.topology, part, range(64)).loads(
+        loads, (busiest, count, _), port = problem_of(placed.topology, part, range(64)).loads(
             placed.nodes.astype(np.uint32)
         )
-        assert (phase.fullest_channel, phase.channels_at_fullest) == (fullest, count)
-        assert phase.fullest_port == port
+        assert (phase.busiest_channel, phase.channels_at_maximum) == (busiest, count)
+        assert phase.busiest_port == port
         assert phase.loads.tolist() == loads.tolist()
-    assert placed.fullest_channel == sum(phase.fullest_channel for phase in placed.phases)
-    assert placed.fullest_port == sum(phase.fullest_port for phase in placed.phases)
-    assert placed.row_major["fullest_channel"] == sum(phase.row_major for phase in placed.phases) == 38
+    assert placed.busiest_channel == sum(phase.busiest_channel for phase in placed.phases)
+    assert placed.busiest_port == sum(phase.busiest_port for phase in placed.phases)
+    assert placed.row_major["busiest_channel"] == sum(phase.row_major for phase in placed.phases) == 38
     assert placed.hop_bytes == placed.loads.sum() == sum(phase.loads.sum() for phase in placed.phases)
     assert placed.bound_proof == {"kind": "phases"}
-    assert placed.bound == 3 + 8 <= placed.fullest_channel <= 12
+    assert placed.bound == 3 + 8 <= placed.busiest_channel <= 12
 
 
 def test_phases_are_placed_better_than_all_at_once() -> None:
@@ -115,7 +115,7 @@ def test_phases_are_placed_better_than_all_at_once() -> None:
     parts = list(in_phases(traffic, (("t",), ("d",))))
     at_once = place(torus, traffic, effort=20)
     found = place(torus, traffic, phases="t,d", effort=20)
-    assert found.fullest_channel < sums(torus, parts, at_once.nodes)
+    assert found.busiest_channel < sums(torus, parts, at_once.nodes)
     assert found.spent <= 20_000_000
 
 
@@ -163,8 +163,8 @@ def test_phases_on_every_kind_of_network(
     assert check_placement(file).problem is None
     assert run(["recheck", str(file)]) == 0
     shown = seats_of(json.loads(file.read_text()))
-    fullest = [f"{phase.fullest_channel} bytes" for phase in found.phases]
-    assert [one.facts["fullest channel"] for one in shown if one.title.startswith("placed")] == fullest
+    busiest = [f"{phase.busiest_channel} bytes" for phase in found.phases]
+    assert [one.facts["busiest channel"] for one in shown if one.title.startswith("placed")] == busiest
     capsys.readouterr()
     assert run(["simulate", "--placement", str(file), "--json"]) == 0
     out, err = capsys.readouterr()
@@ -192,9 +192,9 @@ def test_phases_are_simulated_one_after_the_other(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda p: p.update(fullest_channel=p["phases"][1]["fullest_channel"]), "fullest_channel: the file"),
-        (lambda p: p["phases"][0].update(fullest_channel=1), "phases.0.fullest_channel: the file says 1"),
-        (lambda p: p["phases"][0].update(channels_at_fullest=1), "phases.0.channels_at_fullest: the file"),
+        (lambda p: p.update(busiest_channel=p["phases"][1]["busiest_channel"]), "busiest_channel: the file"),
+        (lambda p: p["phases"][0].update(busiest_channel=1), "phases.0.busiest_channel: the file says 1"),
+        (lambda p: p["phases"][0].update(channels_at_maximum=1), "phases.0.channels_at_maximum: the file"),
         (
             lambda p: p["phases"][1].update(bound=9),
             "phases.1.bound: the file says 9, its certificate proves 8",
@@ -202,7 +202,7 @@ def test_phases_are_simulated_one_after_the_other(
         (lambda p: p.update(bound=12), "bound: the file says 12, its certificate proves 11"),
         (lambda p: p["phases"][1].update(axes=["data"]), "every axis of the traffic is in one"),
         (lambda p: p["phases"][1].update(axes=["data", "data"]), "every axis of the traffic is in one"),
-        (lambda p: p.pop("phases"), "channels_at_fullest: the file says 320, the ways say"),
+        (lambda p: p.pop("phases"), "channels_at_maximum: the file says 320, the ways say"),
         (lambda p: p.update(hop_bytes_certificate={"kind": "phases"}), "a certificate of phases is about"),
     ],
 )
@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_the_best_of_the_searches_before(monkeypatch: pytest.Monkey
     found = place(fl.Torus(6, 6), traffic, phases="t,d", effort=2)
     assert calls == [1, 1]
     assert found.interrupted
-    assert found.fullest_channel < found.row_major["fullest_channel"]
+    assert found.busiest_channel < found.row_major["busiest_channel"]
 
 
 def test_phases_that_need_no_channel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,7 +270,7 @@ def test_phases_that_need_no_channel(tmp_path: Path, capsys: pytest.CaptureFixtu
         found = place(
             fl.Torus(4), traffic, phases="a,one,b", per_node=2, nodes=range(4), effort=1, minimise=minimise
         )
-        assert [phase.fullest_channel for phase in found.phases] == [0, 0, 128]
+        assert [phase.busiest_channel for phase in found.phases] == [0, 0, 128]
         found.save(file)
         assert check_placement(file).problem is None
         assert run(["simulate", "--placement", str(file), "--json"]) == 0

@@ -36,7 +36,7 @@ def test_all_with_all_on_all_nodes_is_as_full_everywhere(tmp_path: Path) -> None
     traffic = axes_traffic(parse_axes("a=16:a2a:3"))
     found = place(fl.Torus(4, 4), traffic, effort=1)
     # Under the rule of ties a channel of a ring of 4 has 3 pairs, each for 4 rows of destinations.
-    assert (found.fullest_channel, found.bound_proof["kind"], found.optimal) == (36, "uniform", True)
+    assert (found.busiest_channel, found.bound_proof["kind"], found.optimal) == (36, "uniform", True)
     file = tmp_path / "p.json"
     found.save(file)
     assert check_placement(file).passed
@@ -65,7 +65,7 @@ def test_a_search_says_when_more_effort_may_help(tmp_path: Path, capsys: pytest.
     for effort in ("1", "80"):
         assert run([*words, "--effort", effort, "--json"]) == 0
         facts = json.loads(capsys.readouterr().out)
-        said.append((facts["more_may_help"], facts["fullest_channel"]))
+        said.append((facts["more_may_help"], facts["busiest_channel"]))
     assert said[0][0]
     assert said[1][1] < said[0][1]
     assert run([*words, "--effort", "1"]) == 0
@@ -79,7 +79,7 @@ def test_a_search_says_when_more_effort_may_help(tmp_path: Path, capsys: pytest.
 def test_traffic_without_structure_is_annealed_for_longer() -> None:
     scattered = next(case for case in cases() if (case.name, case.sizes) == ("scattered", (4, 4, 4)))
     found = place(fl.Torus(4, 4, 4), scattered.make())
-    assert (found.effort, found.fullest_channel) == (300, 22)
+    assert (found.effort, found.busiest_channel) == (300, 22)
     assert place(fl.Torus(4, 4, 4), stencil_traffic([8, 8], 5)).effort == 150
 
 
@@ -108,7 +108,7 @@ def test_the_search_through_all_placements_misses_none(sizes: tuple[int, ...], r
 def test_all_placements_are_tried_where_that_may_prove_one_optimal(tmp_path: Path) -> None:
     # Of five columns one is at no ring's end.
     found = place(fl.Torus(4, 4), stencil_traffic([5, 3]), effort=10)
-    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (2, 2, "search")
+    assert (found.busiest_channel, found.bound, found.bound_proof["kind"]) == (2, 2, "search")
     file = tmp_path / "p.json"
     found.save(file)
     assert check_placement(file).passed
@@ -125,10 +125,10 @@ def test_all_placements_are_tried_where_that_may_prove_one_optimal(tmp_path: Pat
 @pytest.mark.long
 def test_a_band_of_16x4_does_not_fit_8x8_without_sharing_a_channel() -> None:
     found = place(fl.Torus(8, 8), stencil_traffic([16, 4], 5), effort=20)
-    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (2, 2, "search")
+    assert (found.busiest_channel, found.bound, found.bound_proof["kind"]) == (2, 2, "search")
 
 
-#: Torus, traffic, what is found, what is proven of the fullest channel; bytes are small, so all is exact.
+#: Torus, traffic, what is found, what is proven of the busiest channel; bytes are small, so all is exact.
 PROVEN = [
     pytest.param("8x8x8", stencil_traffic([8, 8, 8], 27, wrap=True), 9, 9, marks=pytest.mark.long),
     ("8x8", axes_traffic(parse_axes("all=64:pairs:1")), 3, 3),
@@ -139,11 +139,11 @@ PROVEN = [
 
 
 @pytest.mark.parametrize(("torus", "traffic", "reached", "bound"), PROVEN)
-def test_cosines_bound_the_fullest_channel(
+def test_cosines_bound_the_busiest_channel(
     tmp_path: Path, torus: str, traffic: Traffic, reached: int, bound: int
 ) -> None:
     found = place(fl.Torus(torus), traffic, effort=40)
-    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (reached, bound, "cosine")
+    assert (found.busiest_channel, found.bound, found.bound_proof["kind"]) == (reached, bound, "cosine")
     file = tmp_path / "p.json"
     found.save(file)
     assert check_placement(file).passed
@@ -175,8 +175,8 @@ def test_cosine_bounds_hold_of_placements_drawn_at_random(axes: str) -> None:
 def test_placements_of_4096_ranks_are_better_than_row_major() -> None:
     axes = parse_axes("expert=16:a2a:1,data=16:ring:8,pipeline=16:line:1")
     found = place(fl.Torus(16, 16, 16), axes_traffic(axes))
-    assert found.row_major["fullest_channel"] == 36
-    assert found.fullest_channel <= 20
+    assert found.row_major["busiest_channel"] == 36
+    assert found.busiest_channel <= 20
 
 
 def test_the_benchmark_has_70_cases_that_fill_their_networks() -> None:
@@ -194,7 +194,7 @@ def test_the_benchmark_prints_bounds_and_proofs(
     monkeypatch.setattr(benchmark, "cases", lambda: cases()[11:14])
     assert run(["bench", "place", "--all", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["fullest"] for row in rows[:-1]] == [8, 4, 12]
+    assert [row["busiest"] for row in rows[:-1]] == [8, 4, 12]
     assert [row["optimal"] for row in rows] == [True, True, True, 3]
 
 
@@ -231,10 +231,10 @@ def test_displacements_alike_up_to_the_order_of_dimensions_are_one_number() -> N
     assert all(len(known) == 1 for known in values.values())
 
 
-def test_messages_that_share_a_channel_bound_the_fullest(tmp_path: Path) -> None:
+def test_messages_that_share_a_channel_bound_the_busiest(tmp_path: Path) -> None:
     traffic = axes_traffic(parse_axes("a=4:a2a:4,b=4:a2a:2,c=4:a2a:1"))
     found = place(fl.Torus(4, 4, 4), traffic, effort=20)
-    assert (found.fullest_channel, found.bound, found.bound_proof["kind"]) == (8, 8, "clique")
+    assert (found.busiest_channel, found.bound, found.bound_proof["kind"]) == (8, 8, "clique")
     file = tmp_path / "p.json"
     found.save(file)
     assert check_placement(file).passed
@@ -269,10 +269,10 @@ def test_cliques_drawn_at_random_share_channels_as_bounded(torus: type, sizes: t
         for _ in sampled(range(20), 4):
             nodes = dice.permutation(topology.nodes)[:ranks]
             found = place(topology, traffic, nodes=sorted(int(node) for node in nodes), effort=1)
-            assert found.fullest_channel >= bound
+            assert found.busiest_channel >= bound
 
 
-def test_messages_that_leave_along_the_first_dimension_bound_the_fullest(tmp_path: Path) -> None:
+def test_messages_that_leave_along_the_first_dimension_bound_the_busiest(tmp_path: Path) -> None:
     # At most 3 of the 26 neighbours have the same x and y, so 23 messages leave over four channels.
     traffic = stencil_traffic([4, 4, 4], 27)
     packed, proof = sharing_bound(fl.Torus(4, 4, 4), traffic, True)
@@ -307,7 +307,7 @@ def test_no_placement_of_a_hub_is_below_what_its_messages_share(sizes: tuple[int
         rows = np.column_stack([np.zeros(torus.nodes - 1), np.arange(1, torus.nodes), amounts]).astype(int)
         traffic = pairs_traffic(torus.nodes, rows[:, [*ends, 2]])
         bound = sharing_bound(torus, traffic, True)[0]
-        least = min(place(torus, traffic, seed=seed, effort=1).fullest_channel for seed in range(3))
+        least = min(place(torus, traffic, seed=seed, effort=1).busiest_channel for seed in range(3))
         assert 0 < bound <= least
 
 
@@ -337,7 +337,7 @@ def test_grids_with_corners_do_not_divide_among_slabs(
         assert not check_placement(file).passed
 
 
-def fullest_of_slabs(topology: fl.Topology, traffic: Traffic, nodes: Sequence[int], sends: bool) -> int:
+def busiest_of_slabs(topology: fl.Topology, traffic: Traffic, nodes: Sequence[int], sends: bool) -> int:
     """Most bytes a rank sends in one direction of the first dimension, or receives in one of the last."""
     at = -1 if not sends else 0
     size, wraps = topology.sizes[at], topology.wraps[at] and topology.sizes[at] > 2
@@ -367,7 +367,7 @@ def test_no_placement_is_below_what_slabs_prove(kind: type, sizes: tuple[int, ..
         least = min(problem.loads(np.array(nodes, dtype=np.uint32))[1][0] for nodes in every)
         # The search leaves out no division, and counts none as impossible that is possible.
         exact = max(
-            min(fullest_of_slabs(topology, traffic, nodes, sends) for nodes in every)
+            min(busiest_of_slabs(topology, traffic, nodes, sends) for nodes in every)
             for sends in (True, False)
         )
         bound = slabs_bound(topology, traffic, 0)
@@ -400,7 +400,7 @@ def test_loads_order_placements_as_runs_do(
     assert len(agree) == len(rows) == 8
     assert all(row["pairs"] > 100 for row in rows)
     assert agree["load", "larger of channel and port"] > 90
-    assert agree["time", "fullest channel"] > 90
+    assert agree["time", "busiest channel"] > 90
     # A tie is neither right nor wrong.
     assert all(row["agree"] <= 100 - row["ties"] / 2 for row in rows)
     assert all(row["ties"] == 0 for row in rows[:1])
@@ -415,10 +415,10 @@ def test_planes_wind_round_a_torus(tmp_path: Path, sizes: tuple[int, ...], mesh:
     down = [(rank, rank + wide, 4) for rank in range(ranks - wide)]
     found = place(fl.Torus(*sizes), pairs_traffic(ranks, right + down, mesh=mesh), effort=5)
     # No channel has two messages.
-    assert (found.fullest_channel, found.optimal) == (4, True)
+    assert (found.busiest_channel, found.optimal) == (4, True)
     # Nor if all answer.
     found = place(fl.Torus(*sizes), stencil_traffic(mesh), effort=5)
-    assert (found.fullest_channel, found.optimal, found.bound_proof["kind"]) == (1, True, "message")
+    assert (found.busiest_channel, found.optimal, found.bound_proof["kind"]) == (1, True, "message")
     file = tmp_path / "p.json"
     found.save(file)
     assert check_placement(file).passed

@@ -61,7 +61,7 @@ def test_around_failed_parts_the_check_follows_every_way(tmp_path: Path) -> None
     found.save(file)
     report = check_placement(file)
     assert report.problem is None
-    assert report.facts["fullest_channel"] == found.fullest_channel
+    assert report.facts["busiest_channel"] == found.busiest_channel
     document = json.loads(file.read_text())
     changes = {
         "not neighbours": [[way[0], way[-1]] if len(way) > 2 else way for way in document["ways"]],

@@ -50,7 +50,7 @@ def test_the_best_pairs_of_ranks_are_found_by_trying_all(seed: int, tmp_path: Pa
             inside = sum(amount for a, b, amount in rows if any(a in part and b in part for part in parts))
             fewest = min(fewest, 2 * (sum(row[2] for row in rows) - inside))
     found = place(str(file), traffic, per_node=2, effort=1)
-    assert (found.fullest_channel, found.fullest_channel) == (least, found.fullest_port)
+    assert (found.busiest_channel, found.busiest_channel) == (least, found.busiest_port)
     assert 0 < found.bound <= least
     assert found.hop_bytes_bound <= fewest
     by_hops = place(str(file), traffic, per_node=2, effort=1, minimise="hops")
@@ -65,18 +65,18 @@ def test_what_can_stay_on_a_host_does(tmp_path: Path, capsys: pytest.CaptureFixt
     words = ["place", "--graph", str(star(tmp_path, 2)), "--traffic", str(matrix), "--per-node", "2"]
     assert run([*words, "--effort", "1"]) == 0
     text = capsys.readouterr().out
-    assert "fullest channel         20       0             0" in text
+    assert "busiest channel         20       0             0" in text
     assert "proven optimal (nothing is sent from one node to another)" in text
     assert run([*words, "--effort", "1", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["placement"] in ([0, 1, 0, 1], [1, 0, 1, 0])
-    assert (told["fullest_port"], told["row_major"]["hop_bytes"]) == (0, 80)
+    assert (told["busiest_port"], told["row_major"]["hop_bytes"]) == (0, 80)
 
 
 def test_a_grid_goes_in_blocks(tmp_path: Path) -> None:
     found = place(str(star(tmp_path, 4)), stencil_traffic((8, 8)), per_node=16, effort=5)
     # A block of 4x4 in a corner has eight neighbours outside, a strip of 2x8 in the middle sixteen.
-    assert (found.row_major["fullest_channel"], found.fullest_channel) == (16, 8)
+    assert (found.row_major["busiest_channel"], found.busiest_channel) == (16, 8)
     assert not found.optimal
     found.save(tmp_path / "p.json")
     assert check_placement(tmp_path / "p.json").passed
@@ -89,7 +89,7 @@ def test_a_file_that_says_otherwise_is_refused(tmp_path: Path, name: str, certif
     document = found.document()
     changes: dict[str, Any] = {
         "host_cables": lambda: document.pop("host_cables"),
-        "bound": lambda: document.update(bound=found.fullest_channel + 1),
+        "bound": lambda: document.update(bound=found.busiest_channel + 1),
         "hop_bytes": lambda: document[certificate].clear() or document[certificate].update(kind="across"),
     }
     changes[name]()

@@ -31,10 +31,10 @@ def test_what_a_file_says_beside_its_loads_is_counted_anew(placed, tmp_path):
     code, said = rechecked(placed, tmp_path)
     assert code == 0
     assert "not verified: whether hosts are called so" in said
-    more = placed["channels_at_fullest"] + 1
-    assert rechecked({**placed, "channels_at_fullest": more}, tmp_path) == (
+    more = placed["channels_at_maximum"] + 1
+    assert rechecked({**placed, "channels_at_maximum": more}, tmp_path) == (
         1,
-        f"FAILED: channels_at_fullest: the file says {more}, the ways say {more - 1}\n",
+        f"FAILED: channels_at_maximum: the file says {more}, the ways say {more - 1}\n",
     )
     places = placed["coordinates"]
     swapped = {**placed, "coordinates": [places[1], places[0], *places[2:]]}
@@ -56,3 +56,27 @@ def test_ranks_of_a_node_have_one_host(tmp_path):
     code, said = rechecked({**document, "hosts": hosts}, tmp_path)
     assert code == 1
     assert "has two names, 'elsewhere'" in said
+
+
+@pytest.mark.parametrize("more", [[], ["--phases", "a,b"]], ids=["at-once", "phases"])
+def test_older_names_of_fields_are_read(more, tmp_path, capsys):
+    file, old = tmp_path / "p.json", tmp_path / "old.json"
+    assert run(["place", "--torus", "4x4", "--axes", AXES, *more, "--out", str(file)]) == 0
+    text = file.read_text()
+    names = {
+        "busiest_channel": "fullest_channel",
+        "busiest_port": "fullest_port",
+        "channels_at_maximum": "channels_at_fullest",
+    }
+    for today, yesterday in names.items():
+        assert f'"{today}"' in text
+        text = text.replace(today, yesterday)
+    old.write_text(text)
+    capsys.readouterr()
+    for command in ("recheck", "check", "view"):
+        shown = []
+        for one in (file, old):
+            page = ["-o", str(tmp_path / "page.html")] if command == "view" else []
+            assert run([command, str(one), *page]) == 0, capsys.readouterr().err
+            shown.append(capsys.readouterr().out.replace(str(one), "FILE"))
+        assert shown[0] == shown[1], command

@@ -76,7 +76,7 @@ def test_bounds_by_source_hold_and_forged_ones_do_not(
     assert told["bound_proof"] == proof
     code, said = rechecked(*files)
     assert code == 0
-    assert f"carry less than {told['bound']} on the fullest channel; these carry {told['max_load']}" in said
+    assert f"have less than {told['bound']} on the busiest channel; these have {told['max_load']}" in said
     facts = json.loads(rechecked(*files, "--json")[1])
     assert (facts["bound"], facts["max_load"]) == (told["bound"], told["max_load"])
     # The check writes the same from the file.
@@ -144,7 +144,7 @@ def test_turns_of_the_file_decide_which_routes_are_legal(tmp_path: Path) -> None
     assert run(["route", *network, "-o", str(tables), "--certificate", str(certificate)]) == 0
     code, said = rechecked(tables, certificate)
     assert code == 0
-    assert "no tables of shortest routes under these rules carry less than" in said
+    assert "no tables of minimal routes under these rules have less than" in said
     held = json.loads(tables.read_text())
     without = {name: held[name] for name in held if name != "turns"}
     tables.write_text(json.dumps(without))
@@ -164,7 +164,7 @@ def test_bounds_of_a_traffic_are_for_that_traffic(tmp_path: Path, capsys: pytest
     code, said = rechecked(tables, certificate)
     assert code == 0
     assert f"less than {told['bound']} of the traffic it names" in said
-    assert f"these carry {told['max_load']}" in said
+    assert f"these have {told['max_load']}" in said
     held = json.loads(certificate.read_text())
     fewer = [[0] * 16, *held["bound"]["weights"][1:]]
     assert rechecked(tables, forged(certificate, held, weights=fewer))[0] == 1
@@ -179,7 +179,7 @@ def test_bounds_by_destination_hold_and_forged_ones_do_not(
     told = json.loads(capsys.readouterr().out)
     code, said = rechecked(folder, certificate)
     assert code == 0
-    assert said.endswith(f": no tables carry less than {told['bound']} on the fullest channel\n")
+    assert said.endswith(f": no tables have less than {told['bound']} on the busiest channel\n")
     assert json.loads(rechecked(folder, certificate, "--json")[1])["bound"] == told["bound"]
     held = json.loads(certificate.read_text())
     lengths = held["bound"]["lengths"]
@@ -207,7 +207,7 @@ def test_a_job_counts_its_own_pairs(tmp_path: Path, capsys: pytest.CaptureFixtur
     held = json.loads(certificate.read_text())
     assert sum(count for _, _, count in held["bound"]["pairs"]) == 12
     code, said = rechecked(folder, certificate)
-    assert (code, f"less than {told['bound']} of the pairs it names on the fullest" in said) == (0, True)
+    assert (code, f"less than {told['bound']} of the pairs it names on the busiest" in said) == (0, True)
 
 
 def test_certificates_need_what_they_are_verified_against(

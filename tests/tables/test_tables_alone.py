@@ -61,7 +61,7 @@ def test_saturation_before_and_after_is_one_line(capsys):
     assert (before["tables"], after["tables"]) == ("before.json", "after.json")
     assert before["saturation"] > after["saturation"]
     for row, file in ((before, "before.json"), (after, "after.json")):
-        # Every pair of nodes has a route: rows of the fullest link over the packets of a node.
+        # Every pair of nodes has a route: rows of the busiest link over the packets of a node.
         assert row["bound"] == pytest.approx(min(1, 15 / fl.tables.read(file).max_load))
         assert row["bound_of"] in ("links on these tables", "the most wanted node", "sources")
     assert run([*ask, *quick]) == 0

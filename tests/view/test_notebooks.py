@@ -89,7 +89,7 @@ def test_notebooks_show_tables_where_people_look(network):
         (plan, "True"),
         (fl.plans.study_jitter(network, plan, jitter=2, trials=2), "plan mean"),
         (fl.collectives.simulate(fl.collectives.plan(TORUS, "all-gather")), "steps"),
-        (placed, "fullest channel"),
+        (placed, "busiest channel"),
         (placed.traffic, "pairs"),
     ]
     assert all(len(repr(value)) < 130 for value, _ in values[-4:])

@@ -332,7 +332,7 @@ def test_ranks_and_loads_of_a_placement_are_told(show):
     rank = placed.nodes.tolist().index(0)
     told = pointed(driver, 0)
     assert told.startswith(
-        f"placed. Link (0,0)+x: load {placed.loads[0]} of at most {placed.fullest_channel}"
+        f"placed. Link (0,0)+x: load {placed.loads[0]} of at most {placed.busiest_channel}"
     )
     assert f"Node (0,0) has rank {rank}" in told
 

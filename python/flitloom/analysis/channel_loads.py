@@ -1,4 +1,4 @@
-"""Channel loads: how much of the traffic every link must carry under a routing that does not adapt."""
+"""Channel loads: the load of every link under a routing that does not adapt."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class ChannelLoads:
 
     @property
     def largest(self) -> Fraction:
-        """Load of the fullest link."""
+        """Load of the busiest link."""
         return Fraction(int(self.counts.max(initial=0)), self.scale)
 
     @property
-    def fullest(self) -> str | None:
-        """The first fullest link, as ``(3,0)+x``; None if no link is used."""
+    def busiest(self) -> str | None:
+        """The first busiest link, as ``(3,0)+x``; None if no link is used."""
         if not self.counts.any():
             return None
         node, direction = divmod(int(self.counts.argmax()), self.counts.shape[1])
@@ -59,7 +59,7 @@ class ChannelLoads:
 
     @property
     def ideal_throughput(self) -> Fraction | None:
-        """Load with which the fullest link is always busy, in flits/node/cycle; None if no link is used."""
+        """Load with which the busiest link is always busy, in flits/node/cycle; None if no link is used."""
         return 1 / self.largest if self.largest else None
 
     def array(self) -> xr.DataArray:
@@ -107,7 +107,7 @@ def channel_loads(demands: Demands, routing: str = "do", ties: str = "wrap") -> 
     >>> network = fl.Network(fl.Torus(32, 32))
     >>> complement = make_demands(network, fl.Load("bcmp", rate=0.1, cycles=100))
     >>> loads = channel_loads(complement)
-    >>> loads.largest, loads.fullest, float(loads.ideal_throughput)
+    >>> loads.largest, loads.busiest, float(loads.ideal_throughput)
     (Fraction(8, 1), '(0,0)-x', 0.125)
     >>> uniform = make_demands(network, fl.Load("rand", rate=0.1, cycles=100))
     >>> float(channel_loads(uniform, ties="split").ideal_throughput)      # 8/N except for the own node

@@ -92,7 +92,7 @@ def critical_load(
                 "from the start",
                 UNIT,
                 f"less than {level:.0%} is delivered from the start on, while the network fills or because "
-                "it carries less; let the load begin lower and rise more slowly",
+                "its throughput is lower; let the load begin lower and rise more slowly",
             )
         held = held[held > follows[0]] if len(follows) else held
         if len(held):

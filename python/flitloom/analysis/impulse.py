@@ -146,7 +146,7 @@ def _still_up(length: float, share: float, noise: float) -> Measurement:
             "collapsed",
             "cycles",
             f"after {length:.0f} cycles {share:.0%} of the load is delivered: the network stays "
-            "congested at a load it carried before; lower the load",
+            "congested at a load it accepted before; lower the load",
         )
     return Measurement.none(
         "not recovered", "cycles", f"ages are still up after {length:.0f} cycles; run longer"

@@ -1,4 +1,4 @@
-"""What load a network can carry at best, before anything is simulated."""
+"""The highest load that a network can accept, before anything is simulated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LoadBound:
     Attributes
     ----------
     channel_loads : dict of str to ChannelLoads or SwitchLoads
-        Loads of all links by routing; of switches with hosts, the fullest channel of their tables.
+        Loads of all links by routing; of switches with hosts, the busiest channel of their tables.
     minimal_routes : RouteBound
         Bound over all minimal routes, which of switches with hosts holds for all routes.
     receive : Fraction
@@ -52,13 +52,13 @@ class LoadBound:
         return min(self.receive, Fraction(1), *([] if links is None else [links]))
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it by name; loads of links are those of the fullest one at 1 flit/node/cycle."""
+        """All of it by name; loads of links are those of the busiest one at 1 flit/node/cycle."""
         return {
             "routings": {
                 name: {
                     "throughput": float(self.throughput(name)),
                     "largest_load": float(loads.largest),
-                    "fullest_link": loads.fullest,
+                    "busiest_link": loads.busiest,
                 }
                 for name, loads in self.channel_loads.items()
             },
@@ -81,7 +81,7 @@ def load_bound(
     ties: str | None = None,
     seed: int = 1,
 ) -> LoadBound:
-    """Bound the load that a network can carry.
+    """Bound the load that a network can accept.
 
     Parameters
     ----------

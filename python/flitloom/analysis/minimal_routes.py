@@ -1,4 +1,4 @@
-"""The least load that the fullest link must have, over all ways of splitting traffic over minimal routes."""
+"""The least load that the busiest link must have, over all ways of splitting traffic over minimal routes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRICE_STEPS = 1 << 20
 
 @dataclass(frozen=True)
 class RouteBound:
-    """Bounds on the load of the fullest link over all minimal routes, for a load of 1 flit/node/cycle.
+    """Bounds on the load of the busiest link over all minimal routes, for a load of 1 flit/node/cycle.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class RouteBound:
 
 
 def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
-    """Bound the load of the fullest link over all minimal routes.
+    """Bound the load of the busiest link over all minimal routes.
 
     By linear programming duality: with any prices of links, the cheapest minimal routes of all pairs together
     cost at most the largest load times the sum of the prices. Prices are those of a linear program of flows
@@ -108,7 +108,7 @@ def minimal_routes_bound(demands: Demands, rounds: int = ROUNDS) -> RouteBound:
 
 
 def any_routes_bound(demands: Demands) -> RouteBound:
-    """Bound the load of the fullest link over all routes, minimal or not, by the volume of the traffic.
+    """Bound the load of the busiest link over all routes, minimal or not, by the volume of the traffic.
 
     No route crosses fewer links of a dimension than the shortest ones do, so the hops of these over the links
     of a dimension are a bound for every routing.

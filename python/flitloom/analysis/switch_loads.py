@@ -21,18 +21,18 @@ FINEST = 1 << 20
 
 @dataclass(frozen=True)
 class SwitchLoads:
-    """The fullest channel between switches, in flits per cycle and flit that every host sends.
+    """The busiest channel between switches, in flits per cycle and flit that every host sends.
 
     Attributes
     ----------
     largest : Fraction
         Its load.
-    fullest : str or None
+    busiest : str or None
         Its name; None if no channel is used.
     """
 
     largest: Fraction
-    fullest: str | None
+    busiest: str | None
 
     @property
     def ideal_throughput(self) -> Fraction | None:
@@ -41,7 +41,7 @@ class SwitchLoads:
 
 
 def switch_loads(demands: Demands, tables: ForwardingTables) -> SwitchLoads:
-    """The fullest channel under the tables of a network.
+    """The busiest channel under the tables of a network.
 
     Examples
     --------
@@ -52,15 +52,15 @@ def switch_loads(demands: Demands, tables: ForwardingTables) -> SwitchLoads:
     0.666...
     """
     loads = channel_loads(tables, _weights(demands) / demands.scale)
-    fullest = int(loads.argmax()) if loads.any() else None
+    busiest = int(loads.argmax()) if loads.any() else None
     return SwitchLoads(
         Fraction(loads.max(initial=0)).limit_denominator(FINEST),
-        None if fullest is None else tables.subnet.channel_name(fullest),
+        None if busiest is None else tables.subnet.channel_name(busiest),
     )
 
 
 def any_tables_bound(demands: Demands, subnet: Subnet) -> RouteBound:
-    """Bound the load of the fullest channel over all tables, by the hops of the traffic over all channels."""
+    """Bound the load of the busiest channel over all tables, by the hops of the traffic over all channels."""
     where = np.array([host.switch for host in subnet.hosts])
     between = np.zeros((len(subnet.switches), len(subnet.switches)))
     np.add.at(between, (where[:, None], where[None, :]), _weights(demands))

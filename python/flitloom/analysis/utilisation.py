@@ -1,4 +1,4 @@
-"""Whether every source gets rid of what it generates, from how busy source queues are.
+"""Whether source queues grow without bound, from how busy they are.
 
 The utilisation of a source queue is the load offered to it over the rate at which it sends while it has
 something to send. Below 1 it is the share of time in which the queue is busy, so the queue is empty now and

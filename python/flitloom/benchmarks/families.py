@@ -30,7 +30,7 @@ LARGE = ("full16 x full16", "dragonfly(8,4)", "slimfly(11)", "circulant(256;1,16
 def run(context: Context) -> list[Row]:
     """Steps of an all-gather and an all-to-all beside their proven bounds, and the same of routing tables.
 
-    Tables are by destination and deadlock-free; their load is in pairs of hosts on the fullest channel.
+    Tables are by destination and deadlock-free; their load is in pairs of hosts on the busiest channel.
     Seconds are wall-clock times of all three.
     """
     chosen = [*NETWORKS, *(LARGE if context.everything else ())]

@@ -13,12 +13,12 @@ EVERY = 5
 def run(context: Context) -> list[Row]:
     """Search all cases with the default effort: every fifth, or all of them.
 
-    `row_major` and `fullest` are bytes on the fullest channel, `gap` what the placement has above the bound,
+    `row_major` and `busiest` are bytes on the busiest channel, `gap` what the placement has above the bound,
     in percent; seconds are wall-clock times with bounds. The last row has the number of placements that are
     proven optimal and the mean gap.
     """
     chosen = cases() if context.everything else cases()[::EVERY]
-    rows = searched(context, chosen, "channel", ("fullest_channel", "fullest"))
+    rows = searched(context, chosen, "channel", ("busiest_channel", "busiest"))
     return [*rows, total(rows, "all")]
 
 

@@ -115,7 +115,7 @@ def traffic_of(mesh: tuple[int, ...], kind: str) -> Traffic:
 def run(context: Context) -> list[Row]:
     """Place meshes on slices of up to 128 chips, or on all to 4,096 chips, with the default effort.
 
-    `row_major`, `jax` (the better of whole and split dimensions) and `placed` are bytes on the fullest
+    `row_major`, `jax` (the better of whole and split dimensions) and `placed` are bytes on the busiest
     channel, `bound` what no placement is below; seconds are wall-clock times with bounds. The last row
     counts placements that are better than JAX's, as good, and worse.
     """
@@ -132,16 +132,16 @@ def run(context: Context) -> list[Row]:
                 "torus": "x".join(map(str, sizes)),
                 "mesh": "x".join(map(str, mesh)),
                 "traffic": kind,
-                "row_major": found.row_major["fullest_channel"],
+                "row_major": found.row_major["busiest_channel"],
                 "jax": jax,
-                "placed": found.fullest_channel,
+                "placed": found.busiest_channel,
                 "bound": found.bound,
                 "optimal": found.optimal,
                 "seconds": round(found.seconds, 2),
             }
         )
-        less = found.fullest_channel < jax
-        better, worse = better + less, worse + (found.fullest_channel > jax)
+        less = found.busiest_channel < jax
+        better, worse = better + less, worse + (found.busiest_channel > jax)
         if len(mesh) == 3 and min(mesh) > 1:
             of_three = [of_three[0] + less, of_three[1] + 1]
         context.progress(len(rows), len(chosen))

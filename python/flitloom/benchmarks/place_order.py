@@ -27,8 +27,8 @@ Measured = tuple[int, tuple[int, int, int]]
 #: What orders placements: a name, and the key of a placement.
 MEASURES: dict[str, Callable[[Measured], tuple[int, ...]]] = {
     "larger of channel and port": lambda one: one[1][:1],
-    "the same, then the fullest channel, then hop-bytes": lambda one: one[1],
-    "fullest channel": lambda one: one[1][1:2],
+    "the same, then the busiest channel, then hop-bytes": lambda one: one[1],
+    "busiest channel": lambda one: one[1][1:2],
     "hop-bytes": lambda one: one[1][2:],
 }
 
@@ -37,9 +37,9 @@ def run(context: Context) -> list[Row]:
     """Draw 200 pairs of placements that are a tenth or more apart, and order them by loads.
 
     A case (of the 70, those up to 128 ranks) has seven placements: row-major, two at random, and four that
-    were searched. Pairs are a tenth apart in the larger one of fullest channel and fullest port, or in the
+    were searched. Pairs are a tenth apart in the larger one of busiest channel and busiest port, or in the
     simulated time. `agree` is the percentage of pairs in which the measure is smaller for the faster one; a
-    tie counts half, and `ties` is the percentage of them. One rank per node has the same fullest port
+    tie counts half, and `ties` is the percentage of them. One rank per node has the same busiest port
     wherever it is, so placements whose channels are less full are tied.
     """
     chosen = [case for case in cases() if np.prod(case.sizes) <= RANKS]

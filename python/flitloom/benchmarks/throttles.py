@@ -9,7 +9,7 @@ from flitloom.benchmarks import Context, Row
 
 #: Throttles; the first is what the others are compared with.
 THROTTLES = ("none", "spth:8", "pt", "alo", "pace:64", "global:tuned")
-#: Loads that all of them carry, by pattern, and by how much they may slow the network down, in percent.
+#: Loads that all of them accept, by pattern, and by how much they may slow the network down, in percent.
 LOADS, GOAL = {"bcmp": 0.1, "rand": 0.12}, 10.0
 #: The same with other routings than dimension order, which have no goal.
 OTHERS = {(routing, "rand"): 0.1 for routing in ("o1turn", "ma", "sa", "cl")}
@@ -19,7 +19,7 @@ SIZE, WARM_UP, ROUNDS = 32, 2_000, 5
 def run(context: Context) -> list[Row]:
     """Cycles per second by routing, pattern and throttle, once the network is full.
 
-    The router is that of state-propagation-throttling-2015, the load one that every throttle carries, as
+    The router is that of state-propagation-throttling-2015, the load one that every throttle accepts, as
     `hops/cycle` shows. The simulations run in turns, so that what else the machine does slows all of them;
     of five rounds the fastest counts.
     """

@@ -48,7 +48,7 @@ def run_curve(
     list of dict, bool
         A row per rate and measured class in the order of the rates, and whether Ctrl-C ended the rest.
         An unstable run has ``saturated``, and no latencies. ``offered`` is the flits that a node sends per
-        cycle, ``bound`` the rate that the fullest link allows, if that is known.
+        cycle, ``bound`` the rate that the busiest link allows, if that is known.
 
     Examples
     --------

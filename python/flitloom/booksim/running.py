@@ -160,7 +160,7 @@ def demand(options: Options) -> tuple[float, float | None]:
     Returns
     -------
     float, float or None
-        Flits that a node sends, and the ``injection_rate`` at which the fullest link would never rest:
+        Flits that a node sends, and the ``injection_rate`` at which the busiest link would never rest:
         the mean load of every link, over all that patterns and routing functions may draw. It is None
         where ways depend on the load, or where there are too many.
 
@@ -170,8 +170,8 @@ def demand(options: Options) -> tuple[float, float | None]:
     >>> demand(Options.of(options))
     (5.0, 0.1)
     """
-    flits, fullest = _begun(options).demand()
-    return flits, round(1 / fullest, 9) if fullest else None
+    flits, busiest = _begun(options).demand()
+    return flits, round(1 / busiest, 9) if busiest else None
 
 
 def _summary(facts: Mapping[str, Any], cycles: int) -> dict[str, float]:

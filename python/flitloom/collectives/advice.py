@@ -162,7 +162,7 @@ def weigh(
     operation: OperationName | str = "all-reduce",
     twist: bool = False,
 ) -> Advice:
-    """Compare algorithms: a round costs `alpha` plus the bytes of the fullest link by `bandwidth`.
+    """Compare algorithms: a round costs `alpha` plus the bytes of the busiest link by `bandwidth`.
 
     On a torus, a mesh and a twisted torus, also with failed cables, partners are those of the torus of the
     same sizes; elsewhere they are found by rank. Messages go over the links that are there, all minimal
@@ -270,7 +270,7 @@ def least_rounds(ground: Ground, members: int) -> int:
 
 
 def _least_factor(plan: CollectivePlan, operation: str) -> float:
-    """Vectors that some link carries at least, over all rounds."""
+    """Vectors that some link transfers at least, over all rounds."""
     ground, members = plan.ground, len(plan.members)
     links = sum(ground.links.values())
     incoming, outgoing = [0] * ground.nodes, [0] * ground.nodes

@@ -1,7 +1,7 @@
 """All-reduce algorithms on tori as rounds of messages, each replayed on links.
 
 A round costs alpha + (most bytes on one link) / bandwidth. Every algorithm gives, per round, the share of the
-vector that the fullest link carries.
+vector on the busiest link.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Algorithm:
     name : str
         Its name, with its parameters.
     loads : tuple of float
-        Per round the share of the vector on the fullest link.
+        Per round the share of the vector on the busiest link.
     source : str
         Where it is defined.
     halves : bool
@@ -55,7 +55,7 @@ class Algorithm:
 
     @property
     def factor(self) -> float:
-        """Bytes on the fullest links, as a multiple of the vector."""
+        """Bytes on the busiest links, as a multiple of the vector."""
         return sum(self.loads)
 
     def seconds(self, size: float, alpha: float, bandwidth: float) -> float:
@@ -82,19 +82,19 @@ class Program:
     rounds: Sequence[Sequence[Message]]
     halves: bool = False
 
-    def algorithm(self, fullest: Callable[[Sequence[Message]], float]) -> Algorithm:
-        """The algorithm, by the share of the vector on the fullest link in a round."""
-        loads = tuple(fullest(messages) for messages in self.rounds)
+    def algorithm(self, busiest: Callable[[Sequence[Message]], float]) -> Algorithm:
+        """The algorithm, by the share of the vector on the busiest link in a round."""
+        loads = tuple(busiest(messages) for messages in self.rounds)
         mirrored = loads[::-1] if self.halves else ()
         return Algorithm(self.name, (*loads, *mirrored), self.source, self.halves)
 
 
-def fullest(sizes: Sequence[int], messages: Sequence[Message]) -> float:
-    """Replay the messages of a round hop by hop on a torus: the share of the vector on the fullest link.
+def busiest(sizes: Sequence[int], messages: Sequence[Message]) -> float:
+    """Replay the messages of a round hop by hop on a torus: the share of the vector on the busiest link.
 
     A message of half way round an even ring goes half either way.
 
-    >>> fullest((8, 8), [(0, 3, 0.5), (0, -1, 0.25), (1, 4, 0.5)])
+    >>> busiest((8, 8), [(0, 3, 0.5), (0, -1, 0.25), (1, 4, 0.5)])
     1.5
     """
     grid = None
@@ -397,7 +397,7 @@ def algorithms(sizes: Sequence[int]) -> list[Algorithm]:
     """
     rings = [found for found in (ring(sizes), multi_ring(sizes)) if found is not None]
     programs = [found for make in PROGRAMS if (found := make(sizes)) is not None]
-    replayed = [one.algorithm(lambda messages: fullest(sizes, messages)) for one in programs]
+    replayed = [one.algorithm(lambda messages: busiest(sizes, messages)) for one in programs]
     own = [Algorithm(one.name, one.loads, "this project", one.halves) for one in members(sizes)]
     latency = next((one for one in replayed if one.name == "Swing, latency"), None)
     return [*rings, *replayed, *undominated([*own, *(exchanges(latency) if latency else [])])]

@@ -44,7 +44,7 @@ MoveRow = Annotated[list[Whole], Field(min_length=5, max_length=6)]
 class CollectivePlan(Frozen):
     """Who forwards which chunk over which link in which step.
 
-    In one step a link carries at most one chunk; a node uses all its links at once, keeps what it ever held
+    In one step a link transfers at most one chunk; a node uses all its links at once, keeps what it ever held
     and may copy or add. On a healthy torus all nodes do the same, shifted, and the plan is kept as orbits.
 
     Attributes

@@ -35,7 +35,7 @@ class Member:
         What happens in every phase: a number of rounds, or ``sums`` or ``pairs``. Part p is in dimension
         p + phase then, counted round. Or ``sums over all`` alone: `whole_sums`.
     loads : tuple of float
-        Per round the share of the vector on the fullest link.
+        Per round the share of the vector on the busiest link.
     shares : tuple of float
         How large the parts of the vector are, one per dimension; of sums over all two.
     """
@@ -51,7 +51,7 @@ class Member:
 
     @property
     def factor(self) -> float:
-        """Bytes on the fullest links, as a multiple of the vector."""
+        """Bytes on the busiest links, as a multiple of the vector."""
         return sum(self.loads)
 
     @property
@@ -64,7 +64,7 @@ def whole_sums(sizes: Sequence[int]) -> list[list[VectorSending]] | None:
     """Everybody's sum in three rounds over all dimensions at once, where such rounds are stored.
 
     What node 0 receives, in a part of the vector; the other parts, one per direction of the links, go the
-    same way with the dimensions turned round and all signs changed, so that all links carry the same.
+    same way with the dimensions turned round and all signs changed, so that all links have the same load.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def ring_windows(size: int, rounds: int) -> tuple[tuple[int, float], ...] | None
 
 
 def ring_rounds(size: int, rounds: int) -> tuple[float, ...] | None:
-    """Chunks on the fullest link in every round of `ring_windows`.
+    """Chunks on the busiest link in every round of `ring_windows`.
 
     >>> ring_rounds(8, 2), ring_rounds(8, 3), ring_rounds(8, 4)
     ((1.0, 7.5), (1.0, 1.0, 3.0), (1.0, 1.0, 1.0, 0.5))
@@ -192,7 +192,7 @@ def _nearest(pieces: Sequence[tuple[int, ...]], count: int, first: int) -> Sendi
 
 
 def sums_loads(size: int) -> tuple[float, ...] | None:
-    """Vectors on the fullest link in every round of `ring_sums`, both halves of the vector together.
+    """Vectors on the busiest link in every round of `ring_sums`, both halves of the vector together.
 
     >>> sums_loads(8), sums_loads(16), sums_loads(9)
     ((1.0, 2.5), (1.0, 3.0, 3.5), (1.0, 3.0))
@@ -225,7 +225,7 @@ SUMS: dict[str, Callable[[int], tuple[float, ...] | None]] = {"sums": sums_loads
 
 
 def _half(sizes: tuple[int, ...], pick: tuple[int | str, ...]) -> tuple[list[list[float]], int] | None:
-    """Per round and part (of a whole vector each) the load of its fullest link; how many rounds are sums."""
+    """Per round and part (of a whole vector each) the load of its busiest link; how many rounds are sums."""
     parts = len(sizes)
     scattering: list[list[float]] = []
     summing: list[list[float]] = []
@@ -337,7 +337,7 @@ def _undominated(found: Sequence[Member]) -> list[Member]:
 
 
 def _split(table: Sequence[Sequence[float]], sums: int) -> list[float]:
-    """Shares of the parts with the least sum over rounds of the fullest link's load."""
+    """Shares of the parts with the least sum over rounds of the busiest link's load."""
     parts, rounds = len(table[0]), len(table)
     # Variables: the shares, then per round its load; rows: load of round - share * load of part >= 0, sum 1.
     rows, columns, numbers = [], [], []

@@ -22,7 +22,7 @@ def link_lengths(
 
     With `demands` these are the chunks from node to node; all pairs have equally many without.
 
-    Least load of the fullest link over all ways of splitting every pair's flow, one commodity per source; the
+    Least load of the busiest link over all ways of splitting every pair's flow, one commodity per source; the
     dual values of the links are their lengths (Shahrokhi and Matula 1990).
 
     Returns
@@ -43,7 +43,7 @@ def link_lengths(
     width = np.array(list(ground.links.values()), dtype=np.float64)
     links, count = len(ends), len(members)
     column = np.arange(links)
-    # Columns: the flow of every source on every link, then the fullest link's load; rows: what enters every
+    # Columns: the flow of every source on every link, then the busiest link's load; rows: what enters every
     # node but the source and stays there, per source, then the load of every link.
     rows, columns, signs, wanted = [], [], [], []
     first = 0

@@ -1,4 +1,4 @@
-"""Transfers of others as plans: checked by the same replay, in the steps in which links can carry them."""
+"""Transfers of others as plans: checked by the same replay, in the steps in which links can transfer them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Sends:
 
 
 def plan_of_sends(listed: Sends, ground: Ground) -> CollectivePlan:
-    """A plan of listed copies, in the steps in which links can carry them.
+    """A plan of listed copies, in the steps in which links can transfer them.
 
     Raises
     ------
@@ -134,8 +134,8 @@ def as_soon_as_possible(
 ) -> tuple[list[list[int]], list[str]]:
     """Steps for copies in the order in which their links take them, and what keeps the others from leaving.
 
-    A link carries one chunk per step and takes the first of its list that has arrived. Links that do not
-    exist are reported, once each, and carry chunks all the same.
+    A link transfers one chunk per step and takes the first of its list that has arrived. Links that do not
+    exist are reported, once each, and transfer chunks all the same.
 
     Parameters
     ----------

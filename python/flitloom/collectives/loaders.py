@@ -94,7 +94,7 @@ def named_loader(name: str, format_: str) -> Loader:
 
 
 class Counts(dict[str, int]):
-    """How many of what the fullest GPU or threadblock of a file has; a limit ends the writing.
+    """How many of what the busiest GPU or threadblock of a file has; a limit ends the writing.
 
     Parameters
     ----------

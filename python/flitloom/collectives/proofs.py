@@ -248,7 +248,7 @@ def _root(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     return steps, (
         f"the last of {counted(view.chunks, 'chunk')} {verb} root {view.root} by one of "
         f"{counted(links, 'link')} in step "
-        f"{up(view.chunks, links) - 1} of its own and has {counted(distance, 'hop')}: at least "
+        f"{up(view.chunks, links) - 1} of the algorithm and has {counted(distance, 'hop')}: at least "
         f"{counted(steps, 'step')}"
     )
 

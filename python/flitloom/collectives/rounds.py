@@ -48,7 +48,7 @@ class Replay:
     >>> import flitloom as fl
     >>> from flitloom.spec.ground import Ground
     >>> from flitloom.collectives.rounds import Replay
-    >>> Replay(Ground(fl.Torus(4, 4))).fullest([(0, 5, 1.0)])  # over node 1 or node 4
+    >>> Replay(Ground(fl.Torus(4, 4))).busiest([(0, 5, 1.0)])  # over node 1 or node 4
     0.5
     """
 
@@ -66,7 +66,7 @@ class Replay:
         return found
 
     def routes(self, source: int, target: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Links on the way, and the part of a message that each of their parallel links carries."""
+        """Links on the way, and the part of a message on each of their parallel links."""
         found = self._routes.get((source, target))
         if found is None:
             parts = list(self._parts(source, target))
@@ -97,8 +97,8 @@ class Replay:
                 yield (node, end), part
                 arriving[end] += part * links[node, end]
 
-    def fullest(self, messages: Iterable[Sent]) -> float:
-        """The share of the vector on the fullest link in one round."""
+    def busiest(self, messages: Iterable[Sent]) -> float:
+        """The share of the vector on the busiest link in one round."""
         places, loads = [], []
         for source, target, share in messages:
             if source != target:
@@ -111,7 +111,7 @@ class Replay:
 
     def program(self, program: Program) -> Algorithm:
         """A program whose partners are those of the torus of the same sizes."""
-        return program.algorithm(lambda messages: self.fullest(sent(self.ground.sizes, messages)))
+        return program.algorithm(lambda messages: self.busiest(sent(self.ground.sizes, messages)))
 
     def circle(self, name: str, orders: Sequence[Sequence[int]], source: str) -> Algorithm:
         """Parts of the vector round a circle of nodes each, both ways."""
@@ -123,7 +123,7 @@ class Replay:
             for a, b in pairwise((*order, order[0]))
             for one in ((a, b, share), (b, a, share))
         ]
-        return Algorithm(name, (self.fullest(turn),) * (2 * (nodes - 1)), source, True)
+        return Algorithm(name, (self.busiest(turn),) * (2 * (nodes - 1)), source, True)
 
 
 def sent(sizes: Sequence[int], messages: Iterable[Message]) -> Iterator[Sent]:
@@ -224,7 +224,7 @@ def _whole_sums(replay: Replay, member: Member) -> Algorithm:
                         yield replay.ground.number(whence), node, member.shares[0]
 
     rounds = whole_sums(sizes) or ()
-    loads = tuple(replay.fullest(messages(vector for vector, _ in row)) for row in rounds)
+    loads = tuple(replay.busiest(messages(vector for vector, _ in row)) for row in rounds)
     return Algorithm(member.name, loads, "this project")
 
 
@@ -298,7 +298,7 @@ def by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
     }
     halves = {"halving/doubling": not over}
     for (name, source), table in rounds.items():
-        loads = tuple(map(replay.fullest, table))
+        loads = tuple(map(replay.busiest, table))
         found.append(Algorithm(name, loads, source, halves.get(name, False)))
     return found
 
@@ -312,7 +312,7 @@ def gathers_by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
     loads = []
     for step in range((count - 1).bit_length()):
         share = min(1 << step, count - (1 << step)) / count
-        loads.append(replay.fullest(_shift(order, -(1 << step), share)))
+        loads.append(replay.busiest(_shift(order, -(1 << step), share)))
     return [Algorithm("Bruck", tuple(loads), BRUCK)]
 
 
@@ -337,6 +337,6 @@ def exchanges_of_all(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
         blocks = sum(1 for by in range(count) if by >> step & 1)
         bruck.append(_shift(order, 1 << step, blocks / count))
     return [
-        Algorithm("shifts", tuple(map(replay.fullest, shifts)), THAKUR),
-        Algorithm("Bruck", tuple(map(replay.fullest, bruck)), BRUCK),
+        Algorithm("shifts", tuple(map(replay.busiest, shifts)), THAKUR),
+        Algorithm("Bruck", tuple(map(replay.busiest, bruck)), BRUCK),
     ]

@@ -108,7 +108,7 @@ class CollectiveRun:
             "chunks_sent": len(self.transfers),
             "waited_for_chunks": self.for_chunks.total(),
             "waited_for_ports": self.for_ports.total(),
-            "lost_on_the_way": self.on_the_way.total(),
+            "lost_to_contention": self.on_the_way.total(),
             "waits": [
                 {"node": node, "waits_for": other, "cycles": cycles} for (node, other), cycles in pairs[:most]
             ],
@@ -240,7 +240,7 @@ def _matchings(links: list[tuple[int, int, int]]) -> dict[tuple[int, int, int], 
 def _ports(
     ground: Ground, links: dict[tuple[int, int, int], int], moves: list[Transfer], count: int
 ) -> Times:
-    """The port that every transfer goes through; parallel links carry transfers in turn."""
+    """The port that every transfer goes through; parallel links take transfers in turn."""
     seen = Counter[tuple[int, int]]()
     ports = np.zeros(len(moves), dtype=np.int64)
     for number, one in enumerate(moves):

@@ -154,7 +154,7 @@ def _covered(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the best sums found for a torus, as this project stores them."""
     parser = argparse.ArgumentParser(prog="python -m flitloom.collectives.sums", description=__doc__)
-    parser.add_argument("sizes", help="Sizes, as 8x8.")
+    parser.add_argument("sizes", help="Sizes, e.g. 8x8.")
     parser.add_argument("--seconds", type=float, default=60.0, help="How long to search.")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)

@@ -162,7 +162,7 @@ for _name in (*LISTS["collectives"], "all-to-all-v"):
 def advise(*, where: Where, weighed: Weighed) -> None:
     """Compare collective algorithms on a network: per message size the bound and the best one.
 
-    Every algorithm is replayed on the working links; a round costs alpha and the time of the fullest
+    Every algorithm is replayed on the working links; a round costs alpha and the time of the busiest
     link.
 
     \b

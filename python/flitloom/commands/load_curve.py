@@ -122,7 +122,7 @@ def saturation(
     measured: shared.Measured,
     rows: Rows,
 ) -> None:
-    """Find the load at which each case saturates: the most that every node gets rid of, on all cores.
+    """Find the saturation of each case: the largest load at which no source queue grows without bound.
 
     One row per case: the saturation with its 95 % interval, the busiest source, the latency just below, and
     what the routing allows at most. The last line says what each case gains over the first one, where

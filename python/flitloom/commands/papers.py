@@ -1,4 +1,4 @@
-"""``flitloom papers``: published tables and figures, ours beside theirs."""
+"""``flitloom papers``: published tables and figures, computed anew."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flitloom.commands.options import Group, Json, Threads, grouped, shown
 from flitloom.papers import find, identifiers
 
 app = typer.Typer(
-    help="Reproduce published tables and figures, ours beside theirs.\n\n"
+    help="Reproduce published tables and figures, with computed beside published values.\n\n"
     "Example: flitloom papers run cup-stacking-2022/table-2",
     no_args_is_help=True,
 )

@@ -106,7 +106,7 @@ class Sought(Group):
     minimise: Annotated[
         str,
         typer.Option(
-            help="channel (the fullest one), hops (bytes times hops) or time (the best three simulated).",
+            help="channel (the busiest one), hops (bytes times hops) or time (the best three simulated).",
             metavar="WHAT",
         ),
     ] = "channel"
@@ -114,7 +114,7 @@ class Sought(Group):
         str | None,
         typer.Option(
             help="Axes that send at the same time, joined by +; phases, one after the other, separated by "
-            "commas: tensor,data+pipeline. Their fullest channels are added up. [default: one phase]",
+            "commas: tensor,data+pipeline. Their busiest channels are added up. [default: one phase]",
             metavar="AXES,...",
         ),
     ] = None

@@ -104,7 +104,7 @@ class _Claims:
                 case "finished":
                     self.count()
                 case _:
-                    # Another process is at it; it may be ours yet if that one fails.
+                    # Another process runs it; it is run here if that one fails.
                     self._waiting.append(job)
         return None
 

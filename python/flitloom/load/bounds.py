@@ -1,4 +1,4 @@
-"""What the routing in use could carry at best, and what the routers are like, beside what is measured."""
+"""The highest load that the routing in use allows, and what the routers are like, beside what is measured."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def ideal_loads(experiment: Experiment, tables: Tables | None = None) -> dict[st
 
 
 def _on_tables(experiment: Experiment, load: Load, tables: Tables) -> dict[str, Any]:
-    """What the fullest link of tables allows."""
+    """What the busiest link of tables allows."""
     try:
         demands = make_demands(Network(experiment.topology, experiment.router), load, experiment.seed)
         largest = Fraction(largest_load(tables, demands))
@@ -95,7 +95,7 @@ def _on_tables(experiment: Experiment, load: Load, tables: Tables) -> dict[str, 
 
 
 def _on_switches(experiment: Experiment, load: Load) -> dict[str, Any]:
-    """What the fullest channel of tables by destination allows."""
+    """What the busiest channel of tables by destination allows."""
     about = [part.model_dump(mode="json") for part in (experiment.topology, load)]
     key = json.dumps([*about, experiment.seed])
     try:
@@ -103,14 +103,14 @@ def _on_switches(experiment: Experiment, load: Load) -> dict[str, Any]:
         demands, followed = make_demands(network, load, experiment.seed), network.followed()
         if followed is None:
             return _unknown()
-        if key not in _fullest:
-            _fullest[key] = switch_loads(demands, followed.tables).ideal_throughput
+        if key not in _busiest:
+            _busiest[key] = switch_loads(demands, followed.tables).ideal_throughput
     except SpecError:
         return _unknown()
-    return _least(demands, _fullest[key], "links on these tables")
+    return _least(demands, _busiest[key], "links on these tables")
 
 
-_fullest: dict[str, Fraction | None] = {}
+_busiest: dict[str, Fraction | None] = {}
 
 
 def _unknown() -> dict[str, Any]:

@@ -43,8 +43,8 @@ FIELDS = {
 }
 #: Of these, those that hold numbers.
 NUMBERS = ("buffer", "channels", "length")
-#: Other names of patterns and routing functions, with ours.
-OURS: Mapping[str, Mapping[str, str]] = {"pattern": OTHER_NAMES, "routing": ROUTING_NAMES}
+#: Other names of patterns and routing functions, with those of flitloom.
+KNOWN_AS: Mapping[str, Mapping[str, str]] = {"pattern": OTHER_NAMES, "routing": ROUTING_NAMES}
 
 
 #: The router of a machine, where nothing else is said.
@@ -200,7 +200,7 @@ def make_cases(
             raise SpecError(f"--{name.replace('_', '-')}: names nothing")
     # Rows say our names, whatever was given.
     values = {
-        name: [OURS.get(name, {}).get(value, value) for value in given] for name, given in values.items()
+        name: [KNOWN_AS.get(name, {}).get(value, value) for value in given] for name, given in values.items()
     }
     if tables:
         cases = []

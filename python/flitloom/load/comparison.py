@@ -49,14 +49,14 @@ def compared(
     for label in labels:
         for place, row in enumerate(rows[1:], 1):
             others = [name for name in labels if name != label]
-            carried = _interval(row)
+            interval = _interval(row)
             if row[label] == rows[0][label] or any(row[name] != rows[0][name] for name in others):
                 continue
-            if carried is not None:
+            if interval is not None:
                 sized = _shapes((rows[0], row), (shapes[0], shapes[place])) if shapes else ""
                 # Of networks whose sizes nobody knows there is no other scale.
                 sized = sized or (" per node" if label in NETWORKS else "")
-                texts.append(f"{told(label, row[label])} {_difference(first, carried)}{sized}")
+                texts.append(f"{told(label, row[label])} {_difference(first, interval)}{sized}")
     differing = [label for label in labels if any(row[label] != rows[0][label] for row in rows)]
     against = ", ".join(told(label, rows[0][label]) for label in differing)
     return f"Compared with {against}: {'; '.join(texts)}." if texts else ""

@@ -178,7 +178,7 @@ def run_ramp(
 
 
 def _within_bound(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What a row says where the critical load was read above what can be carried at all."""
+    """What a row says where the critical load was read above any load that can be accepted."""
     bound, read = row["bound"], row["critical_load"]
     if read is None or bound is None or read <= bound:
         return {}

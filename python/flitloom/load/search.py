@@ -58,7 +58,7 @@ def run_saturation(
     progress: Callable[[int, int], None] | None = None,
     store: Store | None = None,
 ) -> tuple[list[dict[str, Any]], bool]:
-    """The saturation of every case: the largest load at which every source gets rid of what it generates.
+    """The saturation of every case: the largest load at which no source queue grows.
 
     Runs near the limit say how busy the busiest source queue is; where a line through them reaches 1 is the
     saturation. Loads above the bound of the routing are not run.

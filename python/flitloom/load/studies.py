@@ -117,7 +117,7 @@ def saturation(
     workers: int | None = None,
     executor: Executor | None = None,
 ) -> xr.Dataset:
-    """Find the largest load at which every source gets rid of what it generates, on all cores.
+    """Find the largest load at which no source queue grows without bound, on all cores.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Published tables and figures, ours beside theirs, one file each.
+"""Published tables and figures, computed anew, one file each.
 
 Every module named in `MODULES` reproduces one table or figure through the public API. It has an
 ``IDENTIFIER`` (paper/table), a ``TITLE``, and a function ``reproduce(context) -> Report``.

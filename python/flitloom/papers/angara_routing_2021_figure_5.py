@@ -201,8 +201,8 @@ def _picture(context: Context, rows: list[dict[str, Any]]) -> Path:
     return file
 
 
-def _ratio(ours: int, theirs: int) -> float | None:
-    return round(ours / theirs, 3) if theirs else None
+def _ratio(computed: int, theirs: int) -> float | None:
+    return round(computed / theirs, 3) if theirs else None
 
 
 def _product(sizes: tuple[int, ...]) -> int:

@@ -25,8 +25,8 @@ PUBLISHED = {
 }
 
 REMARKS = [
-    "Published: on 32 nodes up to 11.6 % better than BFS for Neighbor and up to 52.9 % for Tornado (which of "
-    "the two methods is not said), Alltoall 11.1 % by SSSP and 1.1 % more by Genetic, Transpose 3.9 % worse "
+    "Published: on 32 nodes up to 11.6 % better than BFS for Neighbor and up to 52.9 % for Tornado (the "
+    "method is not stated), Alltoall 11.1 % by SSSP and 1.1 % more by Genetic, Transpose 3.9 % worse "
     "by Genetic.",
     "Patterns are permutations of the rank index (Dally and Towles): transpose rotates its bits by half "
     "their number, neighbor adds 1, tornado half the ranks less 1; ranks stand on nodes in "
@@ -100,7 +100,7 @@ def _files(context: Context, cells: list[Cell]) -> list[Path]:
         for axes, pattern in zip(drawing.subplots(2, 2).flat, PATTERNS, strict=True):
             for number, method in enumerate(METHODS[1:]):
                 points = [
-                    (int(cell.row.split()[1]), cell.ours)
+                    (int(cell.row.split()[1]), cell.computed)
                     for cell in cells
                     if cell.row.startswith(pattern) and cell.column == f"{method} / bfs"
                 ]

@@ -42,7 +42,7 @@ SYSTEM_REMARK = (
 )
 TIE_REMARK = (
     "BFS, SSSP and the genetic search depend on how ties are broken and numbers are drawn, which the paper "
-    "leaves open; ours are the printed algorithms with fixed ties, not tuned to its values."
+    "leaves open; used are the printed algorithms with fixed ties, not tuned to its values."
 )
 OPTIMUM_REMARK = "optimum is the proven least largest load of any legal tables of minimal routes."
 
@@ -53,10 +53,10 @@ def reproduce(context: Context) -> Report:
     for number, (nodes, sizes) in enumerate(SYSTEMS.items()):
         for method in ("bfs", "genetic", "sssp", "balanced"):
             tables = fl.tables.make(fl.Torus(*sizes), method=method, seed=context.seed)
-            ours = (tables.max_load, tables.min_load, round(tables.sigma4, 3), tables.max_distance)
+            computed = (tables.max_load, tables.min_load, round(tables.sigma4, 3), tables.max_distance)
             published = PUBLISHED[method][nodes] if method in PUBLISHED else (None,) * 4
             row = f"{method}, {nodes} nodes"
-            cells += [Cell(row, *entry) for entry in zip(COLUMNS, published, ours, strict=True)]
+            cells += [Cell(row, *entry) for entry in zip(COLUMNS, published, computed, strict=True)]
             if method == "balanced":
                 cells.append(
                     Cell(row, "optimum", None, tables.bound if tables.optimal else f">= {tables.bound}")

@@ -26,7 +26,7 @@ PUBLISHED = {
 }
 #: Messages are shortened by this factor, and computations with them.
 SCALE, QUICK_SCALE = 64, 512
-#: Cycles of computation per cycle that the fullest node needs to send its messages.
+#: Cycles of computation per cycle that the busiest node needs to send its messages.
 COMPUTE = {"LU": 8.0, "MG": 8.0, "CG": 2.0, "FT": 1.0, "IS": 0.5}
 
 Messages = list[tuple[int, int, int]]
@@ -40,7 +40,7 @@ REMARKS = [
     + ", ".join(f"{kernel} {share:g}" for kernel, share in COMPUTE.items())
     + f"), not fitted to the table. Messages and computations are shortened by {SCALE} (--full) or "
     f"{QUICK_SCALE}, so that effects of single packets weigh more than on the cluster.",
-    "Ours is the time with BFS tables over the time with the method's; published are ratios of Mops.",
+    "Computed is the time with BFS tables over the time with the method's; published are ratios of Mops.",
 ]
 
 
@@ -118,8 +118,8 @@ def reproduce(context: Context) -> Report:
         cells.append(Cell(kernel, "cycles, bfs", None, durations["bfs"]))
         for index, method in enumerate(METHODS[1:], start=1):
             paper = round(published[index] / published[0], 4) if index < len(published) else None
-            ours = round(durations["bfs"] / durations[method], 4)
-            cells.append(Cell(kernel, f"{method} / bfs", paper, ours))
+            computed = round(durations["bfs"] / durations[method], 4)
+            cells.append(Cell(kernel, f"{method} / bfs", paper, computed))
         if context.progress:
             context.progress("kernels", number + 1, len(PUBLISHED))
     return Report(IDENTIFIER, TITLE, cells, REMARKS)

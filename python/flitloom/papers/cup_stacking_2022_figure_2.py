@@ -12,7 +12,7 @@ TITLE = "What every link does over time: bit-complement on 8x8, whole packets an
 
 PAYLOAD = 32
 REMARKS = [
-    "The payload of Fig. 2 is not given; ours is 32 flits, as in Fig. 1. Published values are the text's "
+    "The payload of Fig. 2 is not given; 32 flits are used, as in Fig. 1. Published values are the text's "
     "statements: four slices back to back take longer than whole packets, at an appropriate interval less."
 ]
 

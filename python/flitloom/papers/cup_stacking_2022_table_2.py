@@ -30,22 +30,22 @@ def row(preset: str | None, pattern: str, context: Context) -> list[int]:
     """The values of a pattern with the papers' router, or with the plainest reading of all their words."""
     net = network(preset=preset)
     unit = fl.simulate(net, fl.Collective(pattern, payload=7))
-    ours = [unit.duration, unit.effective_thickness if preset is None else unit.span]
+    computed = [unit.duration, unit.effective_thickness if preset is None else unit.span]
     for payload, slices in ((14, 2), (28, 4)):
         collective = fl.Collective(pattern, payload=payload, slices=slices)
         stacking = fl.stack(net, collective, threads=context.threads)
-        ours += [stacking.whole, stacking.duration]
-    return ours
+        computed += [stacking.whole, stacking.duration]
+    return computed
 
 
 def reproduce(context: Context) -> Report:
     """Compute the table anew."""
     cells = []
     for number, pattern in enumerate(PATTERNS):
-        ours, plain = (row(preset, pattern, context) for preset in (PRESET, None))
+        computed, plain = (row(preset, pattern, context) for preset in (PRESET, None))
         cells += [
             Cell(pattern, column, paper, value, plain=other)
-            for column, paper, value, other in zip(COLUMNS, PUBLISHED[pattern], ours, plain, strict=True)
+            for column, paper, value, other in zip(COLUMNS, PUBLISHED[pattern], computed, plain, strict=True)
         ]
         if context.progress:
             context.progress("patterns", number + 1, len(PATTERNS))

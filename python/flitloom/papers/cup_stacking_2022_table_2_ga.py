@@ -60,7 +60,7 @@ def reproduce(context: Context) -> Report:
         def least(objective: str, stacked: int, value: str, pattern: str = pattern) -> int:
             return int(min(row[value] for row in found[f"{objective}, stacked {stacked}"][pattern]))
 
-        ours = (
+        computed = (
             least("duration", 2, "score"),
             least("span", 2, "score"),
             min(least("duration", 2, "duration"), least("span", 2, "duration")),
@@ -68,7 +68,7 @@ def reproduce(context: Context) -> Report:
         )
         cells += [
             Cell(pattern, name, paper, value, at_most=True)
-            for name, paper, value in zip(NAMES, PUBLISHED[pattern], ours, strict=True)
+            for name, paper, value in zip(NAMES, PUBLISHED[pattern], computed, strict=True)
         ]
     columns = {"optimal t_d": 1, "optimal p=14": 2, "optimal p=28": 4}
     beside = {pattern: [[row[0]], [row[2]], [row[3]]] for pattern, row in PUBLISHED.items()}

@@ -25,11 +25,11 @@ def reproduce(context: Context) -> Report:
     for pattern in PATTERNS:
         for scheme, paper in zip(SCHEMES, PUBLISHED[pattern], strict=True):
             collective = fl.Collective(pattern, payload=14, slices=2)
-            ours, plain = (
+            computed, plain = (
                 fl.stack(network(arbitration=scheme, preset=preset), collective, threads=context.threads)
                 for preset in (PRESET, None)
             )
-            cells.append(Cell(pattern, scheme, paper, ours.duration, plain=plain.duration))
+            cells.append(Cell(pattern, scheme, paper, computed.duration, plain=plain.duration))
             if context.progress:
                 context.progress("patterns and schemes", len(cells), len(PATTERNS) * len(SCHEMES))
     return Report(IDENTIFIER, TITLE, cells, [ROUTER_REMARK, PLAIN_REMARK])

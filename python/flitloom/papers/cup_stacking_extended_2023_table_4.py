@@ -76,11 +76,13 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
 
 
 def statements(cells: Sequence[Cell]) -> list[str]:
-    """Which of the paper's statements on its columns hold for ours."""
-    ours = {(cell.row, cell.column): cell.ours for cell in cells}
+    """Which of the paper's statements on its columns hold for the computed values."""
+    computed = {(cell.row, cell.column): cell.computed for cell in cells}
     found = []
     for one, compared, other, patterns in STATEMENTS:
-        pairs = [(pattern, ours.get((pattern, one)), ours.get((pattern, other))) for pattern in patterns]
+        pairs = [
+            (pattern, computed.get((pattern, one)), computed.get((pattern, other))) for pattern in patterns
+        ]
         known = [(name, a, b) for name, a, b in pairs if isinstance(a, int) and isinstance(b, int)]
         wrong = [f"{name} {a} and {b}" for name, a, b in known if not _COMPARED[compared](a, b)]
         if known:

@@ -31,7 +31,7 @@ KINDS = {
 
 
 def write_page(reports: Sequence[Report], file: str | Path, title: str, stopped: str = "") -> Path:
-    """Write reports as one page: ours, and in parentheses the published value where it differs.
+    """Write reports as one page: computed values, with the published one in parentheses where it differs.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def write_page(reports: Sequence[Report], file: str | Path, title: str, stopped:
     body.append(
         f"<p class=note>Computed by flitloom {escape(provenance.version())} "
         f"({escape(provenance.commit())}). Cells "
-        "show ours, and in parentheses the published value where it differs.</p>"
+        "show the computed value, and in parentheses the published one where it differs.</p>"
     )
     if stopped:
         body.append(f"<p><strong>Interrupted: {escape(stopped)}.</strong></p>")

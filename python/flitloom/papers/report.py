@@ -1,4 +1,4 @@
-"""What a reproduction returns: cells with ours beside theirs, remarks and files."""
+"""What a reproduction returns: cells with computed beside published values, remarks and files."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ Value = int | float | bool | str | None
 @explained
 @dataclass(frozen=True)
 class Cell:
-    """One published value, or a statement that is true or not, and ours.
+    """One published value, or a statement that is true or not, and the computed one.
 
-    What is true or not is a statement of the paper, so it is counted: ours without theirs is refused.
+    What is true or not is a statement of the paper, so it is counted. A computed statement without a
+    published one is refused.
 
     Attributes
     ----------
@@ -55,13 +56,13 @@ class Cell:
         Its place in the table.
     paper : number, bool, str or None
         The published value; ``None`` where only a picture was published.
-    ours : number, bool or str
+    computed : number, bool or str
         What flitloom computes.
     at_most : bool
         Whether the published value is the best of a search, to be reached or beaten.
     tolerance : float
-        How far ours may be off and still reproduce the published value: the rounding of what is printed, or
-        the spread of what is random.
+        How far the computed value may be off and still reproduce the published one: the rounding of what is
+        printed, or the spread of what is random.
     equation : bool
         Whether an equation of the paper gives the published value, which nobody measured.
     """
@@ -69,7 +70,7 @@ class Cell:
     row: str
     column: str
     paper: Value
-    ours: Value
+    computed: Value
     at_most: bool = False
     tolerance: float = 0
     #: What the default router gives, the plainest reading of the papers' words, where it was asked, too.
@@ -77,39 +78,41 @@ class Cell:
     equation: bool = False
 
     def __post_init__(self) -> None:
-        assert isinstance(self.paper, bool) or not isinstance(self.ours, bool), "a statement needs theirs"
+        assert isinstance(self.paper, bool) or not isinstance(self.computed, bool), (
+            "a statement needs a published one"
+        )
 
     @property
     def status(self) -> str:
         """How they compare.
 
         ``reproduced``, ``not reproduced`` or ``no published value``; of a search ``reached``, ``beaten``
-        or ``not reached``; of a statement, which is no value, ``holds``, ``does not hold`` or, where ours
-        has a word instead, ``undecided``.
+        or ``not reached``; of a statement, which is no value, ``holds``, ``does not hold`` or, where the
+        computed one has a word instead, ``undecided``.
         """
         if self.paper is None:
             return "no published value"
         if isinstance(self.paper, bool):
-            if not isinstance(self.ours, bool):
+            if not isinstance(self.computed, bool):
                 return "undecided"
-            return "holds" if self.paper == self.ours else "does not hold"
-        if self.at_most and isinstance(self.paper, int) and isinstance(self.ours, int):
-            if self.ours == self.paper:
+            return "holds" if self.paper == self.computed else "does not hold"
+        if self.at_most and isinstance(self.paper, int) and isinstance(self.computed, int):
+            if self.computed == self.paper:
                 return "reached"
-            return "beaten" if self.ours < self.paper else "not reached"
-        if isinstance(self.paper, int | float) and isinstance(self.ours, int | float):
-            return "reproduced" if abs(self.paper - self.ours) <= self.tolerance else "not reproduced"
-        return "reproduced" if self.paper == self.ours else "not reproduced"
+            return "beaten" if self.computed < self.paper else "not reached"
+        if isinstance(self.paper, int | float) and isinstance(self.computed, int | float):
+            return "reproduced" if abs(self.paper - self.computed) <= self.tolerance else "not reproduced"
+        return "reproduced" if self.paper == self.computed else "not reproduced"
 
     @property
     def text(self) -> str:
-        """Ours as a person reads it, and in parentheses the published value where it differs.
+        """The computed value as a person reads it, and in parentheses the published value where it differs.
 
         >>> Cell("a", "x", 1301, 1298).text, Cell("a", "grows", True, True).text
         ('1298 (1301)', 'yes')
         """
         differs = self.status in ("not reproduced", "not reached", "beaten", "does not hold")
-        return f"{_text(self.ours)} ({_text(self.paper)})" if differs else _text(self.ours)
+        return f"{_text(self.computed)} ({_text(self.paper)})" if differs else _text(self.computed)
 
     def as_dict(self) -> dict[str, Any]:
         """The cell by name."""
@@ -117,7 +120,7 @@ class Cell:
             "row": self.row,
             "column": self.column,
             "paper": self.paper,
-            "ours": self.ours,
+            "computed": self.computed,
             "status": self.status,
             **({} if self.plain is None else {"plain": self.plain}),
         }
@@ -138,7 +141,7 @@ class Report:
     identifier, title : str
         Which one.
     cells : list of Cell
-        Ours beside theirs.
+        Computed beside published values.
     remarks : list of str
         What a reader has to know to compare them.
     files : list of Path
@@ -187,7 +190,7 @@ class Report:
 
     @property
     def dataset(self) -> xr.Dataset:
-        """The cells as labelled arrays: ``ours``, ``published`` and ``status`` by ``row`` and ``column``.
+        """The cells as labelled arrays: ``computed``, ``published`` and ``status`` by ``row`` and ``column``.
 
         Numbers are real; a statement is 1 where it holds and 0 where not. A cell that the table does not have
         is not a number, with an empty status. What a number counts, the title and the column say.
@@ -196,18 +199,18 @@ class Report:
         --------
         >>> cells = [Cell("a", "x", 3, 3), Cell("b", "x", 4, 5), Cell("b", "y", None, 7)]
         >>> found = Report("scaling-effects-2007/equation-2", "An equation", cells).dataset
-        >>> float(found.ours.sel(row="b", column="x") - found.published.sel(row="b", column="x"))
+        >>> float(found.computed.sel(row="b", column="x") - found.published.sel(row="b", column="x"))
         1.0
         >>> found.status.sel(row="a").values.tolist()
         ['reproduced', '']
         """
         rows, columns = (list(dict.fromkeys(getattr(cell, of) for cell in self.cells)) for of in _PLACES)
         shape = len(rows), len(columns)
-        numbers = {name: np.full(shape, np.nan) for name in ("ours", "published")}
+        numbers = {name: np.full(shape, np.nan) for name in ("computed", "published")}
         status = np.full(shape, "", dtype=object)
         for cell in self.cells:
             place = rows.index(cell.row), columns.index(cell.column)
-            for name, value in (("ours", cell.ours), ("published", cell.paper)):
+            for name, value in (("computed", cell.computed), ("published", cell.paper)):
                 if isinstance(value, int | float):
                     numbers[name][place] = value
             status[place] = cell.status

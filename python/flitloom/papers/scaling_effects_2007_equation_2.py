@@ -44,10 +44,9 @@ def reproduce(context: Context) -> Report:
         TITLE,
         cells,
         [
-            "Ours are counted over all pairs, with half of the packets at distance N/2 each way, as "
-            "in the paper. Its "
-            "router, and ours, sends all of them one way; over the wrap-around link that leaves less "
-            "than 8/N.",
+            "Counted over all pairs, with half of the packets at distance N/2 each way, as in the paper. "
+            "Its router, like the preset s07, sends all of them one way. That leaves less than 8/N over the "
+            "wrap-around link.",
         ],
     )
 

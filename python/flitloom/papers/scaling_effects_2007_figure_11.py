@@ -34,7 +34,7 @@ def reproduce(context: Context) -> Report:
         cells,
         [
             READING,
-            "The paper waits until the largest age is back at its mean. Ours, averaged over 20 "
+            "The paper waits until the largest age is back at its mean. The age here, averaged over 20 "
             "windows, has to come back "
             "to mean plus deviation after its peak, so that noise neither ends nor prolongs it.",
         ],

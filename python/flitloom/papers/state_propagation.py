@@ -38,12 +38,12 @@ READING = (
     "preset t15); no detail is bent to hit a value."
 )
 TORN = (
-    "torn's published durations lie below what the fullest link allows: 10 packets of 8 flits from "
+    "torn's published durations lie below what the busiest link allows: 10 packets of 8 flits from "
     "16 nodes of a "
     "ring must pass one link, which takes 1280 cycles on minimal routes with ties that meet at the "
     "wrap-around link, and "
     "at least 640 on any minimal routes; the paper gives 1056, 869 and 578. Its own ramp shows no "
-    "gain for torn, as ours."
+    "gain for torn either."
 )
 
 

@@ -78,14 +78,14 @@ def reproduce(context: Context) -> Report:
         READING,
         f"Throughput (flits/node/cycle) and network age (cycles) are those at a load of {BEYOND}; "
         "ideal is the load "
-        "with which the fullest link is always busy. The paper's latency is the network age: from "
+        "with which the busiest link is always busy. The paper's latency is the network age: from "
         "the cycle in "
         "which a header leaves its source. From generation, throttling adds the wait at the source.",
         "Critical loads follow the level rule: where the average of received flits falls below 95 % of those "
         "generated and stays there. They are read in the middle of that average, as the authors' method does "
         "(scaling-effects-2007, 4.3: an average over 200 samples before and 200 behind, and the load at that "
         f"time); the average reaches over {reach:.3f}, and the load at its end is beside it. The published "
-        "0.11095 follows a rule on the slope, whose noise is 13 % here. Ours are means over seeds "
+        "0.11095 follows a rule on the slope, whose noise is 13 % here. Computed are means over seeds "
         f"({', '.join(f'{value:.4f}' for value in by_seed)}) at the paper's pace, also with --quick.",
     ]
     if faster > 1:

@@ -24,13 +24,13 @@ def reproduce(context: Context) -> Report:
     for pattern in patterns:
         base = found[pattern, "no-th"].at(BEYOND)
         for name in METHODS:
-            ours = found[pattern, name].at(BEYOND)
-            gain[pattern, name] = ours[0] / base[0]
-            shorter[pattern] = max(shorter.get(pattern, 0.0), base[1] / ours[1])
+            computed = found[pattern, name].at(BEYOND)
+            gain[pattern, name] = computed[0] / base[0]
+            shorter[pattern] = max(shorter.get(pattern, 0.0), base[1] / computed[1])
             cells += [
-                Cell(pattern, f"throughput {name}", None, round(ours[0] / base[0], 3)),
-                Cell(pattern, f"network age {name}", None, round(ours[1] / base[1], 3)),
-                Cell(pattern, f"age from generation {name}", None, round(ours[2] / base[2], 3)),
+                Cell(pattern, f"throughput {name}", None, round(computed[0] / base[0], 3)),
+                Cell(pattern, f"network age {name}", None, round(computed[1] / base[1], 3)),
+                Cell(pattern, f"age from generation {name}", None, round(computed[2] / base[2], 3)),
             ]
     best = max(gain.values())
     cells += [

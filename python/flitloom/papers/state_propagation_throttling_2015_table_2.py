@@ -27,23 +27,25 @@ def reproduce(context: Context) -> Report:
     found = durations(context, (32,), REPEATS)
     cells = []
     for pattern in PATTERNS:
-        ours = {}
+        computed = {}
         for name, paper in zip(THROTTLES, PUBLISHED[pattern], strict=True):
             values = found[32, pattern, name]
-            ours[name] = sum(values) / len(values)
-            value = ours[name] if pattern in RANDOM else values[0]
+            computed[name] = sum(values) / len(values)
+            value = computed[name] if pattern in RANDOM else values[0]
             cells.append(Cell(pattern, name, int(paper) if pattern not in RANDOM else paper, value))
         cells += [
-            Cell(pattern, f"no-th / {name}", None, round(ours["no-th"] / ours[name], 3))
+            Cell(pattern, f"no-th / {name}", None, round(computed["no-th"] / computed[name], 3))
             for name in ("th(0)", "th(8)")
         ]
         if pattern not in ("trns", "torn"):
-            faster = min(ours["th(0)"], ours["th(8)"]) < ours["no-th"]
+            faster = min(computed["th(0)"], computed["th(8)"]) < computed["no-th"]
             cells.append(Cell(pattern, "throttling makes it faster", True, faster))
     close = [
-        abs(float(cell.ours) / float(cell.paper) - 1)
+        abs(float(cell.computed) / float(cell.paper) - 1)
         for cell in cells
-        if isinstance(cell.ours, int | float) and isinstance(cell.paper, int | float) and cell.row != "torn"
+        if isinstance(cell.computed, int | float)
+        and isinstance(cell.paper, int | float)
+        and cell.row != "torn"
         if not isinstance(cell.paper, bool)
     ]
     near = sum(gap <= 0.05 for gap in close)

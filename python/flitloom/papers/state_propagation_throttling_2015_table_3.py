@@ -51,7 +51,7 @@ def reproduce(context: Context) -> Report:
         [
             READING,
             TORN,
-            "The paper's registers have at most 32 bits, which is N/2 up to N=64; at N=128 ours have 64."
+            "The paper's registers have at most 32 bits, which is N/2 up to N=64; at N=128 they have 64 here."
             if full
             else "--full computes N=128 too, and ten experiments per random pattern instead of three.",
         ],

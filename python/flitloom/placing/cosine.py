@@ -4,7 +4,7 @@ For every frequency f the matrix prod_d cos(2 pi f_d (x_d(i) - x_d(j)) / k_d) ov
 positive semidefinite, whatever the placement x, and so is its entrywise product with every matrix that the
 ranks' own symmetry offers: cosines of a ring, eigenvectors of a line, characters of a cube. So the sum over
 all pairs of such products is at least 0, which says something of the numbers of pairs per class of ranks and
-displacement. Beside sums of sorted distances that bounds hop-bytes, and with lengths of channels the fullest
+displacement. Beside sums of sorted distances that bounds hop-bytes, and with lengths of channels the busiest
 one. For one clique it is Delsarte's linear program (1973); relatives are the eigenvalue bounds of the
 quadratic assignment problem (Finke, Burkard and Rendl 1987).
 
@@ -206,7 +206,7 @@ def applies(topology: AnyNetwork, traffic: Traffic, per_node: int) -> bool:
 def cosine_bound(
     topology: AnyNetwork, traffic: Traffic, hops: bool, known: int = 0
 ) -> tuple[int, dict[str, Any]] | None:
-    """The bound of hop-bytes, or of the fullest channel, with its certificate.
+    """The bound of hop-bytes, or of the busiest channel, with its certificate.
 
     Where it will hardly reach a bound that is `known`, it is not looked for to the end.
 

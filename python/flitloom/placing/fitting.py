@@ -272,9 +272,9 @@ def as_placement(found: Fit, seconds: float) -> Placement:
         traffic=traffic,
         nodes=nodes,
         per_node=1,
-        fullest_channel=min(1, total),
-        channels_at_fullest=total if total else len(loads),
-        fullest_port=int(degrees.max()),
+        busiest_channel=min(1, total),
+        channels_at_maximum=total if total else len(loads),
+        busiest_port=int(degrees.max()),
         hop_bytes=total,
         bound=min(1, total),
         bound_proof={

@@ -151,7 +151,7 @@ class Messages:
         return -(-most // self.divisor) * self.divisor
 
     def _worst_edge(self) -> tuple[int, int]:
-        """If all pairs send one unit along the axes: eight times what an edge carries, and its bytes."""
+        """If all pairs send one unit along the axes: eight times the load of an edge, and its bytes."""
         load, units = 0, 1
         for axis in self.traffic.axes:
             size = axis.size
@@ -170,7 +170,7 @@ class Messages:
 
 
 def host_bounds(subnet: Subnet, traffic: Traffic, per_node: int, plain: int) -> tuple[Bounded, Bounded]:
-    """The bounds of the fullest channel and of hop-bytes.
+    """The bounds of the busiest channel and of hop-bytes.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def host_bounds(subnet: Subnet, traffic: Traffic, per_node: int, plain: int) -> 
     per_node : int
         Ranks that a host can have.
     plain : int
-        The fullest channel of ranks in the order of the hosts.
+        The busiest channel of ranks in the order of the hosts.
 
     Examples
     --------

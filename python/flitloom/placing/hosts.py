@@ -53,7 +53,7 @@ class HostWays:
     between: int
 
     def with_hosts(self) -> HostWays:
-        """The same over the cables of hosts as well, which carry what leaves one of several ranks.
+        """The same with the cables of hosts, whose load is what leaves one of several ranks.
 
         Raises
         ------

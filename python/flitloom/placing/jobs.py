@@ -90,7 +90,7 @@ class Seated:
         The node of every rank.
     closed : bool
         Whether its box is closed: no message leaves it. Of hosts of switches: whether one switch has all.
-    fullest_channel : int
+    busiest_channel : int
         Bytes on the channel that its own traffic loads most.
     loads : array of int
         Bytes per channel.
@@ -104,7 +104,7 @@ class Seated:
     box: tuple[int, ...]
     nodes: tuple[int, ...]
     closed: bool
-    fullest_channel: int
+    busiest_channel: int
     loads: NDArray[np.int64] = field(repr=False)
     shared_channels: int = 0
     alone: int | None = None
@@ -132,7 +132,7 @@ class Seating:
 
     @property
     def apart(self) -> bool:
-        """Whether no channel carries bytes of two jobs, which proves that none slows another one down."""
+        """Whether no channel has bytes of two jobs, which proves that none slows another one down."""
         return all(seated.shared_channels == 0 for seated in self.jobs)
 
     def facts(self) -> dict[str, Any]:
@@ -147,7 +147,7 @@ class Seating:
                     "box": list(seated.box),
                     "placement": list(seated.nodes),
                     "closed": seated.closed,
-                    "fullest_channel": seated.fullest_channel,
+                    "busiest_channel": seated.busiest_channel,
                     "shared_channels": seated.shared_channels,
                     "alone": seated.alone,
                     "shared": seated.shared,
@@ -172,7 +172,7 @@ def seat(
     """Give jobs boxes of free nodes, place their ranks in them, and say what they cost each other.
 
     Jobs with given nodes come first, then the others in their order; a closed box is preferred. If no
-    channel carries bytes of two jobs, none slows another down, whatever the cycle; otherwise all are
+    channel has bytes of two jobs, none slows another down, whatever the cycle; otherwise all are
     simulated alone and together.
 
     Between hosts of switches a job gets hosts of one switch, else of one group, else the first free ones.
@@ -346,7 +346,7 @@ def _together(topology: AnyNetwork, seated: list[tuple[Job, tuple[int, ...], Pla
             box,
             tuple(placed.nodes.tolist()),
             is_apart(box, placed),
-            placed.fullest_channel,
+            placed.busiest_channel,
             placed.loads,
             int(((placed.loads > 0) & (users > 1)).sum()),
         )

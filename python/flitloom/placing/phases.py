@@ -28,16 +28,16 @@ class Phase:
     ----------
     axes : tuple of str
         The axes whose ranks send in this phase.
-    fullest_channel : int
-        Bytes on its fullest channel.
-    channels_at_fullest : int
-        How many channels carry as much.
-    fullest_port : int
+    busiest_channel : int
+        Bytes on its busiest channel.
+    channels_at_maximum : int
+        How many channels have that load.
+    busiest_port : int
         The most bytes that a node sends to others, or receives.
     row_major : int
-        Bytes on the fullest channel with ranks in the order of the nodes.
+        Bytes on the busiest channel with ranks in the order of the nodes.
     bound : int
-        No placement has less on the fullest channel of this phase.
+        No placement has less on the busiest channel of this phase.
     bound_proof : dict
         Why: its ``kind`` and what it is about.
     loads : array of int
@@ -45,9 +45,9 @@ class Phase:
     """
 
     axes: tuple[str, ...]
-    fullest_channel: int
-    channels_at_fullest: int
-    fullest_port: int
+    busiest_channel: int
+    channels_at_maximum: int
+    busiest_port: int
     row_major: int
     bound: int
     bound_proof: dict[str, Any]
@@ -62,9 +62,9 @@ class Phase:
         """What ``flitloom place --json`` prints of it."""
         return {
             "axes": list(self.axes),
-            "fullest_channel": self.fullest_channel,
-            "channels_at_fullest": self.channels_at_fullest,
-            "fullest_port": self.fullest_port,
+            "busiest_channel": self.busiest_channel,
+            "channels_at_maximum": self.channels_at_maximum,
+            "busiest_port": self.busiest_port,
             "row_major": self.row_major,
             "bound": self.bound,
             "certificate": self.bound_proof,

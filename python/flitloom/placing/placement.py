@@ -97,11 +97,11 @@ class Placement:
         The node of every rank.
     per_node : int
         Ranks that a node can have.
-    fullest_channel : int
-        Bytes on the fullest channel, one direction of a link.
-    channels_at_fullest : int
-        How many channels carry as much.
-    fullest_port : int
+    busiest_channel : int
+        Bytes on the busiest channel, one direction of a link.
+    channels_at_maximum : int
+        How many channels have that load.
+    busiest_port : int
         The most bytes that a node sends to others, or receives.
     hop_bytes : int
         Sum over pairs of bytes times hops.
@@ -114,7 +114,7 @@ class Placement:
     hop_bytes_proof : dict
         Why.
     row_major : dict
-        ``fullest_channel`` and ``hop_bytes`` of ranks in the order of the nodes.
+        ``busiest_channel`` and ``hop_bytes`` of ranks in the order of the nodes.
     minimised : str
         ``channel``, ``hops`` or ``time``.
     seed, effort : int
@@ -142,11 +142,11 @@ class Placement:
     allowed : tuple of int
         Nodes that ranks may have, where these are not all.
     runs : tuple of dict
-        For ``time``: ``fullest_channel``, ``hop_bytes`` and ``duration`` (cycles) of the placements that
+        For ``time``: ``busiest_channel``, ``hop_bytes`` and ``duration`` (cycles) of the placements that
         were simulated.
     phases : tuple of Phase
-        Traffic that is sent phase by phase; empty if all is sent at the same time. Then `fullest_channel`,
-        `channels_at_fullest`, `fullest_port` and the same of `row_major` are sums over phases, and `loads`
+        Traffic that is sent phase by phase; empty if all is sent at the same time. Then `busiest_channel`,
+        `channels_at_maximum`, `busiest_port` and the same of `row_major` are sums over phases, and `loads`
         are those of all phases together.
     """
 
@@ -154,9 +154,9 @@ class Placement:
     traffic: Traffic
     nodes: NDArray[np.int64]
     per_node: int
-    fullest_channel: int
-    channels_at_fullest: int
-    fullest_port: int
+    busiest_channel: int
+    channels_at_maximum: int
+    busiest_port: int
     hop_bytes: int
     bound: int
     bound_proof: dict[str, Any]
@@ -196,10 +196,10 @@ class Placement:
 
     @property
     def reached(self) -> int:
-        """What was minimised: bytes on the fullest channel, hop-bytes, or cycles."""
+        """What was minimised: bytes on the busiest channel, hop-bytes, or cycles."""
         if self.duration is not None:
             return self.duration
-        return self.hop_bytes if self.minimised == "hops" else self.fullest_channel
+        return self.hop_bytes if self.minimised == "hops" else self.busiest_channel
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Placement):
@@ -219,7 +219,7 @@ class Placement:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        names = ("fullest_channel", "fullest_port", "hop_bytes", "minimised", "bound", "optimal", "row_major")
+        names = ("busiest_channel", "busiest_port", "hop_bytes", "minimised", "bound", "optimal", "row_major")
         facts = self.facts()
         title = f"{counted(self.traffic.ranks, 'rank')} on {self.topology}"
         return fields_html(title, {name: facts[name] for name in names})
@@ -234,9 +234,9 @@ class Placement:
         phases = {"phases": [phase.facts() for phase in self.phases]} if self.phases else {}
         return {
             "placement": self.nodes.tolist(),
-            "fullest_channel": self.fullest_channel,
-            "channels_at_fullest": self.channels_at_fullest,
-            "fullest_port": self.fullest_port,
+            "busiest_channel": self.busiest_channel,
+            "channels_at_maximum": self.channels_at_maximum,
+            "busiest_port": self.busiest_port,
             "hop_bytes": self.hop_bytes,
             "bound": self.bound,
             "bound_proof": self.bound_proof["kind"],
@@ -302,6 +302,30 @@ class Placement:
         write(self, file, hosts)
 
 
+#: Names in older files, and those of today.
+RENAMED = {
+    "fullest_channel": "busiest_channel",
+    "fullest_port": "busiest_port",
+    "channels_at_fullest": "channels_at_maximum",
+}
+
+
+def _of_today(document: dict[str, Any]) -> dict[str, Any]:
+    """A document, with its row-major order and its phases, under the names of today."""
+
+    def named(part: Any) -> Any:
+        if not isinstance(part, dict):
+            return part
+        return {RENAMED.get(name, name): value for name, value in part.items()}
+
+    found = {RENAMED.get(name, name): value for name, value in document.items()}
+    if "row_major" in found:
+        found["row_major"] = named(found["row_major"])
+    if isinstance(found.get("phases"), list):
+        found["phases"] = [named(phase) for phase in found["phases"]]
+    return found
+
+
 def read_placement(file: str | Path) -> dict[str, Any]:
     """The document of a placement's file (.json), with the parts that every reader needs checked.
 
@@ -330,7 +354,7 @@ def read_placement(file: str | Path) -> dict[str, Any]:
             raise SpecError(
                 f"{name}: placement: rank {rank} sits on {node!r:.40}; there are 0 to {places - 1}"
             )
-    return document
+    return _of_today(document)
 
 
 def nodes_for(document: dict[str, Any], topology: AnyNetwork) -> list[int]:

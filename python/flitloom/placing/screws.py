@@ -20,7 +20,7 @@ from flitloom import _core
 from flitloom.spec.any_network import AnyNetwork
 
 Nodes = NDArray[np.uint32]
-#: Bytes on the fullest channel, how many channels carry as much, and hop-bytes.
+#: Bytes on the busiest channel, how many channels have that load, and hop-bytes.
 Score = tuple[int, int, int]
 
 

@@ -70,7 +70,7 @@ def place(
     flit_bytes: int = FLIT_BYTES,
     progress: Callable[[int, int], None] | None = None,
 ) -> Placement:
-    """Put every rank on a node to minimise the load of the fullest channel, with a bound and its proof.
+    """Put every rank on a node to minimise the load of the busiest channel, with a bound and its proof.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ def place(
     traffic : Traffic
         Bytes between ranks.
     minimise : {"channel", "hops", "time"}
-        ``channel``: the fullest channel, then how many are as full, then hop-bytes. ``hops``: hop-bytes
+        ``channel``: the busiest channel, then how many have its load, then hop-bytes. ``hops``: hop-bytes
         first. ``time``: of the three best found for ``channel``, the one whose messages, all sent at once,
         the simulator delivers first.
     phases : str or sequence of sequence of str, optional
         Names of axes, phase by phase, as ``tensor,data+pipeline``. What one phase sends is sent at the same
-        time, one phase after the other, and the fullest channels of all phases are added up. All traffic is
+        time, one phase after the other, and the busiest channels of all phases are added up. All traffic is
         sent at the same time without.
     nodes : sequence of int, optional
         Nodes that ranks may have; all without.
@@ -116,7 +116,7 @@ def place(
     >>> from flitloom.placing import axes_traffic, parse_axes, place
     >>> traffic = axes_traffic(parse_axes("tensor=4:a2a:1,data=4:ring:4"))
     >>> found = place(fl.Torus(4, 4), traffic, effort=1)
-    >>> found.fullest_channel, found.bound, found.bound_proof["kind"], found.optimal
+    >>> found.busiest_channel, found.bound, found.bound_proof["kind"], found.optimal
     (4, 4, 'message', True)
     """
     begin = time.perf_counter()
@@ -255,7 +255,7 @@ class _Task:
         return topology.grid is not None and applies(topology, self.asked.traffic, self.asked.per_node)
 
     def bounds(self) -> tuple[Bounded, Bounded]:
-        """Bounds of the fullest channel and of hop-bytes; those by cosines are looked for apart."""
+        """Bounds of the busiest channel and of hop-bytes; those by cosines are looked for apart."""
         asked = self.asked
         topology, traffic = asked.topology, asked.traffic
         if topology.subnet is not None:
@@ -311,31 +311,31 @@ def _placed(task: _Task, name: str, begin: float, progress: Callable[[int, int],
         packet_rows(traffic, task.plain, asked.flit_bytes)
     search = _searched_in_phases if asked.phases else _searched
     found, hops, (bound, proof), runs = search(task, progress)
-    loads, (fullest, count, hop_bytes), port = task.problem.loads(found["nodes"])
-    plain, (plain_fullest, *_, plain_hops), _ = task.problem.loads(task.plain)
+    loads, (busiest, count, hop_bytes), port = task.problem.loads(found["nodes"])
+    plain, (plain_busiest, *_, plain_hops), _ = task.problem.loads(task.plain)
     phases = _phases(task, found)
     used, besides = (
         ((), ()) if ways is None else _used_ways(topology, ways, traffic, [found["nodes"], task.plain])
     )
     if phases:
-        fullest = sum(phase.fullest_channel for phase in phases)
-        count = sum(phase.channels_at_fullest for phase in phases)
-        port = sum(phase.fullest_port for phase in phases)
-        plain_fullest = sum(phase.row_major for phase in phases)
+        busiest = sum(phase.busiest_channel for phase in phases)
+        count = sum(phase.channels_at_maximum for phase in phases)
+        port = sum(phase.busiest_port for phase in phases)
+        plain_busiest = sum(phase.row_major for phase in phases)
     return Placement(
         topology=topology,
         traffic=traffic,
         nodes=found["nodes"].astype(np.int64),
         per_node=asked.per_node,
-        fullest_channel=fullest,
-        channels_at_fullest=count,
-        fullest_port=port,
+        busiest_channel=busiest,
+        channels_at_maximum=count,
+        busiest_port=port,
         hop_bytes=hop_bytes,
         bound=bound,
         bound_proof=proof,
         hop_bytes_bound=hops[0],
         hop_bytes_proof=hops[1],
-        row_major={"fullest_channel": plain_fullest, "hop_bytes": plain_hops},
+        row_major={"busiest_channel": plain_busiest, "hop_bytes": plain_hops},
         minimised=asked.minimise,
         seed=asked.seed,
         effort=asked.effort,
@@ -401,7 +401,7 @@ def _searched_by_hops(
 
 
 def _searched_in_phases(task: _Task, progress: Callable[[int, int], None] | None) -> Searched:
-    """What the search found for the sum over phases of the fullest channel of each."""
+    """What the search found for the sum over phases of the busiest channel of each."""
     asked = task.asked
     bounds = [part.bounds()[0] for part in task.parts]
     if asked.minimise == "hops":
@@ -481,9 +481,9 @@ def _phases(task: _Task, found: dict[str, Any]) -> tuple[Phase, ...]:
         return ()
     phases = []
     for part, names, (bound, proof) in zip(task.parts, task.asked.phases, found["bounds"], strict=True):
-        loads, (fullest, count, _), port = part.problem.loads(found["nodes"])
+        loads, (busiest, count, _), port = part.problem.loads(found["nodes"])
         plain = part.problem.loads(task.plain)[1][0]
-        phases.append(Phase(names, fullest, count, port, plain, bound, proof, loads.astype(np.int64)))
+        phases.append(Phase(names, busiest, count, port, plain, bound, proof, loads.astype(np.int64)))
     return tuple(phases)
 
 
@@ -597,10 +597,10 @@ def _fastest(
     sent = [part.asked.traffic for part in task.parts]
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None
-    for (fullest, _, hops), nodes in finalists[:FINALISTS]:
+    for (busiest, _, hops), nodes in finalists[:FINALISTS]:
         moved = [part for part in sent if moves(part, nodes)] or sent[:1]
         cycles = sum(duration(network, part, nodes, tables, task.asked.flit_bytes) for part in moved)
-        runs.append({"fullest_channel": fullest, "hop_bytes": hops, "duration": cycles})
+        runs.append({"busiest_channel": busiest, "hop_bytes": hops, "duration": cycles})
         if best is None or cycles < best[0]:
             best = (cycles, nodes)
     assert best is not None

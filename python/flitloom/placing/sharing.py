@@ -1,4 +1,4 @@
-"""Lower bounds of the fullest channel from messages that must share a channel.
+"""Lower bounds of the busiest channel from messages that must share a channel.
 
 A message between two ranks takes one route, so of more messages than a node has channels two share one.
 Under dimension order messages to nodes with another x leave over the channels of x, and only so many nodes

@@ -1,7 +1,7 @@
-"""A lower bound of the fullest channel from the slabs of the first or the last dimension.
+"""A lower bound of the busiest channel from the slabs of the first or the last dimension.
 
 Under dimension order, what a rank sends to nodes with another x begins on the two channels of its node along
-x, one for each direction. So a placement whose fullest channel has few bytes divides the ranks among the
+x, one for each direction. So a placement whose busiest channel has few bytes divides the ranks among the
 slabs of x, as many to each as it has nodes, and no rank sends more than that many bytes in one direction. The
 same holds of the last dimension and of what a rank receives. Of grids whose cells also exchange over corners,
 a search soon shows that there is no such division: where two slabs meet, some rank has three partners on the

@@ -1,6 +1,6 @@
-"""A proof that no placement has less on its fullest channel: all were tried, rank after rank.
+"""A proof that no placement has less on its busiest channel: all were tried, rank after rank.
 
-Few ranks that exchange with their neighbours leave little room where no channel may carry more than a message
+Few ranks that exchange with their neighbours leave little room where no channel may have more than a message
 or two. Then a search through all placements ends soon. It is that of the program that checks files, and is
 made where it may show that the placement that was found is optimal.
 """

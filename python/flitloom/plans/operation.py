@@ -34,7 +34,7 @@ class Operation:
     name : str
         all-to-all, all-gather, reduce-scatter, all-reduce (rings per dimension) or broadcast.
     payload : int
-        Block of one node, in flits; every message carries a header flit more.
+        Block of one node, in flits; every message has a header flit besides.
     root : int, optional
         The node that broadcasts; the first by default.
     nodes : sequence of int, optional

@@ -169,13 +169,13 @@ class Plan(Closed):
     )
     claimed_optimal: bool = Field(alias="optimal", description="Whether the duration is the bound.")
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
-    traffic: str = Field(description="What is sent, in words.")
+    traffic: str = Field(description="What is sent, as text.")
     method: str = Field(description="How it was found.")
     routes: str = Field(description="dor, balanced-ties, any-order, minimal or staircase.")
     interval: int | None = Field(
         default=None, ge=1, le=2**20, description="Given interval between slices, in cycles."
     )
-    free_slices: bool = Field(default=False, description="Whether every slice has a time of its own.")
+    free_slices: bool = Field(default=False, description="Whether every slice starts at a separate time.")
     guard: int = Field(default=0, ge=0, le=1024, description="Cycles kept free behind every packet.")
     phases: Annotated[
         list[Annotated[int, Field(ge=0, le=2**42)]],

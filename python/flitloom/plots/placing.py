@@ -72,7 +72,7 @@ def _draw(placement: Placement, axes: Sequence[Axes], wide: int, high: int) -> N
     top = axes[0]
     drawn = [(placement.row_major_loads, "row-major", FAINT), (placement.loads, "placed", COLOURS[0])]
     if placement.phases:
-        # The fullest channels of phases are added up, not their loads.
+        # The busiest channels of phases are added up, not their loads.
         drawn = [
             (phase.loads, f"placed, {phase.name}", COLOURS[number % len(COLOURS)])
             for number, phase in enumerate(placement.phases)
@@ -82,9 +82,9 @@ def _draw(placement: Placement, axes: Sequence[Axes], wide: int, high: int) -> N
         top.stairs(falling, np.arange(len(falling) + 1), label=words, color=colour, fill=words == "row-major")
     if placement.minimised == "channel" and not placement.phases:
         top.axhline(placement.bound, color=BOUND, linestyle="--", label=f"bound: {placement.bound}")
-    told = "fullest channels of all phases" if placement.phases else "fullest channel"
-    top.set_title(f"{placement.topology}: {told} {placement.fullest_channel}")
-    top.set_xlabel("channels, fullest first")
+    told = "busiest channels of all phases" if placement.phases else "busiest channel"
+    top.set_title(f"{placement.topology}: {told} {placement.busiest_channel}")
+    top.set_xlabel("channels, busiest first")
     top.set_ylabel("bytes")
     top.legend()
     groups, words = _groups(placement)

@@ -24,9 +24,9 @@ Folders of tables by destination: opensm-lfts.dump, path-sl.txt if any packet ha
 cables that the certificate names, each hop to a channel and lane of higher rank.
 
 Lower bounds of tables stand beside the ranks as lengths of channels. Every pair goes at least as far as on
-its shortest way, so the fullest channel carries at least the sum of pairs times distances over the sum of all
-lengths. Where ways of any kind prove less than the certificate says of tables of source routes, ways are
-those with the fewest hops that the rules and turns of the tables allow.
+its shortest way, so the load of the busiest channel is at least the sum of pairs times distances over the sum
+of all lengths. Where ways of any kind prove less than the certificate says of tables of source routes, ways
+are those with the fewest hops that the rules and turns of the tables allow.
 
 Experiments with adaptive routing over escape channels, under virtual cut-through. A header moves on only
 where its whole packet has room, so a packet that waits is in one queue and holds nothing behind it. Every
@@ -41,10 +41,10 @@ has it at that time; sums must have each contribution once. Then the bound is co
 names as its proof: a cut, distances, or lengths of links.
 
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
-order, and the fullest channel, the fullest port and the hop-bytes are counted, also with ranks in the order
+order, and the busiest channel, the busiest port and the hop-bytes are counted, also with ranks in the order
 of the nodes. Then what a pair, a rank, a cut, or sorted distances prove is computed anew in whole numbers,
 without floating point. Between hosts of switches every byte is sent along the channels that the file names,
-which must lead from host to host. Of phases all that is done for each, and the fullest channels are added up.
+which must lead from host to host. Of phases all that is done for each, and the busiest channels are added up.
 """
 
 import json
@@ -433,7 +433,7 @@ class LegalWays:
 
 
 def bounded(tables, proof, network, given):
-    """What is proven of the fullest channel of all tables, in words and numbers; `Refused` if it is not."""
+    """What is proven of the busiest channel of all tables, in words and numbers; `Refused` if it is not."""
     unknown = set(proof) ^ {"kind", "value", "weights", "lengths"}
     need(not unknown and proof["kind"] == "lengths", f"bound: is not understood: {sorted(unknown)!r:.60}")
     value = whole(proof["value"], 1, 1 << 62, "bound")
@@ -471,17 +471,17 @@ def bounded(tables, proof, network, given):
         for a in told(working):
             far = ways.distances(a, len(working))
             total += sum(count * far[node] for node, count in pairs(a) if count)
-        which = "no tables of shortest routes under these rules"
+        which = "no tables of minimal routes under these rules"
     need(total > needed, f"bound: {total} over {spent} is below {value}")
     loads = Counter()
     for route in tables["routes"]:
         count = 1 if weights is None else weights[route["source"]][route["destination"]]
         for hop in pairwise(route["nodes"]):
             loads[hop] += count
-    fullest = max(loads.values(), default=0)
+    busiest = max(loads.values(), default=0)
     whose = "" if weights is None else " of the traffic it names"
-    said = f"{which} carry less than {value}{whose} on the fullest channel; these carry {fullest}"
-    return {"bound": value, "max_load": fullest}, said
+    said = f"{which} have less than {value}{whose} on the busiest channel; these have {busiest}"
+    return {"bound": value, "max_load": busiest}, said
 
 
 def certified(tables, certificate, given=None):
@@ -624,7 +624,7 @@ class Fabric:
                         before, (switch, port) = after, ahead
 
     def bound(self, proof):
-        """What a proof proves of the fullest channel of all tables."""
+        """What a proof proves of the busiest channel of all tables."""
         unknown = set(proof) ^ {"kind", "value", "pairs", "lengths"}
         need(not unknown and proof["kind"] == "lengths", f"bound: is not understood: {sorted(unknown)!r:.60}")
         value = whole(proof["value"], 1, 1 << 62, "bound")
@@ -685,7 +685,7 @@ def certified_folder(folder, certificate):
         return FREE, said
     value = fabric.bound(certificate["bound"])
     whose = "" if certificate["bound"]["pairs"] is None else " of the pairs it names"
-    return FREE | {"bound": value}, f"{said}: no tables carry less than {value}{whose} on the fullest channel"
+    return FREE | {"bound": value}, f"{said}: no tables have less than {value}{whose} on the busiest channel"
 
 
 # Certificates of adaptive routing over escape channels.
@@ -1240,7 +1240,7 @@ class Bound:
         count = self.plan.wanted()[start, end] if self.exchange else self.plan.chunks * len(self.members)
         need(over and count, "proof: nothing goes from one node to the other")
         steps = min(over)
-        # A link of a path of so many steps carries one chunk more in each step from then on.
+        # A link of a path of so many steps can transfer one chunk more in each step from then on.
         while sum(max(0, steps + 1 - least) for least in over) < count:
             steps += 1
         return steps
@@ -2132,7 +2132,7 @@ class Laying:
 
 
 def worst_edge(axes, ranks):
-    """Where every ordered pair of ranks sends one unit along the axes: what the worst edge carries, times
+    """Where every ordered pair of ranks sends one unit along the axes: the load of the worst edge, times
     eight, and its bytes; nothing if that is not known."""
     load, units = 0, 1
     for axis in axes:
@@ -2153,10 +2153,10 @@ def worst_edge(axes, ranks):
     return load, units
 
 
-def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ordered=False):
+def proven(proof, network, ranks, bytes_of, axes, per_node, hops, busiest=0, ordered=False):
     """The number that a certificate proves.
 
-    `fullest` is what the placement itself has; `ordered` says that routes are by dimension order.
+    `busiest` is what the placement itself has; `ordered` says that routes are by dimension order.
     """
     kind = proof["kind"]
     step = divisor(bytes_of.values())
@@ -2186,7 +2186,7 @@ def proven(proof, network, ranks, bytes_of, axes, per_node, hops, fullest=0, ord
         need(not hops and per_node == 1 and ranks == network.count, "a uniform bound is for a full network")
         need(len(bytes_of) == ranks * (ranks - 1), "all ranks must send to all others")
         need(len(set(bytes_of.values())) == 1, "all messages must be alike")
-        return fullest
+        return busiest
     need(not hops and per_node == 1, f"a certificate of the kind {kind} is not about this")
     if kind in ("clique", "packing"):
         return up(shared(proof, network, bytes_of, ordered), step) * step
@@ -2252,15 +2252,15 @@ class Sent:
                 ways = [("from", a), *ways, ("to", b)]
             for channel in ways:
                 loads[channel] = loads.get(channel, 0) + amount
-        self.fullest = max(loads.values(), default=0)
-        self.as_full = sum(value == self.fullest for value in loads.values())
+        self.busiest = max(loads.values(), default=0)
+        self.at_maximum = sum(value == self.busiest for value in loads.values())
         self.port = max([*out.values(), *into.values()], default=0)
         self.hop_bytes = sum(loads.values())
 
     def proven(self, certificate, hops):
         """The number that a certificate proves of it."""
         about = self.ranks, self.bytes_of, self.axes, self.per_node
-        return proven(certificate, self.network, *about, hops, self.fullest, self.ordered)
+        return proven(certificate, self.network, *about, hops, self.busiest, self.ordered)
 
 
 def of_phase(document, names):
@@ -2285,10 +2285,10 @@ def phases_of(document, sent_in, plain_in):
     need(sorted(names) == sorted(known), "phases: every axis of the traffic is in one of them")
     for number, phase in enumerate(told):
         sent = sent_in(phase["axes"])
-        facts = {"fullest_channel": sent.fullest, "fullest_port": sent.port}
-        facts["row_major"] = plain_in(phase["axes"]).fullest
-        if sent.fullest:
-            facts["channels_at_fullest"] = sent.as_full
+        facts = {"busiest_channel": sent.busiest, "busiest_port": sent.port}
+        facts["row_major"] = plain_in(phase["axes"]).busiest
+        if sent.busiest:
+            facts["channels_at_maximum"] = sent.at_maximum
         for name, value in facts.items():
             need(
                 phase[name] == value,
@@ -2306,7 +2306,7 @@ def phases_of(document, sent_in, plain_in):
 
 
 def proven_by_phases(certificate, document, phases, of_time):
-    """What the certificates of phases prove together: of the fullest channels of all, or of the time."""
+    """What the certificates of phases prove together: of the busiest channels of all, or of the time."""
     if not of_time:
         # They were gone through where the phases were read.
         return sum(phase["bound"] for phase in document["phases"])
@@ -2356,8 +2356,27 @@ def in_order(document, network, ranks, per_node):
     return [node for node in allowed for _ in range(per_node)][:ranks]
 
 
+#: Names in older files of placements, and those of today.
+RENAMED = {
+    "fullest_channel": "busiest_channel",
+    "fullest_port": "busiest_port",
+    "channels_at_fullest": "channels_at_maximum",
+}
+
+
+def of_today(part):
+    """A part of a document with the names of today."""
+    if type(part) is not dict:
+        return part
+    return {RENAMED.get(name, name): value for name, value in part.items()}
+
+
 def verified_placement(document):
     """What holds of a placement's document; `Refused` if it claims anything else."""
+    document = of_today(document)
+    document["row_major"] = of_today(document["row_major"])
+    if "phases" in document:
+        document["phases"] = [of_today(phase) for phase in document["phases"]]
     host_cables = document.get("host_cables", False)
     need(type(host_cables) is bool, "host_cables: is true or false")
     need(not host_cables or "wiring" in document, "host_cables: are those of hosts of switches")
@@ -2382,16 +2401,16 @@ def verified_placement(document):
         lambda names: Sent(network, listed, plain, of_phase(document, names)),
     )
     facts = {
-        "fullest_channel": sum(phase.fullest for phase in phases) if phases else at_once.fullest,
-        "fullest_port": sum(phase.port for phase in phases) if phases else at_once.port,
+        "busiest_channel": sum(phase.busiest for phase in phases) if phases else at_once.busiest,
+        "busiest_port": sum(phase.port for phase in phases) if phases else at_once.port,
         "hop_bytes": at_once.hop_bytes,
     }
     require_told(document, network, phases or [at_once])
     # Files of grids that fit exactly say nothing of other placements.
     if document["row_major"]:
         other = Sent(network, listed, plain, (ranks, bytes_of, axes, per_node))
-        fullest = sum(phase["row_major"] for phase in document["phases"]) if phases else other.fullest
-        facts["row_major"] = {"fullest_channel": fullest, "hop_bytes": other.hop_bytes}
+        busiest = sum(phase["row_major"] for phase in document["phases"]) if phases else other.busiest
+        facts["row_major"] = {"busiest_channel": busiest, "hop_bytes": other.hop_bytes}
     for name, value in facts.items():
         need(
             document.get(name) == value,
@@ -2404,7 +2423,7 @@ def verified_placement(document):
     ):
         of_time = by_time and not hops
         if certificate["kind"] == "phases":
-            need(phases and not hops, f"{name}: a certificate of phases is about the fullest channel of each")
+            need(phases and not hops, f"{name}: a certificate of phases is about the busiest channel of each")
             value = proven_by_phases(certificate, document, phases, of_time)
         else:
             need(
@@ -2415,7 +2434,7 @@ def verified_placement(document):
         claimed = whole(document[name], 0, 1 << 62, name)
         need(claimed <= value, f"{name}: the file says {claimed}, its certificate proves {value}")
         facts[name] = claimed
-    reached = facts["hop_bytes"] if by_hops else facts["fullest_channel"]
+    reached = facts["hop_bytes"] if by_hops else facts["busiest_channel"]
     if by_time:
         kinds = ("phases", "nothing") if phases else ("port", "nothing")
         need(document["certificate"]["kind"] in kinds, "certificate: is not about time")
@@ -2432,9 +2451,9 @@ def verified_placement(document):
 def require_told(document, network, sent):
     """Refuse what a document says of channels, coordinates and hosts that its placement does not say."""
     nodes = document["placement"]
-    if "channels_at_fullest" in document and all(one.fullest for one in sent):
-        claimed, counted = document["channels_at_fullest"], sum(one.as_full for one in sent)
-        text = f"channels_at_fullest: the file says {claimed!r:.40}, the ways say {counted}"
+    if "channels_at_maximum" in document and all(one.busiest for one in sent):
+        claimed, counted = document["channels_at_maximum"], sum(one.at_maximum for one in sent)
+        text = f"channels_at_maximum: the file says {claimed!r:.40}, the ways say {counted}"
         need(claimed == counted, text)
     if "coordinates" in document:
         wired = isinstance(network, Wiring)

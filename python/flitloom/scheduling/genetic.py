@@ -32,7 +32,7 @@ def genetic_plan(
     packets : list of PlannedPacket
         The packets of any plan for it, node by node in the order in which they are sent.
     words : str
-        What is sent, in words.
+        What is sent, as text.
     settings, genes, seed, progress
         As for `flitloom.genetic.search`.
     """

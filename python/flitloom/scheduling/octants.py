@@ -16,7 +16,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print a pair of octants as it is stored."""
     parser = argparse.ArgumentParser(prog="python -m flitloom.scheduling.octants", description=__doc__)
     parser.add_argument("pair", choices=("mixed", "equal"), help="Which pair of opposite octants.")
-    parser.add_argument("--cycles", type=int, default=1072, help="In so many; 1024 are without any loss.")
+    parser.add_argument(
+        "--cycles", type=int, default=1072, help="Cycles of the schedule; 1024 are without any loss."
+    )
     parser.add_argument("--beams", type=int, default=150, help="Searches through a stage, at most.")
     parser.add_argument("--width", type=int, default=1000, help="States that a search keeps of every cycle.")
     parser.add_argument("--seed", type=int, default=1)

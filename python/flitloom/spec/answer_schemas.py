@@ -70,7 +70,7 @@ ANSWERS = {
         "flitloom simulate with a plan of a collective operation",
         False,
         "operation network steps cycles cycles_per_step step_cycles flits_per_chunk ports chunks_sent "
-        "waited_for_chunks waited_for_ports lost_on_the_way waits chain_length chain",
+        "waited_for_chunks waited_for_ports lost_to_contention waits chain_length chain",
     ),
     "simulate-schedule": Answer(
         "flitloom simulate with a schedule",
@@ -171,13 +171,13 @@ ANSWERS = {
         "flitloom check with a placement",
         False,
         "passed problems",
-        "fullest_channel fullest_port hop_bytes row_major bound hop_bytes_bound optimal",
+        "busiest_channel busiest_port hop_bytes row_major bound hop_bytes_bound optimal",
     ),
     "recheck": Answer(
         "flitloom recheck",
         False,
         "file kind passed problems",
-        "deadlock bound max_load steps optimal fullest_channel fullest_port hop_bytes row_major "
+        "deadlock bound max_load steps optimal busiest_channel busiest_port hop_bytes row_major "
         "hop_bytes_bound",
     ),
     "jitter": Answer("flitloom jitter", False, "cases chosen"),
@@ -226,7 +226,7 @@ ANSWERS = {
     "place": Answer(
         "flitloom place",
         False,
-        "placement fullest_channel channels_at_fullest fullest_port hop_bytes bound bound_proof optimal "
+        "placement busiest_channel channels_at_maximum busiest_port hop_bytes bound bound_proof optimal "
         "seconds minimised certificate hop_bytes_bound hop_bytes_certificate row_major network routing seed "
         "effort spent more_may_help",
         "duration runs phases",
@@ -242,7 +242,7 @@ ANSWERS = {
     "examples-list": Answer("flitloom examples list", True, "name about"),
     "config-show": Answer("flitloom config show", False, "file file_exists settings"),
     "papers-list": Answer("flitloom papers list", True, "identifier title"),
-    "papers-run": Answer("flitloom papers run", True, "row column paper ours status"),
+    "papers-run": Answer("flitloom papers run", True, "row column paper computed status"),
     "cite": Answer("flitloom cite", True, "name citation"),
     "demo": Answer("flitloom demo", True, "question command answer pictures"),
 }

@@ -27,6 +27,8 @@ bound: number?: what is proven: no load or duration is below it, no throughput a
 bound_exact: string: the same as a fraction
 bound_of: string?: what the bound is the bound of
 bound_proof: string?: what proves the bound
+busiest_channel: number: bytes on the busiest channel
+busiest_port: number: bytes at the busiest port of a node
 busy: number: fraction of the channels that are busy in a step
 cables: integer: cables between switches
 case: string: the case of a benchmark
@@ -37,7 +39,7 @@ chain: array: the messages that the last one waited for, one after the other
 chain_length: integer: messages in the longest chain
 changed_entries: integer?: entries that differ
 channels: integer?: virtual channels per link
-channels_at_fullest: integer: channels that carry as much as the fullest one
+channels_at_maximum: integer: channels with the same load as the busiest one
 chosen: array: the guard chosen for every pattern
 chunks: integer: chunks per node
 chunks_sent: integer: chunks that crossed a link
@@ -46,6 +48,7 @@ column: string: column of the published table
 command: string: the command that answers the question
 commit: string: commit of flitloom that computed it
 compared: array: algorithms of a schedule file, replayed
+computed: any: what flitloom computes
 confidence: number?: half width of the 95 % confidence interval of the mean latency, in cycles
 coordinates: object: coordinates of every switch, by its name
 correlation: number?: correlation of consecutive batches
@@ -57,15 +60,15 @@ cycles: integer: cycles that were simulated
 cycles_per_step: number: cycles per step
 deadlock: boolean: whether packets can wait for each other in a cycle
 decisions: integer: boxes that were looked at
-description: string: what it is, in words
+description: string: what it is, as text
 duration: integer?: cycles until the last flit is delivered
-effective_thickness: integer?: cycles in which the fullest link is used, from its first flit to its last
+effective_thickness: integer?: cycles in which the busiest link is used, from its first flit to its last
 effort: integer: factor on the work of the search
 end: number?: the load at the end of the window in which the critical load is
 engine: string: the engine that simulated, general or planes
 entries: integer: entries of all tables
 exhaustive: boolean: whether all failed systems were tried
-fabric: string: what the fabric is, in words
+fabric: string: what the fabric is, as text
 factors: array: what every dimension of a product is, e.g. full8, ring16 or line2
 failures: string: what fails
 file: string: the file
@@ -78,8 +81,6 @@ flit_hops: integer?: links that flits crossed in all
 flits_delivered: integer: flits that arrived
 flits_per_chunk: integer: flits of a chunk
 found_by: string?: what found the place
-fullest_channel: number: bytes on the fullest channel
-fullest_port: number: bytes at the fullest port of a node
 gain: number: duration over that of whole packets
 gap: number: how far above the bound: a count of pairs for tables, a fraction for schedules
 generated: number?: flits generated per node and cycle
@@ -111,13 +112,13 @@ levels: object: level of every switch of a fat tree, 0 for leaves
 links: array: every link: first and last use, flits, share of the time
 load: number: offered work over the capacity
 loads: string: largest load beside the bound
-lost_on_the_way: integer: cycles that chunks lost to each other on the way
+lost_to_contention: integer: cycles that chunks waited for each other
 makespan: integer?: cycle in which the last operation of a message graph is complete
 max: integer?: largest latency, in cycles
 max_distance: integer: hops of the longest route
-max_flits: integer: flits on the fullest channel
+max_flits: integer: flits on the busiest channel
 max_latency: integer?: cycles of the slowest packet
-max_load: integer: pairs on the fullest channel
+max_load: integer: pairs on the busiest channel
 mean_age: number?: mean latency counted from the beginning of the burst, in cycles
 measured: integer?: cycles that were measured
 median: integer?: median latency, in cycles
@@ -130,7 +131,7 @@ minimal_routes: object: the bound of all minimal routes
 minimised: string: what was minimised
 misfit_cables: array: cables that fit nowhere, by their ends
 misfits: integer: cables that fit nowhere
-missing: array: cables of the shape that nothing carries
+missing: array: cables of the shape that are not there
 missing_cable_ends: array: missing cables by their ends
 missing_cables: integer: cables that the torus or mesh lacks
 missing_switch_coordinates: array: places without a switch
@@ -139,11 +140,11 @@ mix: string: the mix of jobs
 mode: string: portable (lane = service level) or sl2vl
 mode_loads: object: largest load by mode
 more_may_help: boolean: whether more effort may find better
-most_loaded: array: the fullest links and their loads
+most_loaded: array: the busiest links and their loads
 moved_levels: integer?: ordered pairs of hosts that have another service level
 name: string: its name
 names: array: names of the nodes, in the order of the shape
-network: string: the network, in words
+network: string: the network, as text
 network_latency: number?: mean cycles from entering the network to delivery
 network_max: integer?: largest of these, in cycles
 network_median: integer?: median of these, in cycles
@@ -154,7 +155,6 @@ not_verified: object: claims that were not checked, and why
 operation: string: the collective operation
 optimal: any: whether the bound is met; for schedules of a file: proven, refuted or open
 optimal_of: string: among which schedules it is optimal
-ours: any: our value
 outcome: string: how it ended
 p95: integer?: 95th percentile of latency, in cycles
 p99: integer?: 99th percentile of latency, in cycles
@@ -166,7 +166,7 @@ part: string: the part that fails, as --fail takes it
 parts: integer: parts that the network was divided into
 passed: boolean: whether all that was checked is right
 pattern: string: the traffic pattern
-peak: number?: largest throughput on the way, in flits/node/cycle
+peak: number?: largest throughput of the run, in flits/node/cycle
 perfect_load: number: mean load of a link
 phases: array: phases of the traffic, one after the other, an object each
 pictures: array: files that were drawn
@@ -180,7 +180,7 @@ points: integer: simulations that were run
 policy: string: how waiting jobs are placed
 ports: integer: links that a node may send on at once
 problem_count: integer: problems in all
-problems: array: what is wrong, in words
+problems: array: what is wrong, as text
 question: string: what is asked
 ranks: integer: ranks of the application
 rate: number: offered flits per node and cycle
@@ -192,7 +192,7 @@ reply_latency: number?: mean cycles from the arrival of a request to the deliver
 reproducible: boolean: whether the same command finds the same
 resolution: number?: step of the load, in flits/node/cycle
 rounds: integer?: rounds
-router: string: the router, in words
+router: string: the router, as text
 routers_passed: number: routers that a packet passes, a mean
 routes: any: routes: their kind, or how many
 routing: string: which routes count: do (dimension order), balanced or tables
@@ -202,10 +202,10 @@ row_major: object: the same for ranks in the order of the nodes
 rows: integer: sets of links that are used in a step
 rules: any: rules of the routes
 rules_from: string: where the rules are from
-rules_in_words: string: the rules, in words
+rules_in_words: string: the rules, as text
 runs: array: placements that were simulated, an object each
 saturated: boolean?: whether what waits at some source grows for good; null: undecided
-saturation: number?: the largest load at which every source gets rid of what it generates, in flits/node/cycle
+saturation: number?: the largest load at which no source queue grows without bound, in flits/node/cycle
 scratch_load: integer?: largest load of tables made from scratch
 seconds: number?: seconds that it took
 seed: integer: seed of all random numbers
@@ -214,8 +214,8 @@ setting: string: name of the setting
 settings: array: every setting, its value and where that is from
 settling_time: integer?: cycles until throughput stays near its end
 shape: string: the shape, e.g. 8x4
-shift_load: number?: mean over shifts of pairs on the fullest channel, for fat trees
-shift_load_worst: integer?: pairs on the fullest channel of the worst shift, for fat trees
+shift_load: number?: mean over shifts of pairs on the busiest channel, for fat trees
+shift_load_worst: integer?: pairs on the busiest channel of the worst shift, for fat trees
 short_of_lanes: boolean: whether the lanes did not suffice for balanced tables
 sigma4: number?: fourth root of the mean fourth power of the loads over their mean
 simulated: any: duration when simulated, in cycles

@@ -1,4 +1,4 @@
-"""What all parts of a spec share: strict fields, and errors that carry the path to the field."""
+"""What all parts of a spec share: strict fields, and errors with the path to the field."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def problem(message: str, advice: str = "", **context: Any) -> PydanticCustomErr
 
 
 class Frozen(BaseModel):
-    """Immutable: a field that is set or deleted is an error of ours, not of the library's."""
+    """Immutable: a field that is set or deleted is a SpecError, not an error of pydantic."""
 
     model_config = ConfigDict(frozen=True)
 

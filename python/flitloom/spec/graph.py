@@ -34,7 +34,7 @@ class Graph(AnyNetwork):
     Parameters
     ----------
     cables : sequence of (int, int)
-        The two nodes of every cable; a cable carries both directions. Parallel cables are listed as often
+        The two nodes of every cable; a cable has both directions. Parallel cables are listed as often
         as they exist.
     nodes : int
         Number of nodes; nodes are numbered from 0.

@@ -87,7 +87,7 @@ CABLE = {
 }
 _MOST_CABLES = LIMITS["dimensions"] * LIMITS["nodes"]
 
-#: What routes on twisted tori, where routes that packets carry do not.
+#: What routes on twisted tori, where source routes do not.
 BY_DESTINATION = (
     "tables by destination are: flitloom route --torus 4x4x8 --twist, fl.tables.make(fl.tables.fabric(...))"
 )

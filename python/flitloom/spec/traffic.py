@@ -37,7 +37,7 @@ from flitloom.spec.topology import NODE, Node, node_number
 PATTERNS = LISTS["patterns"]
 #: The same, for editors to offer.
 PatternName = Literal["bcmp", "brev", "brot", "shfl", "torn", "trns", "next", "rand", "rpar", "hots"]
-#: Names that other tools use, with ours; docs/glossary.md says where they mean something else there.
+#: Names that other tools use, with those of flitloom; docs/glossary.md tells where the meaning differs.
 OTHER_NAMES = {
     "bit-complement": "bcmp", "bitcomp": "bcmp", "complement": "bcmp",
     "bit-reverse": "brev", "bitrev": "brev", "reverse": "brev",

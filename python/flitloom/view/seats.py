@@ -112,7 +112,7 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
     >>> from flitloom.view import seats_of
     >>> traffic = fl.placing.axes_traffic(fl.placing.parse_axes("data=4:ring:8"))
     >>> placed, before = seats_of(fl.placing.place(fl.Torus(2, 2), traffic).document())
-    >>> placed.all_facts()["fullest channel"]
+    >>> placed.all_facts()["busiest channel"]
     '8 bytes'
     """
     topology = topology_of(document["topology"])
@@ -131,7 +131,7 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
     facts |= twist_facts(topology)
     if isinstance(document.get("bound"), int) and document.get("minimised") == "channel":
         least = counted(document["bound"], "byte")
-        where = "its fullest channels of all phases together" if phases else "its fullest channel"
+        where = "its busiest channels of all phases together" if phases else "its busiest channel"
         facts["bound"] = f"no placement has less than {least} on {where}"
     shown = _seats("placed", phases, nodes, placed, facts, shape)
     before = np.repeat(np.arange(topology.nodes), _per_node(document))[: traffic.ranks]
@@ -139,19 +139,19 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
     if document.get("routing") == "do" and isinstance(told, dict):
         plain = _loads(document, topology, parts, before)
         # With nodes left out, row-major is another order than this.
-        if sum(int(loads.max(initial=0)) for loads in plain) == told.get("fullest_channel"):
+        if sum(int(loads.max(initial=0)) for loads in plain) == told.get("busiest_channel"):
             shown += _seats("row-major", phases, before, plain, _facts_of(plain), shape)
     return shown
 
 
 def _facts_of(parts: list[NDArray[np.int64]]) -> dict[str, Any]:
     """What loads say, those of phases added up."""
-    fullest = [int(loads.max(initial=0)) for loads in parts]
+    busiest = [int(loads.max(initial=0)) for loads in parts]
     several = len(parts) > 1
     return {
-        "fullest channels of all phases" if several else "fullest channel": counted(sum(fullest), "byte"),
-        "channels as full": sum(
-            int((loads == most).sum()) for loads, most in zip(parts, fullest, strict=True)
+        "busiest channels of all phases" if several else "busiest channel": counted(sum(busiest), "byte"),
+        "channels at the maximum": sum(
+            int((loads == most).sum()) for loads, most in zip(parts, busiest, strict=True)
         ),
         "hop-bytes": sum(int(loads.sum()) for loads in parts),
     }
@@ -171,7 +171,7 @@ def _seats(
         called, told = title, facts
         if phases:
             called = f"{title}, {'+'.join(phases[number])}"
-            told = {"fullest channel": counted(int(loads.max(initial=0)), "byte"), **facts}
+            told = {"busiest channel": counted(int(loads.max(initial=0)), "byte"), **facts}
         shown.append(Seats(called, nodes=nodes, loads=loads, facts=told, **shape))
     return shown
 

@@ -29,11 +29,11 @@ holds wide.json step.json "it['time'] < 0.6 * other['time']"
 flitloom simulate step.0.et --torus 4x4 --model pipelined --bandwidth 50GB/s --json > staged.json
 holds staged.json step.json "it['flit_hops'] == other['flit_hops'] and it['time'] > other['time']"
 
-# Which rank on which node: no placement has less on its fullest channel, and the trace runs there.
+# Which rank on which node: no placement has less on its busiest channel, and the trace runs there.
 flitloom place --torus 4x4 --traffic step.0.et -o placed.json --picture placed.png --json > placement.json
 holds placement.json "it['optimal'] and it['hop_bytes'] < it['row_major']['hop_bytes']"
 flitloom check placed.json --json > checked.json
-holds checked.json placement.json "it['passed'] and it['fullest_channel'] == other['fullest_channel']"
+holds checked.json placement.json "it['passed'] and it['busiest_channel'] == other['busiest_channel']"
 flitloom simulate step.0.et --placement placed.json --bandwidth 50GB/s --json > moved.json
 holds moved.json step.json "it['flit_hops'] < other['flit_hops'] and it['time'] <= other['time']"
 flitloom view placed.json -o placed.html

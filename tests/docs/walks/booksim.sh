@@ -22,7 +22,7 @@ flitloom simulate mesh.cfg --booksim > run.txt
 latency=$(sed -n 's/^Packet latency average = \([0-9.]*\).*/\1/p' run.txt | tail -1)
 holds run.json "it['outcome'] == 'stable' and abs(it['classes'][0]['packet_latency'] - $latency) < 0.001"
 
-# The curve: its bound is what `load bound` finds for the fullest link in dimension order.
+# The curve: its bound is what `load bound` finds for the busiest link in dimension order.
 flitloom load curve mesh.cfg --rates 0.05,0.1,0.3 --refine 0 -o curve.csv --picture curve.png --json > curve.json
 flitloom load bound --mesh 8x8 --pattern transpose --json > bound.json
 holds curve.json run.json "it[0]['packet_latency'] == other['classes'][0]['packet_latency']"

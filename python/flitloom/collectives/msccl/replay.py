@@ -56,7 +56,7 @@ class _Thread:
 
 
 class Replay(Contents):
-    """Runs an algorithm as soon as possible: a link carries a chunk per step, all else takes no time.
+    """Runs an algorithm as soon as possible: a link transfers a chunk per step, all else takes no time.
 
     Attributes
     ----------

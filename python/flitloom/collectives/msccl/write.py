@@ -49,7 +49,7 @@ def msccl_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterator[
     """Give a plan as MSCCL XML, the text of a GPU after the other.
 
     Per node a threadblock for every link out, one for every link in, and one for copies of its own chunks;
-    the order of steps carries the time, and whatever is passed on waits for the step that brought it. A
+    the order of steps determines the time, and whatever is passed on waits for the step that brought it. A
     threadblock of more steps than loaders take is split, each part with a channel of its own.
 
     Parameters

@@ -35,7 +35,7 @@ _LOCAL_PACKETS = ("cpkt", "recpkt", "recspkt")
 
 
 class Replay(Contents):
-    """Runs a plan as soon as possible: a link carries a chunk per step, all else takes no time.
+    """Runs a plan as soon as possible: a link transfers a chunk per step, all else takes no time.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ ROUTINGS = "do,o1turn,valiant"
 
 
 def run(where: Where, asked: Asked) -> None:
-    """Bound the load and print what each routing can carry."""
+    """Bound the load and print what each routing allows."""
     experiment = build_experiment(
         {name: part for name, part in _fields(where, asked).items() if part}, Path()
     )
@@ -56,13 +56,13 @@ def _fields(where: Where, asked: Asked) -> dict[str, Any]:
 
 def _print(bound: LoadBound, ties: str) -> None:
     rows: list[list[object]] = [
-        [name, float(bound.throughput(name)), float(loads.largest), loads.fullest]
+        [name, float(bound.throughput(name)), float(loads.largest), loads.busiest]
         for name, loads in bound.channel_loads.items()
     ]
     minimal = bound.minimal_routes
     all_routes = "any" if bound.uniform is None else "any minimal"
     rows.append([all_routes, float(bound.minimal_throughput), float(minimal.least), None])
-    screen.print_table(["routing", "ideal throughput", "largest load", "fullest link"], rows)
+    screen.print_table(["routing", "ideal throughput", "largest load", "busiest link"], rows)
     screen.echo()
     found = "" if minimal.found is None else f"; a split with {minimal.found:.4g} was found"
     fields: dict[str, object] = {

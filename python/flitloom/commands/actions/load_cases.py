@@ -125,7 +125,7 @@ def cases(compared: Compared, packets: Packets, router: Router, **also: Any) -> 
         options.merge(fields, {"router": needed} if needed else {})
         if needed:
             named = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in needed.items())
-            screen.say(f"all with {named}, which some of what is compared needs")
+            screen.say(f"all cases with {named}, which some of them need")
     files = [Path(name) for name in _entries(tables or "") if name]
     made = make_cases(fields, values, Path() if spec is None else spec.parent, files)
     _say_of(made, **also)

@@ -49,7 +49,7 @@ def run(asked: Asked) -> None:
         screen.echo(f"{_verdict(verdict(rows, loads))} ({JUDGE})")
         bound = rows[0]["bound"]
         if bound is not None:
-            screen.echo(f"the fullest link allows an injection_rate of at most {bound:.4g}")
+            screen.echo(f"the busiest link allows an injection_rate of at most {bound:.4g}")
             beyond = [row["rate"] for row in rows if not row["saturated"] and row["rate"] > bound]
             if beyond:
                 screen.echo(
@@ -72,7 +72,7 @@ def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
                 "accepted": row["accepted"],
                 "saturated": row["saturated"],
                 "bound": bound,
-                "bound_of": "the fullest link",
+                "bound_of": "the busiest link",
             }
         )
     pictures.plot_load_curves(curves if len(curves) > 1 else {"": next(iter(curves.values()))}, plot, name)

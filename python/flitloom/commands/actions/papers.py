@@ -18,7 +18,7 @@ from flitloom.papers.report import overall
 
 
 def run(asked: Asked) -> None:
-    """Compute a table or figure, or those of a whole paper, and print ours beside theirs."""
+    """Compute a table or figure, or those of a whole paper, and print computed beside published values."""
     identifier = asked.identifier
     wanted = of_paper(identifier) or [identifier]
     whole = wanted != [identifier]
@@ -89,7 +89,7 @@ def _cells(report: Report) -> list[dict[str, Any]]:
 
 
 def show(report: Report, before: str = "") -> None:
-    """Print a report as a table: ours, and in parentheses the published value where it differs.
+    """Print a report as a table: computed values, with the published one in parentheses where it differs.
 
     The verdict is one line, with words `before` it.
     """

@@ -201,10 +201,10 @@ def traffic_of(ranks: Ranks) -> Traffic:
 def _print(found: Placement) -> None:
     plain = found.row_major
     bound = found.bound if found.minimised == "channel" else None
-    name = "fullest channels" if found.phases else "fullest channel"
+    name = "busiest channels" if found.phases else "busiest channel"
     rows: list[list[Any]] = [
-        *[[f"of {one.name}", one.row_major, one.fullest_channel, one.bound] for one in found.phases],
-        [name, plain["fullest_channel"], found.fullest_channel, bound],
+        *[[f"of {one.name}", one.row_major, one.busiest_channel, one.bound] for one in found.phases],
+        [name, plain["busiest_channel"], found.busiest_channel, bound],
         ["hop-bytes", plain["hop_bytes"], found.hop_bytes, found.hop_bytes_bound],
     ]
     screen.print_table(["bytes", "row-major", "placed", "no less than"], rows)
@@ -221,7 +221,7 @@ def _print(found: Placement) -> None:
             "routes": _routes(found),
             "verdict": f"{verdict} ({proof})" if proof else verdict,
             **{f"bound of {one.name}": in_words(one.bound_proof) for one in found.phases},
-            "fullest port": f"{counted(found.fullest_port, 'byte')} sent or received by one node"
+            "busiest port": f"{counted(found.busiest_port, 'byte')} sent or received by one node"
             + (", phases added up" if found.phases else ""),
             **({"simulated": _simulated(found)} if found.runs else {}),
             "found in": f"{found.seconds:.2f} s" + _advice(found),
@@ -254,9 +254,9 @@ def in_words(proof: dict[str, Any]) -> str:
     if kind == "phases":
         return "no phase has less"
     if kind == "uniform":
-        return "all ranks send as much to all others, so every placement is as full"
+        return "all ranks send as much to all others, so every placement has the same load"
     if kind == "message":
-        return f"rank {proof['source']} sends so much to rank {proof['destination']} over one route"
+        return f"rank {proof['source']} sends that much to rank {proof['destination']} over one route"
     if kind == "degree":
         verb = "sends" if proof["sends"] else "receives"
         stay = f", its largest {counted(proof['aside'], 'message')} aside" if proof.get("aside") else ""
@@ -264,7 +264,7 @@ def in_words(proof: dict[str, Any]) -> str:
     if kind == "component":
         return f"{len(proof['ranks'])} ranks joined by messages as large do not fit at one {place}"
     if kind == "across":
-        return "any so many ranks as a host has at least send as much to the others"
+        return "any set of as many ranks as a host has sends at least as much to the others"
     if kind == "clique":
         return f"{len(proof['ranks'])} ranks that all send to each other use one channel for several messages"
     if kind == "packing":

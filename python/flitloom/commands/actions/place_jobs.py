@@ -37,7 +37,7 @@ def run(asked: Asked, topology: AnyNetwork) -> None:
 def _print(found: Seating) -> None:
     on_switches = found.topology.grid is None
     second, third = ("hosts", "one switch") if on_switches else ("box", "closed")
-    heading = ["job", second, third, "fullest", "shared channels", "alone", "shared"]
+    heading = ["job", second, third, "busiest", "shared channels", "alone", "shared"]
     screen.print_table(
         heading,
         [
@@ -45,7 +45,7 @@ def _print(found: Seating) -> None:
                 one.job.name,
                 len(one.nodes) if on_switches else "x".join(map(str, one.box)) or "given",
                 "yes" if one.closed else "no",
-                one.fullest_channel,
+                one.busiest_channel,
                 one.shared_channels,
                 one.alone,
                 one.shared,

@@ -195,14 +195,14 @@ def _scaled(subnet: Subnet, weights: NDArray[np.int64]) -> NDArray[np.int64]:
 def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int | None) -> None:
     of_job = "" if job is None else f", {job} of the job"
     others = "".join(f"; {m} {n}" for m, n in facts["mode_loads"].items() if m != facts["mode"])
-    modes = f", {facts['mode']} tables carry {facts['max_load']}{others}" if others else ""
+    modes = f", {facts['mode']} tables {facts['max_load']}{others}" if others else ""
     verdict = {
         row[0]: row
         for row in tables.report.rows(f"{facts['lanes']} of {asked.of_fabric.lanes}, mode {facts['mode']}")
     }
     rows = [verdict["load"], bound_row(facts["bound"], facts["bound_proof"], facts["max_load"])]
     if facts["shift_load"] is not None:
-        shifts = f"shifts of hosts carry at most {facts['shift_load']} on a channel in the mean"
+        shifts = f"shifts of hosts put at most {facts['shift_load']} on a channel in the mean"
         rows.append(("method", f"{facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst", []))
     rows += [verdict["lanes"], verdict["deadlock"], verdict["unreachable"]]
     if asked.of_fabric.old is not None:

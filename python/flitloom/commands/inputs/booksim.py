@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def simulate(asked: Simulated) -> None:
-    """Run the file or several, and print what came of them as ours or as BookSim2 does."""
+    """Run the file or several, and print the results as flitloom or as BookSim2 does."""
     assert asked.file is not None
     if asked.printed.json and asked.printed.as_booksim:
         raise SpecError("--booksim, --json: print different things; give one of them")

@@ -130,7 +130,7 @@ def _print(facts: dict[str, Any]) -> None:
             "ports of a node": facts["ports"],
             "links waited for chunks": f"{counted(facts['waited_for_chunks'], 'cycle')} in all",
             "chunks waited for ports": f"{counted(facts['waited_for_ports'], 'cycle')} in all",
-            "lost on the way": f"{counted(facts['lost_on_the_way'], 'cycle')} in all",
+            "lost to contention": f"{counted(facts['lost_to_contention'], 'cycle')} in all",
             "longest chain": f"{counted(facts['chain_length'], 'chunk')}, one after the other",
         }
     )

@@ -84,7 +84,7 @@ def _print(facts: dict[str, Any], report: motion.MotionReport, hosts: int, json:
         screen.echo(
             f"latency      mean {report.mean_latency:.1f}, max {counted(report.max_latency, 'cycle')}"
         )
-        screen.echo(f"fullest      {counted(facts['max_flits'], 'flit')} on a channel")
+        screen.echo(f"busiest      {counted(facts['max_flits'], 'flit')} on a channel")
         for place in report.waits:
             screen.echo(f"waits        {place}")
 

@@ -93,7 +93,7 @@ CommonThreads = Annotated[
         "--threads",
         min=1,
         max=4096,
-        help="Threads of what is done in parallel; results do not depend on it. [default: all cores]",
+        help="Threads for the parts that run in parallel; results do not depend on it. [default: all cores]",
         callback=_common_pool,
     ),
 ]

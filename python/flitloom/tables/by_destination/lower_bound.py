@@ -1,4 +1,4 @@
-"""What messages take at least over tables by destination, whichever routers carry them."""
+"""What messages take at least over tables by destination, with any routers."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ def least_duration(tables: ForwardingTables, messages: NDArray[np.int64], latenc
     sources, destinations, flits = messages.T
     switch = np.array([host.switch for host in tables.subnet.hosts])
     towards, rows = far_ends(tables), host_rows(tables)
-    carried = np.zeros(len(towards), dtype=np.int64)
+    load_of = np.zeros(len(towards), dtype=np.int64)
     at, hops, left = switch[sources], np.zeros(len(messages), dtype=np.int64), np.arange(len(messages))
     for _ in range(len(tables.subnet.switches)):
         left = left[at[left] != switch[destinations[left]]]
         channels = tables.following[rows[destinations[left]], at[left]]
         known = channels < len(towards)
         left, channels = left[known], channels[known]
-        np.add.at(carried, channels, flits[left])
+        np.add.at(load_of, channels, flits[left])
         at[left] = towards[channels]
         hops[left] += 1
     ways = hops * latency
     sent, received = np.zeros(hosts, dtype=np.int64), np.zeros(hosts, dtype=np.int64)
     np.add.at(sent, sources, flits)
     np.add.at(received, destinations, flits)
-    over = int(carried.max(initial=0))
+    over = int(load_of.max(initial=0))
     return 1 + max(
         int(sent.max()), int(received.max()), int((ways + flits).max()), over + latency if over else 0
     )

@@ -68,7 +68,7 @@ class SubnetTables:
     method : str
         ``ftree``, ``dor``, ``dragonfly`` or ``balanced``; repairs of old tables are ``repair``.
     shifts : tuple or None
-        Of a fat tree: pairs on the fullest channel of shift permutations, their mean over shifts, the worst,
+        Of a fat tree: pairs on the busiest channel of shift permutations, their mean over shifts, the worst,
         and how many shifts were looked at. In a shift every host sends to the one a fixed number further on,
         in the order of the tree.
     method_loads : dict
@@ -174,20 +174,20 @@ class SubnetTables:
                 least = min(load, self.report.max_load)
                 better = "all-to-alls" if self.report.max_load == least else "shifts of hosts"
                 said.append(
-                    f"method {self.method}, better for {better}, carries {self.report.max_load}; "
-                    f"--method {method} carries {load}"
+                    f"method {self.method}, better for {better}, has a load of {self.report.max_load}; "
+                    f"--method {method} has {load}"
                 )
         other = next((mode for mode in self.mode_loads if mode != self.mode), None)
         if other is not None:
-            loads = f"{self.mode} tables carry {self.report.max_load}, {other} ones {self.mode_loads[other]}"
-            said.append(f"{loads} on the fullest channel; OpenSM's engine file loads portable ones only")
+            loads = f"{self.mode} tables have {self.report.max_load}, {other} ones {self.mode_loads[other]}"
+            said.append(f"{loads} on the busiest channel; OpenSM's engine file loads portable ones only")
         if self.scratch is not None and self.scratch < self.report.max_load:
             said.append(f"few changes cost load: {self._instead(self.scratch)} from scratch, without --from")
         elif self.scratch is not None:
             above = 100 * (self.report.max_load / max(self.bound["value"], 1) - 1)
             said.append(
                 f"{self.report.max_load} {self.unit} on a channel, {above:.1f} % above the lower bound; "
-                f"tables from scratch carry no less ({self.scratch})"
+                f"tables from scratch are not better ({self.scratch})"
             )
         return said
 

@@ -256,7 +256,7 @@ class _Routing:
             other = self.search(None, "balanced")
             judged = self.judged(other)
             methods["balanced"] = judged.max_load
-            # Few more pairs on the fullest channel are worth shifts without conflicts.
+            # Few more pairs on the busiest channel are worth shifts without conflicts.
             if report.max_load > _NEAR * judged.max_load:
                 made, report = other, judged
         if report.deadlock:

@@ -27,7 +27,7 @@ class MotionReport:
     cycles : int
         One more than the last cycle in which something arrived.
     bound : int
-        Flits on the fullest channel, or to or from a host: no order of packets takes fewer cycles.
+        Flits on the busiest channel, or to or from a host: no order of packets takes fewer cycles.
     packets, delivered, unreachable : int
         Packets asked for, those that arrived, and those without a route, which were not sent.
     mean_latency, max_latency : float, int

@@ -31,7 +31,9 @@ def cannot_be_loaded(tables: SubnetTables) -> str | None:
     if tables.mode == "sl2vl":
         loads = tables.mode_loads
         portable = (
-            f"; portable ones carry {loads['portable']}, these {loads['sl2vl']}" if len(loads) > 1 else ""
+            f"; portable ones have {loads['portable']} on the busiest channel, these {loads['sl2vl']}"
+            if len(loads) > 1
+            else ""
         )
         return (
             "lanes change along routes, and OpenSM's routing engine file does not set SL2VL tables; "

@@ -62,7 +62,7 @@ class CheckReport(Verdict):
 
         With the bubble rule a dependency may also keep its rank within one ring of one direction. Beside the
         ranks stand the lengths of links that prove the lower bound, if there is one: all pairs on their
-        shortest legal routes go at least so far, and the fullest link carries that over the sum of all
+        shortest legal routes go at least so far, and the load of the busiest link is that over the sum of all
         lengths. The program of ``flitloom recheck`` verifies both against the tables on its own.
         """
         if self.ranks is None:

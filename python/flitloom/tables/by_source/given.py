@@ -45,7 +45,7 @@ def router_fields(tables: Tables, length: int) -> dict[str, Any]:
 
 
 def largest_load(tables: Tables, demands: Demands) -> float:
-    """Load of the fullest link at 1 flit per node and cycle, with packets on the routes of tables.
+    """Load of the busiest link at 1 flit per node and cycle, with packets on the routes of tables.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-// What links allow: the load at which the fullest link is always busy, in dimension order.
+// What links allow: the load at which the busiest link is always busy, in dimension order.
 
 import { Run } from "./data.js";
 
@@ -8,12 +8,12 @@ const DRAWN = new Set(["hots", "rpar"]);
 /** The load in flits per node and cycle that no router exceeds in dimension order, or null where it is not known. */
 export function channelBound(engine, asked) {
   if (asked.routing !== "do" || DRAWN.has(asked.pattern)) return null;
-  const most = asked.pattern === "rand" ? fullestOfAll(asked) : fullestOfOne(engine, asked);
+  const most = asked.pattern === "rand" ? busiestOfAll(asked) : busiestOfOne(engine, asked);
   return most ? Math.min(1, 1 / most) : 1;
 }
 
-/** Packets over the fullest link where every node sends one: they are sent, alone, and counted. */
-function fullestOfOne(engine, asked) {
+/** Packets over the busiest link where every node sends one: they are sent, alone, and counted. */
+function busiestOfOne(engine, asked) {
   const traffic = { kind: "collective", payload: 1, slices: 1, interval: 0, packets: 1 };
   const { head, buffer } = engine({ ...asked, traffic, throttle: "none" });
   if (head.error || head.deadlock) return null;
@@ -22,13 +22,13 @@ function fullestOfOne(engine, asked) {
 }
 
 /** The same where every node sends to all others alike: dimension by dimension, on the rings or lines of each. */
-function fullestOfAll({ sizes, wraps }) {
+function busiestOfAll({ sizes, wraps }) {
   const nodes = sizes.reduce((product, size) => product * size, 1);
-  return Math.max(...sizes.map((size, dimension) => (fullestOfLine(size, wraps[dimension]) * nodes) / size / (nodes - 1)));
+  return Math.max(...sizes.map((size, dimension) => (busiestOfLine(size, wraps[dimension]) * nodes) / size / (nodes - 1)));
 }
 
-/** Pairs over the fullest link of a ring or a line; at half a ring they wrap around. */
-function fullestOfLine(size, wraps) {
+/** Pairs over the busiest link of a ring or a line; at half a ring they wrap around. */
+function busiestOfLine(size, wraps) {
   const loads = new Map();
   for (let from = 0; from < size; from++) {
     for (let to = 0; to < size; to++) {

@@ -139,7 +139,7 @@ function factsTable() {
   find("facts").replaceChildren(...(runs.length > 1 ? [make("thead", {}, head)] : []), make("tbody", {}, ...body));
 }
 
-/** Links by load, as a table whose rows choose a link: the fullest, or the least busy of a plan. */
+/** Links by load, as a table whose rows choose a link: the busiest, or the least busy of a plan. */
 function loadedTable(run, index) {
   const isPlan = run instanceof Steps;
   const rows = (isPlan ? run.leastBusy(10) : largest(run.flits, 10)).map((link) => {
