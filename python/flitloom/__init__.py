@@ -135,7 +135,7 @@ _MOVED = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Import what a public name stands for."""
+        """Import what a public name means."""
         from importlib import import_module
 
         if name == "__version__":

@@ -110,7 +110,7 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     Raises
     ------
     SpecError
-        It is no saved simulation, of another version, cut off or damaged.
+        It is not a saved simulation, has another version, is cut off or damaged.
     """
     name = show_file(file)
     with opened(file, limits.STATE_BYTES) as source:

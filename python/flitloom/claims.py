@@ -76,7 +76,7 @@ class Claims:
         self.not_verified[name] = why
 
     def lines(self) -> list[tuple[str, str]]:
-        """Rows for a report, in words: what was verified, and what was not.
+        """Rows for a report, as text: what was verified, and what was not.
 
         >>> Claims(["max_load", "routes"], {"seed": "nothing says so"}).lines()
         [('verified', 'largest load, routes'), ('not verified', 'seed: nothing says so')]

@@ -230,7 +230,7 @@ def require_kind(place: str, value: object, kind: Any, what: str, advice: str) -
 
 
 def require_file(file: object) -> None:
-    """Refuse what is no name of a file."""
+    """Refuse what is not the name of a file."""
     require_kind("file", file, str | PathLike, "name of a file", "a text or a pathlib.Path")
 
 
@@ -262,7 +262,7 @@ def unknown(value: object, names: Iterable[str], others: Mapping[str, str] | Non
     names : iterable of str
         What would be right.
     others : mapping, optional
-        Further names that are understood, with what each stands for.
+        Further names that are understood, with the name that each replaces.
 
     Examples
     --------

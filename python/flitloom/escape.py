@@ -71,7 +71,7 @@ class EscapeOrder:
     order: tuple[Escape, ...]
 
     def describe(self) -> str:
-        """What the verdict rests on, in words."""
+        """What the verdict rests on, as text."""
         return (
             f"{self.routing}, cut-through, escape channels 0 and 1 in dimension order, "
             f"buffers of {self.buffer} flits for packets of at most {self.longest_packet}"
@@ -202,7 +202,7 @@ def _waits(topology: AnyNetwork) -> dict[Escape, set[Escape]]:
 
 
 def _named(dimension: int, way: int) -> str:
-    """The direction of a link in words.
+    """The direction of a link as text.
 
     >>> _named(0, 1), _named(1, -3)
     ('+x', '-3y')
@@ -242,6 +242,6 @@ def _line(size: int, wrap: bool) -> _Line:
 
 
 def _ways(source: int, size: int, wrap: bool) -> Iterator[tuple[int, int]]:
-    """Both ways from a coordinate, with the most hops that a shortest route goes."""
+    """Both directions from a coordinate, with the most hops that a minimal route goes."""
     yield 1, size // 2 if wrap else size - 1 - source
     yield -1, size // 2 if wrap else source

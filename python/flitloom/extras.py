@@ -23,7 +23,7 @@ EXTRAS = {
 
 
 def need(extra: str, what: str) -> None:
-    """Refuse to go on, before any work is done, if the packages of an extra are not installed.
+    """Refuse to continue, before any work is done, if the packages of an extra are not installed.
 
     Parameters
     ----------

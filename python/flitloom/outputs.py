@@ -171,7 +171,7 @@ def replacing(file: str | Path) -> Iterator[BinaryIO]:
     """A new file, open for bytes, that takes the place of `file` when the block ends well.
 
     Until then it lies beside `file` under a temporary name; after an error nothing of it is left.
-    What is no ordinary file (a pipe, a device) is written to as it is.
+    What is not an ordinary file (a pipe, a device) is written to as it is.
 
     Raises
     ------

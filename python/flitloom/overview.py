@@ -52,7 +52,7 @@ def _unwritten(reason: str) -> int:
 
 
 def overview(columns: int) -> str:
-    """The overview for a terminal of so many columns.
+    """The overview for a terminal of this many columns.
 
     >>> overview(80).splitlines()[0]
     'Usage: flitloom [OPTIONS] COMMAND [ARGS]...'

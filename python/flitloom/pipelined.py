@@ -36,7 +36,7 @@ def run(
     beside: Mapping[str, object],
     cycle_limit: int | None = None,
 ) -> dict[str, Any]:
-    """What comes of a workload that nobody looks at on the way; see `begin`."""
+    """The result of a workload that is run without a look at it; see `begin`."""
     simulation = begin(network, workload, 1, records, beside)
     simulation.run(None, cycle_limit, None)
     return simulation.totals(None, bool(records))

@@ -1,4 +1,4 @@
-"""What is remarked while something is read, for whoever listens: the command line prints each remark once."""
+"""What is remarked while something is read, for any listener: the command line prints each remark once."""
 
 from __future__ import annotations
 

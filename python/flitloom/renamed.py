@@ -8,7 +8,7 @@ from typing import Any
 
 
 def moved(old: str, new: str) -> Any:
-    """What an old name stands for, with a warning that says the new one.
+    """What an old name means, with a warning that says the new one.
 
     The new name is looked up when it is asked for, so that a value knows nothing of what is made of it.
 

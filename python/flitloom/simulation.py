@@ -392,7 +392,7 @@ class Simulation:
         Raises
         ------
         SpecError
-            The file is no saved simulation, of another version, cut off or damaged.
+            The file is not a saved simulation, has another version, is cut off or damaged.
         """
         spec, header, state = checkpoint.read(path)
         if header.tables != _routes_checksum(spec, tables):

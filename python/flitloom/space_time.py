@@ -37,7 +37,7 @@ def record_space_time(
     cycles : int, optional
         Cycles to note, from the next one on; by default all.
     margin : int
-        A buffer is busy while at most so many flits of it are free; 0 means that it is full.
+        A buffer is busy while at most this many flits of it are free; 0 means that it is full.
     at : mapping, optional
         Where lines pass, by dimension: with ``{"y": 0}`` those of x lie in the row y = 0.
 

@@ -215,7 +215,7 @@ def stack_each(
     Raises
     ------
     SpecError
-        The traffic of an experiment is no collective.
+        The traffic of an experiment is not a collective.
     """
     for number, experiment in enumerate(experiments):
         traffic = experiment.traffic

@@ -81,7 +81,7 @@ class Verdict:
     Attributes
     ----------
     network : str
-        What the tables are for, in words.
+        What the tables are for, as text.
     deadlock : bool
         Whether channels can wait for each other in a cycle.
     cycle : list of str

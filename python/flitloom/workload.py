@@ -182,7 +182,7 @@ def among_working(network: Network, traffic: Collective, seed: int) -> Packets:
 
 
 def senders(experiment: Experiment) -> str:
-    """Who sends the packets of a load on a network with failed nodes, in words; empty where all nodes do.
+    """Who sends the packets of a load on a network with failed nodes, as text; empty where all nodes do.
 
     Examples
     --------
@@ -278,7 +278,7 @@ def route_bound(network: Network, workload: _core.Workload) -> Bound | None:
     """A duration that a workload cannot beat on its routes, which are those of a grid, and what it rests on.
 
     ``None`` for loads and message graphs, and where packets go by tables by destination. Links and ports
-    carry a flit per cycle with any routers, and pipelined ones take longer for a hop.
+    transfer a flit per cycle with any routers, and pipelined ones take longer for a hop.
     """
     if network.follows_tables:
         return None

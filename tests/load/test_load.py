@@ -462,7 +462,7 @@ def test_routers_have_the_room_that_what_is_compared_needs(capsys):
     compare = ["--routing", "do,sa", "--throttle", "none,spth:margin=8"]
     assert run([*ask, *compare]) == 0
     shown = capsys.readouterr()
-    assert "all with --flow-control cut-through, which" in shown.err
+    assert "all cases with --flow-control cut-through, which" in shown.err
     assert run([*ask, *compare, "--flow-control", "cut-through", "--buffer", "16"]) == 0
     said = capsys.readouterr()
     assert "all with" not in said.err

@@ -280,7 +280,7 @@ class _Routes:
 
 
 def _search(routes: _Routes, rounds: int, least: float) -> tuple[list[NDArray[np.float64]], float]:
-    """Candidates for the best prices, and the largest load of a split that was found on the way.
+    """Candidates for the best prices, and the largest load of a split that was found meanwhile.
 
     It ends with a split that meets the bound `least`.
 

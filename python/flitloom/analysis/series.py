@@ -17,12 +17,12 @@ ATTRIBUTES = ("window_cycles", "nodes", "packet_length")
 
 
 def check_series(series: xr.Dataset, *names: str) -> None:
-    """Refuse a data set that is no series, or lacks variables that are needed.
+    """Refuse a data set that is not a series, or lacks variables that are needed.
 
     Raises
     ------
     SpecError
-        A coordinate, attribute or variable is missing, or a variable holds what is no number.
+        A coordinate, attribute or variable is missing, or a variable holds what is not a number.
 
     Examples
     --------

@@ -33,8 +33,8 @@ Measure = Callable[..., tuple[float, object, int]]
 def run(context: Context) -> list[Row]:
     """Cycles per second by engine, torus and threads at 75 % of saturation, once the network is full.
 
-    Saturation is that of a 32x32 torus, in proportion to the side; of pipelined routers half of what the
-    bisection carries is sent. The time is that which passes, so other work on the machine counts. The goals
+    Saturation is that of a 32x32 torus, in proportion to the side; of pipelined routers half of the
+    bisection bandwidth is sent. The time is wall-clock time, so other work on the machine counts. The goals
     need as many free cores as threads; `exchange_us` is what threads with nothing to do need to exchange the
     rows of one cycle.
     """

@@ -75,7 +75,7 @@ def cases() -> Iterator[tuple[tuple[int, ...], tuple[int, ...], str]]:
     """Tori, meshes as JAX writes them (the last axis fastest), and whether the last axis is a ring.
 
     Every slice has a mesh of two axes, one of which is its last dimension, and from 64 chips on one of
-    three axes that are no dimensions, of rings and with an all-to-all.
+    three axes that are not dimensions, of rings and with an all-to-all.
 
     Examples
     --------

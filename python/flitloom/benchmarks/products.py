@@ -18,7 +18,7 @@ SAMPLE = 60
 
 
 def products(nodes: int = NODES) -> list[str]:
-    """All products of full meshes, from 2 nodes each, with at most one ring, from 3 nodes, and so many nodes.
+    """All products of this many nodes: full meshes from 2 nodes each, and at most one ring from 3 nodes.
 
     >>> products(8)[:6], len(products(8))
     (['full2', 'full2 x full2', 'full2 x full2 x full2', 'full2 x full3', 'full2 x full4', 'full3'], 19)

@@ -141,7 +141,7 @@ def _draw_stages(drawn: random.Random, values: dict[str, object]) -> None:
 
 
 def _draw_messages(drawn: random.Random, values: dict[str, object], network: _Network) -> None:
-    """Reads and writes with channels, sizes and subnets of their own."""
+    """Reads and writes with channels, sizes and separate subnets."""
     if drawn.random() < 0.7 or values["topology"] == "dragonflynew":
         return
     classes, subnets = int(str(values["classes"])), int(str(values["subnets"]))

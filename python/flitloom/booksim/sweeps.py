@@ -96,7 +96,7 @@ def _job(chosen: Mapping[str, Any], options: Options, step: int) -> Job:
 
 
 def run_point(spec: dict[str, Any]) -> dict[str, Any]:
-    """One run; what comes of it is a function of the spec alone, but for the seconds."""
+    """One run; what comes of it is a function of the spec alone, except for the seconds."""
     begin = time.perf_counter()
     try:
         outcome = run(Options(spec["options"]), network=spec["network"])

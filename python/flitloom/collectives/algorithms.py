@@ -137,7 +137,7 @@ def _ways(size: int, distance: int) -> list[tuple[int, int, float]]:
 
 
 def both(size: int, dimension: int, hops: int, share: float) -> list[Message]:
-    """From every node so many hops up and as many down, `share` each; in a ring of two there is one way."""
+    """From every node `hops` hops up and as many down, `share` each; a ring of two has one direction."""
     if size == 2:
         return [(dimension, hops, 2 * share)]
     return [(dimension, hops, share), (dimension, -hops, share)]
@@ -196,7 +196,7 @@ def multi_ring(sizes: Sequence[int]) -> Algorithm | None:
 
 
 def bucket(sizes: Sequence[int]) -> Program:
-    """A ring per dimension, all dimensions and both senses at once (Jain and Sabharwal 2010)."""
+    """A ring per dimension, all dimensions and both directions at once (Jain and Sabharwal 2010)."""
     count = len(sizes)
     left = [1 / count] * count
     rounds: list[list[Message]] = []
@@ -347,7 +347,7 @@ def spheres(sizes: Sequence[int]) -> Program:
 
 
 def exchanges(latency: Algorithm) -> list[Algorithm]:
-    """Exchanges with the partners of Swing: the first so many halve what is exchanged, the others keep it.
+    """Exchanges with the partners of Swing: the first ones halve what is exchanged, the others keep it.
 
     Between the latency form of Swing, which halves never, and the bandwidth form, which halves always.
     """

@@ -95,7 +95,7 @@ def chakra_plan(file: str | Path) -> tuple[CollectivePlan, dict[str, Any]]:
     Raises
     ------
     SpecError
-        It is no trace, or one that does not say of which plan it is.
+        It is not a trace, or one that does not say of which plan it is.
     """
     sums: list[list[int]] = []
     moves: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Check plans of collective operations by replaying them; shares nothing with the code that makes them."""
+"""Check plans of collective operations by replaying them; independent of the code that makes them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     -------
     dict
         ``passed``, ``steps`` (as replayed), ``problems`` (a list of messages), ``bound`` (as proven anew,
-        ``None`` if its proof is none), ``optimal``, ``proof`` in words, and ``not_verified``: what the file
+        ``None`` if its proof is none), ``optimal``, ``proof`` as text, and ``not_verified``: what the file
         says of itself that cannot be computed anew, with the reason.
 
     Examples
@@ -361,7 +361,7 @@ def _arrive(state: Any, arrival: tuple[int, Any, int, bool, str], problems: _Pro
 
 
 def _needs(plan: CollectivePlan, bit: dict[int, int], full: int) -> tuple[Any, Any]:
-    """What nodes have at first and need at last: (node, block) to the contributions it stands for."""
+    """What nodes have at first and need at last: (node, block) to its contributions."""
     members, chunks, root = plan.members, range(plan.chunks), plan.root
     state: dict[tuple[int, tuple[int, ...]], int] = {}
     wanted: dict[tuple[int, tuple[int, ...]], int] = {}

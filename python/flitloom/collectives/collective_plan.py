@@ -255,7 +255,7 @@ class CollectivePlan(Frozen):
 
 
 def facts_of(plan: CollectivePlan, chunks: int) -> dict[str, Any]:
-    """What there is to say of a plan that was made for so many chunks, by name.
+    """What there is to say of a plan that was made for this many chunks, by name.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class Member:
 
 
 def whole_sums(sizes: Sequence[int]) -> list[list[VectorSending]] | None:
-    """Everybody's sum in three rounds over all dimensions at once, where such rounds are stored.
+    """The sum of all nodes in three rounds over all dimensions at once, where such rounds are stored.
 
     What node 0 receives, in a part of the vector; the other parts, one per direction of the links, go the
     same way with the dimensions turned round and all signs changed, so that all links have the same load.
@@ -82,7 +82,7 @@ def whole_sums(sizes: Sequence[int]) -> list[list[VectorSending]] | None:
 
 @cache
 def ring_windows(size: int, rounds: int) -> tuple[tuple[int, float], ...] | None:
-    """All-gather on a ring in so many rounds with the least load: per round hops and chunks of a message.
+    """All-gather on a ring in this many rounds with the least load: per round hops and chunks of a message.
 
     With a window of w chunks either way a round over h <= 2w + 1 hops adds up to h of them; the chunk half
     way round an even ring comes half from either side. Exact: least sum over all ways of growing the window.
@@ -126,7 +126,7 @@ def ring_sums(size: int) -> tuple[tuple[Sending, ...], ...] | None:
 
     A node sends sums of neighbouring nodes that it can put together from what it got before. These are the
     messages for one half of the vector; the other half goes the mirrored way. Up to 27
-    nodes, but for 25 and 26.
+    nodes, except for 25 and 26.
 
     Returns
     -------

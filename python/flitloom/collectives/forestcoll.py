@@ -29,7 +29,7 @@ def read_forestcoll(file: str | Path, ground: Ground) -> Sends:
     Raises
     ------
     SpecError
-        They are no such trees, go over switches, or are for another number of nodes.
+        They are not such trees, go over switches, or are for another number of nodes.
     """
     text = read_text(file, limits.FOREIGN_BYTES)
     return placed(show_file(file), lambda: _sends(parse_xml(text), ground))

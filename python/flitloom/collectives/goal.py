@@ -39,7 +39,7 @@ def events(plan: CollectivePlan) -> Iterator[Event]:
     """Sends and receives of all ranks, each rank's in order.
 
     A send waits for what brought its chunk and for the send before it on its link; a receive that is added up
-    counts as done when it has arrived. The receives of a step stand behind its sends, none of which waits for
+    counts as done when it has arrived. The receives of a step follow its sends, none of which waits for
     them.
 
     Raises

@@ -23,7 +23,7 @@ def ranks_file(file: str | Path) -> Path:
 
 
 def members_of(ground: Ground, count: int, file: str | Path) -> tuple[int, ...]:
-    """The node of every rank of a file with so many ranks.
+    """The node of every rank of a file with this many ranks.
 
     Raises
     ------

@@ -68,7 +68,7 @@ class _View:
 
 
 def evaluate(plan: CollectivePlan) -> tuple[int, str]:
-    """The steps that the proof of a plan proves, and the proof in words.
+    """The steps that the proof of a plan proves, and the proof as text.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _distance(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
 
 
 def _all_distances(view: _View, total: Callable[[int, dict[int, int]], int], demands: bool) -> int:
-    """A sum over all sources; on a whole torus every node sees the same."""
+    """A sum over all sources; on a healthy torus every node sees the same."""
     if demands or not view.ground.whole or view.plan.nodes is not None:
         return sum(total(node, view.distances(node)) for node in view.members)
     return total(view.members[0], view.distances(view.members[0])) * len(view.members)

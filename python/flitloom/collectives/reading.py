@@ -27,7 +27,7 @@ def read_collective(file: str | Path, *, checked: bool = True) -> CollectivePlan
     Raises
     ------
     SpecError
-        The file cannot be read, is no such plan, or does not do what it claims.
+        The file cannot be read, is not such a plan, or does not do what it claims.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Algorithms in rounds of messages, replayed over the links that are left.
 
-A message takes all its shortest routes in equal parts. In a round a node sends and receives at most one
+A message takes all its minimal routes in equal parts. In a round a node sends and receives at most one
 message per link that it has on the healthy network.
 """
 
@@ -36,7 +36,7 @@ Sent = tuple[int, int, float]
 
 
 class Replay:
-    """Loads of links under messages that take all their shortest routes in equal parts.
+    """Loads of links under messages that take all their minimal routes in equal parts.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Replay:
         return found
 
     def routes(self, source: int, target: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Links on the way, and the part of a message on each of their parallel links."""
+        """Links of the route, and the part of a message on each of their parallel links."""
         found = self._routes.get((source, target))
         if found is None:
             parts = list(self._parts(source, target))
@@ -262,7 +262,7 @@ def by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
 
     Notes
     -----
-    Where the number of ranks is no power of two, as many as are too many first give their vector to another
+    Where the number of ranks is not a power of two, the ranks above it first give their vector to another
     rank and get the sum at the end (Rabenseifner 2004).
     """
     replay = Replay(ground)
@@ -304,7 +304,7 @@ def by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
 
 
 def gathers_by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
-    """All-gathers between ranks that are no half of an all-reduce; each mirrored is a reduce-scatter.
+    """All-gathers between ranks that are not half of an all-reduce; each mirrored is a reduce-scatter.
 
     In every round of Bruck's a rank passes on all blocks it has, to the rank 1, 2, 4, ... before it.
     """

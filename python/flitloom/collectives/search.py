@@ -148,7 +148,7 @@ class _Asked:
 
 
 def _check_numbers(topology: AnyNetwork, operation: str, chunks: int, latency: int, seed: int) -> None:
-    """Refuse what is no operation, no network, or out of range."""
+    """Refuse what is not an operation or a network, or is out of range."""
     if operation not in OPERATIONS:
         raise SpecError.at("operation", *unknown_parts(operation, OPERATIONS))
     known = "fl.Torus(...), fl.Mesh(...), fl.Product(...) or fl.Graph(...)"

@@ -1,4 +1,4 @@
-"""Sums over whole tori in three rounds, as `python -m flitloom.collectives.sums` finds them."""
+"""Sums over healthy tori in three rounds, as `python -m flitloom.collectives.sums` finds them."""
 
 from __future__ import annotations
 

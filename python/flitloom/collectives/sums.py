@@ -1,4 +1,4 @@
-"""Sums over a whole torus in three rounds, over several dimensions at once: found by a search, and stored.
+"""Sums over a healthy torus in three rounds, over several dimensions at once: found by a search, and stored.
 
 Every node does the same, shifted: in the first round it sends its own part to its neighbours; then sums of
 some of the parts it has, to as many nodes as it has links, so that nobody adds the same twice. `python -m
@@ -61,7 +61,7 @@ def rounds_of(sizes: Sequence[int], second: Second, third: Third) -> list[list[V
 def find(
     sizes: Sequence[int], seconds: float, seed: int = 1, hops: int | None = None
 ) -> tuple[Second, Third] | None:
-    """Sums in three rounds with as few hops as are found in so many seconds, fewer than `hops`.
+    """Sums in three rounds with as few hops as are found in this many seconds, fewer than `hops`.
 
     For random nodes that the second round comes from, a constraint program (OR-Tools CP-SAT) covers every
     node exactly once.

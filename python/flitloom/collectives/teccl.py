@@ -28,12 +28,12 @@ _DEMAND = re.compile(r"Demand at (\d{1,7}) for chunk (\d{1,7}) from (\d{1,7}) me
 def read_teccl(file: str | Path, ground: Ground) -> Sends:
     """Read a schedule; nodes are numbered as in the network.
 
-    A chunk that everybody else wants makes an all-gather, one that a single node wants an all-to-all.
+    A chunk that all other nodes want makes an all-gather, one that a single node wants an all-to-all.
 
     Raises
     ------
     SpecError
-        It is no such schedule, cuts chunks into parts, or goes over switches.
+        It is not such a schedule, cuts chunks into parts, or goes over switches.
     """
     place = show_file(file)
     data = read_json(file, limits.FOREIGN_BYTES)

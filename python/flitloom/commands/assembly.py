@@ -46,7 +46,7 @@ def plain_numbers(command: Any) -> None:
 
 
 def heard_everywhere(command: Any) -> None:
-    """Let ``--quiet`` and ``--verbose`` of the whole command line stand behind a verb, too."""
+    """Let ``--quiet`` and ``--verbose`` of the whole command line follow a verb, too."""
     options = [_behind(option) for option in command.params if option.name in ("quiet", "verbose")]
     for below in command.commands.values():
         _add(below, options)
@@ -105,7 +105,7 @@ def _parser(verb: str, inner: str) -> Any:
 
 
 def _asked(arguments: Sequence[str]) -> tuple[str, str]:
-    """The first word that is no option, and the word behind it."""
+    """The first word that is not an option, and the next word."""
     words = [*arguments, "", ""]
     at = next(at for at, word in enumerate(words) if not word.startswith("-"))
     return words[at], words[at + 1]
@@ -170,4 +170,4 @@ def _print_version(asked: bool) -> None:
 
 
 def _not_loaded() -> None:
-    """Stand for a verb of which only the summary is needed."""
+    """Replace a verb of which only the summary is needed."""

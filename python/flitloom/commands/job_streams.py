@@ -40,7 +40,7 @@ class Asked(Group):
 
 @grouped
 def command(*, asked: Asked) -> None:
-    """Let jobs come and go on a torus, and say how much of it each policy keeps busy.
+    """Let jobs arrive at a torus and leave it, and tell how much of it each policy keeps busy.
 
     \b
     For example:

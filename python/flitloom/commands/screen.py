@@ -22,7 +22,7 @@ Progress = Callable[[int, int], None]
 
 
 class ReaderLeftError(Exception):
-    """Whoever reads standard output has seen enough."""
+    """The reader of standard output has closed it."""
 
 
 def echo(text: str = "") -> None:
@@ -95,7 +95,7 @@ def print_fields(fields: dict[str, object]) -> None:
 
 
 def say(message: str) -> None:
-    """Tell the user something that is no data, unless only errors are wanted."""
+    """Tell the user something that is not data, unless only errors are wanted."""
     if settings.get("verbosity") != "quiet":
         _tell(message)
 
@@ -131,7 +131,7 @@ def complain(message: str) -> None:
 
 
 def foretell_memory(needs: Iterable[int], side_by_side: int | None = 1) -> None:
-    """Say how many bytes simulations need of which so many run at once, if that is much.
+    """Say how many bytes this many simulations at once need, if that is much.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class Stacked(Group):
 
 
 class Routers(Group, part="router", only=("preset", "channels", "buffer", "latency", "flow_control")):
-    """The router at every node, but for its arbitration."""
+    """The router at every node, except for its arbitration."""
 
 
 class Reported(Group):

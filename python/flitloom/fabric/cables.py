@@ -127,7 +127,7 @@ class _Columns:
 
 
 def _columns(heading: list[str]) -> _Columns | None:
-    """What a heading says of the columns; None if it is no heading."""
+    """What a heading says of the columns; None if it is not a heading."""
     short = [name if len(name) < 80 else "" for name in heading]
     kinds = [n for n, name in enumerate(short) if _KIND.fullmatch(name)]
     facts = [n for n, name in enumerate(short) if _FACT.fullmatch(name) and n not in kinds]
@@ -146,7 +146,7 @@ def _columns(heading: list[str]) -> _Columns | None:
 
 
 def _delimiter(text: str) -> str:
-    """What separates the columns of the first line that is no comment."""
+    """What separates the columns of the first line that is not a comment."""
     line = next((row for row in text_lines(text) if row.strip() and not row.lstrip().startswith("#")), "")
     return max(",;\t", key=line.count)
 

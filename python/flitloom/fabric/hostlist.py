@@ -106,7 +106,7 @@ def _ranges(ranges: str, item: str, place: str) -> list[tuple[int, int, int, int
 def parse_nodes(text: str, nodes: int, place: str = "nodes") -> list[int]:
     """Read a list of numbers of nodes such as ``node[0-7,12],20,node[30-40/2]``.
 
-    Digits of other names than ``node`` are no numbers of nodes; `flitloom.fabric.names.Names` knows names.
+    Digits of other names than ``node`` are not numbers of nodes; `flitloom.fabric.names.Names` knows names.
 
     Parameters
     ----------

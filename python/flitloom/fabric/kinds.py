@@ -21,7 +21,7 @@ OTHERWISE = "columns a,a_type,b,b_type of a table, or a type in GraphML, say oth
 
 
 def kind_of(said: str) -> str:
-    """The kind of a node that calls itself so; nothing if that is no kind.
+    """The kind of a node that calls itself so; nothing if that is not a kind.
 
     >>> kind_of("GPU"), kind_of("Spine"), kind_of("blue")
     ('host', 'switch', '')

@@ -1,4 +1,4 @@
-"""Where switches stand on a page: fat trees by levels, all others that are no grid on a circle."""
+"""Where switches stand on a page: fat trees by levels, all others that are not grid on a circle."""
 
 from __future__ import annotations
 

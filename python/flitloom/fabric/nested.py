@@ -371,7 +371,7 @@ def _named(grid: _Grid, gates: set[Place], factors: tuple[str, ...], sizes: Plac
 
 
 def _recognised(count: int, ends: Sequence[Edge], sizes: Place | None = None) -> dict[str, Any] | None:
-    """What the core says of switches and cables that are a whole torus or mesh; None if they are none."""
+    """What the core says of switches and cables that are a healthy torus or mesh; None if they are none."""
     cables = np.array(ends, dtype=np.uint32).reshape(-1, 2)
     told: dict[str, Any] | None = _core.recognise(count, cables, None if sizes is None else list(sizes))
     return None if told is None or told["twisted"] or told["misfits"] else told

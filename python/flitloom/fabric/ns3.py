@@ -23,13 +23,13 @@ def looks_like(text: str) -> bool:
 def parse(text: str, source: str) -> Subnet:
     """Read a topology: ``nodes switches links``, the switches, and ``a b speed delay error`` per link.
 
-    SimAI's first line is ``nodes gpus_per_server nvswitches switches links [gpu]``. Nodes that are no
-    switches are hosts.
+    SimAI's first line is ``nodes gpus_per_server nvswitches switches links [gpu]``. Other nodes
+    are hosts.
 
     Raises
     ------
     SpecError
-        A number is no node, or there are fewer or more links than the first line says.
+        A number is not a node, or there are fewer or more links than the first line says.
     """
     assembly, words = Assembly(source), _words(text, source)
     first = [int(word) for _, word in _line(text) if word.isdecimal()]

@@ -47,7 +47,7 @@ class Recognition:
     missing_cables : tuple of (int, int)
         Neighbouring switches without a cable between them, unless a swapped cable explains that.
     misfits : tuple of int
-        Cables that join switches which are no neighbours.
+        Cables that join switches which are not neighbours.
     swaps : tuple of (int, int)
         Pairs of misfits that exchanged an end.
     levels : tuple of int

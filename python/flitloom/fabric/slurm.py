@@ -80,7 +80,7 @@ class _Homes:
     below: dict[str, list[str]] = field(default_factory=dict)
 
     def lowest(self) -> Iterator[tuple[str, str, str]]:
-        """Every host with each switch that names it, but for those above others, and where it stands."""
+        """Every host with each switch that names it, except for those above others, and where it stands."""
         under: dict[str, set[str]] = {}
         for host, places in self.of.items():
             for name, place in places.items():

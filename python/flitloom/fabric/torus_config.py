@@ -139,7 +139,7 @@ def configured(subnet: Subnet, config: TorusConfig) -> Recognition:
     Raises
     ------
     SpecError
-        The fabric is no such torus or mesh, or the seeds do not say where its axes lead.
+        The fabric is not such a torus or mesh, or the seeds do not say where its axes lead.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class _Lines:
         return place
 
     def way(self, a: list[int], b: list[int]) -> tuple[int, int] | None:
-        """The line and the way from a place to its neighbour."""
+        """The line and the direction from a place to its neighbour."""
         apart = [line for line, (here, there) in enumerate(zip(a, b, strict=True)) if here != there]
         if len(apart) != 1:
             return None

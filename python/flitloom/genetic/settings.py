@@ -26,7 +26,7 @@ class GeneticSettings(SpecModel):
     mutation_levels : int
         Every child draws its rate from this many: r_m, r_m / 4, r_m / 16 and so on [1].
     crossover_interval : int
-        Every so many generations i_c there is crossover instead of mutation [10, 20; in
+        Generations i_c after which there is crossover instead of mutation [10, 20; in
         cup-stacking-2022 100, 200]; 0 for never.
     crossover_rate : float
         Probability r_c that a gene crosses over [0.1, 0.2, 0.4, 0.6, 0.8, 0.9]. With all pairs, high
@@ -49,7 +49,7 @@ class GeneticSettings(SpecModel):
     acceptance : str
         A mutated child survives if it is not-worse (cup-stacking-2022), only if it is better
         (cup-stacking-extended-2023), or, of equal score, if it is not-later: if the sum of the fourth
-        powers of its packets' delivery times is not larger; crossover sorts ties likewise.
+        powers of its packets' delivery times is not larger; crossover sorts ties in the same way.
     interval_limit : str
         Upper limit of the interval: the height of a slice less its length (A.3), or its thickness less
         its length (Eq. 5).

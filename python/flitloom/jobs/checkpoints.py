@@ -1,4 +1,4 @@
-"""Where a simulation that was interrupted goes on."""
+"""Where a simulation that was interrupted continues."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def begun_or_resumed(
     checkpoint : path, optional
         Where it was saved, if it was.
     threads : int
-        Threads of one that goes on.
+        Threads of one that continues.
     on_ranks : bool
-        Whether it goes on over all ranks of MPI.
+        Whether it continues over all ranks of MPI.
     checked : bool
         Whether what was saved must be the same simulation; a checkpoint that is named by a job's id is.
 

@@ -241,7 +241,7 @@ def _network(labels: Mapping[str, str], fields: Mapping[str, Any], folder: Path)
 
 
 def _on_tables(fields: Mapping[str, Any], values: Mapping[str, Sequence[str]], file: Path) -> dict[str, Any]:
-    """Fields with the network that tables are for, and a router in which they are free of deadlock."""
+    """Fields with the network that tables are for, and a router in which they are deadlock-free."""
     read = tables_of(file)
     for name in ("torus", "mesh"):
         if name in values:

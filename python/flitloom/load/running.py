@@ -88,7 +88,7 @@ def _nothing(_place: int, _made: Made) -> None:
 
 
 def _part(progress: Progress | None, place: int, count: int) -> Progress | None:
-    """What tells of one task among so many."""
+    """What tells of one task among this many."""
     if progress is None:
         return None
     return lambda done, total: progress(place * total + done, count * total)

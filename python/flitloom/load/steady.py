@@ -195,7 +195,7 @@ class Run:
     series: xr.Dataset = field(init=False)
 
     def until(self, cycle: int) -> None:
-        """Go on to the end of the window of a cycle."""
+        """Continue to the end of the window of a cycle."""
         cycle = -(-cycle // self.window) * self.window
         if cycle > self.now:
             after, tell = self.after, self.progress
@@ -213,7 +213,7 @@ class Run:
         self.until(self.end)
 
     def look(self, cycle: int) -> Utilisation:
-        """Go on to a cycle, and look at the source queues."""
+        """Continue to a cycle, and look at the source queues."""
         self.until(max(cycle, self.now))
         return utilisation(self.series, self.rate)
 
@@ -244,7 +244,7 @@ class Run:
         return max(8 * sum(self.simulation.network.topology.dimensions), packets)
 
     def warm_up(self, limit: int, *, settles: bool, level: float = 0.0) -> bool:
-        """Go on until the transient lies in the first half, if the load settles; whether it does.
+        """Continue until the transient lies in the first half, if the load settles; whether it does.
 
         Where less than a level of what is generated arrives, ages grow for good, and only what is in the
         network has to settle.
@@ -266,7 +266,7 @@ class Run:
             horizon = 2 * self.now
 
     def drain(self, limit: int) -> bool:
-        """Go on until the packets of the measured stretch have arrived; whether they do."""
+        """Continue until the packets of the measured stretch have arrived; whether they do."""
         last = self.end
         while last < self.end + limit:
             if self.series.attrs["measured_delivered"] == self.series.attrs["measured_packets"]:

@@ -42,8 +42,8 @@ def curve(
     ----------
     networks : Network, Tables, str or path, or mapping of str to these
         The network, or several by the names they have in the result. What is only named, e.g. ``"8x8"``, has
-        routers like those of `flitloom load`: balanced ties and queues of 16 flits. Tables stand for the
-        network they are for, with routers in which they are free of deadlock.
+        routers like those of `flitloom load`: balanced ties and queues of 16 flits. Tables are
+        used on the network they are for, with routers in which they are deadlock-free.
     traffic : str or Load
         The pattern, e.g. ``"rand"``, or a load whose rate and cycles do not count.
     rates : sequence of float

@@ -1,4 +1,4 @@
-"""Saturations of drawn cases, held against long runs in which backlogs are counted."""
+"""Saturations of drawn cases, compared with long runs in which backlogs are counted."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Held:
     saturation, half_width : float or None
         What was found.
     checked : int
-        Loads that were held against a long run, or run beyond the saturation.
+        Loads that were compared with a long run, or run beyond the saturation.
     wrong : tuple of str
-        Loads that were called steady and are not, in words.
+        Loads that were called steady and are not, as text.
     """
 
     number: int

@@ -9,7 +9,7 @@ from flitloom.errors import SpecError
 
 
 def check_refine(refine: float) -> None:
-    """Refuse what is no share of a load."""
+    """Refuse what is not a share of a load."""
     if not 0 <= refine < 1:
         raise SpecError.at("refine", f"{refine:g} is not a share of a load", "it must be from 0 to below 1")
 

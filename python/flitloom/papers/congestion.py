@@ -96,7 +96,7 @@ def kept_in(folder: Path | None) -> Iterator[None]:
 
 
 def series(run: Run) -> xr.Dataset:
-    """What happened in every window of a run; one that is kept goes on where it was, or is read."""
+    """What happened in every window of a run; one that is kept continues where it was, or is read."""
     finished = checkpoint = None
     if (folder := _KEPT.get()) is not None:
         made_by = (provenance.version(), provenance.commit())
@@ -141,7 +141,7 @@ def on_all_cores(
 ) -> list[Made]:
     """Call a function of a module with every task, in processes; what came of each, in their order.
 
-    With ``--full`` the runs are kept beside the pictures, so that the same command goes on where it was.
+    With ``--full`` the runs are kept beside the pictures, so that the same command continues where it was.
     """
     folder = context.lasts
     if folder is not None:

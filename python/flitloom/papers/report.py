@@ -87,7 +87,7 @@ class Cell:
         """How they compare.
 
         ``reproduced``, ``not reproduced`` or ``no published value``; of a search ``reached``, ``beaten``
-        or ``not reached``; of a statement, which is no value, ``holds``, ``does not hold`` or, where the
+        or ``not reached``; of a statement, which is not a value, ``holds``, ``does not hold`` or, where the
         computed one has a word instead, ``undecided``.
         """
         if self.paper is None:
@@ -271,7 +271,7 @@ class Context:
 
     @property
     def lasts(self) -> Path | None:
-        """Where runs of the papers' lengths are kept, so that they can go on."""
+        """Where runs of the papers' lengths are kept, so that they can continue."""
         return None if self.folder is None or self.quick is not False else self.folder / "runs"
 
     def step(self, text: str) -> Callable[[int, int], None] | None:

@@ -103,7 +103,7 @@ if not TYPE_CHECKING:
     _find = names_of("flitloom.placing", _HOMES)
 
     def __getattr__(name: str) -> Any:
-        """What a public name stands for, or a name of before."""
+        """What a public name means, or a name of before."""
         from flitloom.renamed import moved
 
         if name not in _MOVED:

@@ -13,7 +13,7 @@ from flitloom.spec.any_network import AnyNetwork
 def is_closed(sides: Sequence[int], topology: AnyNetwork) -> bool:
     """Whether all messages between nodes of a box stay inside it, wherever the box lies.
 
-    An interval of m nodes of a ring of k is closed under shortest ways iff m <= ceil(k / 2) or m = k; on a
+    An interval of m nodes of a ring of k is closed under minimal routes iff m <= ceil(k / 2) or m = k; on a
     line every interval is. Dimension order then never leaves the box.
 
     Examples
@@ -32,7 +32,7 @@ def is_closed(sides: Sequence[int], topology: AnyNetwork) -> bool:
 
 @lru_cache(maxsize=4096)
 def _splits(sides: tuple[int, ...], parts: int) -> frozenset[tuple[int, ...]]:
-    """Sides with some of them split in two, again and again, until there are so many."""
+    """Sides with some of them split in two, again and again, until there are this many."""
     found = {tuple(sorted(sides))}
     if len(sides) < parts:
         for at, side in enumerate(sides):

@@ -55,7 +55,7 @@ def check_placement(file: str | Path) -> PlacementReport:
     Raises
     ------
     SpecError
-        The file is no placement.
+        The file is not a placement.
     """
     document = read_placement(file)
     done = subprocess.run(

@@ -8,8 +8,8 @@ displacement. Beside sums of sorted distances that bounds hop-bytes, and with le
 one. For one clique it is Delsarte's linear program (1973); relatives are the eigenvalue bounds of the
 quadratic assignment problem (Finke, Burkard and Rendl 1987).
 
-The multipliers are found by ascent on the dual, whose least costs are softened and hardened again as it goes
-on. Any multipliers prove something; what they prove is counted by the program that checks files.
+The multipliers are found by ascent on the dual, whose least costs are softened and hardened in
+turn. Any multipliers prove something; what they prove is counted by the program that checks files.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Scheme:
 
 
 def scheme_of(kind: str, size: int) -> Scheme:
-    """The scheme of a clique, ring, line or cube (whose places are numbers of so many bits).
+    """The scheme of a clique, ring, line or cube (whose places are numbers of this many bits).
 
     Examples
     --------
@@ -112,7 +112,7 @@ def scheme_of(kind: str, size: int) -> Scheme:
 
 
 def character(bits: int, block: int, apart: int) -> float:
-    """The mean of the characters of so many bits over pairs that differ in so many (Krawtchouk polynomials).
+    """The mean of the characters of `bits` bits over pairs that differ in `apart` (Krawtchouk polynomials).
 
     Examples
     --------
@@ -149,7 +149,7 @@ def displacements(sizes: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Alike:
-    """Displacements that differ in the order of dimensions of the same size only; frequencies likewise.
+    """Displacements that differ in the order of dimensions of the same size only; and such frequencies.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ def cosine_bound(
 ) -> tuple[int, dict[str, Any]] | None:
     """The bound of hop-bytes, or of the busiest channel, with its certificate.
 
-    Where it will hardly reach a bound that is `known`, it is not looked for to the end.
+    The search ends early where it is unlikely to reach a bound that is `known`.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def _along(numbers: Numbers, matrices: Sequence[Numbers]) -> Numbers:
 
 
 def _steps_for(numbers: int) -> tuple[int, float]:
-    """How many steps there are for so many numbers, and how long the first one is."""
+    """How many steps there are for this many numbers, and how long the first one is."""
     steps = min(STEPS, max(MANY_STEPS, WORK_OF_MANY // (numbers + STEP_WORK)))
     first = LONG_STEP if numbers <= FEW_NUMBERS else STEP if numbers <= MANY_NUMBERS else SHORT_STEP
     return max(200, min(steps, MOST_WORK // numbers)), first

@@ -107,7 +107,7 @@ class Ground:
     cables : tuple of (int, int)
         The cables that are there, the lower node first.
     topology : Topology or None
-        The torus or mesh that it is but for what is missing.
+        The torus or mesh that it is except for what is missing.
     missing : tuple of int or (int, int)
         Nodes and cables that the torus or mesh has and the network has not; no cables of missing nodes.
     product : Product or None
@@ -223,7 +223,7 @@ def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:
     """The ground that a fabric's file describes, with the coordinates of a torus or mesh if it is one.
 
     What the torus or mesh has and the fabric has not is missing. A fabric with cables between switches that
-    are no neighbours counts as a graph without coordinates, as does a twisted torus.
+    are not neighbours counts as a graph without coordinates, as does a twisted torus.
 
     Raises
     ------

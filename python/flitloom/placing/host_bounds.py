@@ -1,9 +1,9 @@
-"""Lower bounds on networks of switches with hosts, whatever the tables.
+"""Lower bounds on networks of switches with hosts, for any tables.
 
-Ranks at one switch send each other nothing over cables. So of what a rank sends at most as many messages
-stay at its switch as this has other places, and the rest leaves over the channels of the switch. The same
-holds of any switches together: a cut has so many channels, and any so many ranks send so much outwards.
-Hop-bytes, or bytes times lengths of cables, are at least what largest messages at least distances have.
+Messages between ranks of one switch use no cable. At most as many messages of a rank stay at its switch as
+the switch has other places. The rest leaves over the channels of the switch. The same holds for any set of
+switches: the messages that must leave it share the channels of its cut. Hop-bytes, or bytes times lengths
+of cables, are at least those of the largest messages at the least distances.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Messages:
         return [(amounts, rank, count) for amounts, rank, count in found.values()]
 
     def outwards(self) -> Whole:
-        """By number of ranks, what any so many ranks send to the others, or receive from them, at least."""
+        """By number of ranks, the least that any set of as many sends to the others, or receives."""
         most = np.zeros(self.ranks + 1, dtype=np.int64)
         for side in (0, 1):
             lists = self.of_ranks(side)
@@ -300,7 +300,7 @@ def _message(messages: Messages, amount: int) -> dict[str, Any]:
 
 
 def _nearest(wires: Wires, messages: Messages, lengths: Whole, of_host: int = 0) -> int:
-    """At least so many bytes times lengths: every rank's largest partners at the least distances.
+    """At least this many bytes times lengths: every rank's largest partners at the least distances.
 
     The cable of a host counts `of_host` where hosts have several ranks.
     """
@@ -358,7 +358,7 @@ def _sorted(wires: Wires, messages: Messages) -> Bounded:
 
 
 def _cut(wires: Wires, messages: Messages) -> Bounded:
-    """The best of some cuts: what any so many ranks send outwards, over the channels that leave."""
+    """The best of some cuts: what any set of this many ranks sends outwards, over the channels that leave."""
     outwards, places = messages.outwards(), int(wires.places.sum())
     best: Bounded = (0, {"kind": "nothing"})
     for side in _sides(wires):

@@ -11,7 +11,7 @@ from flitloom.spec.any_network import AnyNetwork
 
 
 def free_hosts(topology: AnyNetwork, wanted: int, taken: Iterable[int]) -> list[int] | None:
-    """The hosts of a job that wants so many: of one switch, else of one group, else the first free ones.
+    """The hosts of a job that wants this many: of one switch, else of one group, else the first free ones.
 
     Of several switches or groups with enough free hosts the one with the fewest is taken, so that larger jobs
     find room.
@@ -19,7 +19,7 @@ def free_hosts(topology: AnyNetwork, wanted: int, taken: Iterable[int]) -> list[
     Returns
     -------
     list of int or None
-        The hosts; None where not so many are free.
+        The hosts; None where not this many are free.
 
     Examples
     --------

@@ -187,7 +187,7 @@ def host_names(subnet: Subnet) -> list[str]:
 
 
 def names_of(topology: AnyNetwork, hosts: Path | None = None) -> Names:
-    """What the nodes of a network are called, by a file of hosts or by itself.
+    """What the nodes of a network are called, by a file of hosts or by the network.
 
     None of a torus, a mesh or a product has a name.
 

@@ -170,7 +170,7 @@ class _Asked:
         return [replace(self, traffic=part, phases=()) for part in in_phases(self.traffic, self.phases)]
 
     def check(self) -> None:
-        """Refuse what is no objective, or out of range."""
+        """Refuse what is not an objective, or out of range."""
         if self.minimise not in OBJECTIVES:
             raise SpecError.at("minimise", f"is one of {', '.join(OBJECTIVES)}, not {self.minimise!r}")
         if not 0 <= self.seed < 1 << 64:
@@ -292,7 +292,7 @@ class _Task:
         return best_screw(self.problem, asked.topology, asked.traffic.mesh)
 
     def search(self, bound: int, effort: int, tell: Callable[[float], None] | None) -> dict[str, Any]:
-        """What the core finds, changing so many channel loads."""
+        """What the core finds, changing this many channel loads."""
         mesh = list(self.asked.traffic.mesh) or [self.asked.traffic.ranks]
         by_hops = self.asked.minimise == "hops"
         found: dict[str, Any] = self.problem.search(mesh, by_hops, bound, self.asked.seed, effort, tell)
@@ -471,7 +471,7 @@ def _found_in_phases(
 def _telling(
     progress: Callable[[int, int], None] | None, begin: float, end: float
 ) -> Callable[[float], None] | None:
-    """Tells how far all is while a part of it goes on."""
+    """Tells how far all is while a part of it continues."""
     return None if progress is None else lambda part: progress(int(100 * (begin + (end - begin) * part)), 100)
 
 
@@ -574,7 +574,7 @@ def _allowed(topology: AnyNetwork, slots: list[int]) -> tuple[int, ...]:
 def _used_ways(
     topology: AnyNetwork, ways: Ways, traffic: Traffic, nodes: Sequence[NDArray[np.uint32]]
 ) -> tuple[tuple[list[int], ...], ...]:
-    """Of every placement the ways of all pairs of nodes that exchange something, but for those before."""
+    """Of every placement the routes of all pairs that exchange something, except for those before."""
     found, known = [], np.empty(0, dtype=np.int64)
     for each in nodes:
         where = each.astype(np.int64)

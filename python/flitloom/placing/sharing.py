@@ -1,7 +1,7 @@
 """Lower bounds of the busiest channel from messages that must share a channel.
 
 A message between two ranks takes one route, so of more messages than a node has channels two share one.
-Under dimension order messages to nodes with another x leave over the channels of x, and only so many nodes
+Under dimension order messages to nodes with another x leave over the channels of x, and only this many nodes
 have the same x; it is the same of x and y together, and of the last dimensions for what arrives.
 
 Under dimension order more is known of g ranks that all send to each other. Take the first dimension in which
@@ -51,7 +51,7 @@ def sharing_bound(topology: AnyNetwork, traffic: Traffic, by_order: bool) -> Bou
 
 
 def at_once(ranks: int) -> int:
-    """Messages on one channel, at least, of so many ranks that all send to each other.
+    """Messages on one channel, at least, of this many ranks that all send to each other.
 
     Examples
     --------

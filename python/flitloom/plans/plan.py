@@ -423,7 +423,7 @@ class Plan(Closed):
 
 
 def require_plan(plan: object) -> None:
-    """Refuse what is no plan, with how to make one."""
+    """Refuse what is not a plan, with how to make one."""
     require_kind("plan", plan, Plan, "plan", "fl.plans.search(...) or fl.plans.read(...)")
 
 

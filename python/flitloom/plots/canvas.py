@@ -97,7 +97,7 @@ def legend_below(
 ) -> None:
     """A legend below a figure of our own, or below the first of the axes that were given.
 
-    At most so many entries stand side by side.
+    At most this many entries stand side by side.
     """
     columns = -(-len(handles) // -(-len(handles) // most))
     if path is None:

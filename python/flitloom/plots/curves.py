@@ -47,7 +47,7 @@ def plot_curves(
         Columns of numbers; the last words of a name do where no other column ends so (``latency`` for
         ``latency``).
     by : sequence of str
-        Columns that tell curves apart, named likewise.
+        Columns that tell curves apart, under their names.
     title : str
         Title of the picture.
     ax : Axes, optional

@@ -33,7 +33,7 @@ def plot_load_curves(
     """Draw latency and accepted load over offered load, a curve per name.
 
     Curves of latency end at the last steady load; a band shows between which loads the network saturates.
-    Their axis ends at some ten times the least latency. The accepted load goes on beyond saturation, with a
+    Their axis ends at some ten times the least latency. The accepted load continues beyond saturation, with a
     band of its 95 % interval. A dotted line is the bound of the routing.
 
     Parameters

@@ -23,7 +23,7 @@ Folders of tables by destination: opensm-lfts.dump, path-sl.txt if any packet ha
 0, and sl2vl.dump if that chooses the lanes. They must lead every host's packets to every other host over the
 cables that the certificate names, each hop to a channel and lane of higher rank.
 
-Lower bounds of tables stand beside the ranks as lengths of channels. Every pair goes at least as far as on
+Lower bounds of tables are beside the ranks as lengths of channels. Every pair goes at least as far as on
 its shortest way, so the load of the busiest channel is at least the sum of pairs times distances over the sum
 of all lengths. Where ways of any kind prove less than the certificate says of tables of source routes, ways
 are those with the fewest hops that the rules and turns of the tables allow.
@@ -224,7 +224,7 @@ class Network(Shape):
         return None
 
     def walk(self, source, route):
-        """The nodes of a route in words, like "+x3 -y2"."""
+        """The nodes of a route as text, like "+x3 -y2"."""
         nodes = [whole(source, 0, self.count - 1, "source")]
         for leg in route.split():
             dimension = NAMES.index(leg[1])
@@ -433,7 +433,7 @@ class LegalWays:
 
 
 def bounded(tables, proof, network, given):
-    """What is proven of the busiest channel of all tables, in words and numbers; `Refused` if it is not."""
+    """What is proven of the busiest channel of all tables, as text and numbers; `Refused` if it is not."""
     unknown = set(proof) ^ {"kind", "value", "weights", "lengths"}
     need(not unknown and proof["kind"] == "lengths", f"bound: is not understood: {sorted(unknown)!r:.60}")
     value = whole(proof["value"], 1, 1 << 62, "bound")
@@ -754,7 +754,7 @@ def escape_facts(experiment):
 def ways_of_line(size, wraps, full):
     """Routes of packets along a dimension: lists of coordinate, way and escape channel.
 
-    A way is 1 or -1; in a full mesh, over its one link, as many coordinates as that goes on, the shorter way
+    A way is 1 or -1; in a full mesh, over its one link, as many coordinates as that goes, the shorter way
     round, and forwards where both are equally long.
     """
     for source, target in product(range(size), repeat=2):
@@ -1418,9 +1418,9 @@ class Wiring:
         return {(count * per_node - 1, len(self.near[switch])) for switch, count in counts.items()}
 
     def sorted_sum(self, ranks, bytes_of, per_node, lengths, of_host=0):
-        """At least so many bytes times lengths, every rank at the switch that is best for it alone.
+        """At least this many bytes times lengths, every rank at the switch that is best for it alone.
 
-        What leaves a host, and what comes to one, crosses its cable, which has a length of its own.
+        What leaves a host, and what comes to one, crosses its cable, which has a separate length.
         """
         partners = [{} for _ in range(ranks)]
         for (source, destination), amount in bytes_of.items():
@@ -1448,7 +1448,7 @@ class Wiring:
         )
 
     def outwards(self, count, ranks, bytes_of, axes):
-        """What any so many ranks send to the others, or receive from them, at least."""
+        """The least that any set of this many ranks sends to the others, or receives from them."""
         load, units = worst_edge(axes or [], ranks)
         best = up(8 * count * (ranks - count) * units, load) if load else 0
         for side in (0, 1):
@@ -1570,7 +1570,7 @@ def divisor(numbers):
 
 
 def sorted_sum(network, ranks, bytes_of, per_node, lengths):
-    """At least so many bytes times lengths: every rank's largest partners at the least distances."""
+    """At least this many bytes times lengths: every rank's largest partners at the least distances."""
     distances = [each for each in network.distances(lengths) for _ in range(per_node)][1:]
     partners = [{} for _ in range(ranks)]
     for (source, destination), amount in bytes_of.items():
@@ -1698,7 +1698,7 @@ def least_of_classes(schemes, number, bytes_of):
 
 
 def cosine_sum(proof, network, ranks, bytes_of):
-    """At least so many bytes times lengths, by positive semidefinite matrices of cosines, times 2 scale ONE.
+    """At least this many bytes times lengths, by positive semidefinite cosine matrices, times 2 scale ONE.
 
     A pair of ranks has a class (one per axis of the mesh that the certificate names) and a displacement (per
     dimension, without its sign). Every weight belongs to a matrix over the classes and a frequency, and says
@@ -1880,7 +1880,7 @@ def divided(network, ranks, bytes_of, sends, most):
     """Whether ranks may be divided among the slabs of a dimension so that no channel has more than `most`.
 
     Under dimension order, what a rank sends to other slabs of the first dimension begins on the two channels
-    of its node there, one for each direction; likewise ends on those of the last dimension what it receives.
+    of its node there, one for each direction. What it receives ends on those of the last dimension.
     All divisions are tried, rank after rank, as long as no channel has more.
     """
     dimension = 0 if sends else len(network.sizes) - 1
@@ -1937,7 +1937,7 @@ MOST_TRIED = 128
 
 
 class Laying:
-    """A search through all placements on a torus with at most so many bytes on a channel.
+    """A search through all placements on a torus with at most this many bytes on a channel.
 
     Messages at exactly half a ring may go either way here, in every dimension. So a placement that is moved
     or mirrored is as good: the first rank sits on node 0, and the second one in the nearer half of every
@@ -1947,7 +1947,7 @@ class Laying:
 
     A rank at a node sends each partner a message over a channel of the first dimension in which their
     coordinates differ, and gets one over a channel of the last one. What the channels at the node have left
-    is room for so many partners.
+    is room for this many partners.
     """
 
     def __init__(self, network, ranks, bytes_of, most):
@@ -1998,7 +1998,7 @@ class Laying:
         return found
 
     def ways(self, a, b):
-        """Channels of the shortest ways in dimension order."""
+        """Channels of the minimal routes in dimension order."""
         if (a, b) not in self.known:
             found = [(a, [])]
             for d, size in enumerate(self.sizes):
@@ -2017,7 +2017,7 @@ class Laying:
         return self.known[a, b]
 
     def fits(self, a, b, amount):
-        """Whether a way from a node to another one has room for so many bytes."""
+        """Whether a route between two nodes has room for this many bytes."""
         loads, most = self.loads, self.most - amount
         for way in self.known.get((a, b)) or self.ways(a, b):
             for channel in way:
@@ -2028,7 +2028,7 @@ class Laying:
         return False
 
     def fitting(self, a, b, amount):
-        """The ways with room for so many bytes, and the bytes."""
+        """The ways with room for this many bytes, and the bytes."""
         loads, most = self.loads, self.most - amount
         return [(way, amount) for way in self.ways(a, b) if all(loads[channel] <= most for channel in way)]
 
@@ -2125,7 +2125,7 @@ class Laying:
         return possible
 
     def have_room(self):
-        """Whether there are as many nodes with room for so many partners as ranks that have them."""
+        """Whether there are as many nodes with room for this many partners as ranks that have them."""
         wanted = sorted(len(each) for rank, each in enumerate(self.partners) if rank not in self.at)
         rooms = sorted(self.rooms[node] for node in self.free)
         return all(few <= room for few, room in zip(reversed(wanted), reversed(rooms), strict=False))

@@ -1,4 +1,4 @@
-"""Check plans by means that share nothing with the search; certify their virtual channels."""
+"""Check plans by means that independent of the search; certify their virtual channels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MAKING = ("method", "seed", "reproducible", "version")
 
 
 def check_plan(plan: Plan) -> dict[str, Any]:
-    """Check a plan by means that share nothing with the search.
+    """Check a plan independently of the search.
 
     Every route is followed link by link; no two packets may hold a port or link at once; duration and
     lower bound are computed anew; the messages and the order of an operation are those that it needs; the

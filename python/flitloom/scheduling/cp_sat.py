@@ -23,7 +23,7 @@ Answer = list[tuple[int, int]] | bool | None
 
 
 def decide(solver: Workers, jobs: list[Job] | None, seconds: float) -> Answer:
-    """Whether the jobs can be done without conflicts at their starts; no jobs stand for a refutation."""
+    """Whether the jobs can be done without conflicts at their starts; no jobs mean a refutation."""
     if jobs is None:
         return False
     answer: Answer = solver.submit(run_file, str(WORKER), "decide", jobs, seconds).result()

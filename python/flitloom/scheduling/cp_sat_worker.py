@@ -1,7 +1,7 @@
-"""The part of `cp_sat` that needs OR-Tools, run in a process of its own.
+"""The part of `cp_sat` that needs OR-Tools, run in a separate process.
 
 OR-Tools brings a libhighs of the same name but another version than highspy, and one process can load only
-one of them; so OR-Tools has a process of its own, and this file imports nothing of flitloom.
+one of them; so OR-Tools has a separate process, and this file imports nothing of flitloom.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class _Wanted:
 
     @property
     def is_sliced(self) -> bool:
-        """Whether slices have times of their own, or a given interval."""
+        """Whether slices have separate times, or a given interval."""
         return self.free_slices or self.interval is not None
 
 

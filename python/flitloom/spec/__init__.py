@@ -56,7 +56,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Import what a name stands for."""
+        """Import what a name means."""
         if name not in _HOME:
             raise AttributeError(f"module 'flitloom.spec' has no attribute {name!r}")
         value = globals()[name] = getattr(import_module(f"flitloom.spec.{_HOME[name]}"), name)

@@ -211,7 +211,7 @@ class AnyNetwork(SpecModel):
             raise SpecError.at("topology.twist", f"is set, and {what} are for plain tori", advice)
 
     def require_plain(self, what: str, advice: str = "") -> None:
-        """Refuse what is no plain torus or mesh.
+        """Refuse what is not a plain torus or mesh.
 
         Raises
         ------

@@ -116,7 +116,7 @@ class SpecModel(Closed):
 
     A part that is built by hand raises a `SpecError`; parts of what is read are filled by pydantic itself,
     so that errors of the whole keep the paths to their fields. What type checkers and editors know of the
-    constructors stands in the parts (held against the fields by a test).
+    constructors stands in the parts (compared with the fields by a test).
     """
 
     #: Path to the part in an experiment, for error messages.
@@ -353,7 +353,7 @@ class Problems:
 
 
 def require_whole(place: str, value: object, low: int, high: int, unit: str = "") -> None:
-    """Refuse what is no whole number from `low` to `high`.
+    """Refuse what is not a whole number from `low` to `high`.
 
     Examples
     --------

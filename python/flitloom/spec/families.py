@@ -111,7 +111,7 @@ def tori(*numbers: int) -> Iterator[Pair]:
 
 
 def spread(links: int, places: int) -> list[int]:
-    """The places that so many links join.
+    """The places that this many links join.
 
     >>> spread(4, 32)
     [0, 8, 16, 24]
@@ -350,7 +350,7 @@ def numbers_of(text: str, place: str = "network") -> tuple[str, tuple[int, ...]]
 
 
 def build(text: str, place: str = "network") -> Built:
-    """The network that a name and numbers stand for.
+    """The network that a name and numbers mean.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Networks that are no grid: nodes and the cables between them."""
+"""Networks that are not grid: nodes and the cables between them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Graph(AnyNetwork):
         Raises
         ------
         SpecError
-            There is no such network, or its routers are no nodes: some have no host, or several.
+            There is no such network, or its routers are not nodes: some have no host, or several.
 
         Examples
         --------

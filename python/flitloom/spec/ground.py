@@ -155,7 +155,7 @@ class Ground:
 
     @cached_property
     def directions(self) -> Counter[Vector]:
-        """Of a whole torus: where the links of the origin lead, and how many."""
+        """Of a healthy torus: where the links of the origin lead, and how many."""
         found: Counter[Vector] = Counter()
         for _, end, count in self.steps_from((0,) * len(self.sizes)):
             found[end] += count

@@ -38,7 +38,7 @@ _short_route = lru_cache(maxsize=4096)(_route)
 
 
 def count_hops(routes: Sequence[str], place: str, most: int) -> int:
-    """Hops of all routes; what is no route counts as none.
+    """Hops of all routes; what is not a route counts as none.
 
     Raises
     ------

@@ -106,7 +106,7 @@ class Router(SpecModel):
     Parameters
     ----------
     channels : int, optional
-        Virtual channels per link, 1 to 8. By default as many as keep the routing free of deadlock (one per
+        Virtual channels per link, 1 to 8. By default as many as keep the routing deadlock-free (one per
         wrapping dimension and one more for dimension order), and at least three.
     buffer : int
         Depth of every input queue in flits, 1 to 1024.
@@ -137,9 +137,9 @@ class Router(SpecModel):
         +last, ..., +x, -last, ..., -x, P everywhere (N, E, S, W, P in two dimensions; see `north`).
     north : {"+y", "-y"}
         Which direction is north, with which the default order begins; in other than two dimensions +y and -y
-        stand for the plus and the minus direction of the last one.
+        mean the plus and the minus direction of the last one.
     routing : str
-        Which way packets go that bring no route, by its short or long name:
+        Which route packets without a source route take, by its short or long name:
 
         - ``do`` (dimension-order): one dimension after the other, the first one first.
         - ``o1turn``: every packet draws whether it takes the dimensions in ascending or descending order
@@ -156,9 +156,9 @@ class Router(SpecModel):
 
         sa, cl and ma need cut-through.
     ties : {"wrap", "balanced"}
-        Which way packets go to the opposite place of a ring: over the wrap-around link, as in the papers, or
-        plus from even coordinates and minus from odd ones, so that half of the packets go either way. Twisted
-        tori and circulants have rules of their own.
+        Which route packets take to the opposite place of a ring: over the wrap-around link, as in the
+        papers, or plus from even coordinates and minus from odd ones, which sends half of the packets each
+        way. Twisted tori and circulants have separate rules.
     variant : {"queues", "registers"}
         Flits wait in input queues, or in input queues one flit shorter and an output register of one flit
         per output channel: where flits wait in the router of the cup-stacking papers (docs/router.md), with
@@ -178,7 +178,7 @@ class Router(SpecModel):
     speculative : bool
         Whether headers ask for the crossbar before they have a channel.
     speculative_allocator : str
-        What assigns the crossbar to these: an allocator of their own, or ``prio``: the same, after others.
+        What assigns the crossbar to these: a separate allocator, or ``prio``: the same, after others.
     input_speedup, output_speedup : int
         Connections of a port of the crossbar (1).
     internal_speedup : float
@@ -194,9 +194,9 @@ class Router(SpecModel):
     wait_for_tail_credit : bool
         Whether a channel has no new owner before all flits of its last one have left the queue behind it.
     reply_length : int, optional
-        Every packet is answered by its destination with one of so many flits.
+        Every packet is answered by its destination with a packet of this many flits.
     reply_places : int, optional
-        Requests that a node holds whose reply has not left it; while it has so many it takes no further
+        Requests that a node holds whose reply has not left it; while it has this many it takes no further
         request from the network. Any number without.
     message_classes : {1, 2}
         Whether requests and replies share the channels of links, or have half of them each.
@@ -304,7 +304,7 @@ class Router(SpecModel):
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """A preset may be given, too, which is no field."""
+        """A preset may be given, too, which is not a field."""
         found = handler.resolve_ref_schema(handler(schema))
         found["properties"]["preset"] = {"enum": [*PRESETS]}
         return found

@@ -345,7 +345,7 @@ class Torus(_BySizes):
 class Mesh(_BySizes):
     """A mesh: no dimension wraps around, unless `wrap` says otherwise.
 
-    Parameters are those of `Torus`, but for `twist`.
+    Parameters are those of `Torus`, except for `twist`.
 
     Examples
     --------

@@ -310,7 +310,7 @@ class Load(Patterned):
         with probability ``1 / g``, ``g = length (1 - rate) / rate``, being idle again ``length`` cycles later
         (scaling-effects-2007, Eq. 1).
     outstanding : int, optional
-        Closed sources: a node starts no packet while so many of its packets are on their way, from their
+        Closed sources: a node starts no packet while this many of its packets are on their way, from their
         start to the ejection of their tail (1 to 256); without, sources are open.
     length : int
         Flits per packet, the header included.
@@ -393,7 +393,7 @@ class Load(Patterned):
         return float(self.offered(np.array([0, self.cycles]))[0]) / self.cycles
 
     def offered(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Flits per node that the rate stands for between each two edges, in cycles.
+        """Flits per node of the rate between each two edges, in cycles.
 
         Examples
         --------

@@ -82,7 +82,7 @@ def read_nodes(file: str | Path) -> tuple[dict[str, Any], list[Node]]:
     Raises
     ------
     SpecError
-        It is no such file; the message names the node.
+        It is not such a file; the message names the node.
     """
     place = show_file(file)
     with opened(file, limits.FOREIGN_BYTES) as source:
@@ -127,12 +127,12 @@ def _plain(attribute: dict[str, Any]) -> Any:
 
 
 def files_of(file: str | Path) -> list[Path]:
-    """The files of all ranks of a trace of which one is named; ``trace.et`` stands for all of them.
+    """The files of all ranks of a trace of which one is named; ``trace.et`` means all of them.
 
     Raises
     ------
     SpecError
-        Its name is no such, or a rank is missing.
+        Its name is not of that form, or a rank is missing.
     """
     path = Path(file)
     found = _NAME.fullmatch(path.name)
@@ -182,7 +182,7 @@ def read_chakra(file: str | Path) -> Ranks:
 
 
 def _dispatches(node: Node) -> bool:
-    """Whether it is the call on the CPU that starts a communication, which a node of its own describes.
+    """Whether it is the call on the CPU that starts a communication, which a separate node describes.
 
     PyTorch writes such nodes, as ``c10d::broadcast_``: they keep order, and nothing more.
     """

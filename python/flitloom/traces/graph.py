@@ -74,9 +74,9 @@ class MessageGraph:
 
     @classmethod
     def steps(cls, ranks: int, phases: Iterable[tuple[Iterable[tuple[int, int, int]], int]]) -> MessageGraph:
-        """Phases of messages, each after a computation of so many cycles.
+        """Phases of messages, each after a computation of this many cycles.
 
-        A rank computes, sends its messages one after the other, and goes on to the next phase when it
+        A rank computes, sends its messages one after the other, and continues to the next phase when it
         has sent and received all of this one.
         """
         lines: list[list[str]] = [[] for _ in range(ranks)]

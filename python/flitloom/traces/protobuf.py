@@ -108,7 +108,7 @@ def decode(schema: Schema, message: str, data: bytes, depth: int = 0) -> dict[st
     Raises
     ------
     SpecError
-        It is no such message.
+        It is not such a message.
     """
     if depth > DEPTH:
         raise SpecError(f"messages are nested more than {DEPTH} deep")

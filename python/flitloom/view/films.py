@@ -51,7 +51,7 @@ class Film:
     raw : dict
         Columns of link states, packets and hops, and how it ended.
     bound : tuple of (int, str), optional
-        Lower bound in cycles and what it rests on, in words.
+        Lower bound in cycles and what it rests on, as text.
     bottleneck : dict
         The same for the page: `bottleneck_link`, or `bottleneck_nodes`.
     facts : dict
@@ -170,7 +170,7 @@ class Film:
         return facts | twist_facts(self.network.topology) | self.facts
 
     def _deadlock(self) -> dict[str, Any] | None:
-        """Links on which the flits of the deadlock arrived, and its channels in words."""
+        """Links on which the flits of the deadlock arrived, and its channels as text."""
         if not self.deadlocked:
             return None
         links, words = [], []

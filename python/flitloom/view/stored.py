@@ -20,7 +20,7 @@ def read_result(file: Path) -> tuple[Experiment, str]:
     Raises
     ------
     SpecError
-        The file cannot be read, or is no result.
+        The file cannot be read, or is not a result.
     """
     import h5py
 

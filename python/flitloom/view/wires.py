@@ -1,4 +1,4 @@
-"""Where nodes and links of a network that is no plain grid lie on a page."""
+"""Where nodes and links of a network that is not a plain grid lie on a page."""
 
 from __future__ import annotations
 

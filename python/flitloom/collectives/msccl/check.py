@@ -42,7 +42,7 @@ def msccl_plan(file: str | Path, ground: Ground, told: Progress | None = None) -
     Raises
     ------
     SpecError
-        It is no such file, does not do what it claims, or keeps several partial sums of a part at a node.
+        It is not such a file, does not do what it claims, or keeps several partial sums of a part at a node.
 
     Examples
     --------

@@ -112,7 +112,7 @@ def read_msccl(file: str | Path) -> Algorithm:
     Raises
     ------
     SpecError
-        It is no such file; the message names GPU, threadblock and step.
+        It is not such a file; the message names GPU, threadblock and step.
     """
     return placed(show_file(file), lambda: _algorithm(read_text(file, limits.FOREIGN_BYTES)))
 
@@ -208,7 +208,7 @@ def whole(
 
 
 def only(element: ElementTree.Element, name: str, where: str) -> None:
-    """Refuse elements of another name in an element: nobody knows what they stand for."""
+    """Refuse elements of another name in an element: nobody knows what they mean."""
     for child in element:
         if isinstance(child.tag, str) and child.tag != name:
             raise SpecError.at(where, f"<{child.tag[:40]}> is not read", f"<{name}> is")

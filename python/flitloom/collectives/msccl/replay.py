@@ -133,9 +133,9 @@ class Replay(Contents):
         )
 
     def _run(self) -> None:
-        """Sweep over the threadblocks in their order until none can go on, then go to the next time.
+        """Sweep over the threadblocks in their order until none can continue, then go to the next time.
 
-        Who cannot go on sleeps until what it waits for comes: only then may its next try end otherwise.
+        Who cannot continue sleeps until what it waits for comes: only then may its next try end otherwise.
         """
         self._again = [number for number, one in enumerate(self._threads) if one.block.steps]
         left, now = len(self._again), 0

@@ -50,14 +50,14 @@ def msccl_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterator[
 
     Per node a threadblock for every link out, one for every link in, and one for copies of its own chunks;
     the order of steps determines the time, and whatever is passed on waits for the step that brought it. A
-    threadblock of more steps than loaders take is split, each part with a channel of its own.
+    threadblock of more steps than loaders take is split, each part with a separate channel.
 
     Parameters
     ----------
     plan : CollectivePlan
         The plan.
     counts : Counts, optional
-        What is held against the limits of loaders.
+        What is compared with the limits of loaders.
 
     Raises
     ------

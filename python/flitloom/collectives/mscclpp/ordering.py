@@ -1,6 +1,6 @@
 """What orders the operations of an MSCCL++ execution plan.
 
-Threads of a threadblock share the work of an operation on data, and go on to the next one without waiting
+Threads of a threadblock share the work of an operation on data, and continue to the next one without waiting
 for each other; ``nop`` and ``barrier`` make them wait. A signal, a wait, a semaphore operation and a transfer
 of a port channel are the work of single threads, which do those of a threadblock in order
 (``src/core/include/execution_kernel.hpp`` of MSCCL++).

@@ -95,9 +95,9 @@ class Replay(Contents):
         return self.writers.get((gpu, place))
 
     def _run(self) -> None:
-        """Sweep over the threadblocks in their order until none can go on, then go to the next time.
+        """Sweep over the threadblocks in their order until none can continue, then go to the next time.
 
-        Who cannot go on sleeps until what it waits for comes: only then may its next try end otherwise.
+        Who cannot continue sleeps until what it waits for comes: only then may its next try end otherwise.
         """
         blocks = self.plan.blocks
         self._again = [number for number, block in enumerate(blocks) if block.operations]
@@ -143,7 +143,7 @@ class Replay(Contents):
             self._let(other, number)
 
     def _let(self, other: int, number: int) -> None:
-        """Let a threadblock go on: in this sweep if it is behind the one that lets it, or in the next one."""
+        """Let a threadblock continue: in this sweep if it is after the one that lets it, or in the next."""
         if other > number:
             heappush(self._ready, other)
         else:
@@ -212,7 +212,7 @@ class Replay(Contents):
         return True
 
     def _meet(self, number: int, block: Block, one: Operation) -> bool:
-        """Wait until so many threadblocks have come to a barrier."""
+        """Wait until this many threadblocks have come to a barrier."""
         barrier, count = one.barrier
         here = self.met[block.gpu, barrier]
         if number not in here:

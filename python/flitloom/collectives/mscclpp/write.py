@@ -43,7 +43,7 @@ def mscclpp_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterato
 
     Per GPU a threadblock and a memory channel for every link. Step by step it puts its chunk into the
     neighbour's buffer, signals, waits for what comes over its link, and meets the GPU's other threadblocks;
-    partial sums come to places of their own, and are added up behind that. Threadblocks of more operations
+    partial sums come to separate places, and are added up behind that. Threadblocks of more operations
     than the executor takes are followed by others, which begin where they end.
 
     Parameters
@@ -51,12 +51,12 @@ def mscclpp_lines(plan: CollectivePlan, counts: Counts | None = None) -> Iterato
     plan : CollectivePlan
         The plan.
     counts : Counts, optional
-        What is held against the limits of loaders.
+        What is compared with the limits of loaders.
 
     Raises
     ------
     SpecError
-        It is no all-gather, reduce-scatter, all-reduce or all-to-all, or above a limit of the
+        It is not an all-gather, reduce-scatter, all-reduce or all-to-all, or above a limit of the
         loader of `counts`.
     """
     name = NAMES.get(plan.operation)

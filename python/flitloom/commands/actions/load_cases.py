@@ -163,7 +163,7 @@ def _say_of(made: Sequence[Case], **also: Any) -> None:
 
 
 def _alone(count: int) -> AbstractContextManager[None]:
-    """Where one of several cases cannot be, its row says so, and the others go on."""
+    """Where one of several cases cannot be, its row says so, and the others continue."""
     return suppress(SpecError) if count > 1 else nullcontext()
 
 

@@ -26,7 +26,7 @@ def check_outputs(
 
 
 def progress(what: str, runs: int, unit: str = "cycles") -> AbstractContextManager[screen.Progress]:
-    """How many of so many ramps, steps and so on are done; of a single one, how much of it in its unit.
+    """How many of all ramps, steps and so on are done; of a single one, how much of it in its unit.
 
     Ranks do one after the other, and tell of each.
 

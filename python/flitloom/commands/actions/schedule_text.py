@@ -76,7 +76,7 @@ def _saved(duration: int, other: int) -> str:
 
 
 def _deadlock_text(plan: Plan) -> str:
-    """What can happen to a plan without channels of its own when nodes are late."""
+    """What can happen to a plan without separate channels when nodes are late."""
     channels, cycle, _ = late_dependencies(plan)
     if cycle:
         return f"on time no channels are needed; late, {channels} can deadlock: take --separate"

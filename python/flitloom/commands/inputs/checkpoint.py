@@ -1,4 +1,4 @@
-"""A simulation in a file, to go on with."""
+"""A simulation in a file, to continue with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sniff(file: Path) -> bool:
 
 
 def simulate(asked: Simulated) -> None:
-    """Go on with the simulation."""
+    """Continue with the simulation."""
     check(asked)
     file, tables = asked.brought.resume or asked.file, asked.brought.tables
     if file is not asked.file and asked.file is not None:

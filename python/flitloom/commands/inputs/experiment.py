@@ -55,7 +55,7 @@ def simulate_fields(
     sitting: Sitting | None = None,
     seconds: float | None = None,
 ) -> None:
-    """Simulate the experiment of fields; `sitting` is where its ranks are, a cycle takes so many seconds."""
+    """Simulate the experiment of fields; `sitting` has its ranks, and a cycle takes `seconds`."""
     check(asked)
     # Tables of switches are part of their network.
     tables, on_ranks = None if asked.has_switches else asked.brought.tables, ranks.started() > 1
@@ -136,7 +136,7 @@ def _among_working(experiment: Experiment) -> Experiment:
 
 
 def _take_network(fields: dict[str, Any], tables: Path) -> None:
-    """Give an experiment the network that tables are for, and a router in which they are free of deadlock.
+    """Give an experiment the network that tables are for, and a router in which they are deadlock-free.
 
     Raises
     ------

@@ -75,7 +75,7 @@ def load(name: str) -> Input:
 
 
 def choose(verb: str, file: Path | None, given: Mapping[str, Any]) -> Input:
-    """The input of a verb: what its first argument is, what an option stands for, or the default.
+    """The input of a verb: what its first argument is, what an option means, or the default.
 
     Parameters
     ----------

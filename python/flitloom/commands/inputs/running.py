@@ -22,7 +22,7 @@ from flitloom.workload import describe
 
 
 def say_of_rules(tables: Tables, router: Router) -> None:
-    """Say where the rules of tables do not keep free of deadlock in a router."""
+    """Say where tables are not deadlock-free in a router."""
     bubble, rules = router.flow_control == "bubble", tables.rules
     lanes = rules.virtual_channels
     if bubble != (lanes is None) and not rules.any_walk:
@@ -55,7 +55,7 @@ def run(
 ) -> None:
     """Run a simulation to its end, write what is asked for and print what came of it.
 
-    A cycle takes so many seconds, if that is known. A load with windows is judged.
+    A cycle takes this many seconds, if that is known. A load with windows is judged.
     """
     outputs, every = asked.outputs, options.read_time(asked.kept.every, "--every")
     html = outputs.html

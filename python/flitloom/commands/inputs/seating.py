@@ -33,7 +33,7 @@ Table = list[list[int]]
 
 @dataclass(frozen=True)
 class Sitting:
-    """Where the ranks of a run sit, the ways of a network with failed parts, and packets phase by phase."""
+    """Where the ranks of a run sit, the routes of a network with failed parts, and packets phase by phase."""
 
     nodes: list[int]
     tables: Tables | None
@@ -142,7 +142,7 @@ def placement_weights(file: Path, topology: AnyNetwork | None) -> tuple[AnyNetwo
 
 
 def _bytes_between(document: dict[str, Any], nodes: list[int], count: int) -> NDArray[np.int64]:
-    """The bytes that the ranks of a placement on these nodes, of so many, send from node to node."""
+    """The bytes that the ranks of a placement on these nodes, of this many, send from node to node."""
     where, traffic = np.array(nodes), traffic_of(document)
     weights = np.zeros((count, count), dtype=np.int64)
     np.add.at(weights, (where[traffic.sources], where[traffic.destinations]), traffic.bytes.astype(np.int64))

@@ -1,4 +1,4 @@
-"""Options that belong together: a data class of them stands for all in the signature of a verb."""
+"""Options that belong together: a data class of them means all in the signature of a verb."""
 
 from __future__ import annotations
 

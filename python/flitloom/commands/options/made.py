@@ -22,7 +22,7 @@ def shown(
 ) -> Any:
     """What Typer is told of the option of a field, with changes by the names of `typer.Option`'s arguments.
 
-    Without `default` the help says none, for verbs that have one of their own; `usual` is a verb's own. A
+    Without `default` the help names none, for verbs that have another one; `usual` is that of a verb. A
     `note` is added: what a verb makes of it.
 
     Examples
@@ -57,7 +57,7 @@ def kind_of(about: Option, several: bool = False) -> Any:
 
 
 class Group:
-    """Options that belong together: those of a part of a spec, in their order there, and fields of its own.
+    """Options that belong together: those of a part of a spec, in their order there, and other fields.
 
     Subclasses are data classes. `grouped` shows Typer their fields.
 

@@ -17,7 +17,7 @@ def _usual_threads(given: int | None) -> int | None:
 
 
 def _common_pool(given: int | None) -> int | None:
-    """Let the extension's common pool, which starts when it is first used, have so many threads."""
+    """Let the extension's common pool, which starts when it is first used, have this many threads."""
     threads = _usual_threads(given)
     if threads is not None:
         os.environ["RAYON_NUM_THREADS"] = str(threads)

@@ -1,4 +1,4 @@
-"""Options of ``simulate`` that are no fields of an experiment: other inputs, late nodes, sizes, outputs."""
+"""Options of ``simulate`` that are not fields of an experiment: other inputs, late nodes, sizes, outputs."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def write_certificate(
 ) -> None:
     """Write a rank for every channel and lane, such that packets wait only for those of a higher rank.
 
-    The cables and hosts of the fabric stand beside the ranks, and the lengths of channels that prove the
+    The cables and hosts of the fabric are beside the ranks, and the lengths of channels that prove the
     lower bound: all pairs go at least as far as on their minimal routes, and the load of the busiest
     channel is that over the sum of all lengths. The program of ``flitloom recheck`` follows the tables over
     the cables, and finds the minimal routes.

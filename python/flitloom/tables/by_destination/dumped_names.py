@@ -53,8 +53,8 @@ def with_dumped_lids(subnet: Subnet, file: str | Path) -> Subnet:
 def as_it_was(subnet: Subnet, file: str | Path) -> Subnet:
     """The subnet with the GUIDs and LIDs that replaced switches and hosts had, by their names in a dump.
 
-    A switch whose GUID the dump lacks is one of the same name there that the subnet lacks; a host likewise,
-    by its port GUID and LID.
+    A switch whose GUID the dump lacks is one of the same name there that the subnet lacks. The same holds
+    for a host, by its port GUID and LID.
     """
     heads = {guid: name for name, guid in _switches(file)}
     lost: dict[str, list[int]] = {}

@@ -12,7 +12,7 @@ from flitloom.tables.by_destination.tables import ForwardingTables
 def least_duration(tables: ForwardingTables, messages: NDArray[np.int64], latency: int = 1) -> int:
     """Cycles that messages take at least, however they are ordered.
 
-    Hosts and channels carry a flit per cycle, and a hop takes the cycles of its link. The largest of these:
+    A host or channel transfers a flit per cycle, and a hop takes the cycles of its link. The largest of:
     what a host sends, what it receives, what crosses a channel, and the way of a single message.
 
     Parameters

@@ -254,7 +254,7 @@ def _differ(old: NDArray[np.uint8], new: NDArray[np.uint8]) -> int:
 
 
 def _towards(subnet: Subnet, root: int, out: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Ports of shortest ways to a switch without hosts, for management packets."""
+    """Ports of minimal routes to a switch without hosts, for management packets."""
     ports = np.full(len(subnet.switches), 255, dtype=np.uint8)
     outgoing = subnet.outgoing()
     seen, queue = {root}, [root]

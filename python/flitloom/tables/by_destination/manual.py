@@ -54,7 +54,7 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
     Parameters
     ----------
     configured, policy : bool
-        Whether ``torus-2QoS.conf`` and ``qos-policy.conf`` stand beside it.
+        Whether ``torus-2QoS.conf`` and ``qos-policy.conf`` are beside it.
     """
     refused = cannot_be_loaded(tables)
     if refused is not None:

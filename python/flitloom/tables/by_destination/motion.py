@@ -103,7 +103,7 @@ def send_packets(
     """Send packets over tables by destination, through pipelined routers.
 
     A header asks for a channel of the lane that tables and service levels name, and its packet keeps it
-    until the tail has passed. Channels carry, and hosts send and receive, a flit per cycle
+    until the tail has passed. Channels transfer, and hosts send and receive, a flit per cycle
     (docs/pipelined.md).
 
     Parameters

@@ -1,4 +1,4 @@
-"""Tables of before a failure, and their repair by few changes that may stand beside the old ones."""
+"""Tables of before a failure, and their repair by few changes that may are beside the old ones."""
 
 from __future__ import annotations
 
@@ -251,7 +251,7 @@ def repaired(
     demand: Demand | None = None,
     tries: int = 0,
 ) -> dict[str, Any] | None:
-    """Tables with few other entries that can stand beside the old ones; None if there are none.
+    """Tables with few other entries that can be used beside the old ones; None if there are none.
 
     Without tries only what must change does: for a verdict, not balanced, and without a bound.
     """

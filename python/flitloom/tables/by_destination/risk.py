@@ -118,7 +118,7 @@ def repair_risk(
     lanes : int
         Lanes that a repair may use, 1 to 8.
     sample : int
-        Parts to try; all of them where there are no more, else so many that `seed` draws.
+        Parts to try; all of them where there are no more, else this many that `seed` draws.
     progress : callable
         Told how many parts are done, of how many.
 

@@ -59,7 +59,7 @@ class ForwardingTables:
     lanes : int
         Lanes of the links.
     rule : str
-        What chooses lanes, in words.
+        What chooses lanes, as text.
     rules_from : str
         Where that comes from.
     remarks : tuple of str

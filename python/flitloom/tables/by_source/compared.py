@@ -23,7 +23,7 @@ class MadeTables:
     tables : tuple of Tables
         Those that serve every pair, in the order of their methods.
     failures : dict of str to UnreachableError
-        Methods whose tables would leave pairs without a route, but for the first.
+        Methods whose tables would leave pairs without a route, except for the first.
     exchanged : bool
         Whether the order of the rules had to be exchanged, which nobody asked for.
     """

@@ -33,7 +33,7 @@ def from_rule(topology: Topology, rule: Rule, *, channels: int | None = None) ->
     Returns
     -------
     Tables
-        One route per pair of working nodes, deadlock-free in routers with so many channels. All that takes
+        One route per pair of working nodes, deadlock-free in routers with this many channels. All that takes
         tables takes them: `flitloom.simulate`, `flitloom.load.curve`, `flitloom.tables.check`.
 
     Raises

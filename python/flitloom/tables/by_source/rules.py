@@ -122,7 +122,7 @@ class RouterRules(SpecModel):
         return False
 
     def describe(self) -> str:
-        """The rules in words, with all that a verdict about deadlocks rests on.
+        """The rules as text, with all that a verdict about deadlocks rests on.
 
         >>> RouterRules.named("angara", 2).describe()
         'angara: 1 channel per link, bubble rule, order +x +y -x -y'

@@ -173,7 +173,7 @@ def _turns(file: str, data: dict[str, Any], name: str) -> list[tuple[int, str, s
 
 
 def topology_of(file: str, data: dict[str, Any], given: Topology | None) -> Topology:
-    """The network of a file, or one of the same shape that is given instead, with failures of its own."""
+    """The network of a file, or one of the same shape that is given instead, with other failures."""
     if given is not None and "topology" not in data:
         return given
     own = part_of(file, data, "topology", Topology)

@@ -147,7 +147,7 @@ def _follow(file: str, ports: NDArray[np.int8], topology: Topology) -> tuple[NDA
 
 
 def _first_hops(tables: Tables) -> NDArray[np.int16]:
-    """Port of the first hop of every pair; checks that every route goes on as its nodes' own routes."""
+    """Port of the first hop of every pair; checks that every route continues as those of its nodes."""
     topology = tables.topology
     sources, destinations, offsets, nodes = tables.listed()
     following = np.full((topology.nodes, topology.nodes), -1, dtype=np.int32)
