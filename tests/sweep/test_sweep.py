@@ -12,7 +12,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.jobs import Store
+from flitloom.jobs import Store, run_many
 from flitloom.plots.curves import group
 from flitloom.sweep import Sweep, read_values, run_sweep, sweep_rows
 from waiting import LIMIT
@@ -185,7 +185,8 @@ def without_times(rows):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_dask_client_runs_a_sweep():
+@pytest.mark.parametrize("itself", [True, False], ids=["client", "executor"])
+def test_a_dask_client_runs_a_sweep(itself):
     from distributed import Client, LocalCluster
 
     sweep, rows, store = of_two_rates()
@@ -193,8 +194,27 @@ def test_a_dask_client_runs_a_sweep():
         LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        assert run_sweep(sweep.points(), store, executor=client.get_executor()) == len(rows) == 4
+        executor = client if itself else client.get_executor()
+        assert run_sweep(sweep.points(), store, executor=executor) == len(rows) == 4
     assert without_times(sweep_rows(sweep.points(), store)) == without_times(rows)
+
+
+def test_what_cannot_run_calls_is_refused():
+    message = "executor: is not a concurrent.futures.Executor but a list; give e.g. client.get_executor()"
+    network = fl.Network(fl.Torus(4, 4))
+    sweep, _, store = of_two_rates()
+    for call in (
+        lambda: run_sweep(sweep.points(), store, executor=[]),
+        lambda: fl.load.curve(network, "rand", [0.1], executor=[]),
+        lambda: fl.load.saturation(network, "rand", executor=[]),
+        lambda: fl.load.burst(network, "trns", 1, executor=[]),
+        lambda: fl.load.ramp(network, "bcmp", executor=[]),
+        lambda: fl.load.step(network, "rand", 0.1, executor=[]),
+        lambda: run_many(fl.simulate, {}, executor=[]),
+    ):
+        with pytest.raises(fl.SpecError) as caught:
+            call()
+        assert str(caught.value).startswith(message)
 
 
 def test_processes_run_a_sweep():

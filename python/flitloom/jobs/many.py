@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, TypeVar
 
-from flitloom.jobs.pool import as_finished
+from flitloom.jobs.pool import as_finished, pool_of
 
 Made = TypeVar("Made")
 Name = TypeVar("Name")
@@ -35,7 +35,7 @@ def run_many(
     workers : int, optional
         Processes; by default one per core.
     executor : concurrent.futures.Executor, optional
-        Where calls run instead: e.g. a Dask client's executor or ``mpi4py.futures.MPIPoolExecutor``.
+        Where calls run instead: e.g. a Dask client or ``mpi4py.futures.MPIPoolExecutor``.
     progress : callable, optional
         Told how many of how many are finished.
 
@@ -55,7 +55,7 @@ def run_many(
     {'torn': True, 'shfl': True}
     """
     tasks = [(function, arguments) for arguments in cases.values()]
-    made = dict(as_finished(_call, tasks, executor or workers, progress))
+    made = dict(as_finished(_call, tasks, pool_of(executor, workers), progress))
     return {name: made[place] for place, name in enumerate(cases)}
 
 

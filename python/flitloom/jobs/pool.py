@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, as_completed, wait
 from typing import Any, Protocol, TypeVar
 
+from flitloom.errors import SpecError
 from flitloom.workers import Workers, usable_cores
 
 Made = TypeVar("Made")
@@ -15,6 +16,26 @@ Key = TypeVar("Key", covariant=True)
 #: Seconds between beats of a source, and between looks for work that may come free.
 HEARTBEAT = 20.0
 GLANCE = 0.5
+
+
+def pool_of(executor: Any, workers: int | None = None) -> Executor | int | None:
+    """Where calls run: an executor, that of a Dask client, or as many processes as `workers`.
+
+    Raises
+    ------
+    SpecError
+        The executor cannot run calls.
+    """
+    if executor is None:
+        return workers
+    # A client of Dask makes one.
+    made = executor.get_executor() if hasattr(executor, "get_executor") else executor
+    if not isinstance(made, Executor):
+        advice = "give e.g. client.get_executor() of Dask, or mpi4py.futures.MPIPoolExecutor()"
+        raise SpecError.at(
+            "executor", f"is not a concurrent.futures.Executor but a {type(made).__name__}; {advice}"
+        )
+    return made
 
 
 class Source(Protocol[Key]):

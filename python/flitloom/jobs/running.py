@@ -10,7 +10,7 @@ from typing import Any
 
 from flitloom.errors import FlitloomError, SpecError
 from flitloom.jobs.job import Job
-from flitloom.jobs.pool import completed
+from flitloom.jobs.pool import completed, pool_of
 from flitloom.jobs.store import Store, this_process
 from flitloom.workers import Workers, usable_cores
 
@@ -42,7 +42,7 @@ def run_jobs(
         What is done for a job, given its spec: a function that a worker can import.
     executor : concurrent.futures.Executor, optional
         Where jobs run: processes of this host by default; also ``mpi4py.futures.MPIPoolExecutor`` or a Dask
-        client's executor.
+        client.
     workers : int, optional
         Number of these processes; by default one per core.
     progress : callable, optional
@@ -62,13 +62,14 @@ def run_jobs(
     >>> sorted(store.result(name)["seed"] for name in store.finished())
     [1, 2]
     """
-    own = Workers(workers) if executor is None else None
+    given = pool_of(executor)
+    own = None if isinstance(given, Executor) else Workers(workers)
     # Few are claimed ahead, so that processes share them evenly and all stop at once.
     ahead = AHEAD if own is None else 2 * (workers or usable_cores())
     claims = _Claims(jobs, store, progress)
     here = 0
     try:
-        for job, result in completed(own or executor, work, claims, ahead):  # type: ignore[arg-type]
+        for job, result in completed(own or given, work, claims, ahead):  # type: ignore[arg-type]
             store.add(job, result)
             here += 1
             claims.count()

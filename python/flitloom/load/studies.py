@@ -8,6 +8,7 @@ from typing import Any
 
 import xarray as xr
 
+from flitloom.jobs.pool import pool_of
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.bursts import run_bursts
 from flitloom.load.cases import Case, routes_of
@@ -62,7 +63,7 @@ def curve(
     workers : int, optional
         Processes; by default one per core.
     executor : concurrent.futures.Executor, optional
-        Where simulations run instead: e.g. a Dask client's executor or ``mpi4py.futures.MPIPoolExecutor``.
+        Where simulations run instead: e.g. a Dask client or ``mpi4py.futures.MPIPoolExecutor``.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def curve(
     """
     cases = cases_of(networks, traffic, length, throttle, seed)
     points, interrupted = run_curve(
-        cases, list(rates), refine=refine, measure=measure, workers=executor or workers
+        cases, list(rates), refine=refine, measure=measure, workers=pool_of(executor, workers)
     )
     go_on(interrupted)
     closed = isinstance(traffic, Load) and traffic.outstanding is not None
@@ -143,7 +144,7 @@ def saturation(
     """
     cases = cases_of(networks, traffic, length, throttle, seed)
     rows, interrupted = run_saturation(
-        cases, within=within, level=level, measure=measure, workers=executor or workers
+        cases, within=within, level=level, measure=measure, workers=pool_of(executor, workers)
     )
     go_on(interrupted)
     return by_case(networks, rows)
@@ -218,7 +219,7 @@ def burst(
     True
     """
     cases = cases_of(networks, pattern, None, throttle, seed)
-    rows, interrupted = run_bursts(cases, packets, length=length, workers=executor or workers)
+    rows, interrupted = run_bursts(cases, packets, length=length, workers=pool_of(executor, workers))
     go_on(interrupted)
     found = by_case(networks, rows)
     # Here it bounds a duration.
@@ -274,7 +275,7 @@ def ramp(
             end = ramp_end(case.experiment(kind="load", rate=0.1, cycles=1), case.routes())
         profile, total = ramp_profile(first, end, cycles)
         tasks.append((case, {"profile": profile, "cycles": total}))
-    return _responses("ramp", networks, tasks, window, executor or workers)
+    return _responses("ramp", networks, tasks, window, pool_of(executor, workers))
 
 
 def step(
@@ -320,7 +321,7 @@ def step(
         (case, {"rate": rate, "cycles": cycles})
         for case in cases_of(networks, traffic, length, throttle, seed)
     ]
-    return _responses("step", networks, tasks, window, executor or workers)
+    return _responses("step", networks, tasks, window, pool_of(executor, workers))
 
 
 def _responses(
