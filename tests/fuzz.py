@@ -332,9 +332,9 @@ def _sweep(file):
 
 def of_checkpoint(draw, content):
     """A saved simulation with other bytes, and a checksum that fits in half of the cases."""
-    from flitloom.checkpoint import MAGIC
+    from flitloom.spec.written import SIMULATION
 
-    about, text, state = content[len(MAGIC) :].split(b"\n", 2)
+    about, text, state = content[len(SIMULATION) :].split(b"\n", 2)
     how = draw.randrange(4)
     if how == 0:
         return bitten(draw, content)
@@ -345,14 +345,14 @@ def of_checkpoint(draw, content):
         text = text.replace(b"\n", b" ")
         checksum = zlib.crc32(state, zlib.crc32(text))
         fields = json.loads(about) | {"state_bytes": len(state), "checksum": checksum}
-    return b"\n".join([MAGIC + json.dumps(fields).encode(), text, state])
+    return b"\n".join([SIMULATION + json.dumps(fields).encode(), text, state])
 
 
 def of_state(draw, content):
     """A saved simulation with a few numbers of its state changed in place, and a checksum that fits."""
-    from flitloom.checkpoint import MAGIC
+    from flitloom.spec.written import SIMULATION
 
-    about, text, state = content[len(MAGIC) :].split(b"\n", 2)
+    about, text, state = content[len(SIMULATION) :].split(b"\n", 2)
     forged = bytearray(state)
     for _ in range(draw.choice([1, 1, 2, 8])):
         size = draw.choice([1, 1, 2, 4, 8])
@@ -363,7 +363,7 @@ def of_state(draw, content):
         )
         forged[at : at + size] = (new % 2 ** (8 * size)).to_bytes(size, "little")
     fields = json.loads(about) | {"checksum": zlib.crc32(forged, zlib.crc32(text))}
-    return b"\n".join([MAGIC + json.dumps(fields).encode(), text, bytes(forged)])
+    return b"\n".join([SIMULATION + json.dumps(fields).encode(), text, bytes(forged)])
 
 
 def of_xml(draw, content):

@@ -20,9 +20,8 @@ from flitloom.provenance import version
 from flitloom.reading import opened, parse_json
 from flitloom.spec import Experiment
 from flitloom.spec.base import explain
+from flitloom.spec.written import SIMULATION
 
-#: How every such file begins.
-MAGIC = b"flitloom simulation\n"
 #: Raised when what is saved, or how, changes.
 FORMAT = 4
 
@@ -94,7 +93,7 @@ def write(
         **records,
     )
     with replacing(file) as out:
-        for part in (MAGIC, about.model_dump_json().encode(), b"\n", text, b"\n", state):
+        for part in (SIMULATION, about.model_dump_json().encode(), b"\n", text, b"\n", state):
             out.write(part)
 
 
@@ -114,7 +113,7 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     """
     name = show_file(file)
     with opened(file, limits.STATE_BYTES) as source:
-        if source.stream.read(len(MAGIC)) != MAGIC:
+        if source.stream.read(len(SIMULATION)) != SIMULATION:
             raise SpecError(f"{name}: is not a saved simulation; flitloom simulate --checkpoint writes them")
         about = source.stream.readline(limits.LINE_BYTES).rstrip(b"\n")
         text = source.stream.readline(limits.STATE_BYTES).rstrip(b"\n")

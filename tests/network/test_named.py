@@ -124,7 +124,7 @@ def test_plans_of_packets_are_not_of_switches_with_hosts(
         ("8x", "'8x' is not a factor"),
         ("nosuch.csv", "'nosuch.csv' is not a file"),
         ("twisted 4x4", "a 4x4 torus has none"),
-        (".", "is a folder, which does not say what network it is of"),
+        (".", "is a folder without tables that flitloom route wrote"),
         ("", "is not a factor"),
     ],
 )
@@ -143,3 +143,82 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     file.write_text('{"a": 1}')
     with pytest.raises(fl.SpecError, match="does not say what network it is of"):
         fields_of(str(file))
+
+
+def test_files_and_folders_of_tables_name_their_network(tmp_path: Path) -> None:
+    torus, family = fl.Torus(4, 4, failed_links=["0-1"]), "dragonfly(3,1,2)"
+    result = fl.simulate(fl.Network(torus), fl.Packets([(2, 3, 8, 0)]))
+    result.to_netcdf(tmp_path / "result.nc")
+    fl.tables.make(torus).save_headers(tmp_path / "tables.npz")
+    fl.Simulation(fl.Network(torus), fl.Packets([(2, 3, 8, 0)])).save(tmp_path / "saved.flit")
+    for name in ("result.nc", "tables.npz", "saved.flit"):
+        assert fl.Network(tmp_path / name).topology.is_as(torus), name
+    fl.tables.make(family).write(tmp_path / "folder")
+    made = fl.Network(tmp_path / "folder").topology
+    assert made.is_as(fl.Network(family).topology)
+    assert made.tables_file == str(tmp_path / "folder")
+    broken = fl.tables.fabric(family, fail=["node:g0s1"])
+    fl.tables.make(broken).write(tmp_path / "folder")
+    assert fl.Network(tmp_path / "folder").nodes == 22
+
+
+def test_a_folder_of_tables_follows_its_file(tmp_path: Path) -> None:
+    file, folder = tmp_path / "ring.csv", tmp_path / "folder"
+    file.write_text(RING)
+    fl.tables.make(file).write(folder)
+    assert fl.Network(folder).topology.is_as(fl.Network(file).topology)
+    file.write_text(RING + "a,c\n")
+    with pytest.raises(fl.SpecError, match="has changed since"):
+        fl.Network(folder)
+    file.unlink()
+    with pytest.raises(fl.SpecError, match=r"ring.csv', which is not there"):
+        fl.Network(folder)
+
+
+def test_a_file_of_booksim2_names_its_torus(tmp_path: Path) -> None:
+    file = tmp_path / "a.cfg"
+    file.write_text("topology = torus;\nk = 4;\nn = 2;\nrouting_function = dim_order;\n")
+    assert fl.Network(file).topology.is_as(fl.Torus(4, 4))
+    file.write_text("topology = cmesh;\nk = 4;\nn = 2;\nc = 4;\nx = 4;\ny = 4;\nxr = 2;\nyr = 2;\n")
+    with pytest.raises(fl.SpecError, match="is of a cmesh of BookSim2"):
+        fl.Network(file)
+
+
+def test_advice_knows_a_twist_however_it_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    told = []
+    for network in (["--torus", "2x4", "--twist"], ["--network", "twisted 2x4"]):
+        assert run(["collective", "advise", *network, "--operation", "all-gather", "--json"]) == 0
+        told.append(json.loads(capsys.readouterr().out))
+    assert told[0]["compared"]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("verb", ["status", "run"])
+def test_a_campaign_takes_another_network(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text(
+        'patterns = ["next"]\ngenes = "timing"\n[topology]\nsizes = "8x8"\n'
+        "[genetic]\ngenerations = 1\ntraining = 1\n"
+    )
+    store = ["--store", str(tmp_path / "s.sqlite")]
+    assert run(["campaign", verb, str(file), *store, "--network", "mesh 4x4"]) == 0
+    assert run(["campaign", verb, str(file), *store, "--network", "dragonfly(3,1,2)"]) == 2
+    assert "is not a torus or mesh" in capsys.readouterr().err
+    if verb == "run":
+        assert run(["campaign", "best", str(file), *store, "--network", "mesh 4x4", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)[0]["searches"] == 1
+        assert run(["campaign", "best", str(file), *store, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == []
+
+
+def test_a_sweep_takes_another_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "e.toml"
+    file.write_text('[topology]\nsizes = "8x8"\n[traffic]\nkind = "collective"\npattern = "next"\n')
+    words = ["sweep", str(file), "--grid", "traffic.payload=3,7", "-o", str(tmp_path / "o.csv"), "--json"]
+    delivered = []
+    for what in ("mesh 4x4", "dragonfly(3,1,2)"):
+        assert run([*words, "--network", what]) == 0
+        delivered.append([row["packets_delivered"] for row in json.loads(capsys.readouterr().out)])
+    assert delivered == [[16, 16], [24, 24]]

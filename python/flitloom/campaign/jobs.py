@@ -227,7 +227,9 @@ def parse_campaign(fields: dict[str, Any]) -> Campaign:
         raise refusal(error, "campaign") from None
 
 
-def read_campaign(file: str | Path, *, preset: str | None = None) -> Campaign:
+def read_campaign(
+    file: str | Path, *, preset: str | None = None, topology: Topology | None = None
+) -> Campaign:
     """Read a campaign from a TOML file.
 
     Parameters
@@ -236,8 +238,12 @@ def read_campaign(file: str | Path, *, preset: str | None = None) -> Campaign:
         The campaign.
     preset : str, optional
         Router of a paper instead of the file's; fields of the file's router still overrule it.
+    topology : Topology, optional
+        The network instead of the file's.
     """
     fields = {"name": Path(file).stem, **read_toml(file)}
+    if topology is not None:
+        fields["topology"] = topology
     if preset is not None and isinstance(router := fields.get("router", {}), dict):
         fields["router"] = {**router, "preset": preset}
     return parse_campaign(fields)

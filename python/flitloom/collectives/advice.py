@@ -328,7 +328,8 @@ def compare(topology: AnyNetwork, twist: bool = False) -> list[dict[str, object]
         ``operation``, ``steps``, ``bound``, ``without`` (steps there) and ``ratio``, steps by
         steps without; empty if nothing has failed and nothing is twisted.
     """
-    if not Ground(topology, twist).is_torus or not (twist or topology.damaged):
+    ground = Ground(topology, twist)
+    if not ground.is_torus or not (ground.twist or topology.damaged):
         return []
     plain = Topology(sizes=topology.sizes, wrap=topology.wraps)
     rows: list[dict[str, object]] = []

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flitloom.commands.actions import perform
-from flitloom.commands.options import Group, Json, Preset, Workers, grouped
+from flitloom.commands.options import GridNetwork, Group, Json, Preset, Workers, grouped
 
 app = typer.Typer(
     help="Run many genetic searches over combinations of parameters; stop and resume at will.\n\n"
@@ -25,6 +25,7 @@ class Searches(Group):
         Path | None, typer.Option("--store", help="SQLite file of finished searches. [default: FILE.sqlite]")
     ] = None
     preset: Preset = None
+    network: GridNetwork = None
 
 
 @app.command("run")
@@ -42,6 +43,8 @@ def run(
     Example: flitloom campaign run examples/campaigns/small.toml
 
     Example: flitloom campaign run examples/campaigns/small.toml --preset cup-stacking
+
+    Example: flitloom campaign run examples/campaigns/small.toml --network "mesh 4x4" --store mesh.sqlite
     """
     perform("campaign:run", searches, workers, first)
 

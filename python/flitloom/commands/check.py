@@ -17,7 +17,10 @@ class OfFabric(Group):
     """A fabric and files of its tables."""
 
     fabric: Annotated[
-        Path | None, typer.Option(help="File with the output of ibnetdiscover, for tables of a subnet.")
+        Path | None,
+        typer.Option(
+            "--fabric", "--graph", help="File with the output of ibnetdiscover, for tables of a subnet."
+        ),
     ] = None
     network: options.Network = None
     lft: Annotated[Path | None, typer.Option(help="With --fabric: opensm-lfts.dump.")] = None

@@ -115,6 +115,7 @@ class Damaged(Group):
 
     torus: options.Torus = None
     mesh: options.Mesh = None
+    network: options.GridNetwork = None
     count: Annotated[int, typer.Option(help="Random networks.", min=1)] = 100
     failures: Annotated[
         str, typer.Option(help="Failed cables in each, fewest and most.", metavar="LOW:HIGH")

@@ -32,6 +32,7 @@ class Asked(Group):
     ]
     torus: options.Torus = None
     mesh: options.Mesh = None
+    network: options.Network = None
     fail: options.Fail = None
     twist: options.Twist = False
     loader: Annotated[
@@ -55,7 +56,7 @@ def command(context: typer.Context, *, asked: Asked) -> None:
     """Write a plan of a collective operation, a trace of messages, or a file of BookSim2 in another format.
 
     Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits exclude others.
-    Third-party files do not name the network: give --torus or --mesh.
+    Third-party files do not name the network: give --torus, --mesh or --network.
 
     \b
     For example:

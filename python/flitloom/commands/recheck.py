@@ -54,7 +54,13 @@ def command(
     for place in files:
         if not place.is_file() and not (place == file and place.is_dir()):
             raise SpecError(f"{place}: there is no such file")
-    code = 2 if len(files) == 1 and file.is_dir() else _run(files, rules, as_json)
+    for place in files:
+        if place.is_file() and place.suffix not in (".json", ".toml"):
+            raise SpecError.at(
+                show_file(place), "has no certificate in it", "give tables, a plan or a placement in JSON"
+            )
+    alone = len(files) == 1 and (file.is_dir() or file.suffix == ".toml")
+    code = 2 if alone else _run(files, rules, as_json)
     if code == 2:
         raise SpecError.at(
             "recheck", f"{show_file(file)} has no certificate in it", "name its certificate, too"

@@ -25,6 +25,7 @@ class Asked(Group):
         ),
     ]
     out: Annotated[Path, typer.Option("--out", "-o", help="Rows of all simulations (.csv or .parquet).")]
+    network: options.Switches = None
     preset: options.Preset = None
     settings: options.Changes = None
     seeds: Annotated[int, typer.Option(help="Simulations per combination, each with its own seed.")] = 1

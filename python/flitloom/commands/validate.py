@@ -43,6 +43,20 @@ def load(
 
 
 @app.command()
+def doors(json: options.Json = False) -> None:
+    """Give every kind of input to every verb, and print which answer, which refuse, and which do so badly.
+
+    A refusal is one message that names the input or its field, and exit code 2. What --network names is
+    answered as the shortest form of the same network.
+
+    \b
+    For example:
+      flitloom validate doors
+    """
+    perform("validate_doors", json)
+
+
+@app.command()
 def booksim(
     files: Annotated[list[Path] | None, typer.Argument(help="Files of BookSim2, beside those drawn.")] = None,
     binary: Annotated[

@@ -25,7 +25,10 @@ class Page(Group):
     mesh: options.Mesh = None
     twist: Annotated[bool, options.shown("twist", note="for files that do not say")] = False
     fabric: Annotated[
-        Path | None, typer.Option(help="A fabric: what ibnetdiscover prints, a netlist, GraphML, a CSV.")
+        Path | None,
+        typer.Option(
+            "--fabric", "--graph", help="A fabric: what ibnetdiscover prints, a netlist, GraphML, a CSV."
+        ),
     ] = None
     network: options.Network = None
     fail: options.Fail = None

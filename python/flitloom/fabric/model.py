@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +91,8 @@ class Subnet:
         What was odd about the description but could be understood.
     gone : tuple of int
         GUIDs of switches that were taken out since; files of tables may speak of them.
+    named : dict or None
+        The fields of a topology that name it, if it was made from a name or a file.
 
     Examples
     --------
@@ -103,6 +107,7 @@ class Subnet:
     cables: tuple[Cable, ...]
     remarks: tuple[str, ...] = field(default=())
     gone: tuple[int, ...] = field(default=())
+    named: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from flitloom.digests import digest
 from flitloom.errors import SpecError, show
 from flitloom.fabric.examples import subnet, switch_name, twisted_torus
 from flitloom.fabric.failures import fail_parts
@@ -15,10 +18,11 @@ from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.failed import read_failed
 from flitloom.spec.families import build, is_family
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
-from flitloom.spec.what import fields_of
+from flitloom.spec.what import fields_of, without_tables
 
 
 def fabric(network: Subnet | Graph | Product | Topology | Path | str, *, fail: Iterable[str] = ()) -> Subnet:
@@ -45,18 +49,42 @@ def fabric(network: Subnet | Graph | Product | Topology | Path | str, *, fail: I
     >>> len(made.switches), len(made.cables)
     (4, 3)
     """
-    made, parts = _whole(network), list(fail)
-    return fail_parts(made, parts) if parts else made
+    if isinstance(network, Subnet):
+        made, named = network, network.named
+    else:
+        made, named = _whole(network), _named_by(network)
+    parts = list(fail)
+    if parts:
+        made, named = fail_parts(made, parts), _without(named, parts)
+    return replace(made, named=named)
+
+
+def _named_by(network: object) -> dict[str, Any]:
+    """The fields of a topology that name a network; of a file, what it holds, too."""
+    if isinstance(network, AnyNetwork):
+        fields = network.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+        return {"kind": network.kind, **fields} if isinstance(network, Topology) else fields
+    fields = without_tables(fields_of(network)) if isinstance(network, str | Path) else {}
+    return {**fields, "content": [digest(fields["graph"])]} if "graph" in fields else fields
+
+
+def _without(named: Mapping[str, Any] | None, parts: list[str]) -> dict[str, Any] | None:
+    """The fields of the same network without some parts; none where fields cannot say them."""
+    if named is None:
+        return None
+    if "graph" in named or is_family(named.get("network")):
+        return {**named, "failed": [*named.get("failed", ()), *parts]}
+    try:
+        failed = read_failed(parts)
+    except SpecError:
+        return None
+    return {**named, **{name: [*named.get(name, ()), *more] for name, more in failed.items()}}
 
 
 def _whole(network: object) -> Subnet:
     """A network as a fabric."""
     match network:
-        case Subnet():
-            return network
-        case Path():
-            return read_fabric(network)
-        case str():
+        case str() | Path():
             return _named(network)
         case Graph():
             names = list(network.names) or [f"S{node}" for node in range(network.nodes)]
@@ -78,9 +106,18 @@ def _whole(network: object) -> Subnet:
     )
 
 
-def _named(text: str) -> Subnet:
+def _named(text: str | Path) -> Subnet:
     """The fabric of what a text names; a torus or mesh has a host at every switch."""
-    fields = fields_of(text)
+    fields = without_tables(fields_of(text))
+    if failed := fields.pop("failed", ()):
+        return fail_parts(_of_fields(fields), failed)
+    return _of_fields(fields)
+
+
+def _of_fields(fields: dict[str, Any]) -> Subnet:
+    """The fabric that the fields of a topology name, whole or without failed nodes and links."""
+    if "cables" in fields:
+        return _whole(Graph(**fields))
     if "graph" in fields:
         return read_fabric(Path(fields["graph"]))
     if "network" in fields and is_family(fields["network"]):
@@ -156,7 +193,7 @@ def direct_network(what: str | Path) -> AnyNetwork:
     >>> print(direct_network("twisted 4x4x8"), "-", direct_network("slimfly(5)"))
     4x4x8 twisted torus - slimfly(5)
     """
-    fields = fields_of(what)
+    fields = without_tables(fields_of(what))
     if "graph" in fields:
         file = Path(fields["graph"])
         return graph_of(read_fabric(file), file.name)

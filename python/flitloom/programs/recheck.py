@@ -668,7 +668,14 @@ def text_of(folder, name):
 
 def certified_folder(folder, certificate):
     """Raise `Refused` unless the certificate holds for the tables in a folder."""
-    unknown = (set(certificate) - {"bound"}) ^ {"format", "version", "lanes", "cables", "hosts", "channels"}
+    unknown = (set(certificate) - {"bound", "topology"}) ^ {
+        "format",
+        "version",
+        "lanes",
+        "cables",
+        "hosts",
+        "channels",
+    }
     need(not unknown, f"fields that are missing or unknown: {sorted(unknown)!r:.60}")
     need(certificate["format"] == "flitloom-certificate", "it is not a certificate")
     need(certificate["version"] == 2, "it is of another version")

@@ -13,7 +13,8 @@ from flitloom.fabric.networks import fabric
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.families import is_family
-from flitloom.spec.what import fields_of
+from flitloom.spec.product import network_of
+from flitloom.spec.what import fields_of, without_tables
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_source.making import METHODS, MethodName, RulesName, TurnsName, route
@@ -125,19 +126,16 @@ def make(network: Any, **how: Any) -> Any:
     >>> twisted.report.max_load, twisted.bound["value"]
     (74, 74)
     """
-    if isinstance(network, str):
-        fields = fields_of(network)
-        if "sizes" in fields:
-            network = Topology(**fields)
-        elif "graph" in fields:
-            network = Path(fields["graph"])
-    if isinstance(network, Topology):
-        return route(network, **how)
+    named: Any = network
+    if isinstance(network, str | Path):
+        fields = without_tables(fields_of(network))
+        if not {"graph", "failed"} & fields.keys() and not is_family(fields.get("network")):
+            named = network_of(fields)
+    if isinstance(named, Topology) and not (named.twist and isinstance(network, str | Path)):
+        return route(named, **how)
     made = fabric(network)
-    if how.get("traffic") is not None:
-        named = Product(network) if isinstance(network, str) and not is_family(network) else network
-        if isinstance(named, AnyNetwork) and named.grid is not None:
-            how["traffic"] = matrix_of_hosts(made, named, how["traffic"])
+    if how.get("traffic") is not None and isinstance(named, AnyNetwork) and named.grid is not None:
+        how["traffic"] = matrix_of_hosts(made, named, how["traffic"])
     return route_subnet(made, **how)
 
 

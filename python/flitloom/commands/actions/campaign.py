@@ -7,6 +7,7 @@ from typing import Any
 
 from flitloom.campaign import Store, read_campaign, run_campaign, search_rows
 from flitloom.commands import options, screen
+from flitloom.commands.actions.grids import sized
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.campaign import Searches
 from flitloom.errors import SpecError, show_file
@@ -20,7 +21,10 @@ from flitloom.reading import read_toml
 def _open(searches: Searches, *, read_only: bool = True) -> tuple[list[Job], Store]:
     """The searches of a campaign and the store of those that are finished."""
     file, store = searches.file, searches.store
-    campaign = read_campaign(file, preset=searches.preset)
+    topology = None
+    if searches.network is not None:
+        topology = sized(options.topology_fields(None, None, None, None, network=searches.network))
+    campaign = read_campaign(file, preset=searches.preset, topology=topology)
     options.remarked_in(read_toml(file))
     # SQLite has names of its own for what is no file, as ":memory:".
     place = (store or file.with_suffix(".sqlite")).absolute()

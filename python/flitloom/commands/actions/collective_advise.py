@@ -36,19 +36,20 @@ def run(where: Where, weighed: Weighed) -> None:
             "flitloom collective all-reduce plans for its hosts",
         )
     topology = network_of(fields)
+    twist = where.twist or topology.twist
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     times = read_seconds(weighed.alpha, "--alpha"), read_bandwidth(weighed.bandwidth, "--bandwidth")
-    advice = weigh(topology, sizes, *times, operation=weighed.operation, twist=where.twist)
+    advice = weigh(topology, sizes, *times, operation=weighed.operation, twist=twist)
     if weighed.chart is not None:
-        title = f"{weighed.operation}, {topology}{', twisted' if where.twist else ''}"
+        title = f"{weighed.operation}, {topology}{', twisted' if twist and not topology.twist else ''}"
         pictures.draw_advice(advice, title, weighed.chart)
-    compared = compare(topology, where.twist)
+    compared = compare(topology, twist)
     if weighed.json:
-        screen.print_json({**advice.facts(str(Ground(topology, where.twist))), "compared": compared})
+        screen.print_json({**advice.facts(str(Ground(topology, twist))), "compared": compared})
     else:
         failed = bool(topology.failed_nodes or topology.failed_links)
-        _print(advice, compared, failed, where.twist)
+        _print(advice, compared, failed, twist)
 
 
 def _print(advice: Advice, compared: list[dict[str, Any]], failed: bool, twist: bool) -> None:

@@ -20,7 +20,7 @@ from flitloom.workers import Workers
 
 def run(asked: Damaged) -> None:
     """Plan for all networks, and print what failures cost; Ctrl-C prints what there is."""
-    fields = options.topology_fields(asked.torus, asked.mesh, None, None)
+    fields = options.topology_fields(asked.torus, asked.mesh, None, None, network=asked.network)
     topology = sized(fields)
     limits, chosen = read_limits(asked.failures), asked.operation or OPERATIONS
     seed = 1 if asked.seed is None else asked.seed

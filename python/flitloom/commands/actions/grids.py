@@ -12,6 +12,7 @@ from flitloom.placing.hosts import names_of
 from flitloom.spec import Mesh, Topology, Torus
 from flitloom.spec.failed import read_failed
 from flitloom.spec.ground import Ground
+from flitloom.spec.product import network_of
 
 
 def grid_topology(
@@ -35,15 +36,24 @@ def named_topology(torus: str | None, mesh: str | None, fail: Sequence[str] = ()
 
 
 def sized(fields: dict[str, Any]) -> Topology:
-    """The network of fields that options gave."""
+    """The torus or mesh of fields that options gave."""
+    if {"network", "cables"} & fields.keys():
+        raise SpecError.at(
+            "--network", "names a network that is not a torus or mesh", "write 8x8 or mesh 8x8"
+        )
     if "sizes" not in fields:
         raise SpecError.at("topology", "is missing")
     return Topology(**fields)
 
 
 def ground_of_options(
-    torus: str | None, mesh: str | None, fail: Sequence[str] | None, twist: bool
+    torus: str | None,
+    mesh: str | None,
+    fail: Sequence[str] | None,
+    twist: bool,
+    network: str | None = None,
 ) -> Ground | None:
     """The network of a plan of a collective operation, if options name it."""
-    fields = options.topology_fields(torus, mesh, None, fail)
-    return Ground(Topology(**fields), twist) if "sizes" in fields else None
+    fields = options.topology_fields(torus, mesh, None, fail, network=network)
+    fields.pop("members", None)
+    return Ground(network_of(fields), twist) if {"sizes", "network", "cables"} & fields.keys() else None

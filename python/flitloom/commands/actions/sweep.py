@@ -12,6 +12,7 @@ from flitloom.booksim import is_booksim, sweeps
 from flitloom.commands import options, screen
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.inputs.booksim import read
+from flitloom.commands.options.network import has_switches
 from flitloom.commands.sweep import Asked
 from flitloom.errors import SpecError, show_file
 from flitloom.extras import need
@@ -20,6 +21,7 @@ from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
+from flitloom.spec.what import fields_of
 from flitloom.sweep import Point, Sweep, read_values, sweep_causes, sweep_rows
 from flitloom.sweep.running import run_point
 
@@ -82,8 +84,9 @@ def _experiment(asked: Asked) -> _Kind:
 
 
 def _booksim(asked: Asked) -> _Kind:
-    if asked.preset is not None:
-        raise SpecError.at("--preset", "does not go with a file of BookSim2", "write --set NAME=VALUE")
+    for option, value in (("--preset", asked.preset), ("--network", asked.network)):
+        if value is not None:
+            raise SpecError.at(option, "does not go with a file of BookSim2", "write --set NAME=VALUE")
     grid = read_grid(asked.grid)
     points = sweeps.booksim_points(read(asked.spec, asked.settings or []), grid, asked.seeds)
     return _Kind(points, sweeps.run_point, sweeps.booksim_rows, sweeps.booksim_causes)
@@ -94,6 +97,10 @@ def _fields(asked: Asked) -> dict[str, Any]:
     fields = read_fields(asked.spec)
     options.remarked_in(fields)
     options.merge(fields, {"router": {"preset": asked.preset}} if asked.preset is not None else {})
+    if asked.network is not None:
+        fields["topology"] = fields_of(asked.network, "--network")
+        if has_switches(None, asked.network, None, None):
+            options.merge(fields, {"router": {"model": "pipelined"}})
     for setting in asked.settings or []:
         change(fields, setting)
     return fields

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from flitloom import ranks
-from flitloom.checkpoint import MAGIC
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.running import check, run
 from flitloom.commands.options import Grid, Router, Run, Traffic
@@ -14,6 +13,7 @@ from flitloom.errors import SpecError
 from flitloom.limits import STATE_BYTES
 from flitloom.reading import opened
 from flitloom.simulation import Simulation
+from flitloom.spec.written import SIMULATION
 from flitloom.tables.formats.reading import read_tables
 
 _ITS_OWN = Refusal(
@@ -27,7 +27,7 @@ _ITS_OWN = Refusal(
 def sniff(file: Path) -> bool:
     """Whether a file is a saved simulation."""
     with opened(file, STATE_BYTES) as source:
-        return source.start().startswith(MAGIC)
+        return source.start().startswith(SIMULATION)
 
 
 def simulate(asked: Simulated) -> None:

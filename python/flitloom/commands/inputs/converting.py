@@ -24,7 +24,7 @@ def convert(asked: Asked) -> None:
         raise SpecError.at("--as-collective", "belongs to a Chakra trace", "end TARGET in .et")
     if asked.loader is not None:
         named_loader(asked.loader, form.name)
-    ground = ground_of_options(asked.torus, asked.mesh, asked.fail, asked.twist)
+    ground = ground_of_options(asked.torus, asked.mesh, asked.fail, asked.twist, asked.network)
     read, written = f"read {show_file(asked.source)}", f"write {show_file(target)}"
     with several_progresses({read: "steps", written: "ranks"}) as show:
         how = formats.Writing(

@@ -99,6 +99,8 @@ class Input:
         Whether options, by their names and values, ask for it.
     several_ranks : bool
         Whether it is simulated on several ranks of MPI.
+    takers : tuple of str
+        Commands beside those of `uses` that take it.
     """
 
     title: str
@@ -107,3 +109,4 @@ class Input:
     sniff: Callable[[Path], bool] = field(default=lambda _: False)
     asked: Callable[[Mapping[str, Any]], bool] = field(default=lambda _: False)
     several_ranks: bool = False
+    takers: tuple[str, ...] = ()

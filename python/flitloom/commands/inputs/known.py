@@ -47,6 +47,8 @@ INPUTS: dict[str, Entry] = {
     "fabric": Entry(options=("fabric", "network"), first=True),
     "twisted": Entry(options=("twist",), first=True),
     "booksim": Entry((".cfg", ".toml", "")),
+    "campaign": Entry((".toml",)),
+    "certificate": Entry((".json",)),
     "messages": Entry((".goal", ".bin", ".et")),
     "collective": Entry((".json",)),
     "foreign": Entry((".json", ".xml"), others=True),
@@ -111,7 +113,7 @@ def _for_verb(verb: str, file: Path, found: Input) -> Input:
     """What a file is, if the verb takes it."""
     if verb in found.uses:
         return found
-    takers = [f"flitloom {one}" for one in found.uses]
+    takers = [*(f"flitloom {one}" for one in found.uses), *found.takers]
     listed = " or ".join(filter(None, (", ".join(takers[:-1]), takers[-1])))
     advice = f"{listed} take{'s' * (len(takers) == 1)} it"
     raise SpecError.at(show_file(file), f"is {found.title}, which flitloom {verb} does not take", advice)

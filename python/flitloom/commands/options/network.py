@@ -11,7 +11,7 @@ from flitloom.errors import SpecError
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
 from flitloom.spec.topology import Topology
-from flitloom.spec.what import fields_of
+from flitloom.spec.what import fields_of, without_tables
 
 Where = TypeVar("Where")
 
@@ -32,7 +32,8 @@ def topology_fields(
     refuse_grid(torus, mesh, wrap, network, graph)
     fields: dict[str, Any] = {}
     if network is not None:
-        fields = fields_of(network, "--network")
+        fields = without_tables(fields_of(network, "--network"))
+        fail = [*fields.pop("failed", ()), *(fail or ())]
         graph = Path(fields["graph"]) if "graph" in fields else graph
     if graph is not None:
         from flitloom.fabric import read_fabric

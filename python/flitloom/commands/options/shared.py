@@ -51,7 +51,10 @@ GridNetwork = Annotated[
 GraphFile = Annotated[
     Path | None,
     typer.Option(
-        "--graph", help="File of switches and cables: ibnetdiscover, GraphML, anynet, CSV.", metavar="FILE"
+        "--graph",
+        "--fabric",
+        help="File of switches and cables: ibnetdiscover, GraphML, anynet, CSV.",
+        metavar="FILE",
     ),
 ]
 HostNames = Annotated[

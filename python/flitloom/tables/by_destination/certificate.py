@@ -60,7 +60,7 @@ def write_certificate(
             )
             for host in subnet.hosts
         ],
-    }
+    } | ({} if subnet.named is None else {"topology": dict(subnet.named)})
     if bound["value"]:
         head["bound"] = _lengths(tables, bound, begins, guids)
     write_ranks(file, head, ([*row, rank] for rank, row in enumerate(reversed(ranked))))

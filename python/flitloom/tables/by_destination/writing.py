@@ -38,7 +38,7 @@ def write_tables(tables: SubnetTables, folder: str | Path) -> Path:
         **levels,
         "slvl.txt": _slvl(tables),
         "sl2vl.dump": _sl2vl(tables),
-        "report.json": json.dumps(tables.facts(), indent=2) + "\n",
+        "report.json": json.dumps(tables.facts() | {"topology": tables.subnet.named}, indent=2) + "\n",
         **({"qos-policy.conf": policy} if policy else {}),
         **({"host-order.txt": order} if order else {}),
         **({"torus-2QoS.conf": configuration} if configuration else {}),
