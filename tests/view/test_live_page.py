@@ -2,12 +2,14 @@
 
 import json
 import random
+import shlex
 import shutil
 import subprocess
 
 import pytest
 
 import flitloom as fl
+from flitloom._core import LISTS
 from flitloom.commands import run
 from flitloom.load.bounds import ideal_loads
 from flitloom.spec import PERMUTATIONS, SCHEMES
@@ -49,6 +51,7 @@ def random_case(draw):
         "flow_control": "wormhole" if wormhole else draw.choice(("cut-through", "bubble")),
         "arbitration": draw.choice(SCHEMES),
         "routing": draw.choice(("do", "do", "do", *ROUTINGS)),
+        "ties": draw.choice(LISTS["tie_rules"]),
         "throttle": draw.choice(("none", "none", "interlock", "pt", "pace:interval=9", "alo")),
         "pattern": draw.choice((*PERMUTATIONS, "rand", "next", "hots")),
         "traffic": traffic,
@@ -64,7 +67,8 @@ def native(case):
     try:
         topology = fl.Topology(sizes=case["sizes"], wrap=case["wraps"])
         router = {
-            name: case[name] for name in ("buffer", "latency", "flow_control", "arbitration", "routing")
+            name: case[name]
+            for name in ("buffer", "latency", "flow_control", "arbitration", "routing", "ties")
         }
         network = fl.Network(topology, fl.Router(channels=case["channels"], **router))
         traffic = (fl.Load if kind == "load" else fl.Collective)(case["pattern"], **fields)
@@ -120,12 +124,13 @@ def test_wrong_specs_are_told(engine, tmp_path):
         {**good, "more": 1},
         {**good, "throttle": "brake"},
         {**good, "routing": "by sea"},
+        {**good, "ties": "windsor"},
     ]
     done = subprocess.run(
         [node, str(script), str(engine)], input=json.dumps(wrong), capture_output=True, text=True, check=True
     )
     assert all(json.loads(line).get("error") for line in done.stdout.splitlines())
-    assert len(done.stdout.splitlines()) == 6
+    assert len(done.stdout.splitlines()) == 7
 
 
 def test_the_live_page_simulates_in_a_browser(engine, tmp_path):  # noqa: ARG001
@@ -288,6 +293,26 @@ def test_a_link_comes_back_and_a_wrong_one_is_refused(live):
 
 
 @pytest.mark.parametrize(
+    "link",
+    [
+        "sizes=8x8&kind=load&pattern=rand&rate=0.3&cycles=500&ties=balanced&buffer=16",
+        "shape=mesh&sizes=4x4&kind=load&pattern=hots&rate=0.1&cycles=300&routing=ma&flow_control=cut-through&buffer=16",
+        "sizes=8x4&payload=9&channels=4&latency=2&arbitration=C01",
+    ],
+)
+def test_a_live_page_names_the_command_of_the_same_run(live, link, capsys):
+    facts = begin_with(live, link)
+    assert problem(live) == ""
+    live.execute_script("document.getElementById('same').parentElement.open = true")
+    [command] = [part.text for part in live.find_elements("css selector", "#same code")]
+    assert run([*shlex.split(command)[1:], "--json"]) == 0
+    assert [json.loads(capsys.readouterr().out)["fingerprint"]] == facts["fingerprint"]
+    fields = dict(part.split("=") for part in link.split("&"))
+    assert f"ties {fields.get('ties', 'wrap')}" in facts["router"][0]
+    assert f"of {fields.get('buffer', 4)} flits" in facts["router"][0]
+
+
+@pytest.mark.parametrize(
     ("link", "topology", "pattern"),
     [
         ("sizes=8x8&kind=load&pattern=bcmp", fl.Torus(8, 8), "bcmp"),
@@ -298,10 +323,11 @@ def test_a_link_comes_back_and_a_wrong_one_is_refused(live):
         ("sizes=16&kind=load&pattern=torn", fl.Torus(16), "torn"),
     ],
 )
-def test_the_bound_of_a_live_page_is_that_of_load(live, link, topology, pattern):
-    facts = begin_with(live, f"{link}&rate=0.02&cycles=50")
+@pytest.mark.parametrize("ties", LISTS["tie_rules"])
+def test_the_bound_of_a_live_page_is_that_of_load(live, link, topology, pattern, ties):
+    facts = begin_with(live, f"{link}&rate=0.02&cycles=50&ties={ties}")
     load = fl.Load(pattern, rate=0.02, cycles=50)
-    bound = ideal_loads(fl.Experiment(topology=topology, traffic=load))["bound"]
+    bound = ideal_loads(fl.Experiment(topology=topology, router=fl.Router(ties=ties), traffic=load))["bound"]
     assert facts["bound"] == [f"{digits(bound):g} flits/node/cycle (links)"]
 
 
@@ -344,6 +370,33 @@ def test_a_live_page_measures_curves(live):
     assert len(marks) == 4
     assert "Saturates between" in live.find_element("css selector", "#measured > p").text
     assert len(live.find_elements("css selector", "#measured .grid")) > 12
+
+
+def test_a_live_page_takes_the_router_of_load_for_loads(live, capsys):
+    begin_with(live, "sizes=8x8&pattern=rand&rate=0.1&cycles=8000")
+    live.execute_script(
+        "const form = document.getElementById('live'); form.elements.kind.value = 'load';"
+        "form.elements.kind.dispatchEvent(new Event('change')); form.requestSubmit()"
+    )
+    facts = begin_with(live, live.execute_script("return location.hash"))
+    assert "ties balanced, wormhole, the usual channels of 16 flits" in facts["router"][0]
+    words = ["load", "curve", "--torus", "8x8", "--pattern", "rand", "--rates", "0.1", "--refine", "0"]
+    assert run([*words, "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert facts["bound"] == [f"{digits(row['bound']):g} flits/node/cycle (links)"]
+    assert float(facts["latency"][0].split()[0]) == pytest.approx(row["latency"], rel=0.05)
+    assert float(facts["accepted load"][0].split()[0]) == pytest.approx(row["accepted"], rel=0.05)
+    # A router that was changed by hand stays as it is.
+    live.execute_script(
+        "const form = document.getElementById('live'); form.elements.buffer.value = '9';"
+        "form.elements.kind.value = 'collective'; form.elements.kind.dispatchEvent(new Event('change'))"
+    )
+    fields = live.execute_script(
+        "return [form.elements.ties.value, form.elements.buffer.value]".replace(
+            "form", "document.getElementById('live')"
+        )
+    )
+    assert fields == ["balanced", "9"]
 
 
 def test_without_the_engine_it_says_how_to_get_it(tmp_path, monkeypatch, capsys):

@@ -1,6 +1,6 @@
 use flitloom_core::{
     engine::Network,
-    fabric::{Fabric, Shape},
+    fabric::{Fabric, Shape, Ties},
     names::{self, UnknownName},
     router::{Arbitration, ArbitrationError, FlowControl, RouterConfig},
     throttle::{Throttle, ThrottleError},
@@ -20,6 +20,7 @@ pub struct Spec {
     flow_control: String,
     arbitration: String,
     routing: String,
+    ties: String,
     throttle: String,
     pattern: String,
     traffic: Traffic,
@@ -51,7 +52,8 @@ impl Spec {
     /// # Errors
     /// The fields do not make a network.
     pub fn network(&self) -> Result<Network, String> {
-        let shape = Shape::new(&self.sizes, &self.wraps).map_err(|error| error.to_string())?;
+        let ties = names::find(&Ties::NAMES, &self.ties).map_err(|error| format!("ties: {error}"))?;
+        let shape = Shape::new(&self.sizes, &self.wraps).map_err(|error| error.to_string())?.with_ties(ties);
         let routing = self.routing.parse().map_err(|error: UnknownName| format!("routing: {error}"))?;
         let usual = RouterConfig::for_routing(&shape, routing);
         let flow_control = names::find(&FlowControl::NAMES, &self.flow_control)

@@ -103,9 +103,11 @@ def write_live_page(file: str | Path) -> None:
         "PATTERNS": PATTERNS,
         "SCHEMES": SCHEMES,
         "ROUTINGS": ROUTINGS,
+        "TIES": LISTS["tie_rules"],
         "THROTTLES": LISTS["throttles"],
     }
     for name, options in choices.items():
         form = form.replace(f"@{name}@", "".join(f"<option>{option}</option>" for option in options))
-    form = form.replace("<option>shfl", "<option selected>shfl")
+    for usual in ("shfl", "wrap"):
+        form = form.replace(f"<option>{usual}", f"<option selected>{usual}")
     write_text(file, page_text([], "flitloom live", form))

@@ -22,18 +22,19 @@ function busiestOfOne(engine, asked) {
 }
 
 /** The same where every node sends to all others alike: dimension by dimension, on the rings or lines of each. */
-function busiestOfAll({ sizes, wraps }) {
+function busiestOfAll({ sizes, wraps, ties }) {
   const nodes = sizes.reduce((product, size) => product * size, 1);
-  return Math.max(...sizes.map((size, dimension) => (busiestOfLine(size, wraps[dimension]) * nodes) / size / (nodes - 1)));
+  return Math.max(...sizes.map((size, dimension) => (busiestOfLine(size, wraps[dimension], ties) * nodes) / size / (nodes - 1)));
 }
 
-/** Pairs over the busiest link of a ring or a line; at half a ring they wrap around. */
-function busiestOfLine(size, wraps) {
+/** Pairs over the busiest link of a ring or a line. At half a ring they wrap around, or go plus from even places. */
+function busiestOfLine(size, wraps, ties) {
   const loads = new Map();
+  const tiesGoPlus = (from) => (ties === "balanced" ? from % 2 === 0 : 2 * from >= size);
   for (let from = 0; from < size; from++) {
     for (let to = 0; to < size; to++) {
       const ahead = wraps ? (to - from + size) % size : to - from;
-      const plus = !wraps ? ahead > 0 : 2 * ahead === size ? 2 * from >= size : 2 * ahead < size;
+      const plus = !wraps ? ahead > 0 : 2 * ahead === size ? tiesGoPlus(from) : 2 * ahead < size;
       const hops = !wraps ? Math.abs(ahead) : plus ? ahead : size - ahead;
       for (let hop = 0; to !== from && hop < hops; hop++) {
         const link = `${plus}${(from + (plus ? hop : -hop) + size) % size}`;

@@ -9,6 +9,10 @@ import { play, start } from "./page.js";
 
 const find = (id) => document.getElementById(id);
 
+/** Routers of the papers, as `flitloom simulate` has them, and of machines, as `flitloom load` has them. */
+const PAPERS = { ties: "wrap", buffer: "4" };
+const MACHINE = { ties: "balanced", buffer: "16" };
+
 /** Loads of a curve, as shares of twice the load that the form asks for. */
 const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
@@ -43,6 +47,7 @@ export function spec(form) {
     flow_control: fields.get("flow_control"),
     arbitration: fields.get("arbitration"),
     routing: fields.get("routing"),
+    ties: fields.get("ties"),
     throttle: fields.get("throttle"),
     pattern: fields.get("pattern"),
     traffic: load
@@ -62,9 +67,10 @@ export function spec(form) {
 function title(asked) {
   const shape = `${asked.sizes.join("x")} ${asked.wraps[0] ? "torus" : "mesh"}`;
   const { traffic } = asked;
-  const { channels, buffer, flow_control: control, arbitration, routing, throttle } = asked;
+  const { channels, buffer, flow_control: control, arbitration, routing, throttle, ties } = asked;
   const more = [
     routing === "do" ? "" : `, routing ${routing}`,
+    ties === "wrap" ? "" : `, ties ${ties}`,
     throttle === "none" ? "" : `, throttle ${throttle}`,
     control === "wormhole" ? "" : `, ${control}`,
     channels ? `, ${channels} ${channels > 1 ? "channels" : "channel"}` : "",
@@ -74,6 +80,33 @@ function title(asked) {
   if (traffic.kind === "load") return `${asked.pattern} on ${shape}, ${traffic.rate} flits per node and cycle${more}`;
   const slices = traffic.slices > 1 ? ` in ${traffic.slices} slices` : "";
   return `${asked.pattern} on ${shape}, ${traffic.payload} payload flits${slices}${more}`;
+}
+
+/** What the routers are like, in the order in which `flitloom load` tells it. */
+function routerOf({ routing, ties, flow_control: control, channels, buffer }) {
+  const many = channels ? `${channels} ${channels > 1 ? "channels" : "channel"}` : "the usual channels";
+  return `${routing}, ties ${ties}, ${control}, ${many} of ${buffer} ${buffer > 1 ? "flits" : "flit"}`;
+}
+
+/** The command that moves the same flits in the same cycles. */
+export function commandOf(asked) {
+  const { kind, ...traffic } = asked.traffic;
+  const given = {
+    [asked.wraps[0] ? "torus" : "mesh"]: asked.sizes.join("x"),
+    pattern: asked.pattern,
+    ...traffic,
+    channels: asked.channels,
+    buffer: asked.buffer,
+    latency: asked.latency,
+    "flow-control": asked.flow_control,
+    arbitration: asked.arbitration,
+    routing: asked.routing,
+    ties: asked.ties,
+    throttle: asked.throttle,
+    seed: asked.seed,
+  };
+  const words = Object.entries(given).filter(([, value]) => value != null);
+  return `flitloom simulate ${words.map(([name, value]) => `--${name} ${value}`).join(" ")}`;
 }
 
 /** The cycles in which a load is measured: the second half of those in which packets are generated. */
@@ -109,7 +142,8 @@ function runOf(engine, asked) {
   if (head.error) throw new Error(head.error);
   head.title = title(asked);
   const run = new Run(head, buffer);
-  run.facts = { ...firstFacts(run, asked, asked.traffic.kind === "load" ? channelBound(engine, asked) : null), ...run.facts };
+  run.facts = { ...firstFacts(run, asked, asked.traffic.kind === "load" ? channelBound(engine, asked) : null), ...run.facts, router: routerOf(asked) };
+  run.command = commandOf(asked);
   if (asked.pattern === "hots") {
     run.target = run.fabric.node(run.fabric.sizes.map((size) => Math.floor(size / 2)));
     run.facts.target = run.fabric.nodeName(run.target);
@@ -205,6 +239,7 @@ export async function live() {
   const show = (made) => {
     before = [made.at(-1)];
     start(made.map(({ run }) => run));
+    find("same").replaceChildren(...made.map(({ run }) => Object.assign(document.createElement("code"), { textContent: run.command })));
   };
   const made = () => ({ fields: fieldsOf(form), run: runOf(engine, spec(form)) });
   const simulate = () => {
@@ -249,7 +284,12 @@ export async function live() {
     }
   };
   form.addEventListener("submit", (event) => (event.preventDefault(), trying(simulate)));
-  form.elements.kind.addEventListener("change", parts);
+  form.elements.kind.addEventListener("change", ({ target }) => {
+    const [from, to] = target.value === "load" ? [PAPERS, MACHINE] : [MACHINE, PAPERS];
+    const fields = Object.keys(to).map((name) => form.elements.namedItem(name));
+    if (fields.every(({ name, value }) => value === from[name])) fields.forEach((field) => (field.value = to[field.name]));
+    parts();
+  });
   chosen.addEventListener("change", () => chosen.value && trying(() => begin({ lesson: chosen.value })));
   find("measure").addEventListener("click", () => form.reportValidity() && trying(curves));
   find("link").addEventListener("click", async () => {
