@@ -20,6 +20,20 @@ async function copied(text) {
   }
 }
 
+/** Let lines of output wrap, except those of tables: the line above a rule of dashes, and rows no longer than it. */
+function wrapLines(pre) {
+  const lines = pre.textContent.trimEnd().split("\n");
+  let width = 0;
+  const parts = lines.map((line, at) => {
+    const isRule = (text) => /^-{2,}( +-{2,})*$/.test(text ?? "");
+    if (isRule(line)) width = line.length;
+    else if (!line || line.length > width) width = 0;
+    const isRow = width || isRule(lines[at + 1]);
+    return Object.assign(document.createElement("span"), { className: isRow ? "row" : "line", textContent: line || " " });
+  });
+  pre.replaceChildren(...parts);
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   const blocks = ".highlight-sh, .highlight-bash, .highlight-python, .highlight-py, .highlight-toml";
   for (const block of document.querySelectorAll(`:is(${blocks}) div.highlight`)) {
@@ -34,6 +48,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   for (const block of document.querySelectorAll(".highlight-text div.highlight")) {
     const lines = block.querySelector("pre").textContent.trimEnd().split("\n").length;
+    wrapLines(block.querySelector("pre"));
     if (lines <= LONGEST) continue;
     const button = Object.assign(document.createElement("button"), { type: "button", className: "unfold" });
     const fold = (folded) => {

@@ -121,7 +121,7 @@ function tell() {
     lines.push(`Route over ${state.path.length} links: ${state.path.map((link) => run.fabric.linkName(link)).join(", ")}.`);
   }
   if (lines.length && runs.length > 1) lines.unshift(`${run.title}.`);
-  find("inspector").textContent = lines.join(" ") || "Point at a link, or choose one with the arrow keys, to see what it carries.";
+  find("inspector").textContent = lines.join(" ") || "Point at a link, or choose one with the arrow keys, to see its flits.";
 }
 
 function factsTable() {
