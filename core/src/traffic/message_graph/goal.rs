@@ -32,7 +32,7 @@ pub fn parse_goal(text: &str, flit_bytes: u64, calc_cycles: u64) -> Result<Vec<V
     let mut last_line = 0;
     for (line, raw) in (1..).zip(text.lines()) {
         last_line = line;
-        let content = raw.split("//").next().unwrap_or("").trim();
+        let content = without_comment(raw).trim();
         if content.is_empty() || content.starts_with('#') {
             continue;
         }
@@ -75,6 +75,12 @@ pub fn parse_goal(text: &str, flit_bytes: u64, calc_cycles: u64) -> Result<Vec<V
         (_, Some(_)) => Err(end("} at the end of the last rank")),
         (Some(ranks), None) => Ok(ranks),
     }
+}
+
+/// What stands before two slashes.
+fn without_comment(line: &str) -> &str {
+    let slashes = line.as_bytes().windows(2).position(|two| two == [b'/'; 2]);
+    &line[..slashes.unwrap_or(line.len())]
 }
 
 struct Units {

@@ -10,9 +10,8 @@ use super::{
         sets::Sets,
         waiting::Waiting,
     },
-    links::Leaving,
-    matching::PORTS,
-    state::{COUNT, FLITS, NODE, Planes, SLOTS},
+    leaving::Leaving,
+    state::{COUNT, FLITS, NODE, Planes},
     switch::{Receive, Step},
 };
 use crate::{
@@ -38,28 +37,24 @@ impl<V: Vector> NodePorts for Planes<V> {
         if flit.is_head() {
             let packet = &mut packets[flit.packet];
             // All routers of the way.
-            packet.hops = self.routers_between(node, packet.destination as usize);
-            let packet = *packet;
-            self.learn(flit.packet, &packet);
-            self.enter(node * self.all + (NODE << self.span_bits) + channel, flit.packet);
+            packet.hops = self.mesh.routers_between(node, packet.destination as usize);
+            self.queues.learn(flit.packet, self.options.head(packet));
+            self.queues
+                .enter(node * self.layout.all + (NODE << self.layout.span_bits) + channel, flit.packet);
         }
         self.inject_body(node, channel);
     }
 
     #[inline]
     fn inject_body(&mut self, node: usize, channel: usize) {
-        let slot = (self.tick.wrapping_add(2) % SLOTS) as usize * self.vectors;
-        let word = slot * V::WORDS + channel * self.words + node / 64;
-        words_mut(&mut self.entering)[word] |= 1 << (node % 64);
+        words_mut(self.links.enter_in(2))[channel * self.layout.words + node / 64] |= 1 << (node % 64);
     }
 
     /// The credit follows from the arrival.
     #[inline]
     fn eject_flit(&mut self, node: u32, flit: &Flit, _cycle: &Cycle<'_>) {
         if flit.is_tail() {
-            self.leave(
-                self.nodes * self.all + ((node as usize) << self.span_bits) + usize::from(flit.channel),
-            );
+            self.queues.leave(self.layout.queue_of_node(node as usize, flit.channel.into()));
         }
     }
 }
@@ -87,19 +82,7 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
     }
 
     fn is_quiet(&self) -> bool {
-        let port = self.vectors;
-        // Those of nodes take no longer than without a delay.
-        for age in 1..=2 + self.credit_delay {
-            let slot = (self.tick.wrapping_sub(age) & (self.credit_slots - 1)) as usize * (PORTS + 1) * port;
-            let ports = 0..PORTS + 1;
-            let mut under_way = ports.filter(|&at| at != NODE || age <= 2);
-            let is_any =
-                |at: usize| words(&self.credits[slot + at * port..][..port]).iter().any(|&word| word != 0);
-            if under_way.any(is_any) {
-                return false;
-            }
-        }
-        true
+        self.links.has_no_credits()
     }
 
     /// Of meshes with dimension order whose nodes take everything: nobody waits in a circle.
@@ -108,19 +91,19 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
     }
 
     fn count_links(&mut self) {
-        self.leaving = Some(Leaving::new(self.blocks));
+        self.leaving = Some(Leaving::new(self.layout.blocks));
     }
 
     fn settle(&mut self, shared: &mut Shared, rules: &Rules) {
         if let (Some(leaving), Some(links)) = (&mut self.leaving, &mut shared.records.links) {
-            leaving.add_to((self.words, rules.wiring.outputs(0).len()), links);
+            leaving.add_to((self.layout.words, rules.wiring.outputs(0).len()), links);
         }
     }
 
     fn queued(&self, router: usize, port: usize, channel: usize, rules: &Rules) -> usize {
         let ports = rules.wiring.inputs(router as u32).len();
         let port = if port + 1 == ports { NODE } else { port };
-        let (vector, word) = self.vector_of(port, channel, router);
+        let (vector, word) = self.layout.vector_of(port, channel, router);
         let digits = words(&self.lanes[vector][FLITS..][..COUNT]);
         let digit = |place: usize| (digits[place * V::WORDS + word] >> (router % 64) & 1) << place;
         (0..COUNT).map(digit).sum::<u64>() as usize
@@ -138,7 +121,7 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
 
     fn take_sets(&mut self, sets: &Sets, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
         let mut planes = Self::new(cycle.rules, self.proof);
-        planes.leaving = self.leaving.is_some().then(|| Leaving::new(planes.blocks));
+        planes.leaving = self.leaving.is_some().then(|| Leaving::new(planes.layout.blocks));
         planes.resume(sets, waiting, cycle);
         *self = planes;
     }

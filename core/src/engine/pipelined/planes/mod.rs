@@ -4,8 +4,12 @@
 mod channel_list;
 mod form;
 mod heads;
+mod layout;
+mod leaving;
 mod links;
 mod matching;
+mod mesh;
+mod queues;
 mod resuming;
 mod saving;
 mod state;

@@ -12,7 +12,7 @@ use super::{
     saving::{Numbering, VirtualChannel},
     state::{
         BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, LEFT, NODE, OCCUPIED, OUTPUT, Owned, Planes,
-        READY, SLOTS, TAIL_SENT, TURN,
+        READY, TAIL_SENT, TURN,
     },
 };
 use crate::bits::{Vector, words_mut};
@@ -144,26 +144,26 @@ impl<V: Vector> Planes<V> {
     /// Becomes what sets are, from routers without flits. What packets know becomes what planes tell them.
     pub(super) fn resume(&mut self, sets: &Sets, waiting: &[Waiting], cycle: &mut Cycle<'_>) {
         let rules = cycle.rules;
-        self.tick = sets.leaving.cycle;
+        self.links.tick = sets.leaving.cycle;
         let numbering = self.numbering(rules);
         for place in 0..cycle.packets.places() as u32 {
-            self.learn(place, &cycle.packets[place]);
+            self.queues.learn(place, self.options.head(&cycle.packets[place]));
         }
         let flits = Flits::new(sets, waiting, cycle.now, rules);
-        for vc in numbering.virtual_channels(self.nodes) {
+        for vc in numbering.virtual_channels(self.layout.nodes) {
             let entered = flits.packets(&flits.lanes[vc.lane], flits.upstream(vc.lane));
             self.enter_all(vc.queue, &entered, cycle);
             self.take_input(&flits, &vc, numbering);
             self.take_output(sets, &vc, numbering);
             if vc.port == NODE {
-                let place = (vc.router << self.span_bits) + vc.channel;
+                let place = (vc.router << self.layout.span_bits) + vc.channel;
                 let entered = flits.packets(&flits.nodes[place], flits.owner(vc.lane));
-                self.enter_all(self.nodes * self.all + place, &entered, cycle);
+                self.enter_all(self.layout.nodes * self.layout.all + place, &entered, cycle);
             }
         }
         for (router, one) in sets.routers.iter().enumerate() {
             for &lane in one.to_be_routed.iter().chain(&one.routing) {
-                self.begun.push(router, self.channel_of_lane(lane, numbering).number);
+                self.changes.begun.push(router, self.channel_of_lane(lane, numbering).number);
             }
             for &lane in &one.waiting {
                 self.take_waiting(sets, &self.channel_of_lane(lane, numbering), numbering);
@@ -176,15 +176,16 @@ impl<V: Vector> Planes<V> {
 
     /// The channel of a number in sets.
     fn channel_of_lane(&self, lane: u32, numbering: Numbering) -> VirtualChannel {
-        let (port, channel) = ((lane >> self.span_bits) as usize, lane as usize % (1 << self.span_bits));
+        let (port, channel) =
+            ((lane >> self.layout.span_bits) as usize, lane as usize % (1 << self.layout.span_bits));
         numbering.vc(port / numbering.ports, port % numbering.ports, channel)
     }
 
     fn enter_all(&mut self, queue: usize, packets: &[u32], cycle: &mut Cycle<'_>) {
         for &packet in packets {
-            self.enter(queue, packet);
+            self.queues.enter(queue, packet);
             let known = &mut cycle.packets[packet];
-            known.hops = self.routers_between(known.source as usize, known.destination as usize);
+            known.hops = self.mesh.routers_between(known.source as usize, known.destination as usize);
         }
     }
 
@@ -204,12 +205,12 @@ impl<V: Vector> Planes<V> {
             planes.extend([(READY, lane.may_send), (OUTPUT + output, true)]);
             planes.extend((0..CHANNEL).map(|digit| (DIGITS + digit, channel >> digit & 1 == 1)));
             planes.extend((0..LEFT).map(|digit| (BEHIND + digit, behind >> digit & 1 == 1)));
-            known = Some((output << self.span_bits) + channel);
+            known = Some((output << self.layout.span_bits) + channel);
         }
         // Routers without flits are idle.
         let words = self.planes_of(vc.number, vc.router);
         planes.iter().for_each(|&(plane, is_set)| words[plane * V::WORDS] ^= u64::from(is_set) << bit);
-        let record = &mut self.records[vc.queue];
+        let record = &mut self.queues.records[vc.queue];
         record.accepts = numbering.turn_of_planes(sets.accepts[vc.lane]);
         record.known = known.unwrap_or(0) as u8;
     }
@@ -219,32 +220,31 @@ impl<V: Vector> Planes<V> {
         let port = sets.lanes[vc.lane].port;
         if port != 255 {
             let at = vc.router * PORTS + numbering.port(port.into());
-            self.outputs[at].waiting[vc.number / 64] |= 1 << (vc.number % 64);
-            self.pending[at / 64] |= 1 << (at % 64);
+            self.outputs.wait(at, vc.number);
         }
     }
 
     /// What is known of an output channel.
     fn take_output(&mut self, sets: &Sets, vc: &VirtualChannel, numbering: Numbering) {
         let (known, bit) = (sets.known[vc.lane], vc.router % 64);
-        let owned = &mut self.owned[vc.queue];
+        let owned = &mut self.outputs.owned[vc.queue];
         *owned = Owned { grants: numbering.turn_of_planes(sets.grants[vc.lane]), ..*owned };
         if known.owner != NO_LANE {
-            self.owned[vc.queue].owner = self.channel_of_lane(known.owner, numbering).number as u8;
+            self.outputs.owned[vc.queue].owner = self.channel_of_lane(known.owner, numbering).number as u8;
         }
-        let (vector, word) = self.vector_of(vc.port, vc.channel, vc.router);
-        let space = self.places - u32::from(known.used).min(self.places);
+        let (vector, word) = self.layout.vector_of(vc.port, vc.channel, vc.router);
+        let space = self.options.places - u32::from(known.used).min(self.options.places);
         // Routers without flits have all places.
-        let changed = space ^ self.places;
+        let changed = space ^ self.options.places;
         let planes = words_mut(&mut self.known[vector]);
         for digit in 0..COUNT {
             planes[digit * V::WORDS + word] ^= u64::from(changed >> digit & 1) << bit;
         }
-        if self.waits_for_tail {
+        if self.options.waits_for_tail {
             planes[TAIL_SENT * V::WORDS + word] |= u64::from(known.tail_sent) << bit;
         }
-        let (from, to) = (&sets.outputs[vc.lane >> self.span_bits], vc.router * PORTS + vc.port);
-        (self.outputs[to].free, self.outputs[to].full) = (from.free as u16, from.full as u16);
+        let (from, to) = (&sets.outputs[vc.lane >> self.layout.span_bits], vc.router * PORTS + vc.port);
+        (self.outputs.ports[to].free, self.outputs.ports[to].full) = (from.free as u16, from.full as u16);
     }
 
     /// The turns of the switch at a router.
@@ -267,9 +267,9 @@ impl<V: Vector> Planes<V> {
             };
             accepts[numbering.row_of_planes(row)] = numbering.port(turn);
         }
-        let (block, first) = self.block_of(router);
+        let (block, first) = self.layout.block_of(router);
         // Planes of several channels in a vector have turns each.
-        for word in (first..V::WORDS).step_by(self.words) {
+        for word in (first..V::WORDS).step_by(self.layout.words) {
             let at = (word, router % 64);
             match self.single.get_mut(block) {
                 Some(turns) => turns.set_of_router(at, &grants, &accepts),
@@ -280,32 +280,29 @@ impl<V: Vector> Planes<V> {
 
     /// Flits and credits on their way.
     fn take_links(&mut self, sets: &Sets, numbering: Numbering, cycle: &Cycle<'_>) {
-        let (now, rules, vectors, each) = (cycle.now, cycle.rules, self.vectors, self.words);
+        let (now, rules, each) = (cycle.now, cycle.rules, self.layout.words);
         for (time, is_node, item) in sets.flits.clone().take_all(now) {
             let (ahead, place) = (time - now, (item >> 32) as u32);
             let vc = self.channel_of_lane(place, numbering);
             let sent =
                 match (is_node, rules.wiring.inputs(vc.router as u32)[vc.local.min(numbering.ports - 1)].end)
                 {
-                    (true, _) => Some(((place >> self.span_bits) as usize, NODE)),
+                    (true, _) => Some(((place >> self.layout.span_bits) as usize, NODE)),
                     (false, End::Router(from, port)) => Some((from as usize, usize::from(port))),
                     (false, _) => None,
                 };
             match sent {
                 Some((router, output)) if ahead < FLIGHT => {
-                    let slot = (self.tick.wrapping_add(ahead).wrapping_sub(FLIGHT) % SLOTS) as usize;
-                    let planes = &mut self.sent[(slot * PORTS + output) * vectors..][..vectors];
-                    set(words_mut(planes), each, vc.channel, router);
+                    let tick = self.links.tick.wrapping_add(ahead).wrapping_sub(FLIGHT);
+                    set(words_mut(self.links.sent_in(tick, output)), each, vc.channel, router);
                 }
                 None => {
-                    let slot = (self.tick.wrapping_add(ahead) % SLOTS) as usize;
-                    let planes = &mut self.entering[slot * vectors..][..vectors];
-                    set(words_mut(planes), each, vc.channel, vc.router);
+                    set(words_mut(self.links.enter_in(ahead)), each, vc.channel, vc.router);
                 }
                 Some(_) => {}
             }
         }
-        let delay = 2 + self.credit_delay;
+        let delay = 2 + self.links.credit_delay;
         for (time, is_node, item) in sets.credits.clone().take_all(now) {
             let (ahead, place) = (time - now, (item >> 32) as u32);
             let vc = self.channel_of_lane(place, numbering);
@@ -313,13 +310,12 @@ impl<V: Vector> Planes<V> {
                 is_node,
                 rules.wiring.outputs(vc.router as u32)[vc.local.min(numbering.ports - 1)].end,
             ) {
-                (true, _) => (2, (place >> self.span_bits) as usize, NODE),
+                (true, _) => (2, (place >> self.layout.span_bits) as usize, NODE),
                 (false, End::Router(there, port)) => (delay, there as usize, usize::from(port)),
                 (false, _) => (delay, vc.router, PORTS),
             };
-            let slot = (self.tick.wrapping_add(ahead).wrapping_sub(late) & (self.credit_slots - 1)) as usize;
-            let planes = &mut self.credits[(slot * (PORTS + 1) + input) * vectors..][..vectors];
-            set(words_mut(planes), each, vc.channel, router);
+            let tick = self.links.tick.wrapping_add(ahead).wrapping_sub(late);
+            set(words_mut(self.links.credits_in(tick, input)), each, vc.channel, router);
         }
     }
 
@@ -329,7 +325,7 @@ impl<V: Vector> Planes<V> {
         let mark = |planes: &mut [[V; PORTS]], output: usize| {
             let (router, output) = (output / numbering.ports, numbering.port(output % numbering.ports));
             let (block, first) = (router / 64 / V::WORDS, router / 64 % V::WORDS);
-            for word in (first..V::WORDS).step_by(self.words) {
+            for word in (first..V::WORDS).step_by(self.layout.words) {
                 words_mut(&mut planes[block][output..=output])[word] |= 1 << (router % 64);
             }
         };

@@ -13,7 +13,7 @@ use super::{
     matching::PORTS,
     state::{
         BEHIND, CHANNEL, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, IDLE, NOBODY, NODE, OUTPUT, Planes, READY,
-        Record, SLOTS, TAIL_SENT, TURN,
+        TAIL_SENT, TURN,
     },
 };
 use crate::bits::{Vector, words};
@@ -116,49 +116,23 @@ impl<V: Vector> Planes<V> {
     pub(super) fn numbering(&self, rules: &Rules) -> Numbering {
         Numbering {
             ports: rules.wiring.inputs(0).len(),
-            channels: self.channels,
-            span_bits: self.span_bits,
-            all: self.all,
+            channels: self.layout.channels,
+            span_bits: self.layout.span_bits,
+            all: self.layout.all,
             sub_ports: rules.input_speedup,
         }
     }
 
-    /// The first word of a plane's vectors that is that of a router where planes of channels are alike: block, word.
-    pub(super) fn block_of(&self, router: usize) -> (usize, usize) {
-        (router / 64 / V::WORDS, router / 64 % V::WORDS)
-    }
-
     /// A number whose digits stand in planes of a channel of an input port.
     fn digits_of(&self, vc: &VirtualChannel, first: usize, count: usize) -> usize {
-        let (vector, word) = self.vector_of(vc.port, vc.channel, vc.router);
+        let (vector, word) = self.layout.vector_of(vc.port, vc.channel, vc.router);
         let planes = words(&self.lanes[vector][first..first + count]);
         (0..count).map(|at| (planes[at * V::WORDS + word] >> (vc.router % 64) & 1) as usize * (1 << at)).sum()
     }
 
     /// Whether a plane of the channels of a port has the bit of a router.
     fn has(&self, planes: &[V], channel: usize, router: usize) -> bool {
-        words(planes)[channel * self.words + router / 64] >> (router % 64) & 1 == 1
-    }
-
-    /// The packets of a queue, the first one first.
-    fn packets_of(&self, queue: usize) -> Vec<u32> {
-        let Record { front, entered, left, .. } = self.records[queue];
-        let queues = self.nodes * (self.all + (1 << self.span_bits));
-        let behind = (1..entered.wrapping_sub(left))
-            .map(|at| self.rings[usize::from(left.wrapping_add(at) & self.ring) * queues + queue]);
-        std::iter::once(front).filter(|_| entered != left).chain(behind).collect()
-    }
-
-    /// The planes of what left by an output so many cycles before the next.
-    fn sent_before(&self, age: u32, output: usize) -> &[V] {
-        let slot = (self.tick.wrapping_sub(age) % SLOTS) as usize;
-        &self.sent[(slot * PORTS + output) * self.vectors..][..self.vectors]
-    }
-
-    /// The same of credits that left by an input, or of those of nodes behind all inputs.
-    fn credits_before(&self, age: u32, input: usize) -> &[V] {
-        let slot = (self.tick.wrapping_sub(age) & (self.credit_slots - 1)) as usize;
-        &self.credits[(slot * (PORTS + 1) + input) * self.vectors..][..self.vectors]
+        words(planes)[channel * self.layout.words + router / 64] >> (router % 64) & 1 == 1
     }
 
     /// The same routers as sets. What packets know is what it would be if they had been so all the time.
@@ -166,17 +140,17 @@ impl<V: Vector> Planes<V> {
         let rules = cycle.rules;
         let made = if self.leaving.is_some() { Sets::counting(rules) } else { Sets::new(rules) };
         let mut sets = made?;
-        (sets.leaving.cycle, sets.leaving.step) = (self.tick, self.tick);
+        (sets.leaving.cycle, sets.leaving.step) = (self.links.tick, self.links.tick);
         let numbering = self.numbering(rules);
         self.give_lists(&mut sets, rules, numbering);
         self.give_nodes(&mut sets, cycle);
-        for vc in numbering.virtual_channels(self.nodes) {
+        for vc in numbering.virtual_channels(self.layout.nodes) {
             self.give_queue(&mut sets, &vc, cycle);
             self.give_input(&mut sets, &vc, numbering, cycle);
             self.give_output(&mut sets, &vc, numbering);
             self.give_credits(&mut sets, &vc, cycle);
         }
-        for router in 0..self.nodes {
+        for router in 0..self.layout.nodes {
             self.give_turns(&mut sets, router, numbering);
         }
         Some(sets)
@@ -184,13 +158,14 @@ impl<V: Vector> Planes<V> {
 
     /// Who waits, and what leaves next.
     fn give_lists(&self, sets: &mut Sets, rules: &Rules, numbering: Numbering) {
-        for (router, number) in self.begun.iter() {
-            let (port, channel) = (number >> self.span_bits, number & ((1 << self.span_bits) - 1));
+        for (router, number) in self.changes.begun.iter() {
+            let (port, channel) =
+                (number >> self.layout.span_bits, number & ((1 << self.layout.span_bits) - 1));
             let vc = numbering.vc(router as usize, numbering.local(port as usize), channel as usize);
             sets.routers[router as usize].to_be_routed.push(vc.lane as u32);
         }
-        for vc in numbering.virtual_channels(self.nodes) {
-            let outputs = &self.outputs[vc.router * PORTS..][..PORTS];
+        for vc in numbering.virtual_channels(self.layout.nodes) {
+            let outputs = &self.outputs.ports[vc.router * PORTS..][..PORTS];
             let waits =
                 |output: &usize| outputs[*output].waiting[vc.number / 64] >> (vc.number % 64) & 1 == 1;
             let Some(output) = (0..PORTS).find(waits) else { continue };
@@ -202,8 +177,8 @@ impl<V: Vector> Planes<V> {
             sets.at_work[at / 64] |= u64::from(router.old != (0, 0)) << (at % 64);
         }
         let (Some(leaving), Some(next)) = (&self.leaving, &mut sets.leaves_next) else { return };
-        for router in 0..self.nodes {
-            let (block, word) = self.block_of(router);
+        for router in 0..self.layout.nodes {
+            let (block, word) = self.layout.block_of(router);
             for local in 0..numbering.ports {
                 let output = numbering.port(local);
                 if words(&leaving.now[block][output..=output])[word] >> (router % 64) & 1 == 1 {
@@ -234,24 +209,24 @@ impl<V: Vector> Planes<V> {
         }
         if let Some((_, is_routed)) = at {
             // Planes count all routers of the way at its beginning.
-            let left = self.routers_between(router, packet.destination as usize);
+            let left = self.mesh.routers_between(router, packet.destination as usize);
             packet.hops = (packet.hops + u16::from(is_ahead || is_routed)).saturating_sub(left);
         }
     }
 
     /// Flits on their way to nodes, and what packets know whose headers have passed all routers.
     fn give_nodes(&self, sets: &mut Sets, cycle: &mut Cycle<'_>) {
-        for node in 0..self.nodes {
-            for channel in 0..self.channels {
-                let place = (node << self.span_bits) + channel;
-                let packets = self.packets_of(self.nodes * self.all + place);
+        for node in 0..self.layout.nodes {
+            for channel in 0..self.layout.channels {
+                let place = (node << self.layout.span_bits) + channel;
+                let packets = self.queues.packets(self.layout.nodes * self.layout.all + place);
                 let Some(&first) = packets.first() else { continue };
                 for &packet in &packets {
                     self.know(packet, node, None, cycle);
                 }
                 let mut flits = flits(&packets, cycle.packets[first].delivered, cycle.packets).into_iter();
                 for ahead in 0..FLIGHT {
-                    if self.has(self.sent_before(FLIGHT - ahead, NODE), channel, node)
+                    if self.has(self.links.sent_before(FLIGHT - ahead, NODE), channel, node)
                         && let Some(flit) = flits.next()
                     {
                         sets.flits.view().push(cycle.now + ahead, true, place as u32, flit);
@@ -263,7 +238,7 @@ impl<V: Vector> Planes<V> {
 
     /// The flits of a queue, and on their way to it.
     fn give_queue(&self, sets: &mut Sets, vc: &VirtualChannel, cycle: &mut Cycle<'_>) {
-        let packets = self.packets_of(vc.queue);
+        let packets = self.queues.packets(vc.queue);
         let Some(&first) = packets.first() else { return };
         let is_active = self.digits_of(vc, OUTPUT, PORTS) != 0;
         let size = cycle.packets[first].size;
@@ -278,13 +253,10 @@ impl<V: Vector> Planes<V> {
         for ahead in 0..FLIGHT {
             let is_on_its_way = match cycle.rules.wiring.inputs(vc.router as u32)[vc.local].end {
                 End::Router(from, port) => {
-                    self.has(self.sent_before(FLIGHT - ahead, port.into()), vc.channel, from as usize)
+                    self.has(self.links.sent_before(FLIGHT - ahead, port.into()), vc.channel, from as usize)
                 }
                 _ if ahead > 1 => false,
-                _ => {
-                    let slot = (self.tick.wrapping_add(ahead) % SLOTS) as usize;
-                    self.has(&self.entering[slot * self.vectors..][..self.vectors], vc.channel, vc.router)
-                }
+                _ => self.has(self.links.entering_in(ahead), vc.channel, vc.router),
             };
             if is_on_its_way && let Some(flit) = known.next() {
                 sets.flits.view().push(cycle.now + ahead, false, vc.lane as u32, flit);
@@ -309,7 +281,7 @@ impl<V: Vector> Planes<V> {
         lane.count = count as u8;
         lane.is_idle = self.digits_of(vc, IDLE, 1) == 1;
         lane.may_send = may_send;
-        let record = &self.records[vc.queue];
+        let record = &self.queues.records[vc.queue];
         sets.accepts[vc.lane] = numbering.turn(record.accepts);
         if let Some(output) = output {
             lane.port = numbering.local(output) as u8;
@@ -324,7 +296,7 @@ impl<V: Vector> Planes<V> {
         }
         // Every channel of a sub-port has the bit from the turn on.
         if vc.channel < numbering.sub_ports {
-            let turns = (vc.channel..self.channels).step_by(numbering.sub_ports);
+            let turns = (vc.channel..self.layout.channels).step_by(numbering.sub_ports);
             let set =
                 |channel: &usize| self.digits_of(&VirtualChannel { channel: *channel, ..*vc }, TURN, 1) == 1;
             let turn = turns.clone().find(set).unwrap_or(vc.channel);
@@ -335,25 +307,26 @@ impl<V: Vector> Planes<V> {
 
     /// What is known of an output channel.
     fn give_output(&self, sets: &mut Sets, vc: &VirtualChannel, numbering: Numbering) {
-        let owned = self.owned[vc.queue];
-        let (vector, word) = self.vector_of(vc.port, vc.channel, vc.router);
+        let owned = self.outputs.owned[vc.queue];
+        let (vector, word) = self.layout.vector_of(vc.port, vc.channel, vc.router);
         let planes = words(&self.known[vector]);
         let bit = |plane: usize| (planes[plane * V::WORDS + word] >> (vc.router % 64) & 1) as u32;
         let space: u32 = (0..COUNT).map(|plane| bit(plane) << plane).sum();
         let known = &mut sets.known[vc.lane];
-        known.used = (self.places - space) as u8;
+        known.used = (self.options.places - space) as u8;
         known.tail_sent = bit(TAIL_SENT) == 1;
         known.owner = NO_LANE;
         if owned.owner != NOBODY {
             let (port, channel) = (
-                usize::from(owned.owner) >> self.span_bits,
-                usize::from(owned.owner) % (1 << self.span_bits),
+                usize::from(owned.owner) >> self.layout.span_bits,
+                usize::from(owned.owner) % (1 << self.layout.span_bits),
             );
             known.owner = numbering.vc(vc.router, numbering.local(port), channel).lane as u32;
         }
         sets.grants[vc.lane] = numbering.turn(owned.grants);
         if vc.channel == 0 {
-            let (from, to) = (&self.outputs[vc.router * PORTS + vc.port], vc.lane >> self.span_bits);
+            let (from, to) =
+                (&self.outputs.ports[vc.router * PORTS + vc.port], vc.lane >> self.layout.span_bits);
             (sets.outputs[to].free, sets.outputs[to].full) = (from.free.into(), from.full.into());
         }
     }
@@ -364,13 +337,13 @@ impl<V: Vector> Planes<V> {
         let link = &cycle.rules.wiring.inputs(vc.router as u32)[vc.local];
         let to = match link.end {
             End::Router(there, port) => {
-                (cycle.rules.wiring.output(there, port.into()) << self.span_bits) + vc.channel
+                (cycle.rules.wiring.output(there, port.into()) << self.layout.span_bits) + vc.channel
             }
-            _ => (vc.router << self.span_bits) + vc.channel,
+            _ => (vc.router << self.layout.span_bits) + vc.channel,
         };
-        let delay = 2 + self.credit_delay;
+        let delay = 2 + self.links.credit_delay;
         let mut push = |late: u32, age: u32, input: usize, is_node: bool, to: usize| {
-            if self.has(self.credits_before(age, input), vc.channel, vc.router) {
+            if self.has(self.links.credits_before(age, input), vc.channel, vc.router) {
                 sets.credits.view().push(cycle.now + late - age, is_node, to as u32, 0);
                 sets.credits_under_way += 1;
             }
@@ -385,7 +358,7 @@ impl<V: Vector> Planes<V> {
 
     /// The turns of the switch at a router.
     fn give_turns(&self, sets: &mut Sets, router: usize, numbering: Numbering) {
-        let (block, word) = self.block_of(router);
+        let (block, word) = self.layout.block_of(router);
         let at = (word, router % 64);
         let (grants, accepts) = match self.single.get(block) {
             Some(turns) => turns.of_router(at),
