@@ -4,7 +4,7 @@ use super::{
     breach::Breach,
     flit::{Flit, Packets},
     router::{Input, LAST, Router, World},
-    routers::{AnyRouters, Cycle, NodePorts, Nodes, Records, Routers, Shared},
+    routers::{Cycle, NodePorts, Nodes, Records, Routers},
     rules::Rules,
     seen::{Seen, SeenInput, SeenOutput},
     wiring::End,
@@ -194,14 +194,6 @@ impl<N: Nodes> Routers<N> for Lists {
         }
     }
 
-    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
-        nodes.inject(self, shared, subnet);
-    }
-
-    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        nodes.retire(self, shared, arrived);
-    }
-
     fn step(&mut self, cycle: &mut Cycle<'_>, steps: u32) -> Option<Breach> {
         let mut breach = None;
         let Cycle { now, rules, packets, numbers, shared } = cycle;
@@ -280,10 +272,6 @@ impl<N: Nodes> Routers<N> for Lists {
             }
         }
         archive.number("credits under way", credits_under_way)
-    }
-
-    fn copy(&self) -> AnyRouters<N> {
-        Box::new(self.clone())
     }
 
     fn form(&self) -> &'static str {

@@ -100,16 +100,37 @@ pub(super) type Parts<N> = (AnyRouters<N>, Arc<Exchange>, Vec<Worker>);
 /// Routers in whatever form.
 pub(super) type AnyRouters<N> = Box<dyn Routers<N>>;
 
-/// All routers of a subnet in one form, with such nodes. A cycle calls the first five in their order, each once.
-pub(super) trait Routers<N>: fmt::Debug + Send + Sync {
-    /// Takes the flits that reach nodes, with their nodes, and gives sources and routers what arrives for them.
-    fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>);
-
+/// What is compiled for every form of routers and such nodes.
+pub(super) trait WithNodes<N> {
     /// Every source with a packet for a subnet of this number sends at most one flit.
     fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize);
 
     /// Nodes take the flits that reached them.
     fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]);
+
+    /// The same once more.
+    fn copy(&self) -> AnyRouters<N>;
+}
+
+impl<N: Nodes, R: Routers<N> + NodePorts + Clone + 'static> WithNodes<N> for R {
+    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
+        nodes.inject(self, shared, subnet);
+    }
+
+    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
+        nodes.retire(self, shared, arrived);
+    }
+
+    fn copy(&self) -> AnyRouters<N> {
+        Box::new(self.clone())
+    }
+}
+
+/// All routers of a subnet in one form, with such nodes. A cycle calls `receive`, `inject`, `retire`, `step` and `send`
+/// in this order, each once.
+pub(super) trait Routers<N>: WithNodes<N> + fmt::Debug + Send + Sync {
+    /// Takes the flits that reach nodes, with their nodes, and gives sources and routers what arrives for them.
+    fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>);
 
     /// Input queuing, route computation, allocation and switch traversal, so many times; tells what BookSim2 does not
     /// survive.
@@ -168,9 +189,6 @@ pub(super) trait Routers<N>: fmt::Debug + Send + Sync {
     fn join(&mut self, _further: Vec<Part>, _cycle: &mut Cycle<'_>) -> Option<AnyRouters<N>> {
         None
     }
-
-    /// The same once more.
-    fn copy(&self) -> AnyRouters<N>;
 
     /// The name of the form.
     fn form(&self) -> &'static str;

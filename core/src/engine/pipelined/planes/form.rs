@@ -4,7 +4,7 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Nodes, Routers, Shared},
+        routers::{Cycle, NodePorts, Nodes, Routers, Shared},
         rules::Rules,
         seen::Seen,
         sets::Sets,
@@ -65,14 +65,6 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
         V::enter(self.proof, Receive { all: self, rules, packets, sources: &mut shared.sources, arrived });
     }
 
-    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
-        nodes.inject(self, shared, subnet);
-    }
-
-    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        nodes.retire(self, shared, arrived);
-    }
-
     fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
         if self.leaving.as_ref().is_some_and(|leaving| leaving.is_full(cycle.now)) {
             Routers::<N>::settle(self, cycle.shared, cycle.rules);
@@ -124,10 +116,6 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
         planes.leaving = self.leaving.is_some().then(|| Leaving::new(planes.layout.blocks));
         planes.resume(sets, waiting, cycle);
         *self = planes;
-    }
-
-    fn copy(&self) -> AnyRouters<N> {
-        Box::new(self.clone())
     }
 
     fn form(&self) -> &'static str {

@@ -8,7 +8,7 @@ use super::{
         breach::Breach,
         exchange::{Exchange, Message, Messages},
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Nodes, Routers, Shared},
+        routers::{AnyRouters, Cycle, NodePorts, Nodes, Routers},
         rules::Rules,
         seen::Seen,
     },
@@ -126,14 +126,6 @@ impl<N: Nodes> Routers<N> for Divided {
         reach_sinks(flits, self.channel_bits, packets, arrived);
     }
 
-    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
-        nodes.inject(self, shared, subnet);
-    }
-
-    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        nodes.retire(self, shared, arrived);
-    }
-
     /// Gives away what nodes send, and runs the first part.
     fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
         let Cycle { now, rules, packets, .. } = cycle;
@@ -179,10 +171,6 @@ impl<N: Nodes> Routers<N> for Divided {
         sets.credits_under_way = under_way;
         cycle.shared.records.links = Some(links);
         Some(Box::new(sets))
-    }
-
-    fn copy(&self) -> AnyRouters<N> {
-        Box::new(self.clone())
     }
 
     fn form(&self) -> &'static str {

@@ -4,7 +4,7 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Nodes, Parts, Routers, Shared, Wanted},
+        routers::{AnyRouters, Cycle, NodePorts, Nodes, Parts, Routers, Wanted},
         rules::Rules,
         seen::Seen,
     },
@@ -50,14 +50,6 @@ impl<N: Nodes> Routers<N> for Sets {
         self.take_arriving(*now, rules, packets, shared, arrived);
     }
 
-    fn inject(&mut self, nodes: &mut N, shared: &mut Shared, subnet: usize) {
-        nodes.inject(self, shared, subnet);
-    }
-
-    fn retire(&mut self, nodes: &mut N, shared: &mut Shared, arrived: &[(u32, Flit)]) {
-        nodes.retire(self, shared, arrived);
-    }
-
     fn step(&mut self, cycle: &mut Cycle<'_>, steps: u32) -> Option<Breach> {
         let Cycle { now, rules, packets, numbers, shared } = cycle;
         if let Some(links) = &mut shared.records.links {
@@ -99,10 +91,6 @@ impl<N: Nodes> Routers<N> for Sets {
         let (divided, workers) = Divided::new(std::mem::take(self), links, at, borders);
         let exchange = divided.exchange().clone();
         Some((Box::new(divided), exchange, workers))
-    }
-
-    fn copy(&self) -> AnyRouters<N> {
-        Box::new(self.clone())
     }
 
     fn form(&self) -> &'static str {
