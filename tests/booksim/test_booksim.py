@@ -13,6 +13,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from flitloom import _core
@@ -25,6 +26,7 @@ from flitloom.booksim.results import results
 from flitloom.booksim.running import demand
 from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
+from flitloom.spec.answer_schemas import answer_schema
 
 RECORDED = [
     json.loads(line) for line in (Path(__file__).with_name("recorded.jsonl")).read_text("utf-8").splitlines()
@@ -539,6 +541,34 @@ def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
         done = command("load", *words, folder=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert told in done.stderr
+
+
+def test_a_saturation_lies_between_a_stable_run_and_an_unstable_one(tmp_path: Path) -> None:
+    text = "topology = mesh; k = 4; routing_function = dor; traffic = transpose; packet_size = 2;"
+    (tmp_path / "mesh.cfg").write_text(text + "sample_period = 300; max_samples = 5; num_vcs = 4;")
+    assert command("convert", "mesh.cfg", "mesh.toml", folder=tmp_path).returncode == 0
+    for file in ("mesh.cfg", "mesh.toml"):
+        words = ("load", "saturation", file, "vc_buf_size=4", "--within", "0.05", "--json")
+        done = command(*words, folder=tmp_path)
+        (row,) = json.loads(done.stdout)
+        jsonschema.Draft202012Validator(answer_schema("load-saturation")).validate([row])
+        # Of packets of two flits, per node and cycle.
+        below, above = row["below"] / 2, row["above"] / 2
+        ends = {}
+        for rate in (below, above):
+            options = read(tmp_path / "mesh.cfg", ["vc_buf_size=4", f"injection_rate={rate:.9f}"])
+            ends[rate] = run(options)
+        assert (ends[below].outcome, ends[above].outcome) == ("stable", "unstable")
+        assert row["latency"] == pytest.approx(ends[below].classes[0]["packet_latency"])
+        assert row["accepted"] == pytest.approx(ends[below].classes[0]["accepted"])
+        assert (row["outcome"], row["bound"]) == ("measured", pytest.approx(1 / 3))
+        assert 0 < row["half_width"] <= 0.05 * row["above"]
+    done = command("load", "saturation", "mesh.cfg", "latency_thres=5.0", folder=tmp_path)
+    assert done.returncode == 0
+    assert "below" in done.stdout
+    done = command("load", "saturation", "mesh.cfg", "sim_type=batch", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "sim_type: is batch, which has no rate" in done.stderr
 
 
 @pytest.mark.parametrize(

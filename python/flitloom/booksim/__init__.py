@@ -18,6 +18,7 @@ from flitloom.lazy import names_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from flitloom.booksim.curves import run_curve as curve
+    from flitloom.booksim.curves import run_saturation as saturation
     from flitloom.booksim.options import Options, is_booksim, read
     from flitloom.booksim.running import Outcome, demand, run
 
@@ -30,6 +31,7 @@ _HOMES = {
     "is_booksim": "flitloom.booksim.options:is_booksim",
     "read": "flitloom.booksim.options:read",
     "run": "flitloom.booksim.running:run",
+    "saturation": "flitloom.booksim.curves:run_saturation",
 }
 
 if not TYPE_CHECKING:
@@ -41,4 +43,4 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-__all__ = ["Options", "Outcome", "curve", "demand", "is_booksim", "read", "run"]
+__all__ = ["Options", "Outcome", "curve", "demand", "is_booksim", "read", "run", "saturation"]

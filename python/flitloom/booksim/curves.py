@@ -1,4 +1,4 @@
-"""Latency over load: one file of BookSim2 at several rates."""
+"""Latency over load, and where it ends: one file of BookSim2 at several rates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, demand, run
 from flitloom.errors import SpecError
 from flitloom.load.running import run_all
-from flitloom.load.verdicts import check_refine, middle
+from flitloom.load.verdicts import check_refine, middle, verdict
 
 #: The option that a curve changes.
 RATE = "injection_rate"
@@ -59,16 +59,118 @@ def run_curve(
     >>> [(row["rate"], row["saturated"]) for row in rows]
     [(0.1, False), (0.9, True)]
     """
-    if options["sim_type"] == "batch":
-        raise SpecError.at("sim_type", "is batch, which has no rate", "give latency or throughput")
+    _check_rate(options)
     check_refine(refine)
     flits, bound = demand(options)
     rows, interrupted = _measured(options, rates, workers, progress)
-    while refine and not interrupted and (rate := middle(rows, refine)) is not None:
-        more, interrupted = _measured(options, [rate], workers, progress)
-        rows += more
+    interrupted = interrupted or _refine(options, rows, refine, progress)
     rows = [{**row, "offered": flits * row["rate"], "bound": bound} for row in rows]
     return sorted(rows, key=lambda row: (row["rate"], row["class"])), interrupted
+
+
+def run_saturation(
+    options: Options,
+    *,
+    within: float = 0.01,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[dict[str, Any] | None, bool]:
+    """Where a file becomes unstable, by BookSim2's own verdict.
+
+    The rates of a bracket are run, up to a flit per node and cycle, and then the one amid it again and again.
+
+    Parameters
+    ----------
+    options : Options
+        What the file says; its ``injection_rate`` is not used.
+    within : float
+        Half the interval at which the search ends, as a share of the saturation.
+    workers, progress
+        As in `run_curve`.
+
+    Returns
+    -------
+    dict or None, bool
+        ``saturation`` with its ``half_width`` and ends ``below`` and ``above``, in flits per node and cycle;
+        ``rate``, the ``injection_rate`` of the saturation; ``outcome`` ("measured", "not reached":
+        stable up to a flit per node and cycle, "below": unstable at all rates that were run); at the largest
+        stable rate the ``accepted`` flits per node and cycle and the ``latency`` of packets, of all classes;
+        ``bound``, the load that the fullest link allows, if that is known; number of ``points``. And whether
+        Ctrl-C ended the rest; there is no row then.
+
+    Examples
+    --------
+    >>> from flitloom.booksim import Options
+    >>> from flitloom.booksim.curves import run_saturation
+    >>> options = Options.of({"topology": "mesh", "k": "4", "routing_function": "dor"})
+    >>> row, _ = run_saturation(options, within=0.1, workers=1)
+    >>> row["outcome"], row["below"] < row["saturation"] < row["above"]
+    ('measured', True)
+    """
+    _check_rate(options)
+    if not 0.0001 <= within < 1:
+        raise SpecError.at(
+            "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
+        )
+    flits, bound = demand(options)
+    most = 1 / flits
+    top = most if bound is None else min(most, 1.25 * bound)
+    rows, interrupted = _measured(options, sorted({top / 2, top, most}), workers, progress)
+    for _ in range(_HALVINGS):
+        lowest = min((row["rate"] for row in rows), default=0.0)
+        if interrupted or not any(row["saturated"] for row in rows if row["rate"] == lowest):
+            break
+        more, interrupted = _measured(options, [lowest / 2], workers, progress)
+        rows += more
+    interrupted = interrupted or _refine(options, rows, 2 * within, progress)
+    return (None if interrupted else _saturation(rows, flits, bound)), interrupted
+
+
+#: Rates that a search goes down to are the largest one halved so often.
+_HALVINGS = 12
+
+
+def _saturation(rows: Sequence[dict[str, Any]], flits: float, bound: float | None) -> dict[str, Any]:
+    """The row of a search, from those of its rates."""
+    found = verdict(rows)
+    below, above = found["below"], found["above"]
+    last = [row for row in rows if row["rate"] == below]
+    packets = sum(row["packets"] for row in last)
+    latency = sum(row["packets"] * row["packet_latency"] for row in last) / packets if packets else None
+    is_between = found["outcome"] == "between"
+    rate = (below + above) / 2 if is_between else None
+    return {
+        "saturation": None if rate is None else flits * rate,
+        "half_width": flits * (above - below) / 2 if is_between else None,
+        "below": below and flits * below,
+        "above": above and flits * above,
+        "rate": rate,
+        "outcome": "measured" if is_between else found["outcome"],
+        "accepted": sum(row["accepted"] for row in last) if last else None,
+        "latency": latency,
+        "bound": bound and flits * bound,
+        "points": len({row["rate"] for row in rows}),
+    }
+
+
+def _check_rate(options: Options) -> None:
+    """Refuse what has no rate."""
+    if options["sim_type"] == "batch":
+        raise SpecError.at("sim_type", "is batch, which has no rate", "give latency or throughput")
+
+
+def _refine(
+    options: Options,
+    rows: list[dict[str, Any]],
+    refine: float,
+    progress: Callable[[int, int], None] | None,
+) -> bool:
+    """Run rates between the last stable one and the first unstable one; true if Ctrl-C ended it."""
+    interrupted = False
+    while refine and not interrupted and (rate := middle(rows, refine)) is not None:
+        more, interrupted = _measured(options, [rate], 1, progress)
+        rows += more
+    return interrupted
 
 
 def _measured(

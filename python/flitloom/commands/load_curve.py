@@ -60,6 +60,17 @@ class Asked:
     points: Points
 
 
+@dataclass(frozen=True)
+class Saturated:
+    """All that the command line of ``load saturation`` says."""
+
+    overrules: list[str]
+    within: float
+    level: float | None
+    measured: Measured
+    rows: Rows
+
+
 @grouped
 def curve(
     context: typer.Context,
@@ -113,8 +124,10 @@ def steady(
 
 @grouped
 def saturation(
+    context: typer.Context,
     *,
     compared: shared.Compared,
+    overrules: shared.Overrules = None,
     within: shared.Within = 0.01,
     level: shared.Level = None,
     packets: shared.Packets,
@@ -127,11 +140,14 @@ def saturation(
     One row per case: the saturation with its 95 % interval, the busiest source, the latency just below, and
     what the routing allows at most. The last line says what each case gains over the first one, where
     intervals do not overlap.
+    A file of BookSim2 (.cfg, or its spec) is judged as BookSim2 judges it: where it becomes unstable.
 
     \b
     For example:
       flitloom load saturation --torus 8x8 --pattern rand --routing do,ma --within 0.05
       flitloom load saturation --torus 8x8x8 --pattern rand --routing all --throttle all
       flitloom load saturation --tables before.json,after.json --pattern rand
+      flitloom load saturation mesh.cfg num_vcs=4
     """
-    perform("load_saturation", Measured(compared, packets, router, measured), within, level, rows)
+    asked = Saturated(overrules or [], within, level, Measured(compared, packets, router, measured), rows)
+    inputs.use("load saturation", context, compared.spec, asked, overrules)

@@ -31,12 +31,15 @@ holds curve.json "[row['saturated'] for row in it] == [row['rate'] > row['bound'
 flitloom plot curve.csv --x offered --y packet_latency -o again.png
 ends 0 "BookSim2 calls it stable" flitloom load curve mesh.cfg num_vcs=8 --rates 0.15 --refine 0
 
+flitloom load saturation mesh.cfg --within 0.05 --json > saturation.json
+holds saturation.json curve.json "other[1]['rate'] < it[0]['saturation'] < other[2]['rate']"
+
 # Options behind the file, mistakes with the nearest name, and verbs that do not take such a file.
 flitloom simulate mesh.cfg routing_function=xy_yx injection_rate=0.1 --json > xy-yx.json
 holds xy-yx.json "it['outcome'] == 'stable'"
 ends 2 "did you mean injection_rate?" flitloom simulate mesh.cfg injection_rat=0.2
 ends 2 "is a file of BookSim2, which flitloom view does not take" flitloom view mesh.cfg -o mesh.html
-ends 2 "flitloom load curve runs it at several rates" flitloom load saturation mesh.cfg
+ends 2 "flitloom load curve runs it at several rates" flitloom load steady mesh.cfg
 
 # As a spec and back: the same run, and the same bits.
 flitloom convert mesh.cfg spec.toml

@@ -52,11 +52,20 @@ def run(asked: Asked) -> None:
             screen.echo(f"the busiest link allows an injection_rate of at most {bound:.4g}")
             beyond = [row["rate"] for row in rows if not row["saturated"] and row["rate"] > bound]
             if beyond:
-                screen.echo(
-                    f"{max(beyond):g} is above that: BookSim2 calls it stable, since its samples end before "
-                    "their mean latency reaches latency_thres; in a longer run queues and latencies grow on"
-                )
+                screen.echo(stable_beyond(max(beyond)))
     shared.end_interrupted(interrupted, len({row["rate"] for row in rows}), len(loads))
+
+
+def stable_beyond(rate: float) -> str:
+    """Why BookSim2 calls a rate stable that a link does not allow.
+
+    >>> stable_beyond(0.3).partition(":")[0]
+    '0.3 is above that'
+    """
+    return (
+        f"{rate:g} is above that: BookSim2 calls it stable, since its samples end before their mean latency "
+        "reaches latency_thres; in a longer run queues and latencies grow on"
+    )
 
 
 def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:

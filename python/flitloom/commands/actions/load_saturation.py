@@ -12,7 +12,7 @@ from flitloom.commands import screen
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions import load_common
 from flitloom.commands.actions.rows import write_rows
-from flitloom.commands.load_curve import Measured, Rows
+from flitloom.commands.load_curve import Saturated
 from flitloom.errors import SpecError
 from flitloom.load import Case, run_saturation, told
 from flitloom.load import compared as sentence
@@ -20,8 +20,9 @@ from flitloom.load.bounds import THROTTLED
 from flitloom.load.comparison import Shape, shape_of
 
 
-def run(measured: Measured, within: float, level: float | None, ending: Rows) -> None:
+def run(asked: Saturated) -> None:
     """Find where all cases saturate, print it, and write what is asked for."""
+    measured, within, level, ending = asked.measured, asked.within, asked.level, asked.rows
     cases = shared.cases(measured.compared, measured.packets, measured.router)
     out, _ = load_common.check_outputs(ending.out, None, (".csv",))
     workers, threads = shared.shared_out(measured.how.threads, len(cases))
@@ -62,7 +63,7 @@ def _print(rows: list[dict[str, Any]], names: list[str], level: float | None) ->
     columns = [*names, called, "outcome", "worst source", "latency", "plateau", "bound", "bound_of"]
     keys = ("outcome", "worst_node", "latency", "plateau", "bound", "bound_of")
     screen.print_table(
-        columns, [[*(row[name] for name in names), _load(row), *(row[key] for key in keys)] for row in rows]
+        columns, [[*(row[name] for name in names), called(row), *(row[key] for key in keys)] for row in rows]
     )
     for like in dict.fromkeys(row["router"].partition(THROTTLED)[0] for row in rows if row["router"]):
         screen.echo(like)
@@ -71,10 +72,10 @@ def _print(rows: list[dict[str, Any]], names: list[str], level: float | None) ->
             screen.echo(f"{', '.join(told(name, row[name]) for name in names)}: {row['cause']}")
 
 
-def _load(row: dict[str, Any]) -> str | None:
+def called(row: dict[str, Any]) -> str | None:
     """The saturation with half its interval, in as many digits as that has.
 
-    >>> _load({"saturation": 0.40412, "half_width": 0.00163}), _load({"saturation": None})
+    >>> called({"saturation": 0.40412, "half_width": 0.00163}), called({"saturation": None})
     ('0.404 +- 0.002', None)
     """
     if row["saturation"] is None:

@@ -16,8 +16,8 @@ from flitloom.commands import load_options, screen
 from flitloom.commands.actions import perform
 from flitloom.commands.convert import Asked as Converted
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
-from flitloom.commands.load_curve import Points
-from flitloom.commands.options.simulation import Kept, Outputs, Simulated
+from flitloom.commands.load_curve import Points, Rows
+from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.errors import SpecError, show_file
 from flitloom.outputs import check_output, write_text
 
@@ -128,11 +128,40 @@ def convert(asked: Converted) -> None:
     write_text(target, options.spec() if target.suffix == ".toml" else options.text())
 
 
-_CURVED = names_of(Points, "rates", "threads")
+_CURVED = names_of(Points, "rates", "threads", "overrules")
+_SATURATED = names_of(Rows, "within", "threads", "overrules")
 _WRITTEN_BEHIND = Refusal.plain(
     names_of(load_options.Compared, load_options.Packets, load_options.Router, load_options.Measured)
-    - _CURVED,
+    - names_of("threads"),
     "{option} does not go with a file of BookSim2; write NAME=VALUE behind the file",
+)
+_OWN = "a spec of flitloom's own has it (router.model = pipelined)"
+#: Why a file is not simulated with all options of the verb.
+_REFUSED = (
+    Refusal(
+        names_of("threads"),
+        "{option}",
+        "BookSim2 draws one sequence of random numbers for all nodes, so a run is not divided",
+        "leave it out; flitloom sweep and flitloom load curve run several side by side",
+    ),
+    Refusal(
+        names_of("checkpoint", "every"),
+        "{option}",
+        "a file of BookSim2 is run without a saved state, in one go",
+        "leave it out; flitloom sweep keeps what is finished",
+    ),
+    Refusal(
+        names_of("matrix", "packet_table"),
+        "{option}",
+        "packets of a file of BookSim2 are drawn by its option traffic",
+        f"write traffic=NAME behind the file; {_OWN}",
+    ),
+    Refusal(
+        names_of(Outputs),
+        "{option}",
+        "a file of BookSim2 is run without records",
+        f"leave it out; {_OWN}, and flitloom load curve draws a picture of the file",
+    ),
 )
 INPUT = Input(
     title="a file of BookSim2",
@@ -142,19 +171,23 @@ INPUT = Input(
         "simulate": Use(
             simulate,
             names_of("json", "as_booksim", "overrules"),
-            (
-                Refusal(
-                    names_of(Outputs, Kept),
-                    "{option}",
-                    "a file of BookSim2 is run without records, in one go",
-                    "leave it out; flitloom load curve draws a picture",
-                ),
-            ),
+            _REFUSED,
             otherwise="write NAME=VALUE behind the file",
         ),
         "convert": Use(convert),
-        "load curve": Use(
-            partial(perform, "load_curve_booksim"), _CURVED | {"overrules"}, (_WRITTEN_BEHIND,)
+        "load curve": Use(partial(perform, "load_curve_booksim"), _CURVED, (_WRITTEN_BEHIND,)),
+        "load saturation": Use(
+            partial(perform, "load_saturation_booksim"),
+            _SATURATED,
+            (
+                Refusal(
+                    names_of("level"),
+                    "{option}",
+                    "files of BookSim2 are judged by BookSim2's own verdict",
+                    "leave it out",
+                ),
+                _WRITTEN_BEHIND,
+            ),
         ),
     },
 )

@@ -14,7 +14,7 @@ from flitloom.commands.check import Asked
 from flitloom.commands.inputs.input import Input, Use, names_of
 from flitloom.commands.inputs.running import check, run, say_of_rules
 from flitloom.commands.inputs.showing import film_of_experiment, show
-from flitloom.commands.load_curve import Points
+from flitloom.commands.load_curve import Points, Rows
 from flitloom.commands.options import Grid, Router, Run, Traffic, remarked_in
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 #: Options that describe an experiment, and what is done with one.
 TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "tables", "json")
-#: The same of a curve.
-CURVED = names_of(
-    load_options.Compared, load_options.Packets, load_options.Router, load_options.Measured, Points, "rates"
-)
+_STEADY = (load_options.Compared, load_options.Packets, load_options.Router, load_options.Measured)
+#: The same of a curve, and of a saturation.
+CURVED = names_of(*_STEADY, Points, "rates")
+SATURATED = names_of(*_STEADY, Rows, "within", "level")
 
 
 def simulate(asked: Simulated) -> None:
@@ -180,6 +180,7 @@ INPUT = Input(
         "check": Use(certify, names_of("certificate", "_threads", "as_json")),
         "view": Use(view, names_of("out", "stop_at", "preset", "as_json")),
         "load curve": Use(partial(perform, "load_curve"), CURVED),
+        "load saturation": Use(partial(perform, "load_saturation"), SATURATED),
     },
     several_ranks=True,
 )

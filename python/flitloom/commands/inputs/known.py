@@ -64,6 +64,7 @@ INPUTS: dict[str, Entry] = {
 DEFAULTS = {
     "simulate": "experiment",
     "load curve": "experiment",
+    "load saturation": "experiment",
     "check": "tables",
     "view": "tables",
     "convert": "collective",

@@ -15,6 +15,7 @@ from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, totals_after, write_tables_page
 from flitloom.commands.inputs.verdicts import certify, print_verdict
 from flitloom.commands.load_curve import Asked as Curve
+from flitloom.commands.load_curve import Saturated
 from flitloom.commands.options.simulation import Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
@@ -89,7 +90,7 @@ def simulate(asked: Simulated) -> None:
     raise _as_option(asked.file)
 
 
-def curve(asked: Curve) -> None:
+def load(asked: Curve | Saturated) -> None:
     """The same.
 
     Raises
@@ -111,7 +112,8 @@ INPUT = Input(
     sniff=sniff,
     uses={
         "simulate": Use(simulate),
-        "load curve": Use(curve),
+        "load curve": Use(load),
+        "load saturation": Use(load),
         "check": Use(check, TAKES, OF_FABRICS),
         "view": Use(
             view,
