@@ -63,7 +63,8 @@ def _print(rows: list[dict[str, Any]], names: list[str], level: float | None) ->
     columns = [*names, called, "outcome", "worst source", "latency", "plateau", "bound", "bound_of"]
     keys = ("outcome", "worst_node", "latency", "plateau", "bound", "bound_of")
     screen.print_table(
-        columns, [[*(row[name] for name in names), called(row), *(row[key] for key in keys)] for row in rows]
+        columns,
+        [[*(row[name] for name in names), interval(row), *(row[key] for key in keys)] for row in rows],
     )
     for like in dict.fromkeys(row["router"].partition(THROTTLED)[0] for row in rows if row["router"]):
         screen.echo(like)
@@ -72,10 +73,10 @@ def _print(rows: list[dict[str, Any]], names: list[str], level: float | None) ->
             screen.echo(f"{', '.join(told(name, row[name]) for name in names)}: {row['cause']}")
 
 
-def called(row: dict[str, Any]) -> str | None:
+def interval(row: dict[str, Any]) -> str | None:
     """The saturation with half its interval, in as many digits as that has.
 
-    >>> called({"saturation": 0.40412, "half_width": 0.00163}), called({"saturation": None})
+    >>> interval({"saturation": 0.40412, "half_width": 0.00163}), interval({"saturation": None})
     ('0.404 +- 0.002', None)
     """
     if row["saturation"] is None:

@@ -6,7 +6,7 @@ from flitloom.booksim.curves import run_saturation
 from flitloom.commands import screen
 from flitloom.commands.actions import load_common as shared
 from flitloom.commands.actions.load_curve_booksim import JUDGE, stable_beyond
-from flitloom.commands.actions.load_saturation import called
+from flitloom.commands.actions.load_saturation import interval
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.inputs.booksim import read
 from flitloom.commands.load_curve import Saturated
@@ -37,7 +37,7 @@ def run(asked: Saturated) -> None:
             screen.print_json([row])
         else:
             columns = ["saturation", "injection_rate", "outcome", "accepted", "latency", "bound", "bound_of"]
-            values = [called(row), rate, *(row[name] for name in columns[2:])]
+            values = [interval(row), rate, *(row[name] for name in columns[2:])]
             screen.print_table(columns, [values])
             screen.echo(f"where it becomes unstable is {JUDGE}")
             below, bound = found["below"], found["bound"]
