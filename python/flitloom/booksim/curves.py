@@ -95,7 +95,7 @@ def run_saturation(
         ``rate``, the ``injection_rate`` of the saturation; ``outcome`` ("measured", "not reached":
         stable up to a flit per node and cycle, "below": unstable at all rates that were run); at the largest
         stable rate the ``accepted`` flits per node and cycle and the ``latency`` of packets, of all classes;
-        ``bound``, the load that the fullest link allows, if that is known; number of ``points``. And whether
+        ``bound``, the load that the busiest link allows, if that is known; number of ``points``. And whether
         Ctrl-C ended the rest; there is no row then.
 
     Examples

@@ -12,7 +12,6 @@ from flitloom.commands.actions import load_common as shared
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.inputs.booksim import COLUMNS, read
 from flitloom.commands.load_curve import Asked
-from flitloom.errors import SpecError
 from flitloom.load.verdicts import verdict
 
 #: Whose verdict it is: runs of BookSim2's files count no source queues, by which flitloom judges loads.
@@ -25,9 +24,6 @@ def run(asked: Asked) -> None:
     """Run a file of BookSim2 at several rates, and print the curve."""
     file, ending = asked.measured.compared.spec, asked.points
     assert file is not None
-    if ending.store is not None:
-        hint = f"flitloom sweep {file} --grid injection_rate={asked.rates} keeps finished runs"
-        raise SpecError.at("--store", "does not go with a file of BookSim2", hint)
     out, plot = shared.check_outputs(ending.out, ending.plot, (".csv",))
     loads = shared.read_rates(asked.rates, "--rates")
     options, threads = read(file, asked.overrules), asked.measured.how.threads

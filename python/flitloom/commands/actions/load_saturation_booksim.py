@@ -14,7 +14,7 @@ from flitloom.commands.load_curve import Saturated
 #: What runs of BookSim2's files do not tell, with which a row is one of all cases.
 _UNTOLD = ("slope", "worst_node", "cause", "plateau", "receive_bound")
 #: Whose bound it is, and which router.
-_LINK, _ROUTER = "the fullest link", "BookSim2"
+_LINK, _ROUTER = "the busiest link", "BookSim2"
 
 
 def run(asked: Saturated) -> None:
@@ -42,6 +42,6 @@ def run(asked: Saturated) -> None:
             screen.echo(f"where it becomes unstable is {JUDGE}")
             below, bound = found["below"], found["bound"]
             if bound is not None and below is not None and below > bound:
-                screen.echo(f"the fullest link allows at most {bound:.4g} flits/node/cycle")
+                screen.echo(f"the busiest link allows at most {bound:.4g} flits/node/cycle")
                 screen.echo(stable_beyond(below))
     shared.end_interrupted(interrupted, int(found is not None), 1)

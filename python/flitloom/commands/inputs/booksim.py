@@ -128,8 +128,14 @@ def convert(asked: Converted) -> None:
     write_text(target, options.spec() if target.suffix == ".toml" else options.text())
 
 
-_CURVED = names_of(Points, "rates", "threads", "overrules")
-_SATURATED = names_of(Rows, "within", "threads", "overrules")
+_CURVED = names_of(Points, "rates", "threads", "overrules") - names_of("store")
+_SATURATED = names_of(Rows, "within", "threads", "overrules") - names_of("store")
+_STORED = Refusal(
+    names_of("store"),
+    "{option}",
+    "does not go with a file of BookSim2",
+    "flitloom sweep FILE --grid injection_rate=0.01,0.02 keeps finished runs",
+)
 _WRITTEN_BEHIND = Refusal.plain(
     names_of(load_options.Compared, load_options.Packets, load_options.Router, load_options.Measured)
     - names_of("threads"),
@@ -175,7 +181,7 @@ INPUT = Input(
             otherwise="write NAME=VALUE behind the file",
         ),
         "convert": Use(convert),
-        "load curve": Use(partial(perform, "load_curve_booksim"), _CURVED, (_WRITTEN_BEHIND,)),
+        "load curve": Use(partial(perform, "load_curve_booksim"), _CURVED, (_STORED, _WRITTEN_BEHIND)),
         "load saturation": Use(
             partial(perform, "load_saturation_booksim"),
             _SATURATED,
@@ -186,6 +192,7 @@ INPUT = Input(
                     "files of BookSim2 are judged by BookSim2's own verdict",
                     "leave it out",
                 ),
+                _STORED,
                 _WRITTEN_BEHIND,
             ),
         ),

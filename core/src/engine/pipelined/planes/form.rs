@@ -11,7 +11,8 @@ use super::{
         waiting::Waiting,
     },
     leaving::Leaving,
-    state::{COUNT, FLITS, NODE, Planes},
+    records::{COUNT, FLITS, NODE},
+    state::Planes,
     switch::{Receive, Step},
 };
 use crate::{

@@ -8,10 +8,11 @@ use super::{
     },
     channel_list::ChannelList,
     matching::PORTS,
-    state::{
+    records::{
         BEHIND, CHANNEL, CHANNELS, COUNT, DIGITS, FIELDS, FLIGHT, NOBODY, NODE, OCCUPIED, OUTPUT, Output,
-        Owned, Planes, READY, SHORT, TAIL_SENT,
+        Owned, READY, SHORT, TAIL_SENT,
     },
+    state::Planes,
 };
 use crate::bits::{Vector, ones, words, words_mut};
 

@@ -3,7 +3,7 @@
 use super::{
     channel_list::FirstOfWord,
     matching::PORTS,
-    state::{CHANNEL, FIELDS},
+    records::{CHANNEL, FIELDS},
 };
 use crate::bits::{Vector, words_mut};
 

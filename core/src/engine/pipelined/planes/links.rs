@@ -2,7 +2,7 @@
 
 use super::{
     matching::PORTS,
-    state::{FLIGHT, NODE, SLOTS},
+    records::{FLIGHT, NODE, SLOTS},
 };
 use crate::bits::{Vector, words, words_mut};
 

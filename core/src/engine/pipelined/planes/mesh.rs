@@ -3,7 +3,7 @@
 use super::{
     super::{networks::Network, routing::Routing, rules::Rules, shape::MOST_IN_LINE},
     matching::PORTS,
-    state::NODE,
+    records::NODE,
 };
 
 /// The output by whether x is above and below, then y.

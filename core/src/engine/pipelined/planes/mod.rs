@@ -10,6 +10,7 @@ mod links;
 mod matching;
 mod mesh;
 mod queues;
+mod records;
 mod resuming;
 mod saving;
 mod state;

@@ -1,19 +1,6 @@
 //! Which packets are in which queue.
 
-use super::state::Head;
-
-/// The record of an input channel, or of a channel to a node.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Record {
-    /// The packet at the front.
-    pub front: u32,
-    /// Packets that entered and left its queue.
-    pub entered: u8,
-    pub left: u8,
-    /// The number of its output channel, and the turn among output channels.
-    pub known: u8,
-    pub accepts: u8,
-}
+use super::records::{Head, Record};
 
 /// The queues of all input channels, and then those to nodes, by node and channel.
 #[derive(Clone)]

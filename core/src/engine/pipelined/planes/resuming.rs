@@ -9,11 +9,12 @@ use super::{
         wiring::End,
     },
     matching::PORTS,
-    saving::{Numbering, VirtualChannel},
-    state::{
-        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, LEFT, NODE, OCCUPIED, OUTPUT, Owned, Planes,
-        READY, TAIL_SENT, TURN,
+    records::{
+        BEHIND, CHANNEL, COUNT, DIGITS, FLIGHT, FLITS, IDLE, LEFT, NODE, OCCUPIED, OUTPUT, Owned, READY,
+        TAIL_SENT, TURN,
     },
+    saving::{Numbering, VirtualChannel},
+    state::Planes,
 };
 use crate::bits::{Vector, words_mut};
 

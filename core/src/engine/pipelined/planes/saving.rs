@@ -11,10 +11,11 @@ use super::{
         wiring::End,
     },
     matching::PORTS,
-    state::{
-        BEHIND, CHANNEL, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, IDLE, NOBODY, NODE, OUTPUT, Planes, READY,
-        TAIL_SENT, TURN,
+    records::{
+        BEHIND, CHANNEL, COUNT, DIGITS, FIELDS, FLIGHT, FLITS, IDLE, NOBODY, NODE, OUTPUT, READY, TAIL_SENT,
+        TURN,
     },
+    state::Planes,
 };
 use crate::bits::{Vector, words};
 

@@ -11,9 +11,8 @@ use super::{
     },
     channel_list::{ChannelList, FirstOfWord},
     matching::{OUTPUTS, PORTS, Turns},
-    state::{
-        BEHIND, CHANNEL, DIGITS, FLITS, IDLE, Known, Lane, OCCUPIED, OUTPUT, Planes, READY, TAIL_SENT, TURN,
-    },
+    records::{BEHIND, CHANNEL, DIGITS, FLITS, IDLE, Known, Lane, OCCUPIED, OUTPUT, READY, TAIL_SENT, TURN},
+    state::Planes,
 };
 use crate::bits::{Task, Vector, half_add, half_subtract, words};
 
