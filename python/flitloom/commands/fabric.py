@@ -31,7 +31,7 @@ def show(
     ] = None,
     network: Network = None,
     sizes: Annotated[
-        str | None, typer.Option(help="Sizes, where the fewest dimensions are not meant: 4x2x2.")
+        str | None, typer.Option(help="Sizes of the torus, if not with the fewest dimensions, e.g. 4x2x2.")
     ] = None,
     torus_config: Annotated[
         Path | None, typer.Option(help="OpenSM's torus-2QoS.conf, for your own coordinates and datelines.")

@@ -90,7 +90,9 @@ class OfFabric(Group):
     ] = 0
     sizes: Annotated[
         str | None,
-        typer.Option(help="With --fabric: sizes, where the fewest dimensions are not meant, e.g. 4x2x2."),
+        typer.Option(
+            help="With --fabric: sizes of the torus, if not with the fewest dimensions, e.g. 4x2x2."
+        ),
     ] = None
     torus_config: Annotated[
         Path | None,

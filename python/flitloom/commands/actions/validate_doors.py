@@ -305,7 +305,7 @@ def _facts(text: str) -> Any:
 
 
 #: Fields that say what a network, its ports and its hosts are called.
-_CALLED = re.compile("seconds|^(network|torus|mesh|spec|title|fabric|remarks|link|fullest_link|host_names)$")
+_CALLED = re.compile("seconds|^(network|torus|mesh|spec|title|fabric|remarks|link|busiest_link|host_names)$")
 
 
 def run(as_json: bool) -> None:

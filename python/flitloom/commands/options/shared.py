@@ -44,7 +44,7 @@ GridNetwork = Annotated[
     typer.Option(
         "--network",
         help="8x8x8, 'mesh 8x8', 'twisted 4x4x8' or a product, e.g. 'full8 x ring4'; or a plan, placement, "
-        "tables or experiment, whose network is meant.",
+        "tables or experiment, whose network is taken.",
         metavar="NETWORK",
     ),
 ]
@@ -71,7 +71,7 @@ Switches = Annotated[
     typer.Option(
         "--network",
         help='Switches with hosts by name, e.g. "dragonfly(4,2,2)" or "full8 x full8", pipelined routers; '
-        '8x8x8, "mesh 8x8" or "twisted 4x4x8"; or a file that is about a network.',
+        '8x8x8, "mesh 8x8" or "twisted 4x4x8"; or a file that names its network.',
         metavar="NAME",
     ),
 ]

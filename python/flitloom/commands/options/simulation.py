@@ -85,8 +85,8 @@ class Sizes(Group):
     bandwidth: Annotated[
         str | None,
         typer.Option(
-            help="Message graph: bandwidth of a link in one direction, e.g. 50GB/s or 400Gb/s. It says how "
-            "long a cycle is, and how many cycles a microsecond of computing has."
+            help="Message graph: bandwidth of a link in one direction, e.g. 50GB/s or 400Gb/s. It sets "
+            "the length of a cycle, and the cycles per microsecond of computing."
         ),
     ] = None
     calc_cycles: Annotated[
