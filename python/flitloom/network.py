@@ -98,7 +98,7 @@ class Network(Fixed):
         )
         if router is not None and not isinstance(router, Router):
             raise SpecError.at("router", f"{router!r} is not a router", "give fl.Router(...)")
-        router = router or Router(model="one-cycle" if topology.subnet is None else "pipelined")
+        router = router or Router(model="pipelined" if topology.grid is None else "one-cycle")
         if routing is not None:
             router = Router(**{**router.model_dump(), "routing": routing})
         self.topology = topology = run_by(topology, router.model)

@@ -53,6 +53,7 @@ REDUCED = {
 PARSED = {
     "flitloom bench": "measures for minutes",
     "flitloom validate booksim": "needs BookSim2; tests/booksim/test_booksim.py runs it with a stand-in",
+    "flitloom validate doors": "takes a minute; tests/network/test_doors.py does the same",
     "flitloom demo": "draws for half a minute",
     "flitloom papers run": "takes seconds to hours; tests/papers/test_papers.py runs them reduced",
     "flitloom view --live": "needs make wasm; tests/view/test_live_page.py runs it",

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.errors import SpecError
 from flitloom.messages import MessageGraph, simulate_messages
 from flitloom.placing import Traffic, axes_traffic, pairs_traffic, parse_axes, place, stencil_traffic
 from flitloom.placing import check as check_placement
@@ -337,9 +336,14 @@ def test_message_graphs_run_on_the_hosts_of_their_ranks(
     assert simulate_messages(network, graph)["fingerprint"] != totals["fingerprint"]
 
 
-def test_what_has_no_hosts_is_refused() -> None:
-    with pytest.raises(SpecError, match="a Graph has no hosts"):
-        place(fl.Graph([(0, 1)], nodes=2), axes_traffic(parse_axes("a=2:ring:8")))  # type: ignore[arg-type]
+def test_a_graph_is_placed_on_as_the_file_of_its_cables(tmp_path: Path) -> None:
+    file, traffic = tmp_path / "ring.csv", axes_traffic(parse_axes("a=6:ring:8"))
+    file.write_text("".join(f"r{n},r{(n + 1) % 6}\n" for n in range(6)))
+    ring = fl.Graph([(n, (n + 1) % 6) for n in range(6)], nodes=6)
+    found = [place(what, traffic, effort=1) for what in (ring, file)]
+    # Every rank sends to the next one, over a cable of its own.
+    assert [one.busiest_channel for one in found] == [8, 8]
+    assert found[0].nodes.tolist() == found[1].nodes.tolist()
 
 
 @pytest.mark.parametrize("channel", [-1, 9999, "a", 0.5])

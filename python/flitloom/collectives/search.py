@@ -60,7 +60,8 @@ def collective(
     width : sequence of int, optional
         Parallel links per dimension of a torus or mesh; one each without. Other networks say their own.
     nodes : sequence of int, optional
-        Nodes that take part; the others only pass things on. All working nodes without.
+        Nodes that take part; the others only pass things on. All working nodes without, or all working hosts
+        where others are switches.
     matrix : array, optional
         For all-to-all-v: chunks from every node (row) to every node (column).
     seed : int
@@ -87,6 +88,8 @@ def collective(
     if (operation == "all-to-all-v") != (matrix is not None):
         raise SpecError.at("matrix", "all-to-all-v needs one, and nothing else takes one")
     members = None if nodes is None else sorted({int(node) for node in nodes})
+    if members is None and matrix is None and topology.members:
+        members = list(topology.members)
     if members is not None and matrix is not None:
         raise SpecError.at("nodes", "the matrix says who takes part in all-to-all-v")
     demands = None if matrix is None else _demands(matrix, topology.nodes)

@@ -13,8 +13,15 @@ from flitloom.spec.families import Pair
 from flitloom.spec.ground import Ground
 
 
-def subnet(pairs: Iterable[Pair], hosts: int | Callable[[str], int] = 1, source: str = "example") -> Subnet:
+def subnet(
+    pairs: Iterable[Pair],
+    hosts: int | Callable[[str], int] = 1,
+    source: str = "example",
+    order: Iterable[str] = (),
+) -> Subnet:
     """A subnet of the given cables, with hosts at every switch, GUIDs and LIDs.
+
+    Switches are in the given order, or as the cables name them.
 
     Examples
     --------
@@ -25,7 +32,7 @@ def subnet(pairs: Iterable[Pair], hosts: int | Callable[[str], int] = 1, source:
     """
     assembly = Assembly(source)
     pairs = list(pairs)
-    for name in dict.fromkeys(name for pair in pairs for name in pair):
+    for name in dict.fromkeys([*order, *(name for pair in pairs for name in pair)]):
         number = len(assembly.nodes) + 1
         assembly.nodes[name] = Node("switch", name, 0x200000 + number, number)
 

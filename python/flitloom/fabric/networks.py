@@ -10,6 +10,7 @@ from typing import Any
 
 from flitloom.digests import digest
 from flitloom.errors import SpecError, show
+from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.examples import subnet, switch_name, twisted_torus
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.model import Subnet
@@ -89,7 +90,9 @@ def _whole(network: object) -> Subnet:
         case Graph():
             names = list(network.names) or [f"S{node}" for node in range(network.nodes)]
             pairs = [(names[a], names[b]) for a, b in network.cables]
-            return _less(subnet(pairs, 1, str(network)), names, network)
+            if network.hosts:
+                return _with_hosts(network, names)
+            return _less(subnet(pairs, 1, str(network), names), names, network)
         case Product():
             ground = Ground(network)
             names = [switch_name(ground.point(node)) for node in range(network.nodes)]
@@ -104,6 +107,21 @@ def _whole(network: object) -> Subnet:
     raise SpecError.at(
         "network", f"{show(network)} is not a network", 'give fl.Graph(...) or "dragonfly(6,3)"'
     )
+
+
+def _with_hosts(network: Graph, names: list[str]) -> Subnet:
+    """The fabric of a graph of which some nodes are hosts, without what has failed."""
+    assembly, gone = Assembly(str(network)), set(network.failed_nodes)
+    cut = {frozenset(link) for link in network.failed_links}
+    hosts = set(network.hosts)
+    for node, name in enumerate(names):
+        if node not in gone:
+            kind, guid = ("host", 0x100000) if node in hosts else ("switch", 0x200000)
+            assembly.nodes[name] = Node(kind, name, guid + 2 * node, node + 1)
+    for a, b in network.cables:
+        if not gone & {a, b} and frozenset((a, b)) not in cut:
+            assembly.join(names[a], names[b], str(network))
+    return assembly.finish()
 
 
 def _named(text: str | Path) -> Subnet:
@@ -232,7 +250,7 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
     """The switches of a direct network as the nodes of a graph, in the order of the fabric.
 
     Where a switch has no host, or hosts have several ports, or all are at one switch, the nodes are the hosts
-    and then the switches, which pass on what hosts send; `members_of` says who takes part.
+    and then the switches, which pass on what hosts send.
 
     Examples
     --------
@@ -242,7 +260,9 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
     """
     cables = [(cable.a, cable.b) for cable in fabric.cables]
     names = [switch.name for switch in fabric.switches]
+    hosts: Iterable[int] = ()
     if members := members_of(fabric):
+        hosts = members
         first = len(members)
         ports = fabric.ports_of_hosts()
         cables = [(a + first, b + first) for a, b in cables]
@@ -252,7 +272,7 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
         names = [*(fabric.hosts[each[0]].name for each in ports), *names]
     if max(Counter(names).values()) > 1:
         names = [f"{name}#{number}" for number, name in enumerate(names)]
-    return Graph(cables, nodes=len(names), name=name, names=names)
+    return Graph(cables, nodes=len(names), name=name, names=names, hosts=tuple(hosts))
 
 
 def members_of(fabric: Subnet) -> range | None:

@@ -52,8 +52,6 @@ def placeable(topology: AnyNetwork) -> AnyNetwork:
     """
     advice = "a torus, a mesh, a product, the name of a family or a file of switches"
     require_kind("topology", topology, AnyNetwork, "network", advice)
-    if topology.grid is None and topology.subnet is None:
-        raise SpecError.at("topology", f"a {type(topology).__name__} has no hosts", f"give {advice}")
     topology.require_no_circulants("placements are")
     return run_by(topology, "pipelined" if topology.grid is None else None)
 

@@ -110,6 +110,11 @@ class AnyNetwork(SpecModel):
         return ()
 
     @property
+    def members(self) -> tuple[int, ...]:
+        """The nodes that take part, where others only pass on what these send; empty where all do."""
+        return ()
+
+    @property
     def node_names(self) -> tuple[str, ...]:
         """What its nodes are called, where they have names besides their numbers and coordinates."""
         return ()
@@ -119,8 +124,8 @@ class AnyNetwork(SpecModel):
         """Whether nodes or links have failed."""
         return bool(self.failed_nodes or self.failed_links)
 
-    def run_as(self, model: str | None) -> str | None:
-        """The name of the switches with hosts that routers of a model run in its place, or none.
+    def run_as(self, model: str | None) -> dict[str, Any] | None:
+        """The fields of the switches with hosts that routers of a model run in its place, or none.
 
         Raises
         ------

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import ValidationInfo, model_validator
+from pydantic import SerializerFunctionWrapHandler, ValidationInfo, model_serializer, model_validator
 
 from flitloom.digests import digest, require_same
 from flitloom.errors import SpecError
@@ -15,6 +15,7 @@ from flitloom.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import problem
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
+from flitloom.spec.graph import Graph
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Subnet
@@ -32,6 +33,8 @@ class Fabric(AnyNetwork):
         A family with its numbers, as ``dragonfly(4,2,2)``, or a product, as ``full8 x full8``.
     graph : path, optional
         Instead of that a file that describes switches, cables and hosts (ibnetdiscover, GraphML, CSV).
+    direct : Graph, optional
+        Instead of both nodes and cables; a host is at every node, or at the switches that its hosts have.
     tables : path, optional
         Tables by destination, made by ``flitloom route --fabric``: a folder, or a dump on one lane. They are
         searched for without.
@@ -57,6 +60,7 @@ class Fabric(AnyNetwork):
 
     network: str | None = None
     graph: str | None = None
+    direct: Graph | None = None
     tables: str | None = None
     failed: tuple[str, ...] = ()
     content: tuple[str, ...] = ()
@@ -68,6 +72,7 @@ class Fabric(AnyNetwork):
             *,
             network: str | None = None,
             graph: str | None = None,
+            direct: Graph | None = None,
             tables: str | None = None,
             failed: tuple[str, ...] = (),
             content: tuple[str, ...] = (),
@@ -79,7 +84,10 @@ class Fabric(AnyNetwork):
         if not isinstance(data, Mapping):
             return data
         fields = without_grid(data, "failed_nodes", "failed_links")
-        if (fields.get("network") is None) == (fields.get("graph") is None):
+        if isinstance(fields.get("direct"), Mapping):
+            fields["direct"] = Graph.model_validate(fields["direct"])
+        named = [fields.get(name) for name in ("network", "graph", "direct")]
+        if named.count(None) != 2:
             raise problem("network, graph: give one of them")
         folder = (info.context or {}).get("folder", Path())
         for name in ("graph", "tables"):
@@ -90,13 +98,20 @@ class Fabric(AnyNetwork):
             content = tuple(map(digest, files))
             if given := tuple(fields.get("content") or ()):
                 require_same(files, given, "content")
-            named = fields.get("network"), fields.get("graph"), _failed(fields)
-            hosts = len(_subnet_of(*named, content).hosts)
+            hosts = len(_subnet_of(*named, _failed(fields), content).hosts)
         except SpecError as error:
             raise problem(str(error)) from None
         if hosts < 2:
-            raise problem(f"{fields.get('network') or fields.get('graph')}: has fewer than two hosts")
+            raise problem(f"{next(filter(None, named))}: has fewer than two hosts")
         return {**fields, "failed": _failed(fields), "content": content}
+
+    @model_serializer(mode="wrap")
+    def _without_none(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; names and files need no cables."""
+        fields: dict[str, Any] = handler(self)
+        if self.direct is None:
+            fields.pop("direct", None)
+        return fields
 
     @property
     def nodes(self) -> int:
@@ -111,13 +126,17 @@ class Fabric(AnyNetwork):
     @property
     def subnet(self) -> Subnet:
         """Its switches, cables and hosts."""
-        return _subnet_of(self.network, self.graph, self.failed, self.content)
+        return _subnet_of(*self._named)
 
     def forwarding(self) -> ForwardingTables:
         """Its tables by destination."""
-        return _forwarding_of(self.network, self.graph, self.failed, self.tables, self.content)
+        return _forwarding_of(*self._named, self.tables)
 
-    def run_as(self, model: str | None) -> str | None:
+    @property
+    def _named(self) -> tuple[str | None, str | None, Graph | None, tuple[str, ...], tuple[str, ...]]:
+        return self.network, self.graph, self.direct, self.failed, self.content
+
+    def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself, by pipelined routers only."""
         if model != "pipelined":
             raise SpecError.at("topology.network", "has switches with hosts", "give router.model = pipelined")
@@ -162,7 +181,7 @@ class Fabric(AnyNetwork):
         return tuple(cables), tuple(host.switch for host in subnet.hosts)
 
     def __str__(self) -> str:
-        name = self.network or Path(self.graph or "").name
+        name = self.network or (str(self.direct) if self.direct else Path(self.graph or "").name)
         return f"{name} with {counted(self.nodes, 'host')}" + (
             f", without {', '.join(self.failed)}" if self.failed else ""
         )
@@ -179,13 +198,17 @@ def _files(graph: str | None, tables: str | None) -> list[str]:
 
 @lru_cache(maxsize=16)
 def _subnet_of(
-    network: str | None, graph: str | None, failed: tuple[str, ...], content: tuple[str, ...]
+    network: str | None,
+    graph: str | None,
+    direct: Graph | None,
+    failed: tuple[str, ...],
+    content: tuple[str, ...],
 ) -> Subnet:
-    """The switches, cables and hosts of a name, or of a file with this content."""
+    """The switches, cables and hosts of a name, of a file with this content, or of a graph."""
     from flitloom.fabric.allocation import first_ports
     from flitloom.fabric.networks import fabric
 
-    made = first_ports(fabric(Path(graph or "") if network is None else network, fail=failed))
+    made = first_ports(fabric(network or direct or Path(graph or ""), fail=failed))
     require_same(_files(graph, None), content[: graph is not None], "topology.content")
     return made
 
@@ -194,15 +217,16 @@ def _subnet_of(
 def _forwarding_of(
     network: str | None,
     graph: str | None,
+    direct: Graph | None,
     failed: tuple[str, ...],
-    tables: str | None,
     content: tuple[str, ...],
+    tables: str | None,
 ) -> ForwardingTables:
     """The tables of a network: those of a file with this content, or the best that are found."""
     from flitloom.tables.by_destination.making import route_subnet
     from flitloom.tables.by_destination.tables import read_tables
 
-    subnet = _subnet_of(network, graph, failed, content)
+    subnet = _subnet_of(network, graph, direct, failed, content)
     if tables is None:
         return route_subnet(subnet).forwarding()
     made = read_tables(subnet, tables)

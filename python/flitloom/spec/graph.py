@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationInfo, model_serializer, model_validator
 
 from flitloom.errors import SpecError
 from flitloom.limits import FABRIC_PARTS
@@ -42,6 +42,9 @@ class Graph(AnyNetwork):
         What it is called.
     names : sequence of str
         A name per node, if there are any.
+    hosts : sequence of int
+        Nodes that take part; the others, switches, only pass on what these send. All are hosts if none are
+        given.
     failed_nodes, failed_links
         As in `Topology`.
 
@@ -66,6 +69,7 @@ class Graph(AnyNetwork):
     nodes: Annotated[int, whole(2, FABRIC_PARTS)]
     name: Annotated[str, Field(max_length=256)] = ""
     names: Annotated[tuple[str, ...], Field(max_length=FABRIC_PARTS)] = ()
+    hosts: Annotated[tuple[int, ...], Checked(each(node_number), listed(NODE))] = ()
     failed_nodes: Annotated[tuple[int, ...], Checked(each(node_number), listed(NODE))] = ()
     failed_links: Annotated[tuple[tuple[int, int], ...], Checked(each(_cable), listed(CABLE))] = ()
 
@@ -78,6 +82,7 @@ class Graph(AnyNetwork):
             nodes: int,
             name: str = "",
             names: Iterable[str] = (),
+            hosts: Iterable[int] = (),
             failed_nodes: Iterable[int] = (),
             failed_links: Iterable[Sequence[int] | str] = (),
         ) -> None: ...
@@ -123,33 +128,44 @@ class Graph(AnyNetwork):
         if self.names and len(self.names) != self.nodes:
             raise problem(f"names: {len(self.names)} names for {counted(self.nodes, 'node')}")
         joined = {frozenset(ends) for ends in self.cables}
-        for node in self.failed_nodes:
-            if node >= self.nodes:
-                raise problem(f"failed_nodes: node {node} does not exist; there are {self.nodes}")
+        for field, nodes in (("failed_nodes", self.failed_nodes), ("hosts", self.hosts)):
+            for node in nodes:
+                if node >= self.nodes:
+                    raise problem(f"{field}: node {node} does not exist; there are {self.nodes}")
         for a, b in self.failed_links:
             if frozenset((a, b)) not in joined:
                 raise problem(f"failed_links: no cable joins nodes {a} and {b}")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_none(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The fields; where all nodes are hosts, files do not list them."""
+        fields: dict[str, Any] = handler(self)
+        if not self.hosts:
+            fields.pop("hosts", None)
+        return fields
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Refused: its nodes have no coordinates."""
         return self.require_grid("coordinates are").sizes
 
-    def run_as(self, model: str | None) -> str | None:
-        """A published family as switches with hosts, for pipelined routers."""
+    def run_as(self, model: str | None) -> dict[str, Any] | None:
+        """Switches with hosts, for pipelined routers."""
         if model != "pipelined":
             problem = f"{self} is a graph, which routers of one cycle do not know"
             raise SpecError.at("network", problem, "give router.model = pipelined")
-        if not is_family(self.name) or self.damaged:
-            problem = f"{self} is a graph; of graphs only whole published families have routers"
-            raise SpecError.at("network", problem)
-        return self.name
+        return {"network": self.name} if is_family(self.name) and not self.damaged else {"direct": self}
 
     @property
     def cable_ends(self) -> tuple[tuple[int, int], ...]:
         """The two nodes of every cable."""
         return self.cables
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """The hosts that work, where other nodes only pass on what they send."""
+        return tuple(node for node in self.hosts if node not in self.failed_nodes)
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -159,7 +175,7 @@ class Graph(AnyNetwork):
     @property
     def shape(self) -> tuple[object, ...]:
         """Its cables, whatever its nodes are called."""
-        return self.nodes, sorted((min(ends), max(ends)) for ends in self.cables)
+        return self.nodes, sorted((min(ends), max(ends)) for ends in self.cables), self.hosts
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)

@@ -17,6 +17,9 @@ from flitloom.spec.graph import Graph
 from flitloom.spec.product import Product
 from flitloom.spec.topology import Topology
 
+#: Fields of which one names a network that may have switches.
+OF_SWITCHES = {"network", "graph", "direct"}
+
 
 def is_product(fields: Mapping[str, Any]) -> bool:
     """Whether fields of a topology name a product, whose one-cycle routers are simulated.
@@ -36,7 +39,7 @@ def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
     given = {name: value for name, value in fields.items() if value is not None and name != "content"}
     if "cables" in given:
         return Graph(**given)
-    if "graph" in given or ("network" in given and not is_product(given)):
+    if {"graph", "direct"} & given.keys() or ("network" in given and not is_product(given)):
         return Fabric(**given)
     return Product(**given) if "network" in given else Topology(**given)
 
@@ -55,8 +58,8 @@ def run_by(topology: AnyNetwork, model: str | None) -> AnyNetwork:
     >>> print(run_by(product, "one-cycle"), "-", run_by(product, "pipelined"))
     full4 x ring3 - full4 x ring3 with 12 hosts
     """
-    name = topology.run_as(model)
-    return topology if name is None else Fabric(network=name)
+    fields = topology.run_as(model)
+    return topology if fields is None else Fabric(**fields)
 
 
 def choose_model(data: Any, info: ValidationInfo) -> Any:
@@ -70,7 +73,7 @@ def choose_model(data: Any, info: ValidationInfo) -> Any:
             return {**data, "topology": run_by(topology, model)}
         except SpecError as error:
             raise problem(str(error)) from None
-    if model != "pipelined" or not isinstance(topology, Mapping) or not {"network", "graph"} & set(topology):
+    if model != "pipelined" or not isinstance(topology, Mapping) or not OF_SWITCHES & set(topology):
         return data
     return {**data, "topology": _chosen(Fabric, topology, info)}
 
@@ -79,7 +82,9 @@ def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: Vali
     """A product or a network of switches where fields say one, else a torus or mesh."""
     if isinstance(data, AnyNetwork):
         return data
-    if not isinstance(data, Mapping) or not {"network", "graph"} & set(data):
+    if isinstance(data, Mapping) and "cables" in data:
+        data = {"direct": data}
+    if not isinstance(data, Mapping) or not OF_SWITCHES & set(data):
         made: Topology = handler(data)
         return made
     chosen = _chosen(Product if is_product(data) else Fabric, data, info)

@@ -159,7 +159,7 @@ class Product(AnyNetwork):
         """Links that leave a node in the middle of its lines."""
         return sum(_ways(factor) * factor.width for factor in self.factors)
 
-    def run_as(self, model: str | None) -> str | None:
+    def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself by routers of one cycle; pipelined ones follow tables between hosts of switches."""
         if model != "pipelined":
             self.require_one_cycle()
@@ -168,7 +168,7 @@ class Product(AnyNetwork):
             raise SpecError.at(
                 "topology", "failed parts of products are known with one-cycle routers only", "leave them out"
             )
-        return self.network
+        return {"network": self.network}
 
     def torus(self, what: str, advice: str = "") -> Topology:
         """The torus or mesh that it is, if it has rings and lines only."""

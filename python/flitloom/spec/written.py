@@ -69,7 +69,8 @@ def _within(
         for name in path:
             found = found.get(name) if isinstance(found, Mapping) else None
         if isinstance(found, Mapping):
-            found = _unchanged(found, file, place)
+            direct = found.get("direct")
+            found = _unchanged(direct if isinstance(direct, Mapping) else found, file, place)
             # A plan of a collective operation says beside its network whether it is twisted.
             twist = {"twist": True} if document.get("twist") is True else {}
             return {name: value for name, value in {**found, **twist}.items() if value is not None}

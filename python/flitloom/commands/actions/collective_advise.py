@@ -29,7 +29,7 @@ def run(where: Where, weighed: Weighed) -> None:
     if weighed.chart is not None:
         check_picture(weighed.chart, "--picture")
     fields = where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph")
-    if "members" in fields:
+    if fields.get("hosts"):
         raise SpecError.at(
             "--graph",
             "has switches that only forward, and algorithms are compared on direct networks",

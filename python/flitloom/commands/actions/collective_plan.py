@@ -23,13 +23,12 @@ def run(operation: str, where: Where, planned: Planned) -> None:
     """Plan an operation, print its steps, and write what is asked for."""
     options.check_files(planned.out, (".json",), planned.chart)
     fields = where.fields(ADVICE)
-    hosts: range | None = fields.pop("members", None)
     topology = network_of(fields)
-    members = None if hosts is None else [node for node in hosts if node not in topology.failed_nodes]
-    if where.graph is not None and members is None:
+    members = topology.members
+    if where.graph is not None and not members:
         name = where.graph.name
         screen.say(f"note: the nodes are the {counted(topology.nodes, 'switch')} of {name}, for any hosts")
-    elif members is not None:
+    elif members:
         passing = counted(topology.nodes - len(members), "switch")
         screen.say(f"note: {counted(len(members), 'host')} take part; {passing} only forward")
     width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
@@ -41,7 +40,7 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         root=None if planned.root is None else called.number(planned.root, "--root"),
         latency=planned.latency,
         width=None if width is None else options.whole_numbers(width, "--width"),
-        nodes=members if planned.nodes is None else called.listed(planned.nodes, "--nodes"),
+        nodes=None if planned.nodes is None else called.listed(planned.nodes, "--nodes"),
         matrix=None if matrix is None else _read_matrix(matrix),
         seed=1 if planned.seed is None else planned.seed,
     )

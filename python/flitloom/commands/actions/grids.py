@@ -55,5 +55,4 @@ def ground_of_options(
 ) -> Ground | None:
     """The network of a plan of a collective operation, if options name it."""
     fields = options.topology_fields(torus, mesh, None, fail, network=network)
-    fields.pop("members", None)
     return Ground(network_of(fields), twist) if {"sizes", "network", "cables"} & fields.keys() else None

@@ -127,18 +127,21 @@ def _network(
         No option names one, or ranks cannot be placed on it.
     """
     tables = None if routing is None or routing in ROUTINGS else Path(routing)
+    named: Path | str | None = where.graph
     if where.graph is None:
         grid = {name: getattr(where, name) for name in ("torus", "mesh", "wrap", "twist", "network")}
         fields = options.topology_fields(**grid, fail=None)
-        if "network" not in fields:
+        named = where.network if "cables" in fields else None
+        if "network" not in fields and named is None:
             return sized(options.topology_fields(**grid, fail=where.fail, hosts=hosts)), None
+    if named is None:
         network = fields["network"]
         of_switches = is_family(network) or any(one.width > 1 for one in factors_of(network))
         if of_switches or (tables is not None and tables.suffix != ".json"):
             return _of_switches(where, tables), None
         return network_of(Product(**fields, **read_failed(where.fail or []))), None
     options.refuse_grid(where.torus, where.mesh, where.wrap, where.network, where.graph)
-    subnet = fabric(where.graph, fail=where.fail or [])
+    subnet = fabric(named, fail=where.fail or [])
     if set(subnet.hosts_per_switch()) == {1} and (tables is None or tables.suffix == ".json"):
         # Hosts are sorted by their switches.
         ground = ground_of_subnet(subnet, host_names(subnet))

@@ -297,6 +297,9 @@ def _facts(text: str) -> Any:
 
     def plain(value: Any) -> Any:
         if isinstance(value, dict):
+            if "coordinates" in value:
+                # By the names of switches.
+                value = {**value, "coordinates": list(value["coordinates"].values())}
             kept = {name: one for name, one in value.items() if not _CALLED.search(name)}
             return {name: plain(one) for name, one in kept.items()}
         return [plain(one) for one in value] if isinstance(value, list) else value

@@ -37,13 +37,10 @@ def topology_fields(
         graph = Path(fields["graph"]) if "graph" in fields else graph
     if graph is not None:
         from flitloom.fabric import read_fabric
-        from flitloom.fabric.networks import graph_of, members_of
+        from flitloom.fabric.networks import graph_of
 
-        subnet = read_fabric(graph)
-        read, members = graph_of(subnet, graph.name), members_of(subnet)
-        fields = {name: getattr(read, name) for name in ("cables", "nodes", "name", "names")}
-        if members is not None:
-            fields["members"] = members
+        read = graph_of(read_fabric(graph), graph.name)
+        fields = {name: getattr(read, name) for name in ("cables", "nodes", "name", "names", "hosts")}
     if torus is not None or mesh is not None:
         fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
     if wrap is not None:
@@ -65,9 +62,7 @@ def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: Path | None) -
         return list(fail)
     from flitloom.placing.hosts import named_nodes
 
-    return named_nodes({name: value for name, value in fields.items() if name != "members"}, hosts).numbered(
-        fail
-    )
+    return named_nodes(fields, hosts).numbered(fail)
 
 
 def refuse_grid(
@@ -99,6 +94,8 @@ def resolved(where: Where, file: str = "graph") -> tuple[Where, list[str]]:
     if named.network is None:
         return where, []
     fields = fields_of(named.network, "--network")
+    if "cables" in fields:
+        return where, []
     changes: dict[str, Any] = {"network": fields.get("network")}
     fail = [f"node:{node}" for node in fields.get("failed_nodes", ())]
     fail += [f"link:{a}-{b}" for a, b in fields.get("failed_links", ())]
@@ -125,7 +122,11 @@ def has_switches(graph: Path | None, network: str | None, tables: Path | None, m
     if graph is not None or network is None:
         return graph is not None
     named = fields_of(network, "--network")
-    if "graph" in named or is_family(named.get("network")) or {"tables", "failed"} & named.keys():
+    if (
+        {"graph", "cables"} & named.keys()
+        or is_family(named.get("network"))
+        or {"tables", "failed"} & named.keys()
+    ):
         return True
     return "network" in named and (tables is not None or model == "pipelined")
 
@@ -154,7 +155,10 @@ def switches_fields(
     named = {} if network is None else fields_of(network, "--network")
     if "sizes" in named:
         raise SpecError.at("--network", f"{network} has no switches with hosts", "name a family or a file")
-    named = {name: value for name, value in named.items() if name in ("network", "graph", "tables", "failed")}
+    if "cables" in named:
+        named = {"direct": named}
+    kept = ("network", "graph", "direct", "tables", "failed")
+    named = {name: value for name, value in named.items() if name in kept}
     values = {"graph": graph, "tables": tables, "failed": fail}
     return named | {
         name: str(value.absolute()) if isinstance(value, Path) else value
