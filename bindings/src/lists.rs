@@ -5,6 +5,7 @@ use crate::errors::spec_error;
 use flitloom_core::{
     bits::InstructionSet,
     collective::CollectiveKind,
+    engine::pipelined::{AllocatorKind, ArbiterKind, BufferPolicy, Priority},
     fabric,
     genetic::{Acceptance, Beginning, IntervalLimit, Objective, SortKey, Ties},
     names,
@@ -33,9 +34,12 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
-    let lists: [(&str, Vec<&str>); 31] = [
+    let lists: [(&str, Vec<&str>); 35] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
+        ("allocators", names::all(&AllocatorKind::NAMES)),
+        ("arbiters", names::all(&ArbiterKind::NAMES)),
         ("beginnings", names::all(&Beginning::NAMES)),
+        ("buffer_policies", names::all(&BufferPolicy::NAMES)),
         ("collectives", CollectiveKind::ALL.map(CollectiveKind::name).to_vec()),
         ("datelines", names::all(&Datelines::NAMES)),
         ("flow_controls", names::all(&FlowControl::NAMES)),
@@ -47,6 +51,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("objectives", names::all(&Objective::NAMES)),
         ("operations", CollectiveOperation::NAMES.to_vec()),
         ("patterns", Pattern::NAMES.to_vec()),
+        ("priorities", names::all(&Priority::NAMES)),
         ("processes", Process::NAMES.to_vec()),
         ("processor_queues", names::all(&ProcessorQueues::NAMES)),
         ("published_patterns", Pattern::PUBLISHED.to_vec()),

@@ -4,21 +4,26 @@ use crate::{
     errors::{exception, spec_error},
     fabric::{LaneTables, entries, graph, lane_entries},
     film::add_moved,
+    lists::named,
     network::Network,
     running::{deadline, watched},
     simulation::{link_cells, link_table, packet_table, totals, window_table},
     traffic::Workload,
 };
 use flitloom_core::{
-    engine::pipelined::{BlockedQueue, Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
+    engine::pipelined::{
+        AllocatorKind, BlockedQueue, BufferPolicy, Config, Lanes, Place, Priority, Replies, Setup,
+        Simulation, Stop, Switched,
+    },
     fabric::{Direction, Graph},
+    fault::Fault,
     probe::{LinkOccupation, LinkTime},
     routing::ChannelRule,
     traffic::{self, PacketSource},
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
 use pyo3::{
-    exceptions::{PyStopIteration, PyValueError},
+    exceptions::PyStopIteration,
     prelude::*,
     types::{PyBytes, PyDict},
 };
@@ -113,6 +118,62 @@ struct Settings {
     threads: usize,
 }
 
+/// The fields of a pipelined router that a spec gives.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Router {
+    channels: Option<usize>,
+    buffer: u32,
+    buffer_policy: String,
+    vc_allocator: String,
+    switch_allocator: String,
+    speculative: bool,
+    speculative_allocator: String,
+    priority: String,
+    input_speedup: usize,
+    output_speedup: usize,
+    internal_speedup: f64,
+    output_buffer: i64,
+    routing_delay: u32,
+    crossbar_delay: u32,
+    credit_delay: u32,
+    wait_for_tail_credit: bool,
+}
+
+impl Router {
+    /// What the core takes, with so many channels where none are given.
+    fn config(&self, py: Python<'_>, channels: usize) -> PyResult<Config> {
+        let field = |name: &str| format!("router.{name}");
+        let allocator = |name: &str, text: &str| {
+            AllocatorKind::named(text).map_err(|fault| spec_error(py, &field(name), fault))
+        };
+        let policy = named(py, &field("buffer_policy"), &BufferPolicy::NAMES, &self.buffer_policy)?;
+        let mut config = Config::new(self.channels.unwrap_or(channels), policy, self.buffer);
+        config.allocate_channels_by(&self.vc_allocator).map_err(|fault| of_router(py, fault))?;
+        config.switch_allocator = allocator("switch_allocator", &self.switch_allocator)?;
+        config.is_speculative = self.speculative;
+        if self.speculative && self.speculative_allocator != Config::BY_PRIORITY {
+            config.speculative_allocator =
+                Some(allocator("speculative_allocator", &self.speculative_allocator)?);
+        }
+        config.priority = named(py, &field("priority"), &Priority::NAMES, &self.priority)?;
+        (config.input_speedup, config.output_speedup) = (self.input_speedup, self.output_speedup);
+        config.internal_speedup = self.internal_speedup;
+        config.output_places = usize::try_from(self.output_buffer).ok();
+        config.routing_delay = self.routing_delay;
+        config.crossbar_delay = self.crossbar_delay;
+        config.credit_delay = self.credit_delay;
+        config.waits_for_tail = self.wait_for_tail_credit;
+        Ok(config)
+    }
+}
+
+/// The error for a field of a router.
+fn of_router(py: Python<'_>, fault: Fault) -> PyErr {
+    let field = format!("router.{}", fault.field);
+    spec_error(py, "router", Fault { field: field.into(), ..fault })
+}
+
 /// A run of the pipelined router that Python holds; `names` tells the name of a queue in a deadlock.
 #[pyclass(module = "flitloom._core")]
 pub struct PipelinedSimulation {
@@ -130,8 +191,7 @@ impl PipelinedSimulation {
         py: Python<'_>,
         network: &Network,
         workload: &Workload,
-        channels: Option<u32>,
-        options: Vec<(String, String)>,
+        router: Router,
         settings: Settings,
         tables: Option<Tables<'_>>,
         names: Py<PyAny>,
@@ -141,7 +201,7 @@ impl PipelinedSimulation {
         if let Err(given) = workload.check_nodes(nodes) {
             return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
         }
-        let (shape, router) = (network.inner.fabric().shape(), network.inner.router());
+        let shape = network.inner.fabric().shape();
         let of_grid = tables.as_ref().and_then(|tables| tables.grid.clone());
         let switched = tables.map(|tables| switched(py, tables)).transpose()?;
         let ports = match (&switched, &of_grid) {
@@ -151,16 +211,10 @@ impl PipelinedSimulation {
         };
         let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
         let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads } = settings;
-        let channels = channels.unwrap_or(2 * classes * parts);
-        let mut all = Options::default();
-        for (name, value) in &options {
-            let last = (channels.max(1) - 1).to_string();
-            let value = if name.ends_with("_end_vc") && value.is_empty() { &last } else { value };
-            if !all.set(name, value) {
-                return Err(PyValueError::new_err((name.clone(), "is not an option".to_owned())));
-            }
+        let mut config = router.config(py, (2 * classes * parts) as usize)?;
+        if replies.is_some() {
+            config.answer(parts == 2);
         }
-        _ = all.set("num_vcs", &channels.to_string());
         let replies = replies.map(|(length, places)| Replies { length, places });
         let setup = Setup { latency, seed, windows, replies, link_time, packets, film };
         let place = match &switched {
@@ -187,10 +241,13 @@ impl PipelinedSimulation {
                 }
                 Place::Graph(graph, switched)
             }
-            None => Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines)),
+            None => {
+                let router = network.inner.router();
+                Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines))
+            }
         };
-        let simulation = py.detach(|| Simulation::new(&all, &place, workload, &setup));
-        let mut simulation = simulation.map_err(|error| PyValueError::new_err((error.option, error.text)))?;
+        let simulation = py.detach(|| Simulation::new(&config, &place, workload, &setup));
+        let mut simulation = simulation.map_err(|fault| of_router(py, fault))?;
         simulation.divide(threads, Simulation::PORTS_OF_A_THREAD);
         Ok(Self { simulation, ports, packets: workload.count(), names })
     }

@@ -177,9 +177,10 @@ proptest! {
         let expected = run_closed(&words, limit as usize, &starts);
         let rule = ChannelRule::new(1, Datelines::BOTH);
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+        let Ok(config) = options.config() else { return Ok(()) };
         let begin = |packets: bool| {
             let setup = Setup { latency: 1, seed: 1, packets, windows: Some(7), ..Setup::default() };
-            Simulation::new(&options, &place, &Workload::Load(load.clone()), &setup)
+            Simulation::new(&config, &place, &Workload::Load(load.clone()), &setup)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
         let ended = lists.run(None, Some(100_000), &false.into());

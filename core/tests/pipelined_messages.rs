@@ -6,7 +6,7 @@ use crate::{
     reference::pipelined::{self as reference, What, run_messages},
 };
 use flitloom_core::{
-    engine::pipelined::{Options, Place, Setup, Simulation, Stop},
+    engine::pipelined::{Config, Place, Setup, Simulation, Stop},
     fabric::Shape,
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{
@@ -118,9 +118,10 @@ proptest! {
         let workload = Workload::Graph(graph(&all, &nodes, payload));
         let rule = ChannelRule::new(1, Datelines::BOTH);
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+        let Ok(config) = options.config() else { return Ok(()) };
         let begin = |packets: bool| {
             let setup = Setup { latency: 1, seed: 1, packets, ..Setup::default() };
-            Simulation::new(&options, &place, &workload, &setup)
+            Simulation::new(&config, &place, &workload, &setup)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
         let ended = lists.run(None, Some(100_000), &false.into());
@@ -153,7 +154,7 @@ fn run(ranks: Vec<Vec<Operation>>, nodes: Vec<u32>) -> (Stop, Simulation) {
     let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
     let workload = Workload::Graph(MessageGraph::new(ranks, nodes, 16).unwrap());
     let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-    let mut run = Simulation::new(&Options::default(), &place, &workload, &setup).unwrap();
+    let mut run = Simulation::new(&Config::default(), &place, &workload, &setup).unwrap();
     (run.run(None, None, &false.into()), run)
 }
 

@@ -258,7 +258,7 @@ impl Case {
             packets: self.records,
             film: false,
         };
-        let mut run = Simulation::new(&options, &place, &self.workload(), &setup).ok()?;
+        let mut run = Simulation::new(&options.config().ok()?, &place, &self.workload(), &setup).ok()?;
         run.divide(threads, 1);
         Some(run)
     }
@@ -409,7 +409,8 @@ fn closed_sources_wait_for_the_replies_to_their_packets() {
         let load = OpenLoad::new(random.clone(), 0.9, 2, 600, 5).unwrap().closed(limit).unwrap();
         let replies = Some(Replies { length: 4, places: None });
         let setup = Setup { latency: 1, seed: 5, packets: true, replies, ..Setup::default() };
-        let mut run = Simulation::new(&options, &place, &Workload::Load(load), &setup).unwrap();
+        let mut run =
+            Simulation::new(&options.config().unwrap(), &place, &Workload::Load(load), &setup).unwrap();
         assert_eq!(run.run(None, None, &false.into()), Stop::Done);
         let all = run.packets().unwrap();
         let (replies, requests): (Vec<PacketRecord>, Vec<PacketRecord>) =

@@ -528,7 +528,9 @@ fn sent(
         assert!(options.set(name, &value.to_string()));
     }
     let setup = Setup { latency, seed: 1, ..Setup::default() };
-    let mut run = Simulation::new(&options, &Place::Graph(graph, &switched), &workload, &setup).unwrap();
+    let mut run =
+        Simulation::new(&options.config().unwrap(), &Place::Graph(graph, &switched), &workload, &setup)
+            .unwrap();
     let stop = run.run(None, Some(100_000), &false.into());
     (stop, run)
 }

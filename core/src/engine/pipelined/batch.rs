@@ -25,8 +25,8 @@ impl Batch {
         }
         let most = options.whole("max_outstanding_requests")?;
         Ok(Some(Self {
-            size: options.within("batch_size", 0, 1 << 30)? as u32,
-            count: options.within("batch_count", 1, 1 << 30)? as u32,
+            size: options.within("batch_size", 0..=1 << 30)? as u32,
+            count: options.within("batch_count", 1..=1 << 30)? as u32,
             most: (most > 0).then_some(most as u32),
             outstanding: vec![0; nodes],
             durations: Vec::new(),

@@ -16,6 +16,14 @@ pub(super) enum Policy {
 }
 
 impl Policy {
+    /// Places of a channel, or of a port whose channels share them.
+    pub(super) fn places(&self) -> u32 {
+        match self {
+            Self::Private(places) => *places,
+            Self::Shared(sharing) => sharing.places,
+        }
+    }
+
     /// Whether round trips limit the places of a channel.
     pub(super) fn goes_by_round_trips(&self) -> bool {
         matches!(self, Self::Shared(Sharing { limit: Limit::RoundTrips(_), .. }))
@@ -40,6 +48,17 @@ pub(super) struct Sharing {
 }
 
 impl Sharing {
+    /// So many places of which every channel owns one.
+    pub(super) fn with_a_place_each(channels: usize, places: u32, limit: Limit) -> Self {
+        Self {
+            places,
+            group: (0..channels as u16).collect(),
+            owned: vec![1; channels],
+            common: places.saturating_sub(channels as u32),
+            limit,
+        }
+    }
+
     /// How many places each of so many channels with an owner may fill, if that depends on their number.
     fn most_of_each(&self, owned: u32) -> Option<u32> {
         match self.limit {

@@ -5,8 +5,8 @@ use super::{
     batch::Batch,
     buffers::{Limit, Policy, RoundTrips, Sharing},
     classes::{Class, class},
-    flit::Packets,
-    measures::ClassFacts,
+    config::{BufferPolicy, Config, Ranges},
+    flit::Kind,
     networks::Network,
     numbers::Numbers,
     options::{OptionError, Options, is_list, parts, refuse},
@@ -14,14 +14,13 @@ use super::{
     priority::Priority,
     routers::Wanted,
     routing::Routing,
-    rules::Rules,
+    rules::{Ground, Rules},
     run::Run,
     shape::Shape,
     subnet::Subnet,
-    waiting::Waiting,
-    wiring::Wiring,
 };
-use std::{collections::VecDeque, ops::Range, sync::Arc};
+use crate::names;
+use std::ops::{Range, RangeInclusive};
 
 fn shape(options: &Options) -> Result<Shape, OptionError> {
     let wraps = match options.text("topology") {
@@ -30,7 +29,7 @@ fn shape(options: &Options) -> Result<Shape, OptionError> {
         // A network that is no grid.
         _ => return Ok(Shape::new(1, 1, false)),
     };
-    let (radix, dimensions) = (options.within("k", 1, 4096)?, options.within("n", 1, 8)?);
+    let (radix, dimensions) = (options.within("k", 1..=4096)?, options.within("n", 1..=8)?);
     let fits = (radix as u64).checked_pow(dimensions as u32).is_some_and(|nodes| nodes <= 1 << 16);
     if !fits {
         return refuse("k", format!("{radix}^{dimensions} nodes are more than {}", 1 << 16));
@@ -77,19 +76,14 @@ fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
             }
             return Ok(Policy::Private(places as u32));
         }
-        "shared" => Limit::None,
-        "limited" => Limit::Fixed(0),
-        "dynamic" => Limit::Dynamic,
-        "shifting" => Limit::Shifting,
         "feedback" | "simplefeedback" => Limit::RoundTrips(RoundTrips {
             one_by_one: text == "simplefeedback",
-            scale: options.within("feedback_aging_scale", 0, 16)? as u32,
+            scale: options.within("feedback_aging_scale", 0..=16)? as u32,
             offset: options.whole("feedback_offset")?,
         }),
         _ => {
-            let text =
-                format!("{text:?} is not known here; there are private, shared, limited, dynamic, shifting");
-            return refuse("buffer_policy", text);
+            let policy = named(options, "buffer_policy", &BufferPolicy::NAMES)?;
+            policy.limit(0).unwrap_or(Limit::None)
         }
     };
     let places = if all >= 0 { all } else { per_channel * channels as i64 };
@@ -171,15 +165,30 @@ fn groups_of_channels(options: &Options, channels: usize, groups: usize) -> Resu
 }
 
 fn allocator(options: &Options, name: &'static str) -> Result<AllocatorKind, OptionError> {
-    AllocatorKind::from_text(options.text(name), 1, "round_robin")
-        .map_err(|text| OptionError { option: name, text })
+    AllocatorKind::named(options.text(name)).map_err(|fault| OptionError::of(fault.or_at(name)))
 }
 
-fn ranges(options: &Options, channels: usize, reads: bool) -> Result<[(u32, u32); 5], OptionError> {
-    let all = (0, channels as u32 - 1);
-    let mut ranges = [all; 5];
-    if !reads {
-        return Ok(ranges);
+/// The member of a list with the name that an option gives.
+fn named<T: Copy>(
+    options: &Options,
+    option: &'static str,
+    list: &[(&'static str, T)],
+) -> Result<T, OptionError> {
+    let text = options.text(option);
+    list.iter().find(|(name, _)| *name == text).map(|&(_, member)| member).ok_or_else(|| OptionError {
+        option,
+        text: format!("{text:?} is not known here; there are {}", names::all(list).join(", ")),
+    })
+}
+
+/// Channels of all kinds of messages, and the kinds that there are.
+fn ranges(options: &Options, channels: usize, classes: usize) -> Result<(Ranges, Range<usize>), OptionError> {
+    let reads = options.wholes_per_class("use_read_write", classes)?;
+    let (has_reads, has_others) = (reads.iter().any(|&one| one != 0), reads.contains(&0));
+    let mut ranges = [(0, channels as u32 - 1); Kind::COUNT];
+    let kinds = if has_reads { 0 } else { 4 }..if has_others { 5 } else { 4 };
+    if !has_reads {
+        return Ok((ranges, kinds));
     }
     let names: [(&'static str, &'static str); 4] = [
         ("read_request_begin_vc", "read_request_end_vc"),
@@ -197,35 +206,19 @@ fn ranges(options: &Options, channels: usize, reads: bool) -> Result<[(u32, u32)
         }
         ranges[kind] = (a as u32, b as u32);
     }
-    Ok(ranges)
+    Ok((ranges, kinds))
 }
 
-/// Routers, links and which way packets go.
-pub(super) struct Ground {
-    pub shape: Shape,
-    pub routing: Routing,
-    /// What is no grid of BookSim2.
-    pub network: Option<Network>,
-    pub wiring: Wiring,
-}
-
-impl Ground {
-    /// That of a network that has a routing function of its own.
-    pub(super) fn of(network: Network, wiring: Wiring) -> Self {
-        Self { shape: Shape::new(1, 1, false), routing: Routing::OfNetwork, network: Some(network), wiring }
+/// The network of a file of BookSim2.
+fn ground(options: &Options) -> Result<Ground, OptionError> {
+    let shape = shape(options)?;
+    if matches!(options.text("topology"), "mesh" | "torus") {
+        let latency = if shape.wraps && options.whole("use_noc_latency")? == 1 { 2 } else { 1 };
+        let (routing, wiring) = (routing(options, &shape)?, shape.wiring(latency));
+        return Ok(Ground { shape, routing, network: None, wiring });
     }
-
-    /// What a file of BookSim2 says.
-    fn from_options(options: &Options) -> Result<Self, OptionError> {
-        let shape = shape(options)?;
-        if matches!(options.text("topology"), "mesh" | "torus") {
-            let latency = if shape.wraps && options.whole("use_noc_latency")? == 1 { 2 } else { 1 };
-            let (routing, wiring) = (routing(options, &shape)?, shape.wiring(latency));
-            return Ok(Self { shape, routing, network: None, wiring });
-        }
-        let (network, wiring) = Network::new(options)?;
-        Ok(Self::of(network, wiring))
-    }
+    let (network, wiring) = Network::new(options)?;
+    Ok(Ground::of(network, wiring))
 }
 
 /// Refuses what no router is known for here.
@@ -257,239 +250,87 @@ fn check_router(options: &Options) -> Result<(), OptionError> {
 
 /// Cycles of the crossbar.
 fn crossbar_delay(options: &Options) -> Result<u32, OptionError> {
-    let delay = options.within("st_prepare_delay", 0, 1000)? + options.within("st_final_delay", 0, 1000)?;
+    let delay = options.within("st_prepare_delay", 0..=1000)? + options.within("st_final_delay", 0..=1000)?;
     if delay < 1 {
         return refuse("st_final_delay", "BookSim2 does not survive a crossbar without a cycle; give 1");
     }
     Ok(delay as u32)
 }
 
-/// How often routers step in a cycle, and the places behind the crossbar, if they are limited.
-fn internal_speedup(options: &Options) -> Result<(f64, Option<usize>), OptionError> {
-    let internal_speedup = options.number("internal_speedup")?;
-    if internal_speedup < 1.0 {
-        let text = "below 1 BookSim2 loses flits that arrive while nothing steps; give at least 1";
-        return refuse("internal_speedup", text);
+impl Options {
+    /// Routers as a file of BookSim2 describes them.
+    ///
+    /// # Errors
+    /// An option has a value that is not known, or that BookSim2 does not survive.
+    pub fn config(&self) -> Result<Config, OptionError> {
+        config(self)
     }
-    if internal_speedup > 64.0 {
-        return refuse("internal_speedup", "more than 64 is not known here");
-    }
-    let output_places = match options.whole("output_buffer_size")? {
-        places if places < 0 => None,
-        places => Some(places as usize),
-    };
-    if output_places.is_some() && internal_speedup > 1.0 {
-        return refuse(
-            "output_buffer_size",
-            "BookSim2 does not survive it with internal_speedup > 1; give -1",
-        );
-    }
-    Ok((internal_speedup, output_places))
 }
 
-/// Allocators of the switch, and whether channels are allocated beside it.
-struct SwitchAllocation {
-    is_piggyback: bool,
-    is_speculative: bool,
-    allocator: AllocatorKind,
-    speculative_allocator: Option<AllocatorKind>,
-}
-
-/// How the switch is allocated, with so many sub-ports per input and output.
-fn switch_allocation(options: &Options, speedups: (usize, usize)) -> Result<SwitchAllocation, OptionError> {
-    let (input_speedup, output_speedup) = speedups;
-    let is_piggyback = options.text("vc_allocator") == "piggyback";
-    let is_speculative = options.flag("speculative")?;
-    if is_piggyback && !is_speculative {
-        return refuse("vc_allocator", "piggyback needs speculative = 1");
-    }
-    if is_piggyback && output_speedup > 1 {
-        let text = "piggyback with output_speedup > 1: BookSim2 does not survive two taking the last channel";
-        return refuse("vc_allocator", text);
-    }
-    let allocator_of_switch = allocator(options, "sw_allocator")?;
-    let speculative_allocator = match options.text("spec_sw_allocator") {
-        "prio" => None,
-        _ if !is_speculative => None,
-        _ => Some(allocator(options, "spec_sw_allocator")?),
-    };
-    if output_speedup > input_speedup
-        && (allocator_of_switch == AllocatorKind::MaxSize
-            || speculative_allocator == Some(AllocatorKind::MaxSize))
-    {
-        let text = "max_size for the switch: BookSim2 does not survive more outputs than inputs";
-        return refuse("output_speedup", text);
-    }
-    Ok(SwitchAllocation {
-        is_piggyback,
-        is_speculative,
-        allocator: allocator_of_switch,
-        speculative_allocator,
-    })
-}
-
-fn priority(options: &Options) -> Result<Priority, OptionError> {
-    let text = options.text("priority");
-    let Some(&(_, priority)) = Priority::NAMES.iter().find(|(name, _)| *name == text) else {
-        let names: Vec<_> = Priority::NAMES.iter().map(|(name, _)| *name).collect();
-        return refuse("priority", format!("{text:?} is not known here; there are {}", names.join(", ")));
-    };
-    Ok(priority)
-}
-
-/// Channels of all kinds of messages, and the kinds that there are.
-type Ranges = ([(u32, u32); 5], Range<usize>);
-
-/// Which channels kinds of messages have; as many as routes need.
-fn checked_ranges(
-    options: &Options,
-    (channels, classes): (usize, usize),
-    (routing, shape, network): (Routing, &Shape, Option<&Network>),
-) -> Result<Ranges, OptionError> {
-    let reads = options.wholes_per_class("use_read_write", classes)?;
-    let (has_reads, has_others) = (reads.iter().any(|&one| one != 0), reads.contains(&0));
-    let ranges = ranges(options, channels, has_reads)?;
-    if has_reads && routing == Routing::MinimalAdaptive && ranges.iter().any(|&(a, _)| a > 0) {
-        let text = "min_adapt with channels of messages that do not begin at 0: BookSim2's escape channels \
-                    then leave them";
-        return refuse("routing_function", text);
-    }
-    let kinds = if has_reads { 0 } else { 4 }..if has_others { 5 } else { 4 };
-    let used = &ranges[kinds.clone()];
-    let parts = network.map_or_else(|| routing.parts(shape), Network::least_channels);
-    if used.iter().any(|(a, b)| b - a + 1 < parts) {
-        return refuse("num_vcs", format!("this routing function needs at least {parts} for a packet"));
-    }
-    let halves = match routing {
-        Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
-        Routing::PlanarAdaptive | Routing::OfNetwork | Routing::PerNode | Routing::PerCoordinate => false,
-        Routing::MinimalAdaptive if shape.wraps => {
-            if used.iter().any(|(a, b)| b - a < 3) {
-                return refuse("num_vcs", "min_adapt on a torus needs at least 4");
-            }
-            false
-        }
-        _ => true,
-    };
-    if halves && used.iter().any(|(a, b)| a == b) {
-        return refuse(
-            "num_vcs",
-            "this routing function divides the channels of a packet; it needs at least 2",
-        );
-    }
-    Ok((ranges, kinds))
-}
-
-/// Whether packets have the channels of their next output port, of so many.
-fn cuts_by_next_port(options: &Options, used: &[(u32, u32)], ports: usize) -> Result<bool, OptionError> {
-    if !options.flag("noq")? {
-        return Ok(false);
-    }
-    if options.text("topology") == "dragonflynew" {
-        return refuse("noq", "BookSim2 does not survive it on dragonflynew; give 0");
-    }
-    if options.whole("routing_delay")? != 0 {
-        return refuse("noq", "BookSim2 takes it with routing_delay = 0 only");
-    }
-    if used.iter().any(|(a, b)| ((b - a + 1) as usize) < ports) {
-        return refuse("num_vcs", format!("noq needs a channel per port of a router, {ports}"));
-    }
-    Ok(true)
-}
-
-/// The rules of all routers.
-fn rules(options: &Options, ground: Ground) -> Result<Rules, OptionError> {
-    let Ground { shape, routing, network, wiring } = ground;
+fn config(options: &Options) -> Result<Config, OptionError> {
     check_router(options)?;
-    let channels = options.within("num_vcs", 1, 64)?;
-    let classes = options.within("classes", 1, 64)?;
-    let subnets = options.within("subnets", 1, 16)?;
-    let crossbar_delay = crossbar_delay(options)?;
-    let (internal_speedup, output_places) = internal_speedup(options)?;
-    let input_speedup = options.within("input_speedup", 1, 64)?;
-    let output_speedup = options.within("output_speedup", 1, 64)?;
-    if network.is_none() && output_speedup > shape.ports() {
-        return refuse("output_speedup", "more than the ports of a router");
-    }
+    let channels = options.within("num_vcs", Config::CHANNELS)?;
+    let classes = options.within("classes", 1..=64)?;
     let holds_switch = options.flag("hold_switch_for_packet")?;
-    if holds_switch && (classes > 1 || subnets > 1) {
+    if holds_switch && (classes > 1 || options.within("subnets", SUBNETS)? > 1) {
         let text = "BookSim2 does not survive it with several classes or subnets";
         return refuse("hold_switch_for_packet", text);
     }
-    let waits_for_tail = options.is_set("wait_for_tail_credit")?;
-    let switch = switch_allocation(options, (input_speedup, output_speedup))?;
-    let SwitchAllocation { is_piggyback, is_speculative, allocator: switch_allocator, speculative_allocator } =
-        switch;
-    let priority = priority(options)?;
-    let of_packets = (routing, &shape, network.as_ref());
-    let (ranges, kinds) = checked_ranges(options, (channels, classes), of_packets)?;
-    let channel_allocator =
-        if is_piggyback { AllocatorKind::Islip(1) } else { allocator(options, "vc_allocator")? };
-    let has_no_priorities = priority == Priority::None;
-    let is_plain_channels = has_no_priorities
-        && channel_allocator.is_plain(1)
-        && channels <= 64
-        && routing != Routing::MinimalAdaptive
-        && !options.flag("vc_shuffle_requests")?
-        && !options.flag("vc_prioritize_empty")?;
-    let is_plain_switch = has_no_priorities
-        && switch_allocator.is_plain(u32::MAX)
-        && !is_speculative
-        && wiring.most_ports() * input_speedup.max(output_speedup) <= 64;
-    let cuts_by_next_port = cuts_by_next_port(options, &ranges[kinds], wiring.most_ports())?;
-    let policy = policy(options, channels)?;
-    let credit_delay = options.within("credit_delay", 0, 1000)?;
-    Ok(Rules {
-        policy,
-        wiring,
-        network,
-        shape,
-        channels,
+    let cuts_by_next_port = options.flag("noq")?;
+    if cuts_by_next_port && options.text("topology") == "dragonflynew" {
+        return refuse("noq", "BookSim2 does not survive it on dragonflynew; give 0");
+    }
+    let is_speculative = options.flag("speculative")?;
+    let speculative_allocator = match options.text("spec_sw_allocator") {
+        _ if !is_speculative => None,
+        Config::BY_PRIORITY => None,
+        _ => Some(allocator(options, "spec_sw_allocator")?),
+    };
+    let (ranges, kinds) = ranges(options, channels, classes)?;
+    let output_places = options.whole("output_buffer_size")?;
+    let mut config = Config {
         classes,
-        routing,
         ranges,
-        waits_for_tail,
+        kinds,
+        policy: policy(options, channels)?,
+        waits_for_tail: options.is_set("wait_for_tail_credit")?,
         busy_when_full: options.flag("vc_busy_when_full")?,
         prefers_empty: options.flag("vc_prioritize_empty")?,
         donates: options.is_set("vc_priority_donation")?,
         shuffles: options.flag("vc_shuffle_requests")?,
         holds_switch,
         is_speculative,
-        is_piggyback,
         checks_eligibility: options.flag("spec_check_elig")?,
         checks_credits: options.flag("spec_check_cred")?,
         masks_by_requests: options.flag("spec_mask_by_reqs")?,
-        channel_allocator,
-        switch_allocator,
+        switch_allocator: allocator(options, "sw_allocator")?,
         speculative_allocator,
-        priority,
-        input_speedup,
-        output_speedup,
-        internal_speedup,
-        routing_delay: options.within("routing_delay", 0, 1000)? as u32,
-        crossbar_delay,
-        credit_delay: credit_delay as u32,
-        output_places,
-        largest: 1,
+        priority: named(options, "priority", &Priority::NAMES)?,
+        input_speedup: options.within("input_speedup", Config::SPEEDUPS)?,
+        output_speedup: options.within("output_speedup", Config::SPEEDUPS)?,
+        internal_speedup: options.number("internal_speedup")?,
+        routing_delay: options.within("routing_delay", Config::DELAYS)? as u32,
+        crossbar_delay: crossbar_delay(options)?,
+        credit_delay: options.within("credit_delay", Config::DELAYS)? as u32,
         cuts_by_next_port,
-        is_plain_channels,
-        is_plain_switch,
-    })
+        output_places: (output_places >= 0).then_some(output_places as usize),
+        ..Config::new(channels, BufferPolicy::Private, 1)
+    };
+    config.allocate_channels_by(options.text("vc_allocator")).map_err(OptionError::of)?;
+    Ok(config)
 }
+
+/// Networks beside each other.
+const SUBNETS: RangeInclusive<usize> = 1..=16;
 
 /// A run of a file of BookSim2 at its beginning.
 pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError> {
-    run_on(options, Ground::from_options(options)?, keeps_log)
-}
-
-/// A run on a network at its beginning.
-pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Result<Run, OptionError> {
-    let mut rules = rules(options, ground)?;
+    let mut rules = Rules::new(config(options)?, ground(options)?).map_err(OptionError::of)?;
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
-    let subnets = options.within("subnets", 1, 16)?;
+    let subnets = options.within("subnets", SUBNETS)?;
     let mut numbers = Numbers::default();
-    let (k, xr) = (options.within("k", 1, 1 << 16)? as u32, options.within("xr", 1, 1 << 10)? as u32);
-    let digits = Digits { k, xr, count: options.within("n", 1, 32)? as u32, nodes: nodes as u32 };
+    let (k, xr) = (options.within("k", 1..=1 << 16)? as u32, options.within("xr", 1..=1 << 10)? as u32);
+    let digits = Digits { k, xr, count: options.within("n", 1..=32)? as u32, nodes: nodes as u32 };
     let mut classes = Vec::new();
     for index in 0..count {
         classes.push(class(options, index, count, &digits, &mut numbers)?);
@@ -501,21 +342,10 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
             text: format!("{seed:?} is not a whole number (a seed of the clock cannot be repeated)"),
         })?;
     numbers.seed(seed as u32);
-    let largest = classes.iter().map(Class::largest).max().unwrap_or(1);
-    rules.largest = largest;
-    let subnet = |name: &'static str| options.within(name, 0, subnets as i64 - 1).map(|at| at as u32);
+    rules.largest = classes.iter().map(Class::largest).max().unwrap_or(1);
+    let made = (0..subnets).map(|_| Subnet::new(&rules, Wanted::default())).collect();
+    let subnet = |name: &'static str| options.within(name, 0..=subnets - 1).map(|at| at as u32);
     Ok(Run {
-        nodes,
-        numbers,
-        now: 0,
-        subnets: (0..subnets).map(|_| Subnet::new(&rules, Wanted::default())).collect(),
-        packets: Packets::new(largest),
-        waiting: vec![Waiting::default(); nodes * count],
-        at_work: vec![0; nodes.div_ceil(64)],
-        replies: vec![VecDeque::new(); nodes],
-        sequence: vec![0; nodes],
-        last_class: vec![0; nodes * subnets],
-        last_channel: vec![None; nodes * subnets * count],
         subnet_of: [
             subnet("read_request_subnet")?,
             subnet("read_reply_subnet")?,
@@ -523,27 +353,9 @@ pub(super) fn run_on(options: &Options, ground: Ground, keeps_log: bool) -> Resu
             subnet("write_reply_subnet")?,
         ],
         counts_queuing: options.whole("include_queuing")? == 1,
-        next_packet: 0,
-        next_flit: 0,
-        facts: vec![ClassFacts::new(nodes); count],
-        created_in_flight: vec![0; count],
-        warms_up: true,
-        measures: false,
-        drains_after: None,
-        sources_work: true,
         log: keeps_log.then(Vec::new),
-        arrived: Vec::new(),
-        ends: Vec::new(),
-        quiet: 0,
         patience: options.whole("deadlock_warn_timeout")?.max(0) as u32,
-        warnings: 0,
-        standstill: 0,
-        breach: None,
         batch: Batch::from_options(options, nodes)?,
-        last_retired: None,
-        feed: None,
-        exits: Vec::new(),
-        classes,
-        rules: Arc::new(rules),
+        ..Run::new(rules, made, classes, numbers)
     })
 }

@@ -27,6 +27,23 @@ pub(super) struct Class {
 }
 
 impl Class {
+    /// One whose packets come from a workload.
+    pub(super) fn of_workload() -> Self {
+        Self {
+            pattern: Pattern::Uniform,
+            process: Process::Bernoulli(0.0),
+            sizes: Vec::new(),
+            weights: 0,
+            packets_per_rate: 1.0,
+            priority: 0,
+            is_measured: true,
+            messages: None,
+            latency_limit: f64::INFINITY,
+            warm_up: (0.0, 0.0),
+            stopping: (0.0, 0.0),
+        }
+    }
+
     /// The size of its largest packet.
     pub(super) fn largest(&self) -> u32 {
         let sizes = self.sizes.iter().map(|&(size, _)| size);

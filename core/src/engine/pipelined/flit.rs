@@ -17,6 +17,9 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// How many there are.
+    pub(super) const COUNT: usize = 5;
+
     /// Whether it answers a request.
     pub(super) fn is_reply(self) -> bool {
         matches!(self, Self::ReadReply | Self::WriteReply)

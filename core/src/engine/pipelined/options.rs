@@ -1,6 +1,7 @@
 //! The options of a BookSim2 file: names, defaults, how their values are read.
 
-use std::{collections::BTreeMap, fmt};
+use crate::fault::Fault;
+use std::{collections::BTreeMap, fmt, ops::RangeInclusive};
 
 /// The options that have a say in what happens, with their defaults.
 pub const OPTIONS: &[(&str, &str)] = &[
@@ -115,6 +116,28 @@ pub struct OptionError {
     pub text: String,
 }
 
+/// Fields of routers that options have another name for.
+const FIELDS: [(&str, &str); 7] = [
+    ("buffer", "vc_buf_size"),
+    ("channels", "num_vcs"),
+    ("crossbar_delay", "st_final_delay"),
+    ("output_buffer", "output_buffer_size"),
+    ("routing", "routing_function"),
+    ("speculative_allocator", "spec_sw_allocator"),
+    ("switch_allocator", "sw_allocator"),
+];
+
+impl OptionError {
+    /// What is wrong with a field of routers, as the option that stands for it.
+    pub(super) fn of(fault: Fault) -> Self {
+        let renamed = FIELDS.iter().find(|(field, _)| *field == fault.field);
+        let name = renamed.map_or(&fault.field[..], |(_, option)| option);
+        let option =
+            OPTIONS.iter().find(|(option, _)| *option == name).map_or("router", |(option, _)| option);
+        Self { option, text: Fault { field: "".into(), ..fault }.to_string() }
+    }
+}
+
 /// An option is refused.
 pub(super) fn refuse<T>(option: &'static str, text: impl Into<String>) -> Result<T, OptionError> {
     Err(OptionError { option, text: text.into() })
@@ -176,12 +199,16 @@ impl Options {
     }
 
     /// A whole number in a range.
-    pub(super) fn within(&self, name: &'static str, least: i64, most: i64) -> Result<usize, OptionError> {
+    pub(super) fn within(
+        &self,
+        name: &'static str,
+        range: RangeInclusive<usize>,
+    ) -> Result<usize, OptionError> {
         let value = self.whole(name)?;
-        if (least..=most).contains(&value) {
-            return Ok(value as usize);
+        if let Some(value) = usize::try_from(value).ok().filter(|value| range.contains(value)) {
+            return Ok(value);
         }
-        let text = format!("{value} is not within {least} to {most}");
+        let text = format!("{value} is not within {} to {}", range.start(), range.end());
         Err(OptionError { option: name, text })
     }
 

@@ -155,7 +155,7 @@ impl Phases {
                 return Err(OptionError { option: "sim_type", text });
             }
         };
-        let runs = options.within("sim_count", 1, 1 << 20)? as u32;
+        let runs = options.within("sim_count", 1..=1 << 20)? as u32;
         let run = build::run(options, keeps_log)?;
         let classes = run.classes.len();
         let mut all = Self {
@@ -169,8 +169,8 @@ impl Phases {
             before: vec![(0.0, 0.0); classes],
             steps: 0,
             warm_up: options.whole("warmup_periods")?,
-            period: options.within("sample_period", 1, 1 << 30)? as u32,
-            most: options.within("max_samples", 1, 1 << 30)? as u32,
+            period: options.within("sample_period", 1..=1 << 30)? as u32,
+            most: options.within("max_samples", 1..=1 << 30)? as u32,
             by_latency,
             runs_left: runs - 1,
             batch_began_at: 0,

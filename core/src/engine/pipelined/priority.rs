@@ -5,20 +5,28 @@ use std::collections::VecDeque;
 
 /// What goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Priority {
+pub enum Priority {
+    /// Nothing.
     None,
+    /// What has the highest priority of its class.
     Class,
+    /// What was made first.
     Age,
+    /// What was sent by its source first.
     NetworkAge,
+    /// What came to the router first.
     LocalAge,
+    /// What is in the longest queue.
     QueueLength,
+    /// What has passed most routers.
     HopCount,
+    /// What its source made first, by its number.
     Sequence,
 }
 
 impl Priority {
     /// All with their names.
-    pub(super) const NAMES: [(&str, Self); 8] = [
+    pub const NAMES: [(&'static str, Self); 8] = [
         ("none", Self::None),
         ("class", Self::Class),
         ("age", Self::Age),

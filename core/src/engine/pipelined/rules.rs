@@ -2,7 +2,7 @@
 
 use super::{
     allocators::AllocatorKind,
-    buffers::Policy,
+    config::Config,
     flit::{Kind, Packet, Ways},
     networks::Network,
     numbers::Numbers,
@@ -11,48 +11,37 @@ use super::{
     shape::Shape,
     wiring::{End, Wiring},
 };
+use crate::fault::Fault;
+use std::ops::{Deref, RangeInclusive};
 
 /// Added to what goes behind everything else.
 pub(super) const SWITCH_LAST: i64 = i32::MIN as i64;
 
-/// The rules of all routers.
+/// Routers, links and which way packets go.
+pub(super) struct Ground {
+    pub shape: Shape,
+    pub routing: Routing,
+    /// What is no grid of BookSim2.
+    pub network: Option<Network>,
+    pub wiring: Wiring,
+}
+
+impl Ground {
+    /// That of a network that has a routing function of its own.
+    pub(super) fn of(network: Network, wiring: Wiring) -> Self {
+        Self { shape: Shape::new(1, 1, false), routing: Routing::OfNetwork, network: Some(network), wiring }
+    }
+}
+
+/// The rules of all routers: their options, and the network that they are of.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
+    pub config: Config,
     pub shape: Shape,
     pub wiring: Wiring,
     /// What is no grid.
     pub network: Option<Network>,
-    pub channels: usize,
-    pub classes: usize,
     pub routing: Routing,
-    /// First and last channel by kind of message.
-    pub ranges: [(u32, u32); 5],
-    pub policy: Policy,
-    pub waits_for_tail: bool,
-    pub busy_when_full: bool,
-    pub prefers_empty: bool,
-    pub donates: bool,
-    pub shuffles: bool,
-    pub holds_switch: bool,
-    pub is_speculative: bool,
-    pub is_piggyback: bool,
-    pub checks_eligibility: bool,
-    pub checks_credits: bool,
-    pub masks_by_requests: bool,
-    pub channel_allocator: AllocatorKind,
-    pub switch_allocator: AllocatorKind,
-    /// `None`: the switch allocator, with a low priority.
-    pub speculative_allocator: Option<AllocatorKind>,
-    pub priority: Priority,
-    pub input_speedup: usize,
-    pub output_speedup: usize,
-    pub internal_speedup: f64,
-    pub routing_delay: u32,
-    pub crossbar_delay: u32,
-    pub credit_delay: u32,
-    /// Whether a packet may only use the part of the channels that stands for its port out of the next router.
-    pub cuts_by_next_port: bool,
-    pub output_places: Option<usize>,
     /// Flits of the largest packet.
     pub largest: u32,
     /// Whether channels, and the switch, are allocated without listed requests.
@@ -60,7 +49,42 @@ pub(super) struct Rules {
     pub is_plain_switch: bool,
 }
 
+impl Deref for Rules {
+    type Target = Config;
+
+    fn deref(&self) -> &Config {
+        &self.config
+    }
+}
+
 impl Rules {
+    /// The rules of all routers on a network.
+    ///
+    /// # Errors
+    /// A field has a value that is not known, or not together with others.
+    pub(super) fn new(config: Config, ground: Ground) -> Result<Self, Fault> {
+        check(&config)?;
+        check_channels(&config, &ground)?;
+        let Ground { shape, routing, network, wiring } = ground;
+        if network.is_none() && config.output_speedup > shape.ports() {
+            return fault("output_speedup", "is more than the ports of a router", "give less");
+        }
+        check_next_port(&config, &wiring)?;
+        let has_no_priorities = config.priority == Priority::None;
+        let is_plain_channels = has_no_priorities
+            && config.channel_allocator.is_plain(1)
+            && config.channels <= 64
+            && routing != Routing::MinimalAdaptive
+            && !config.shuffles
+            && !config.prefers_empty;
+        let is_plain_switch = has_no_priorities
+            && config.switch_allocator.is_plain(u32::MAX)
+            && !config.is_speculative
+            && wiring.most_ports() * config.input_speedup.max(config.output_speedup) <= 64;
+        let largest = 1;
+        Ok(Self { config, shape, wiring, network, routing, largest, is_plain_channels, is_plain_switch })
+    }
+
     /// The channels of a kind of message.
     pub(super) fn range(&self, kind: Kind) -> (u32, u32) {
         self.ranges[kind as usize]
@@ -93,4 +117,111 @@ impl Rules {
             None => self.routing.ways(&self.shape, place, packet, numbers),
         }
     }
+}
+
+/// Refuses values out of range, and those that do not go together.
+fn check(config: &Config) -> Result<(), Fault> {
+    within("channels", config.channels, Config::CHANNELS)?;
+    for (name, delay) in [("routing_delay", config.routing_delay), ("credit_delay", config.credit_delay)] {
+        within(name, delay as usize, Config::DELAYS)?;
+    }
+    within("crossbar_delay", config.crossbar_delay as usize, 1..=2 * Config::DELAYS.end())?;
+    within("input_speedup", config.input_speedup, Config::SPEEDUPS)?;
+    within("output_speedup", config.output_speedup, Config::SPEEDUPS)?;
+    if !(1..1 << 20).contains(&config.policy.places()) {
+        return fault("buffer", format!("is {} places", config.policy.places()), "give 1 to 1048575");
+    }
+    if config.internal_speedup < 1.0 {
+        let problem = "is below 1, which loses flits that arrive while nothing steps";
+        return fault("internal_speedup", problem, "give at least 1");
+    }
+    if config.internal_speedup > 64.0 {
+        return fault("internal_speedup", "is more than 64", "give at most 64");
+    }
+    if config.output_places.is_some() && config.internal_speedup > 1.0 {
+        return fault("output_buffer", "is limited with internal_speedup > 1", "give -1");
+    }
+    if config.is_piggyback && !config.is_speculative {
+        return fault("vc_allocator", "is piggyback without speculative requests", "give speculative = 1");
+    }
+    if config.is_piggyback && config.output_speedup > 1 {
+        let problem = "is piggyback with output_speedup > 1, where two take the last channel";
+        return fault("vc_allocator", problem, "give output_speedup 1");
+    }
+    let is_max_size = config.switch_allocator == AllocatorKind::MaxSize
+        || config.speculative_allocator == Some(AllocatorKind::MaxSize);
+    if config.output_speedup > config.input_speedup && is_max_size {
+        return fault(
+            "output_speedup",
+            "makes more outputs than inputs, which max_size does not know for the switch",
+            "give another allocator, or input_speedup as large",
+        );
+    }
+    Ok(())
+}
+
+/// Refuses channels that routes or kinds of messages do not find enough of.
+fn check_channels(config: &Config, ground: &Ground) -> Result<(), Fault> {
+    let Ground { shape, routing, network, .. } = ground;
+    let used = &config.ranges[config.kinds.clone()];
+    let has_reads = config.kinds.start == 0;
+    if has_reads && *routing == Routing::MinimalAdaptive && config.ranges.iter().any(|&(a, _)| a > 0) {
+        let problem = "is min_adapt with channels of messages that do not begin at 0, which its escape \
+                       channels leave";
+        return fault("routing", problem, "let all kinds begin at channel 0");
+    }
+    let too_few = |problem: &str, advice: String| fault("channels", problem, advice);
+    let parts = network.as_ref().map_or_else(|| routing.parts(shape), Network::least_channels);
+    if used.iter().any(|(a, b)| b - a + 1 < parts) {
+        let advice = format!("this routing function needs at least {parts} for a packet");
+        return too_few("are too few", advice);
+    }
+    let halves = match routing {
+        Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
+        Routing::PlanarAdaptive | Routing::OfNetwork | Routing::PerNode | Routing::PerCoordinate => false,
+        Routing::MinimalAdaptive if shape.wraps => {
+            if used.iter().any(|(a, b)| b - a < 3) {
+                return too_few("are too few", "min_adapt on a torus needs at least 4".to_owned());
+            }
+            false
+        }
+        _ => true,
+    };
+    if halves && used.iter().any(|(a, b)| a == b) {
+        let problem = "are too few: this routing function divides those of a packet";
+        return too_few(problem, "it needs at least 2".to_owned());
+    }
+    Ok(())
+}
+
+/// Refuses what packets with the channels of their next output port do not know.
+fn check_next_port(config: &Config, wiring: &Wiring) -> Result<(), Fault> {
+    if !config.cuts_by_next_port {
+        return Ok(());
+    }
+    if config.routing_delay != 0 {
+        return fault("noq", "needs routes that are known a router ahead", "give routing_delay = 0");
+    }
+    let ports = wiring.most_ports();
+    if config.ranges[config.kinds.clone()].iter().any(|(a, b)| ((b - a + 1) as usize) < ports) {
+        return fault(
+            "channels",
+            "are too few",
+            format!("noq needs a channel per port of a router, {ports}"),
+        );
+    }
+    Ok(())
+}
+
+/// A field is refused.
+fn fault<T>(field: &'static str, problem: impl Into<String>, advice: impl Into<String>) -> Result<T, Fault> {
+    Err(Fault::of(field, problem, advice))
+}
+
+/// Refuses a number out of a range.
+fn within(field: &'static str, value: usize, range: RangeInclusive<usize>) -> Result<(), Fault> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    fault(field, format!("is {value}, not within {} to {}", range.start(), range.end()), "give one of these")
 }

@@ -102,6 +102,53 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// A run at its beginning.
+    pub(super) fn new(
+        rules: Rules,
+        subnets: Vec<Subnet<Self>>,
+        classes: Vec<Class>,
+        numbers: Numbers,
+    ) -> Self {
+        let (nodes, count) = (rules.wiring.nodes(), classes.len());
+        Self {
+            nodes,
+            numbers,
+            now: 0,
+            packets: Packets::new(rules.largest),
+            waiting: vec![Waiting::default(); nodes * count],
+            at_work: vec![0; nodes.div_ceil(64)],
+            replies: vec![VecDeque::new(); nodes],
+            sequence: vec![0; nodes],
+            last_class: vec![0; nodes * subnets.len()],
+            last_channel: vec![None; nodes * subnets.len() * count],
+            subnets,
+            subnet_of: [0; 4],
+            counts_queuing: true,
+            next_packet: 0,
+            next_flit: 0,
+            facts: vec![ClassFacts::new(nodes); count],
+            created_in_flight: vec![0; count],
+            warms_up: true,
+            measures: false,
+            drains_after: None,
+            sources_work: true,
+            log: None,
+            arrived: Vec::new(),
+            ends: Vec::new(),
+            quiet: 0,
+            patience: 256,
+            warnings: 0,
+            standstill: 0,
+            breach: None,
+            batch: None,
+            last_retired: None,
+            feed: None,
+            exits: Vec::new(),
+            classes,
+            rules: Arc::new(rules),
+        }
+    }
+
     /// All that outlives a cycle of a run of a workload.
     pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
         let Self {

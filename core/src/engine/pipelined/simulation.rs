@@ -2,21 +2,22 @@
 
 use super::{
     breach::Breach,
-    build::{self, Ground},
+    classes::Class,
+    config::Config,
     deadlock::BlockedQueue,
     feed::{Feed, Replies},
-    flit::Packets,
     measures::ClassFacts,
     networks::{Grid, Network, Switched},
     numbers::Numbers,
-    options::{OptionError, Options},
     routers::{Cycle, Routers, Wanted},
+    rules::{Ground, Rules},
     run::Run,
     subnet::Subnet,
 };
 use crate::{
     engine::Outcome,
     fabric::{Graph, Shape},
+    fault::Fault,
     probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Windows},
     routing::{ChannelRule, RoutingFunction},
     save::{Archive, SaveError},
@@ -25,10 +26,7 @@ use crate::{
 use std::{
     collections::VecDeque,
     panic::resume_unwind,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// Cycles between two looks for packets that wait for each other, while others still move and while none does.
@@ -99,7 +97,7 @@ pub enum Stop {
 ///
 /// ```
 /// use flitloom_core::{
-///     engine::pipelined::{Options, Place, Setup, Simulation, Stop},
+///     engine::pipelined::{Config, Place, Setup, Simulation, Stop},
 ///     fabric::Shape,
 ///     routing::{ChannelRule, Datelines, RoutingFunction},
 ///     traffic::{Packet, PacketList, Workload},
@@ -111,7 +109,7 @@ pub enum Stop {
 /// let rule = ChannelRule::new(1, Datelines::BOTH);
 /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
 /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-/// let mut run = Simulation::new(&Options::default(), &place, &workload, &setup)?;
+/// let mut run = Simulation::new(&Config::default(), &place, &workload, &setup)?;
 /// assert_eq!(run.run(None, None, &false.into()), Stop::Done);
 /// // Three routers of three cycles, four links of two, and two more flits.
 /// assert_eq!(run.totals().duration, 3 * 3 + 4 * 2 + 2);
@@ -125,12 +123,21 @@ pub struct Simulation {
     parts: usize,
 }
 
-/// The routers of a run.
-fn subnet(run: &Run, setup: &Setup) -> Subnet<Run> {
-    let numbers = u64::from(run.rules.largest) * 2 * run.nodes as u64;
-    let sees_flits = setup.link_time || setup.packets || setup.film || !run.exits.is_empty();
+/// The routers of a run, with records of what happens on links.
+fn subnet(rules: &Rules, setup: &Setup, has_exits: bool) -> Subnet<Run> {
+    let numbers = u64::from(rules.largest) * 2 * rules.wiring.nodes() as u64;
+    let sees_flits = setup.link_time || setup.packets || setup.film || has_exits;
     let single_flits = sees_flits || numbers > MOST_NUMBERS;
-    Subnet::new(&run.rules, Wanted { single_flits, links: true })
+    let mut subnet = Subnet::new(rules, Wanted { single_flits, links: true });
+    subnet.count_links(rules);
+    let outputs = rules.wiring.all_outputs();
+    subnet.shared.records.link_time = setup.link_time.then(|| LinkTime::new(outputs));
+    if setup.packets || setup.film {
+        let packets = setup.packets.then(PacketRecords::default);
+        let film = setup.film.then(|| Film::new(outputs));
+        subnet.shared.records.watch = Some(Box::new((packets, film)));
+    }
+    subnet
 }
 
 impl Simulation {
@@ -140,13 +147,13 @@ impl Simulation {
     /// A run at its beginning, of a workload whose nodes are those of the network.
     ///
     /// # Errors
-    /// If an option has a value that is not known.
+    /// A field of the routers has a value that is not known, or not together with others.
     pub fn new(
-        options: &Options,
+        config: &Config,
         place: &Place<'_>,
         workload: &Workload,
         setup: &Setup,
-    ) -> Result<Self, OptionError> {
+    ) -> Result<Self, Fault> {
         let ground = match *place {
             Place::Grid(shape, function, rule) => {
                 let (grid, wiring) = Grid::new(shape, function, rule, setup.seed, setup.latency);
@@ -156,23 +163,14 @@ impl Simulation {
                 Ground::of(Network::Switched(switched.clone()), switched.wiring(graph, setup.latency))
             }
         };
-        let mut run = build::run_on(options, ground, false)?;
-        run.numbers = Numbers::counted(setup.seed);
+        let mut rules = Rules::new(config.clone(), ground)?;
+        rules.largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
+        let has_exits = setup.replies.is_some_and(|replies| replies.places.is_some());
+        let (classes, subnet) = (vec![Class::of_workload(); rules.classes], subnet(&rules, setup, has_exits));
+        let mut run = Run::new(rules, vec![subnet], classes, Numbers::counted(setup.seed));
         run.feed = Some(Box::new(Feed::new(workload, run.nodes, setup.windows, setup.replies)));
-        if setup.replies.is_some_and(|replies| replies.places.is_some()) {
+        if has_exits {
             run.exits = vec![VecDeque::new(); run.nodes * run.rules.channels];
-        }
-        let largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
-        Arc::make_mut(&mut run.rules).largest = largest;
-        run.packets = Packets::new(run.rules.largest);
-        run.subnets = vec![subnet(&run, setup)];
-        run.subnets[0].count_links(&run.rules);
-        let outputs = run.rules.wiring.all_outputs();
-        run.subnets[0].shared.records.link_time = setup.link_time.then(|| LinkTime::new(outputs));
-        if setup.packets || setup.film {
-            let packets = setup.packets.then(PacketRecords::default);
-            let film = setup.film.then(|| Film::new(outputs));
-            run.subnets[0].shared.records.watch = Some(Box::new((packets, film)));
         }
         Ok(Self { run, is_finished: false, next_look: LOOK_EVERY, parts: 1 })
     }
@@ -183,7 +181,7 @@ impl Simulation {
     ///
     /// ```
     /// use flitloom_core::{
-    ///     engine::pipelined::{Options, Place, Setup, Simulation},
+    ///     engine::pipelined::{Config, Place, Setup, Simulation},
     ///     fabric::Shape,
     ///     routing::{ChannelRule, Datelines, RoutingFunction},
     ///     traffic::{OpenLoad, Pattern, Workload},
@@ -194,7 +192,7 @@ impl Simulation {
     /// let rule = ChannelRule::new(4, Datelines::BOTH);
     /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
     /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-    /// let begin = || Simulation::new(&Options::default(), &place, &load, &setup);
+    /// let begin = || Simulation::new(&Config::default(), &place, &load, &setup);
     /// let (mut one, mut two) = (begin()?, begin()?);
     /// two.divide(2, 100);
     /// assert_eq!((one.parts(), two.parts()), (1, 2));
@@ -343,7 +341,7 @@ impl Simulation {
     ///
     /// ```
     /// use flitloom_core::{
-    ///     engine::pipelined::{Options, Place, Setup, Simulation},
+    ///     engine::pipelined::{Config, Place, Setup, Simulation},
     ///     fabric::Shape,
     ///     routing::{ChannelRule, Datelines, RoutingFunction},
     ///     traffic::{OpenLoad, Pattern, Workload},
@@ -354,7 +352,7 @@ impl Simulation {
     /// let rule = ChannelRule::new(1, Datelines::BOTH);
     /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
     /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-    /// let begin = || Simulation::new(&Options::default(), &place, &load, &setup);
+    /// let begin = || Simulation::new(&Config::default(), &place, &load, &setup);
     /// let (mut first, mut second) = (begin()?, begin()?);
     /// first.run(Some(200), None, &false.into());
     /// second.restore(first.save())?;
@@ -515,7 +513,10 @@ impl Simulation {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::sets::Sets, *};
+    use super::{
+        super::{options::Options, sets::Sets},
+        *,
+    };
     use crate::{
         drawn::drawn,
         routing::Datelines,
@@ -555,8 +556,8 @@ mod tests {
     }
 
     /// The same after some cycles and at its end.
-    fn run(options: &Options, place: &Place<'_>, workload: &Workload, setup: &Setup) -> Option<String> {
-        let mut run = Simulation::new(options, place, workload, setup).ok()?;
+    fn run(config: &Config, place: &Place<'_>, workload: &Workload, setup: &Setup) -> Option<String> {
+        let mut run = Simulation::new(config, place, workload, setup).ok()?;
         Some([Some(23), Some(61), None].map(|stop| look(&mut run, stop)).concat())
     }
 
@@ -628,12 +629,13 @@ mod tests {
             let replies = replies.map(|(length, places)| Replies { length, places });
             let setup = Setup { latency, seed, windows, replies, ..Setup::default() };
             let lists = Setup { link_time: true, ..setup };
-            let Some(ours) = run(&options, &place, &workload, &setup) else { return Ok(()) };
-            let made = Simulation::new(&options, &place, &workload, &setup);
+            let Ok(config) = options.config() else { return Ok(()) };
+            let Some(ours) = run(&config, &place, &workload, &setup) else { return Ok(()) };
+            let made = Simulation::new(&config, &place, &workload, &setup);
             let is_sets = made.is_ok_and(|run| run.form() == "sets");
             sets.set(sets.get() + u32::from(is_sets));
             ran.set(ran.get() + 1);
-            prop_assert_eq!(Some(ours), run(&options, &place, &workload, &lists));
+            prop_assert_eq!(Some(ours), run(&config, &place, &workload, &lists));
             Ok(())
         });
         assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
@@ -682,7 +684,8 @@ mod tests {
             let workload = workloads(&shape, seed, length, kind);
             let replies = reply.map(|length| Replies { length, places: None });
             let setup = Setup { latency: 1, seed, windows, replies, ..Setup::default() };
-            let begin = || Simulation::new(&options, &place, &workload, &setup).unwrap();
+            let config = options.config().map_err(|error| TestCaseError::fail(error.text))?;
+            let begin = || Simulation::new(&config, &place, &workload, &setup).unwrap();
             let mut planes = begin();
             prop_assert_eq!(planes.form(), "planes");
             let (mut sets, mut restored) = (in_sets(&planes), begin());
@@ -722,9 +725,10 @@ mod tests {
                 let (name, value) = word.split_once('=').unwrap_or_default();
                 assert!(options.set(name, value));
             }
+            let config = options.config().unwrap();
             let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
             let stop = |setup: Setup| {
-                let mut run = Simulation::new(&options, &place, &workload, &setup).unwrap();
+                let mut run = Simulation::new(&config, &place, &workload, &setup).unwrap();
                 (run.form(), run.run(None, None, &false.into()), run.now())
             };
             let (form, ours, when) = stop(setup);

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 /// In which order an arbiter chooses among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum ArbiterKind {
+pub enum ArbiterKind {
     /// From a turn on, which becomes the place after the winner.
     RoundRobin,
     /// Who won longest ago; at first the highest place.
@@ -13,14 +13,9 @@ pub(in super::super) enum ArbiterKind {
 }
 
 impl ArbiterKind {
-    /// The arbiter of a name.
-    pub(super) fn from_name(name: &str) -> Result<Self, String> {
-        match name {
-            "round_robin" => Ok(Self::RoundRobin),
-            "matrix" => Ok(Self::Matrix),
-            _ => Err(format!("{name:?} is not an arbiter that is known here; there are round_robin, matrix")),
-        }
-    }
+    /// All with their names.
+    pub const NAMES: [(&'static str, Self); 2] =
+        [("round_robin", Self::RoundRobin), ("matrix", Self::Matrix)];
 }
 
 /// Several arbiters of one kind over the same number of places.

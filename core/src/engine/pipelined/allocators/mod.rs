@@ -12,10 +12,13 @@ mod wavefront;
 
 use super::numbers::Numbers;
 use crate::{
+    fault::{Fault, UnknownName},
+    names,
     save::Archive,
     visit::{Visited, below},
 };
-use arbiter::{ArbiterKind, Arbiters};
+pub use arbiter::ArbiterKind;
+use arbiter::Arbiters;
 pub(super) use {
     arbiter::{after, behind},
     plain::{Ask, first, first_channel},
@@ -37,59 +40,81 @@ pub(super) struct Request {
 
 /// The kinds of allocators, with their iterations or arbiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AllocatorKind {
+pub enum AllocatorKind {
+    /// iSLIP, in so many iterations.
     Islip(u32),
+    /// By priority and turn, in so many iterations.
     Select(u32),
+    /// Parallel iterative matching: drawn, in so many iterations.
     Pim(u32),
+    /// Those with the fewest offers first.
     Loa,
+    /// A matching of the largest size.
     MaxSize,
-    Wavefront { skips: bool },
-    Separable { input_first: bool, arbiter: ArbiterKind },
+    /// Along diagonals.
+    Wavefront {
+        /// Whether the first diagonal is the next one at which anybody asks.
+        skips: bool,
+    },
+    /// Arbiters at inputs and at outputs.
+    Separable {
+        /// Whether those at inputs decide first.
+        input_first: bool,
+        /// In which order they choose.
+        arbiter: ArbiterKind,
+    },
 }
 
 impl AllocatorKind {
-    /// The names of all kinds.
-    pub(super) const NAMES: [&str; 9] = [
-        "islip",
-        "select",
-        "pim",
-        "loa",
-        "max_size",
-        "wavefront",
-        "rr_wavefront",
-        "separable_input_first",
-        "separable_output_first",
+    /// All with their names, in an iteration or with turns.
+    pub const NAMES: [(&'static str, Self); 9] = [
+        ("islip", Self::Islip(1)),
+        ("select", Self::Select(1)),
+        ("pim", Self::Pim(1)),
+        ("loa", Self::Loa),
+        ("max_size", Self::MaxSize),
+        ("wavefront", Self::Wavefront { skips: false }),
+        ("rr_wavefront", Self::Wavefront { skips: true }),
+        ("separable_input_first", Self::Separable { input_first: true, arbiter: ArbiterKind::RoundRobin }),
+        ("separable_output_first", Self::Separable { input_first: false, arbiter: ArbiterKind::RoundRobin }),
     ];
 
-    /// The kind of a name with iterations or an arbiter in brackets; without them `iterations` and `arbiter`.
-    pub(super) fn from_text(text: &str, iterations: u32, arbiter: &str) -> Result<Self, String> {
+    /// The kind of a name, with iterations or an arbiter in brackets.
+    ///
+    /// ```
+    /// use flitloom_core::engine::pipelined::AllocatorKind;
+    /// assert_eq!(AllocatorKind::named("islip(2)"), Ok(AllocatorKind::Islip(2)));
+    /// assert!(AllocatorKind::named("islop").is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// There is none of this name, or no such arbiter or number of iterations.
+    pub fn named(text: &str) -> Result<Self, Fault> {
         let (name, inside) = match text.split_once('(') {
             None => (text, None),
             Some((name, rest)) => (name, Some(rest.trim_end_matches(')').trim())),
         };
-        let times = || match inside {
-            None => Ok(iterations),
-            Some(inside) => inside
-                .parse()
-                .ok()
-                .filter(|&times| times > 0)
-                .ok_or_else(|| format!("{inside:?} is not a number of iterations")),
+        let kind = known(&Self::NAMES, name)?;
+        let Some(inside) = inside else { return Ok(kind) };
+        let times = || {
+            let wrong = || Fault::somewhere(format!("{inside:?} is not a number of iterations"), "");
+            inside.parse().ok().filter(|&times| times > 0).ok_or_else(wrong)
         };
-        Ok(match name {
-            "islip" => Self::Islip(times()?),
-            "select" => Self::Select(times()?),
-            "pim" => Self::Pim(times()?),
-            "loa" => Self::Loa,
-            "max_size" => Self::MaxSize,
-            "wavefront" => Self::Wavefront { skips: false },
-            "rr_wavefront" => Self::Wavefront { skips: true },
-            "separable_input_first" | "separable_output_first" => Self::Separable {
-                input_first: name == "separable_input_first",
-                arbiter: ArbiterKind::from_name(inside.unwrap_or(arbiter))?,
-            },
-            _ => return Err(format!("{text:?} is not an allocator; there are {}", Self::NAMES.join(", "))),
+        Ok(match kind {
+            Self::Islip(_) => Self::Islip(times()?),
+            Self::Select(_) => Self::Select(times()?),
+            Self::Pim(_) => Self::Pim(times()?),
+            Self::Separable { input_first, .. } => {
+                Self::Separable { input_first, arbiter: known(&ArbiterKind::NAMES, inside)? }
+            }
+            Self::Loa | Self::MaxSize | Self::Wavefront { .. } => kind,
         })
     }
+}
+
+/// The member of a list with a name.
+fn known<T: Copy>(list: &[(&'static str, T)], name: &str) -> Result<T, Fault> {
+    names::find(list, name).map_err(|error| UnknownName { words: "there are", ..error }.fault())
 }
 
 /// An allocator of one router: what it remembers between calls, and the last matching.

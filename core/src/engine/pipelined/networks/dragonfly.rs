@@ -28,7 +28,7 @@ pub(in super::super) struct Dragonfly {
 impl Dragonfly {
     pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
         let adapts = named(options, &[("min", false), ("ugal", true)])?;
-        let nodes = options.within("k", 1, 1 << 8)? as u32;
+        let nodes = options.within("k", 1..=1 << 8)? as u32;
         if options.whole("n")? != 1 {
             return Err(OptionError { option: "n", text: "dragonflies are known here with 1 only".into() });
         }

@@ -56,7 +56,7 @@ pub(in super::super) struct Flat {
 impl Flat {
     pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
         let is_mesh = options.text("topology") == "cmesh";
-        let size = |name, most| options.within(name, 1, most).map(|value| value as u32);
+        let size = |name, most| options.within(name, 1..=most).map(|value| value as u32);
         let (radix, nodes) = (size("k", 256)?, size("c", 256)?);
         let ugal = |is_drawn, is_apart| Way::Ugal { is_drawn, is_apart };
         let (way, express) = if is_mesh {

@@ -37,8 +37,8 @@ impl Staged {
         } else {
             named(options, &[("dest_tag", Way::Tag)])?
         };
-        let radix = options.within("k", 2, 1 << 10)? as u32;
-        let stages = options.within("n", 1, 16)? as u32;
+        let radix = options.within("k", 2..=1 << 10)? as u32;
+        let stages = options.within("n", 1..=16)? as u32;
         let nodes = bounded(u64::from(radix).checked_pow(stages))?;
         let made = Self { radix, stages, way };
         let wiring = if is_tree { made.tree(nodes) } else { made.butterfly(nodes) };

@@ -32,10 +32,7 @@ impl RouterOptions {
     fn new(rules: &Rules) -> Self {
         let is_separable = |kind, input: bool| matches!(kind, AllocatorKind::Separable { input_first, .. } if input_first == input);
         Self {
-            places: match &rules.policy {
-                Policy::Private(places) => *places,
-                Policy::Shared(sharing) => sharing.places,
-            },
+            places: rules.policy.places(),
             left_bits: (rules.largest - 1).checked_ilog2().map_or(0, |bits| bits as usize + 1),
             waits_for_tail: rules.waits_for_tail,
             busy_when_full: rules.busy_when_full,

@@ -104,10 +104,7 @@ impl Layout {
                     || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive)
             }
         };
-        let places = match &rules.policy {
-            Policy::Private(places) => *places,
-            Policy::Shared(sharing) => sharing.places,
-        };
+        let places = rules.policy.places();
         let queues_up = rules.output_speedup > 1 || rules.internal_speedup > 1.0;
         if places > MOST_PLACES
             || !Self::covers(rules, goes_by_load, draws)
