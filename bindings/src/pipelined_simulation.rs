@@ -213,7 +213,7 @@ impl PipelinedSimulation {
         let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads } = settings;
         let mut config = router.config(py, (2 * classes * parts) as usize)?;
         if replies.is_some() {
-            config.answer(parts == 2);
+            config.answer(parts == 2).map_err(|fault| of_router(py, fault))?;
         }
         let replies = replies.map(|(length, places)| Replies { length, places });
         let setup = Setup { latency, seed, windows, replies, link_time, packets, film };

@@ -14,7 +14,7 @@ from flitloom.network import Network
 from flitloom.spec import Experiment, Router
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.followed import NONE, Followed
-from flitloom.spec.pipeline import FIELDS, OBLIVIOUS, options
+from flitloom.spec.pipeline import OBLIVIOUS, router_fields
 from flitloom.tables.by_destination.tables import ForwardingTables
 
 #: What does not go with pipelined routers, and how to do without.
@@ -128,8 +128,8 @@ def timing(router: Router) -> dict[str, int]:
     >>> timing(fl.Router(model="pipelined", speculative=True))
     {'latency': 2, 'router': 2, 'entry': 4}
     """
-    told = options(router)
-    stages = int(told["routing_delay"]) + int(told["st_final_delay"]) + 1 - int(told["speculative"])
+    told = router_fields(router)
+    stages = told["routing_delay"] + told["crossbar_delay"] + 1 - int(told["speculative"])
     return {"latency": router.latency + 1, "router": stages, "entry": 2 + stages}
 
 
@@ -143,21 +143,14 @@ def begun(
     """The core's run of a workload, over tables if there are any."""
     router = network.router
     parts = (router.message_classes or 1) if router.reply_length is not None else 1
-    try:
-        return _core.PipelinedSimulation(
-            network.numbering(),
-            workload,
-            router.channels,
-            list(options(router).items()),
-            {"latency": router.latency, "parts": parts, **settings},
-            tables,
-            names,
-        )
-    except ValueError as error:
-        if len(error.args) != 2:
-            raise
-        option, text = error.args
-        raise SpecError.at(f"router.{FIELDS.get(option, option)}", text) from None
+    return _core.PipelinedSimulation(
+        network.numbering(),
+        workload,
+        router_fields(router),
+        {"latency": router.latency, "parts": parts, **settings},
+        tables,
+        names,
+    )
 
 
 def check_grid(network: Network) -> None:

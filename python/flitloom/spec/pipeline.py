@@ -1,11 +1,11 @@
-"""The fields that only the pipelined router has, and how the core calls them."""
+"""The fields that only the pipelined router has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from flitloom._core import LIMITS
+from flitloom._core import LIMITS, LISTS
 from flitloom.spec.base import Problems, problem, whole_number
 
 #: Models of a router.
@@ -15,36 +15,37 @@ CHANNELS = 64
 #: What routers of one cycle have.
 few_channels = whole_number(1, LIMITS["channels"])
 #: How the channels of a port share its places, and who goes first.
-POLICIES = ("private", "shared", "limited", "dynamic", "shifting")
-PRIORITIES = (
-    "none",
-    "class",
-    "age",
-    "network_age",
-    "local_age",
-    "queue_length",
-    "hop_count",
-    "sequence",
-)
-#: Fields of pipelined routers: their defaults, and the options of the core that they stand for.
-PIPELINED: dict[str, tuple[Any, str]] = {
-    "routing_delay": (1, "routing_delay"),
-    "crossbar_delay": (1, "st_final_delay"),
-    "credit_delay": (0, "credit_delay"),
-    "vc_allocator": ("islip", "vc_allocator"),
-    "switch_allocator": ("islip", "sw_allocator"),
-    "speculative": (False, "speculative"),
-    "speculative_allocator": ("prio", "spec_sw_allocator"),
-    "input_speedup": (1, "input_speedup"),
-    "output_speedup": (1, "output_speedup"),
-    "internal_speedup": (1.0, "internal_speedup"),
-    "output_buffer": (-1, "output_buffer_size"),
-    "buffer_policy": ("private", "buffer_policy"),
-    "priority": ("none", "priority"),
-    "wait_for_tail_credit": (False, "wait_for_tail_credit"),
-    "message_classes": (1, ""),
-    "reply_length": (None, ""),
-    "reply_places": (None, ""),
+POLICIES, PRIORITIES = LISTS["buffer_policies"], LISTS["priorities"]
+
+
+def allocator_schema(*others: str) -> dict[str, Any]:
+    """The JSON schema of an allocator, with iterations or an arbiter in brackets, or of another name.
+
+    >>> allocator_schema("prio")["pattern"].startswith("^(prio|islip|")
+    True
+    """
+    return {"type": "string", "pattern": f"^({'|'.join((*others, *LISTS['allocators']))})\\b"}
+
+
+#: Fields of pipelined routers with their defaults.
+PIPELINED: dict[str, Any] = {
+    "routing_delay": 1,
+    "crossbar_delay": 1,
+    "credit_delay": 0,
+    "vc_allocator": "islip",
+    "switch_allocator": "islip",
+    "speculative": False,
+    "speculative_allocator": "prio",
+    "input_speedup": 1,
+    "output_speedup": 1,
+    "internal_speedup": 1.0,
+    "output_buffer": -1,
+    "buffer_policy": "private",
+    "priority": "none",
+    "wait_for_tail_credit": False,
+    "message_classes": 1,
+    "reply_length": None,
+    "reply_places": None,
 }
 #: Fields of the other model only.
 ONE_CYCLE = (
@@ -92,34 +93,14 @@ def _unset(name: str) -> tuple[Any, ...]:
     return (None, defaults.get(name, ()), [])
 
 
-def options(router: Any) -> dict[str, str]:
+def router_fields(router: Any) -> dict[str, Any]:
     """What the core is told of a pipelined router; fields that are not given have their defaults.
 
     >>> import flitloom as fl
-    >>> told = options(fl.Router(model="pipelined", vc_allocator="islip(2)", speculative=True))
-    >>> told["vc_allocator"], told["speculative"], told["st_final_delay"]
-    ('islip(2)', '1', '1')
+    >>> told = router_fields(fl.Router(model="pipelined", vc_allocator="islip(2)", speculative=True))
+    >>> told["vc_allocator"], told["speculative"], told["crossbar_delay"]
+    ('islip(2)', True, 1)
     """
-    told = {"vc_buf_size": str(router.buffer), "st_prepare_delay": "0"}
-    if router.channels is not None:
-        told["num_vcs"] = str(router.channels)
-    for name, (default, option) in PIPELINED.items():
-        value = getattr(router, name)
-        if option:
-            value = default if value is None else value
-            told[option] = str(int(value)) if isinstance(value, bool) else str(value)
-    if router.reply_length is not None:
-        told |= {"classes": "2", "use_read_write": "1"}
-        ends = ["-1", "-1"] if router.message_classes == 2 else ["0", ""]
-        for kind in ("read_request", "read_reply", "write_request", "write_reply"):
-            told |= {f"{kind}_begin_vc": ends[0], f"{kind}_end_vc": ends[1]}
-    return told
-
-
-#: The fields of a router that options of the core stand for.
-FIELDS = {option: name for name, (_, option) in PIPELINED.items() if option} | {
-    "num_vcs": "channels",
-    "vc_buf_size": "buffer",
-    "read_request_end_vc": "channels",
-    "read_reply_end_vc": "channels",
-}
+    given = {name: getattr(router, name) for name in PIPELINED}
+    chosen = {name: PIPELINED[name] if value is None else value for name, value in given.items()}
+    return {"channels": router.channels, "buffer": router.buffer, **chosen}

@@ -188,13 +188,22 @@ impl Config {
     }
 
     /// Packets are answered; requests and replies have half of the channels each, or all of them.
-    pub fn answer(&mut self, halves: bool) {
-        let (half, last) = (self.channels as u32 / 2, self.channels.max(1) as u32 - 1);
+    ///
+    /// # Errors
+    /// There are no halves.
+    pub fn answer(&mut self, halves: bool) -> Result<(), Fault> {
         (self.classes, self.kinds) = (2, 0..4);
-        if halves && half > 0 {
-            for (kind, range) in self.ranges[..4].iter_mut().enumerate() {
-                *range = if kind % 2 == 0 { (0, half - 1) } else { (half, last) };
-            }
+        if !halves {
+            return Ok(());
         }
+        let (half, last) = (self.channels as u32 / 2, self.channels.max(1) as u32 - 1);
+        if half == 0 {
+            let problem = format!("is {}, and requests and replies have half of them each", self.channels);
+            return Err(Fault::of("channels", problem, "give at least 2"));
+        }
+        for (kind, range) in self.ranges[..4].iter_mut().enumerate() {
+            *range = if kind % 2 == 0 { (0, half - 1) } else { (half, last) };
+        }
+        Ok(())
     }
 }
