@@ -199,7 +199,7 @@ impl Config {
         let (half, last) = (self.channels as u32 / 2, self.channels.max(1) as u32 - 1);
         if half == 0 {
             let problem = format!("is {}, and requests and replies have half of them each", self.channels);
-            return Err(Fault::of("channels", problem, "give at least 2"));
+            return Err(Fault::at("channels", problem, "give at least 2"));
         }
         for (kind, range) in self.ranges[..4].iter_mut().enumerate() {
             *range = if kind % 2 == 0 { (0, half - 1) } else { (half, last) };

@@ -128,8 +128,8 @@ fn check(config: &Config) -> Result<(), Fault> {
     within("crossbar_delay", config.crossbar_delay as usize, 1..=2 * Config::DELAYS.end())?;
     within("input_speedup", config.input_speedup, Config::SPEEDUPS)?;
     within("output_speedup", config.output_speedup, Config::SPEEDUPS)?;
-    if !(1..1 << 20).contains(&config.policy.places()) {
-        return fault("buffer", format!("is {} places", config.policy.places()), "give 1 to 1048575");
+    if config.policy.places() == 0 {
+        return fault("buffer", "has no place", "give at least 1");
     }
     if config.internal_speedup < 1.0 {
         let problem = "is below 1, which loses flits that arrive while nothing steps";
@@ -174,21 +174,21 @@ fn check_channels(config: &Config, ground: &Ground) -> Result<(), Fault> {
     let parts = network.as_ref().map_or_else(|| routing.parts(shape), Network::least_channels);
     if used.iter().any(|(a, b)| b - a + 1 < parts) {
         let advice = format!("this routing function needs at least {parts} for a packet");
-        return too_few("are too few", advice);
+        return too_few("there are too few", advice);
     }
     let halves = match routing {
         Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
         Routing::PlanarAdaptive | Routing::OfNetwork | Routing::PerNode | Routing::PerCoordinate => false,
         Routing::MinimalAdaptive if shape.wraps => {
             if used.iter().any(|(a, b)| b - a < 3) {
-                return too_few("are too few", "min_adapt on a torus needs at least 4".to_owned());
+                return too_few("there are too few", "min_adapt on a torus needs at least 4".to_owned());
             }
             false
         }
         _ => true,
     };
     if halves && used.iter().any(|(a, b)| a == b) {
-        let problem = "are too few: this routing function divides those of a packet";
+        let problem = "there are too few: this routing function divides those of a packet";
         return too_few(problem, "it needs at least 2".to_owned());
     }
     Ok(())
@@ -206,7 +206,7 @@ fn check_next_port(config: &Config, wiring: &Wiring) -> Result<(), Fault> {
     if config.ranges[config.kinds.clone()].iter().any(|(a, b)| ((b - a + 1) as usize) < ports) {
         return fault(
             "channels",
-            "are too few",
+            "there are too few",
             format!("noq needs a channel per port of a router, {ports}"),
         );
     }
@@ -215,7 +215,7 @@ fn check_next_port(config: &Config, wiring: &Wiring) -> Result<(), Fault> {
 
 /// A field is refused.
 fn fault<T>(field: &'static str, problem: impl Into<String>, advice: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::of(field, problem, advice))
+    Err(Fault::at(field, problem, advice))
 }
 
 /// Refuses a number out of a range.
