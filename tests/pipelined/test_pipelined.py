@@ -360,7 +360,27 @@ def test_the_command_line_runs_tori_and_switches(capsys):
             "router.vc_allocator: belongs to pipelined routers",
         ),
         ({"model": "pipelined", "arbitration": "C05"}, "router.arbitration: belongs to routers of one cycle"),
-        ({"model": "pipelined", "vc_allocator": "best"}, "router.vc_allocator: "),
+        ({"model": "pipelined", "vc_allocator": "best"}, "router.vc_allocator: .*there are islip"),
+        ({"model": "pipelined", "vc_allocator": "islip(0)"}, "router.vc_allocator: "),
+        ({"model": "pipelined", "vc_allocator": "piggyback"}, "router.vc_allocator: .*speculative"),
+        (
+            {"model": "pipelined", "switch_allocator": "separable_input_first(best)"},
+            "router.switch_allocator: .*there are round_robin, matrix",
+        ),
+        (
+            {"model": "pipelined", "speculative": True, "speculative_allocator": "first"},
+            "router.speculative_allocator: ",
+        ),
+        (
+            {"model": "pipelined", "switch_allocator": "max_size", "output_speedup": 2},
+            "router.output_speedup: ",
+        ),
+        ({"model": "pipelined", "internal_speedup": 2.0, "output_buffer": 4}, "router.output_buffer: "),
+        ({"model": "pipelined", "priority": "oldest"}, "router.priority: "),
+        (
+            {"model": "pipelined", "channels": 1, "reply_length": 2, "message_classes": 2},
+            "router.channels: is 1, and requests and replies have half",
+        ),
         ({"model": "pipelined", "channels": 2}, "router.channels: "),
         ({"model": "pipelined", "routing": "ugal"}, "router.routing: ugal"),
         ({"channels": 9}, "router.channels: 9"),
