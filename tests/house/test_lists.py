@@ -32,6 +32,8 @@ FIELDS = [
     (fl.Router, "north", "norths", {}),
     (fl.Router, "arbitration", "schemes", {}),
     (fl.Router, "routing", "routings", {}),
+    (fl.Router, "buffer_policy", "buffer_policies", {"model": "pipelined"}),
+    (fl.Router, "priority", "priorities", {"model": "pipelined"}),
     (fl.Collective, "pattern", "patterns", {}),
     (fl.Load, "process", "processes", {"pattern": "rand", "rate": 0.1, "cycles": 9}),
     (GeneticSettings, "ties", "ties", {}),
