@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from flitloom import _core
 from flitloom.booksim.options import NETWORK_FILE, Options
 
 _SEPARABLE = ("separable_input_first", "separable_output_first")
@@ -18,10 +19,8 @@ _ALLOCATORS = (
     *("islip", "islip(2)", "islip(3)", "select", "select(2)", "pim", "pim(2)", "loa", "max_size"),
     *("wavefront", "rr_wavefront", *_SEPARABLE, *(f"{name}(matrix)" for name in _SEPARABLE)),
 )
-_PRIORITIES = (
-    *("none", "none", "class", "age", "network_age", "local_age", "queue_length", "hop_count", "sequence"),
-)
-_POLICIES = ("private", "private", "shared", "limited", "dynamic", "shifting", "feedback", "simplefeedback")
+_PRIORITIES = ("none", *_core.LISTS["priorities"])
+_POLICIES = ("private", *_core.LISTS["buffer_policies"], "feedback", "simplefeedback")
 _KINDS = ("read_request", "write_request", "read_reply", "write_reply")
 
 #: Options that stand alone, with the values that are drawn; a value stands as often as it is likely.
