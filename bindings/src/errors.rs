@@ -2,7 +2,7 @@
 
 use flitloom_core::{
     collective::CollectiveError,
-    engine::{NetworkError, SimulationError, WaitingChannel, planes::Unsupported},
+    engine::{NetworkError, SimulationError, WaitingChannel, pipelined::ConfigError, planes::Unsupported},
     fabric::{Direction, FabricError},
     fault::Fault,
     names::UnknownName,
@@ -47,6 +47,7 @@ faulty!(
     AmongError,
     ArbitrationError,
     CollectiveError,
+    ConfigError,
     DemandError,
     FabricError,
     GoalError,

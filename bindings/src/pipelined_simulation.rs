@@ -12,8 +12,8 @@ use crate::{
 };
 use flitloom_core::{
     engine::pipelined::{
-        AllocatorKind, BlockedQueue, BufferPolicy, Config, Lanes, Place, Priority, Replies, Setup,
-        Simulation, Stop, Switched,
+        AllocatorKind, BlockedQueue, BufferPolicy, Config, ConfigError, Lanes, Place, Priority, Replies,
+        Setup, Simulation, Stop, Switched,
     },
     fabric::{Direction, Graph},
     fault::Fault,
@@ -145,11 +145,11 @@ impl Router {
     fn config(&self, py: Python<'_>, channels: usize) -> PyResult<Config> {
         let field = |name: &str| format!("router.{name}");
         let allocator = |name: &str, text: &str| {
-            AllocatorKind::named(text).map_err(|fault| spec_error(py, &field(name), fault))
+            AllocatorKind::named(text).map_err(|error| spec_error(py, &field(name), error))
         };
         let policy = named(py, &field("buffer_policy"), &BufferPolicy::NAMES, &self.buffer_policy)?;
         let mut config = Config::new(self.channels.unwrap_or(channels), policy, self.buffer);
-        config.allocate_channels_by(&self.vc_allocator).map_err(|fault| of_router(py, fault))?;
+        config.allocate_channels_by(&self.vc_allocator).map_err(|error| of_router(py, &error))?;
         config.switch_allocator = allocator("switch_allocator", &self.switch_allocator)?;
         config.is_speculative = self.speculative;
         if self.speculative && self.speculative_allocator != Config::BY_PRIORITY {
@@ -169,7 +169,8 @@ impl Router {
 }
 
 /// The error for a field of a router.
-fn of_router(py: Python<'_>, fault: Fault) -> PyErr {
+fn of_router(py: Python<'_>, error: &ConfigError) -> PyErr {
+    let fault = error.fault();
     let field = format!("router.{}", fault.field);
     spec_error(py, "router", Fault { field: field.into(), ..fault })
 }
@@ -213,7 +214,7 @@ impl PipelinedSimulation {
         let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads } = settings;
         let mut config = router.config(py, (2 * classes * parts) as usize)?;
         if replies.is_some() {
-            config.answer(parts == 2).map_err(|fault| of_router(py, fault))?;
+            config.answer(parts == 2).map_err(|error| of_router(py, &error))?;
         }
         let replies = replies.map(|(length, places)| Replies { length, places });
         let setup = Setup { latency, seed, windows, replies, link_time, packets, film };
@@ -247,7 +248,7 @@ impl PipelinedSimulation {
             }
         };
         let simulation = py.detach(|| Simulation::new(&config, &place, workload, &setup));
-        let mut simulation = simulation.map_err(|fault| of_router(py, fault))?;
+        let mut simulation = simulation.map_err(|error| of_router(py, &error))?;
         simulation.divide(threads, Simulation::PORTS_OF_A_THREAD);
         Ok(Self { simulation, ports, packets: workload.count(), names })
     }

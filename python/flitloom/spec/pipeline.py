@@ -16,17 +16,6 @@ CHANNELS = 64
 few_channels = whole_number(1, LIMITS["channels"])
 #: How the channels of a port share its places, and who goes first.
 POLICIES, PRIORITIES = LISTS["buffer_policies"], LISTS["priorities"]
-
-
-def allocator_schema(*others: str) -> dict[str, Any]:
-    """The JSON schema of an allocator, with iterations or an arbiter in brackets, or of another name.
-
-    >>> allocator_schema("prio")["pattern"].startswith("^(prio|islip|")
-    True
-    """
-    return {"type": "string", "pattern": f"^({'|'.join((*others, *LISTS['allocators']))})\\b"}
-
-
 #: Fields of pipelined routers with their defaults.
 PIPELINED: dict[str, Any] = {
     "routing_delay": 1,

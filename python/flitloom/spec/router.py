@@ -246,10 +246,10 @@ class Router(SpecModel):
     routing_delay: Annotated[int, whole(0, 1000, "cycles")] | None = None
     crossbar_delay: Annotated[int, whole(1, 1000, "cycles")] | None = None
     credit_delay: Annotated[int, whole(0, 1000, "cycles")] | None = None
-    vc_allocator: Annotated[str, Checked(text, pipeline.allocator_schema("piggyback"))] | None = None
-    switch_allocator: Annotated[str, Checked(text, pipeline.allocator_schema())] | None = None
+    vc_allocator: Annotated[str, Checked(text, {"type": "string"})] | None = None
+    switch_allocator: Annotated[str, Checked(text, {"type": "string"})] | None = None
     speculative: Annotated[bool, Checked(boolean, {"type": "boolean"})] | None = None
-    speculative_allocator: Annotated[str, Checked(text, pipeline.allocator_schema("prio"))] | None = None
+    speculative_allocator: Annotated[str, Checked(text, {"type": "string"})] | None = None
     input_speedup: Annotated[int, whole(1, 64)] | None = None
     output_speedup: Annotated[int, whole(1, 64)] | None = None
     internal_speedup: Annotated[float, real(1, 64)] | None = None

@@ -165,7 +165,7 @@ fn groups_of_channels(options: &Options, channels: usize, groups: usize) -> Resu
 }
 
 fn allocator(options: &Options, name: &'static str) -> Result<AllocatorKind, OptionError> {
-    AllocatorKind::named(options.text(name)).map_err(|fault| OptionError::of(fault.or_at(name)))
+    AllocatorKind::named(options.text(name)).map_err(|error| OptionError::of(error.or_at(name)))
 }
 
 /// The member of a list with the name that an option gives.

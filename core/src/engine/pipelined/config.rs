@@ -3,6 +3,7 @@
 use super::{
     allocators::AllocatorKind,
     buffers::{Limit, Policy, Sharing},
+    config_error::ConfigError,
     flit::Kind,
     priority::Priority,
 };
@@ -56,7 +57,7 @@ pub(super) type Ranges = [(u32, u32); Kind::COUNT];
 /// let mut config = Config::new(4, BufferPolicy::Private, 8);
 /// config.switch_allocator = AllocatorKind::named("islip(2)")?;
 /// config.routing_delay = 0;
-/// # Ok::<(), flitloom_core::fault::Fault>(())
+/// # Ok::<(), flitloom_core::engine::pipelined::ConfigError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -179,11 +180,11 @@ impl Config {
     ///
     /// # Errors
     /// There is no such allocator.
-    pub fn allocate_channels_by(&mut self, name: &str) -> Result<(), Fault> {
+    pub fn allocate_channels_by(&mut self, name: &str) -> Result<(), ConfigError> {
         self.is_piggyback = name == "piggyback";
         let allocator =
             if self.is_piggyback { Ok(AllocatorKind::Islip(1)) } else { AllocatorKind::named(name) };
-        self.channel_allocator = allocator.map_err(|fault| fault.or_at("vc_allocator"))?;
+        self.channel_allocator = allocator.map_err(|error| error.or_at("vc_allocator"))?;
         Ok(())
     }
 
@@ -191,7 +192,7 @@ impl Config {
     ///
     /// # Errors
     /// There are no halves.
-    pub fn answer(&mut self, halves: bool) -> Result<(), Fault> {
+    pub fn answer(&mut self, halves: bool) -> Result<(), ConfigError> {
         (self.classes, self.kinds) = (2, 0..4);
         if !halves {
             return Ok(());
@@ -199,7 +200,7 @@ impl Config {
         let (half, last) = (self.channels as u32 / 2, self.channels.max(1) as u32 - 1);
         if half == 0 {
             let problem = format!("is {}, and requests and replies have half of them each", self.channels);
-            return Err(Fault::at("channels", problem, "give at least 2"));
+            return Err(Fault::at("channels", problem, "give at least 2").into());
         }
         for (kind, range) in self.ranges[..4].iter_mut().enumerate() {
             *range = if kind % 2 == 0 { (0, half - 1) } else { (half, last) };

@@ -1,5 +1,6 @@
 //! The options of a BookSim2 file: names, defaults, how their values are read.
 
+use super::config_error::ConfigError;
 use crate::fault::Fault;
 use std::{collections::BTreeMap, fmt, ops::RangeInclusive};
 
@@ -129,7 +130,8 @@ const FIELDS: [(&str, &str); 7] = [
 
 impl OptionError {
     /// What is wrong with a field of routers, as the option that stands for it.
-    pub(super) fn of(fault: Fault) -> Self {
+    pub(super) fn of(error: ConfigError) -> Self {
+        let fault = error.fault();
         let renamed = FIELDS.iter().find(|(field, _)| *field == fault.field);
         let name = renamed.map_or(&fault.field[..], |(_, option)| option);
         let option =

@@ -3,6 +3,7 @@
 use super::{
     allocators::AllocatorKind,
     config::Config,
+    config_error::ConfigError,
     flit::{Kind, Packet, Ways},
     networks::Network,
     numbers::Numbers,
@@ -62,7 +63,7 @@ impl Rules {
     ///
     /// # Errors
     /// A field has a value that is not known, or not together with others.
-    pub(super) fn new(config: Config, ground: Ground) -> Result<Self, Fault> {
+    pub(super) fn new(config: Config, ground: Ground) -> Result<Self, ConfigError> {
         check(&config)?;
         check_channels(&config, &ground)?;
         let Ground { shape, routing, network, wiring } = ground;
@@ -120,7 +121,7 @@ impl Rules {
 }
 
 /// Refuses values out of range, and those that do not go together.
-fn check(config: &Config) -> Result<(), Fault> {
+fn check(config: &Config) -> Result<(), ConfigError> {
     within("channels", config.channels, Config::CHANNELS)?;
     for (name, delay) in [("routing_delay", config.routing_delay), ("credit_delay", config.credit_delay)] {
         within(name, delay as usize, Config::DELAYS)?;
@@ -161,7 +162,7 @@ fn check(config: &Config) -> Result<(), Fault> {
 }
 
 /// Refuses channels that routes or kinds of messages do not find enough of.
-fn check_channels(config: &Config, ground: &Ground) -> Result<(), Fault> {
+fn check_channels(config: &Config, ground: &Ground) -> Result<(), ConfigError> {
     let Ground { shape, routing, network, .. } = ground;
     let used = &config.ranges[config.kinds.clone()];
     let has_reads = config.kinds.start == 0;
@@ -195,7 +196,7 @@ fn check_channels(config: &Config, ground: &Ground) -> Result<(), Fault> {
 }
 
 /// Refuses what packets with the channels of their next output port do not know.
-fn check_next_port(config: &Config, wiring: &Wiring) -> Result<(), Fault> {
+fn check_next_port(config: &Config, wiring: &Wiring) -> Result<(), ConfigError> {
     if !config.cuts_by_next_port {
         return Ok(());
     }
@@ -214,12 +215,16 @@ fn check_next_port(config: &Config, wiring: &Wiring) -> Result<(), Fault> {
 }
 
 /// A field is refused.
-fn fault<T>(field: &'static str, problem: impl Into<String>, advice: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::at(field, problem, advice))
+fn fault<T>(
+    field: &'static str,
+    problem: impl Into<String>,
+    advice: impl Into<String>,
+) -> Result<T, ConfigError> {
+    Err(Fault::at(field, problem, advice).into())
 }
 
 /// Refuses a number out of a range.
-fn within(field: &'static str, value: usize, range: RangeInclusive<usize>) -> Result<(), Fault> {
+fn within(field: &'static str, value: usize, range: RangeInclusive<usize>) -> Result<(), ConfigError> {
     if range.contains(&value) {
         return Ok(());
     }

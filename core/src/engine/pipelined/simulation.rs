@@ -4,6 +4,7 @@ use super::{
     breach::Breach,
     classes::Class,
     config::Config,
+    config_error::ConfigError,
     deadlock::BlockedQueue,
     feed::{Feed, Replies},
     measures::ClassFacts,
@@ -17,7 +18,6 @@ use super::{
 use crate::{
     engine::Outcome,
     fabric::{Graph, Shape},
-    fault::Fault,
     probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Windows},
     routing::{ChannelRule, RoutingFunction},
     save::{Archive, SaveError},
@@ -153,7 +153,7 @@ impl Simulation {
         place: &Place<'_>,
         workload: &Workload,
         setup: &Setup,
-    ) -> Result<Self, Fault> {
+    ) -> Result<Self, ConfigError> {
         let ground = match *place {
             Place::Grid(shape, function, rule) => {
                 let (grid, wiring) = Grid::new(shape, function, rule, setup.seed, setup.latency);

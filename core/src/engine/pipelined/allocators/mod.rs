@@ -10,7 +10,7 @@ mod select;
 mod separable;
 mod wavefront;
 
-use super::numbers::Numbers;
+use super::{config_error::ConfigError, numbers::Numbers};
 use crate::{
     fault::{Fault, UnknownName},
     names,
@@ -89,7 +89,7 @@ impl AllocatorKind {
     ///
     /// # Errors
     /// There is none of this name, or no such arbiter or number of iterations.
-    pub fn named(text: &str) -> Result<Self, Fault> {
+    pub fn named(text: &str) -> Result<Self, ConfigError> {
         let (name, inside) = match text.split_once('(') {
             None => (text, None),
             Some((name, rest)) => (name, Some(rest.trim_end_matches(')').trim())),
@@ -97,7 +97,9 @@ impl AllocatorKind {
         let kind = known(&Self::NAMES, name)?;
         let Some(inside) = inside else { return Ok(kind) };
         let times = || {
-            let wrong = || Fault::somewhere(format!("{inside:?} is not a number of iterations"), "");
+            let wrong = || {
+                ConfigError::from(Fault::somewhere(format!("{inside:?} is not a number of iterations"), ""))
+            };
             inside.parse().ok().filter(|&times| times > 0).ok_or_else(wrong)
         };
         Ok(match kind {
@@ -113,8 +115,8 @@ impl AllocatorKind {
 }
 
 /// The member of a list with a name.
-fn known<T: Copy>(list: &[(&'static str, T)], name: &str) -> Result<T, Fault> {
-    names::find(list, name).map_err(|error| UnknownName { words: "there are", ..error }.fault())
+fn known<T: Copy>(list: &[(&'static str, T)], name: &str) -> Result<T, ConfigError> {
+    names::find(list, name).map_err(|error| UnknownName { words: "there are", ..error }.fault().into())
 }
 
 /// An allocator of one router: what it remembers between calls, and the last matching.
