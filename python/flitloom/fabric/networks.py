@@ -50,22 +50,25 @@ def fabric(network: Subnet | Graph | Product | Topology | Path | str, *, fail: I
     >>> len(made.switches), len(made.cables)
     (4, 3)
     """
-    if isinstance(network, Subnet):
-        made, named = network, network.named
-    else:
-        made, named = _whole(network), _named_by(network)
-    parts = list(fail)
+    made = _whole(network)
+    named, parts = made.named or _named_by(network), list(fail)
     if parts:
         made, named = fail_parts(made, parts), _without(named, parts)
     return replace(made, named=named)
 
 
-def _named_by(network: object) -> dict[str, Any]:
+def _named_by(network: object) -> dict[str, Any] | None:
     """The fields of a topology that name a network; of a file, what it holds, too."""
     if isinstance(network, AnyNetwork):
         fields = network.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        return {"kind": network.kind, **fields} if isinstance(network, Topology) else fields
-    fields = without_tables(fields_of(network)) if isinstance(network, str | Path) else {}
+        return (
+            fields
+            if {"network", "cables"} & fields.keys()
+            else network.model_dump(mode="json", exclude_none=True)
+        )
+    if not isinstance(network, str | Path):
+        return None
+    fields = without_tables(fields_of(network))
     return {**fields, "content": [digest(fields["graph"])]} if "graph" in fields else fields
 
 
@@ -85,6 +88,8 @@ def _without(named: Mapping[str, Any] | None, parts: list[str]) -> dict[str, Any
 def _whole(network: object) -> Subnet:
     """A network as a fabric."""
     match network:
+        case Subnet():
+            return network
         case str() | Path():
             return _named(network)
         case Graph():
