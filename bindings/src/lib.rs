@@ -46,7 +46,7 @@ mod _core {
         message_graph::goal_workload,
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},
-        pipelined::{Pipelined, pipelined_options},
+        pipelined::{Judged, Pipelined, pipelined_options},
         pipelined_simulation::PipelinedSimulation,
         place::{JobFloor, PlacementProblem},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},

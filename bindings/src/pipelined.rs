@@ -1,6 +1,9 @@
 use crate::running::interruptible;
-use flitloom_core::engine::pipelined::{
-    Breach, ClassFacts, Delays, Event, OPTIONS, Options, PacketRecord, Phases, Rates,
+use flitloom_core::{
+    engine::pipelined::{
+        self, Breach, ClassFacts, Delays, Event, OPTIONS, Options, PacketRecord, Phases, Rates,
+    },
+    probe::Utilisation,
 };
 use numpy::IntoPyArray;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
@@ -18,18 +21,23 @@ pub struct Pipelined {
     records: Vec<PacketRecord>,
 }
 
+/// Options of a file. Fails with the one that is not known.
+fn options_of(options: &[(String, String)]) -> PyResult<Options> {
+    let mut all = Options::default();
+    for (name, value) in options {
+        if !all.set(name, value) {
+            return Err(PyValueError::new_err((name.clone(), "is not an option".to_owned())));
+        }
+    }
+    Ok(all)
+}
+
 #[pymethods]
 impl Pipelined {
     /// A run at its beginning. Fails with the option and what is wrong with it.
     #[new]
     fn new(options: Vec<(String, String)>, packets: bool) -> PyResult<Self> {
-        let mut all = Options::default();
-        for (name, value) in &options {
-            if !all.set(name, value) {
-                return Err(PyValueError::new_err((name.clone(), "is not an option".to_owned())));
-            }
-        }
-        match Phases::new(&all, packets) {
+        match Phases::new(&options_of(&options)?, packets) {
             Ok(phases) => Ok(Self { phases, records: Vec::new() }),
             Err(error) => Err(PyValueError::new_err((error.option, error.text))),
         }
@@ -87,6 +95,48 @@ impl Pipelined {
     }
 }
 
+/// A run of a file of BookSim2 at constant load, judged by how busy source queues are.
+#[pyclass(module = "flitloom._core")]
+pub struct Judged(pipelined::Judged);
+
+#[pymethods]
+impl Judged {
+    /// A run at its beginning. Fails with the option and what is wrong with it.
+    #[new]
+    fn new(options: Vec<(String, String)>) -> PyResult<Self> {
+        let judged = pipelined::Judged::new(&options_of(&options)?);
+        judged.map(Self).map_err(|error| PyValueError::new_err((error.option, error.text)))
+    }
+
+    /// Goes on to a cycle. By class the verdict, the logarithm of the utilisation of the busiest source queue, its
+    /// error and its node, nothing where the load of the class is not known; or what ends BookSim2 before.
+    #[expect(clippy::type_complexity, reason = "what Python gets")]
+    fn look(
+        &mut self,
+        py: Python<'_>,
+        cycle: u32,
+    ) -> PyResult<(Vec<Option<(&'static str, f64, f64, usize)>>, Option<(&'static str, u32)>)> {
+        let found = interruptible(py, |interrupt| self.0.look(cycle, interrupt), |_| Ok(()))?;
+        Ok(match found {
+            Ok(found) => {
+                let fields = |found: Utilisation| (found.verdict.name(), found.log, found.error, found.worst);
+                (found.into_iter().map(|found| found.map(fields)).collect(), None)
+            }
+            Err((breach, cycle)) => (Vec::new(), Some((breach_name(breach), cycle))),
+        })
+    }
+}
+
+/// The name of what ends BookSim2.
+fn breach_name(breach: Breach) -> &'static str {
+    match breach {
+        Breach::SharedPlace => "shared place",
+        Breach::PlacePerOwner => "place per owner",
+        Breach::ChannelTwice => "channel twice",
+        Breach::Deadlock => "deadlock",
+    }
+}
+
 fn event_fields<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
     let told = PyDict::new(py);
     let kind = match event {
@@ -113,13 +163,7 @@ fn event_fields<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDi
         }
         Event::Broken(breach, now) => {
             told.set_item("now", now)?;
-            let breach = match breach {
-                Breach::SharedPlace => "shared place",
-                Breach::PlacePerOwner => "place per owner",
-                Breach::ChannelTwice => "channel twice",
-                Breach::Deadlock => "deadlock",
-            };
-            told.set_item("breach", breach)?;
+            told.set_item("breach", breach_name(*breach))?;
             "broken"
         }
         Event::Stuck => "stuck",

@@ -6,7 +6,7 @@ use crate::{
     film::add_moved,
     lists::named,
     network::Network,
-    running::{deadline, watched},
+    running::{deadline, guarded},
     simulation::{link_cells, link_table, packet_table, totals, window_table},
     traffic::Workload,
 };
@@ -179,6 +179,7 @@ fn of_router(py: Python<'_>, error: &ConfigError) -> PyErr {
 #[pyclass(module = "flitloom._core")]
 pub struct PipelinedSimulation {
     simulation: Simulation,
+    is_restored: bool,
     ports: Ports,
     packets: Option<u64>,
     names: Py<PyAny>,
@@ -250,7 +251,7 @@ impl PipelinedSimulation {
         let simulation = py.detach(|| Simulation::new(&config, &place, workload, &setup));
         let mut simulation = simulation.map_err(|error| of_router(py, &error))?;
         simulation.divide(threads, Simulation::PORTS_OF_A_THREAD);
-        Ok(Self { simulation, ports, packets: workload.count(), names })
+        Ok(Self { simulation, is_restored: false, ports, packets: workload.count(), names })
     }
 
     /// As `Simulation.run`.
@@ -263,14 +264,15 @@ impl PipelinedSimulation {
     ) -> PyResult<bool> {
         let simulation = &mut self.simulation;
         let deadline = deadline(seconds);
-        let (stop, failure) = watched(
+        let (stop, failure) = guarded(
             py,
+            self.is_restored,
             |interrupt| simulation.run(stop_at, cycle_limit, interrupt),
             |_| match deadline {
                 Some(deadline) if Instant::now() >= deadline => Err(PyStopIteration::new_err(())),
                 _ => Ok(()),
             },
-        );
+        )?;
         match (stop, failure) {
             (_, Some(failure)) if !failure.is_instance_of::<PyStopIteration>(py) => Err(failure),
             (Stop::Interrupted, _) => Ok(false),
@@ -299,6 +301,7 @@ impl PipelinedSimulation {
 
     /// Takes a saved state up.
     fn restore(&mut self, py: Python<'_>, state: Vec<u8>) -> PyResult<()> {
+        self.is_restored = true;
         let simulation = &mut self.simulation;
         py.detach(|| simulation.restore(state)).map_err(|error| spec_error(py, "state", error))
     }
@@ -410,6 +413,7 @@ impl PipelinedSimulation {
     fn copy(&self, py: Python<'_>) -> Self {
         Self {
             simulation: self.simulation.clone(),
+            is_restored: self.is_restored,
             ports: self.ports.clone(),
             packets: self.packets,
             names: self.names.clone_ref(py),

@@ -1,11 +1,12 @@
 //! Long work beside a Python that can still be interrupted.
 
-use crate::interrupts::hold_interrupts;
+use crate::{errors::spec_error, interrupts::hold_interrupts};
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use std::{
-    panic::resume_unwind,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook},
     sync::{
-        atomic::{AtomicBool, Ordering},
+        Once,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc::{RecvTimeoutError, channel},
     },
     thread,
@@ -70,6 +71,51 @@ pub fn watched<T: Send>(
             (result, failure)
         })
     })
+}
+
+/// As [`watched`], for a run whose state may come from a file. Checks of what is restored cannot see all that somebody
+/// has changed: where such a run panics, the state is at fault, and nothing is told of the panic itself.
+pub fn guarded<T: Send>(
+    py: Python<'_>,
+    is_restored: bool,
+    work: impl FnOnce(&AtomicBool) -> T + Send,
+    look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+) -> PyResult<(T, Option<PyErr>)> {
+    let _quiet = is_restored.then(Quiet::begin);
+    let (result, failure) = watched(py, |interrupt| catch_unwind(AssertUnwindSafe(|| work(interrupt))), look);
+    match result {
+        Ok(result) => Ok((result, failure)),
+        Err(_) if is_restored => Err(spec_error(py, "state", "is damaged: it leads out of the network")),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// While it lives nothing is printed of panics.
+struct Quiet;
+
+/// How many of these live.
+static QUIET: AtomicUsize = AtomicUsize::new(0);
+
+impl Quiet {
+    fn begin() -> Self {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let usual = take_hook();
+            set_hook(Box::new(move |panic| {
+                if QUIET.load(Ordering::Relaxed) == 0 {
+                    usual(panic);
+                }
+            }));
+        });
+        QUIET.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        QUIET.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A wall-clock limit; none if there is no limit, or one too far away.

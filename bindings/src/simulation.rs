@@ -2,7 +2,7 @@ use crate::{
     errors::{simulation_error, spec_error},
     network::Network,
     ranks::Ranks,
-    running::{deadline, interruptible, watched},
+    running::{deadline, guarded, interruptible},
     traffic::Workload,
 };
 use flitloom_core::{
@@ -70,6 +70,7 @@ struct Settings<'py> {
 #[pyclass(module = "flitloom._core")]
 pub struct Simulation {
     held: Held,
+    is_restored: bool,
 }
 
 #[pymethods]
@@ -128,7 +129,7 @@ impl Simulation {
             |_| Ok(()),
         )?
         .map_err(|error| simulation_error(py, error))?;
-        Ok(Self { held })
+        Ok(Self { held, is_restored: false })
     }
 
     /// Runs until everything is delivered, or to a cycle; fails at `cycle_limit`. False if it pauses
@@ -142,8 +143,9 @@ impl Simulation {
     ) -> PyResult<bool> {
         let held = &mut self.held;
         let deadline = deadline(seconds);
-        let (result, failure) = watched(
+        let (result, failure) = guarded(
             py,
+            self.is_restored,
             |interrupt| {
                 let options =
                     Options { stop_at, cycle_limit, interrupt: Some(interrupt), ..Options::default() };
@@ -153,7 +155,7 @@ impl Simulation {
                 Some(deadline) if Instant::now() >= deadline => Err(PyStopIteration::new_err(())),
                 _ => Ok(()),
             },
-        );
+        )?;
         match (result, failure) {
             (_, Some(failure)) if !failure.is_instance_of::<PyStopIteration>(py) => Err(failure),
             // Without a reason of its own, a rank pauses since another one does.
@@ -171,6 +173,7 @@ impl Simulation {
 
     /// Takes a saved state up.
     fn restore(&mut self, py: Python<'_>, state: Vec<u8>) -> PyResult<()> {
+        self.is_restored = true;
         let held = &mut self.held;
         py.detach(|| each!(held, simulation => simulation.restore(state)))
             .map_err(|error| spec_error(py, "state", error))
@@ -266,7 +269,7 @@ impl Simulation {
 
     /// The same simulation once more, to be run on by itself.
     fn copy(&self) -> Self {
-        Self { held: self.held.clone() }
+        Self { held: self.held.clone(), is_restored: self.is_restored }
     }
 }
 

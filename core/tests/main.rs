@@ -12,6 +12,7 @@ mod exactness;
 mod failures;
 mod film;
 mod flow_control;
+mod forged_states;
 mod genetic;
 mod late_schedules;
 mod message_graphs;

@@ -1,6 +1,6 @@
 //! Runs of the pipelined router on flitloom's own networks that are saved, taken up again and continued.
 
-use crate::common::cases;
+use crate::common::{cases, forged};
 use flitloom_core::{
     engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
     fabric::{Graph, Shape},
@@ -348,6 +348,23 @@ proptest! {
             let mut again = case.begin().unwrap();
             // What is taken up names nothing that is not there.
             _ = again.restore(damaged).map(|()| told(&mut again));
+        }
+    }
+
+    #[test]
+    fn a_forged_state_is_refused_or_runs(
+        case in drawn(),
+        cycle in 1_u64..60,
+        numbers in proptest::collection::vec(any::<[u64; 4]>(), 8),
+    ) {
+        let Some(mut run) = case.begin() else { return Ok(()) };
+        run.run(Some(cycle), None, &false.into());
+        let bytes = run.save();
+        for numbers in numbers {
+            let mut again = case.begin().unwrap();
+            let taken_up = again.restore(forged(&bytes, &numbers[..if numbers[0] % 2 == 0 { 2 } else { 4 }]));
+            // What it comes to is its own affair.
+            _ = taken_up.map(|()| (again.run(Some(cycle + 100), None, &false.into()), told(&mut again)));
         }
     }
 }

@@ -19,6 +19,7 @@ import pytest
 from flitloom import _core
 from flitloom.booksim import Options, is_booksim, read, run
 from flitloom.booksim.comparing import EQUAL, REFUSED, compare
+from flitloom.booksim.curves import run_curve
 from flitloom.booksim.drawing import draw
 from flitloom.booksim.options import parse
 from flitloom.booksim.printing import lines
@@ -508,6 +509,27 @@ def test_every_option_has_its_table() -> None:
     assert set(named) <= known
 
 
+def test_source_queues_grow_where_booksim_calls_a_rate_stable() -> None:
+    """What is accepted in samples of 50,000 cycles tells who is right."""
+    options = Options.of(
+        {"topology": "torus", "k": "4", "routing_function": "dim_order", "packet_size": "5"}
+        | {"num_vcs": "4", "vc_buf_size": "4"}
+    )
+    rows, _ = run_curve(options, [0.12, 0.135], workers=1)
+    assert [(row["saturated"], row["verdict"]) for row in rows] == [(False, "steady"), (False, "growing")]
+    for row in rows:
+        long = {"sim_type": "throughput", "sample_period": "50000", "warmup_periods": "1", "max_samples": "3"}
+        long |= {**options.values, "injection_rate": str(row["rate"])}
+        accepted = run(Options.of(long)).classes[0]["accepted"]
+        assert (accepted > 0.99 * row["offered"]) == (row["verdict"] == "steady")
+    two = Options.of(
+        {"topology": "mesh", "k": "4", "routing_function": "dor", "classes": "2", "use_read_write": "{0,1}"}
+        | {"injection_rate": "0.02"}
+    )
+    rows, _ = run_curve(two, [0.02], workers=1)
+    assert [row["verdict"] for row in rows] == ["steady", None]
+
+
 def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
     text = "topology = mesh; k = 4; routing_function = dor; sample_period = 300;"
     text += "max_samples = 5; latency_thres = 40.0;"
@@ -532,7 +554,8 @@ def test_a_curve_is_the_file_at_every_rate(tmp_path: Path) -> None:
     assert below < above <= below / 0.6
     done = command("load", "curve", "mesh.cfg", "num_vcs=4", "--rates", "0.1", folder=tmp_path)
     assert "is stable up to injection_rate 0.1" in done.stdout
-    assert "(BookSim2's own verdict, by its latencies and not by source queues)\n" in done.stdout
+    assert "(BookSim2's own verdict, by its latencies)\n" in done.stdout
+    assert "source queues are steady at injection_rate 0.1 (verdict of flitloom load)\n" in done.stdout
     for words, told in {
         ("curve", "mesh.cfg", "--torus", "4x4"): "does not go with a file of BookSim2",
         ("curve", "mesh.cfg", "--refine", "-0.5"): "refine: -0.5 is not a share of a load",

@@ -22,6 +22,8 @@ from flitloom.load import (
     verdict,
 )
 from flitloom.load.comparison import shape_of
+from flitloom.load.full_start import _full, full_start
+from flitloom.load.search import Search
 from flitloom.plots.curves import plot_curves
 
 ROOM = {"flow_control": "cut-through", "buffer": 16}
@@ -131,6 +133,27 @@ def test_saturation_is_where_the_busiest_source_is_busy_all_the_time():
         assert row["half_width"] <= 0.03 * row["saturation"]
         limit = known[row["pattern"], row["buffer"]]
         assert abs(row["saturation"] - limit) <= max(3 * row["half_width"], 0.01 * limit)
+
+
+def test_full_source_queues_empty_below_saturation_only():
+    [case] = make_cases({"router": {"buffer": 16}}, {"torus": ["4x4"], "pattern": ["rand"]})
+    [row], _ = run_saturation([case], within=0.05, measure=1000, full_starts=True, workers=1)
+    # None of the nine settings that were looked at has two states.
+    assert row["full_start"] == row["below"]
+    experiment = case.experiment(kind="load", rate=1.0, cycles=1)
+    settings = {"window": 100, "warm_up": None, "measure": 1000, "limit": 40_000, "threads": 1}
+    beyond = full_start(Search(experiment, 0.02, settings, None, 1.0, None), 1.1 * row["above"])
+    assert beyond is not None
+    assert 0.9 * row["below"] < beyond < 1.02 * row["above"]
+
+
+def test_a_full_start_needs_a_pattern():
+    [case] = make_cases({}, {"torus": ["4x4"], "pattern": ["rand"]})
+    load = case.experiment(kind="load", rate=0.5, cycles=1)
+    weights = [[0 if row == column else 1 for column in range(16)] for row in range(16)]
+    traffic = fl.Load(weights=weights, rate=0.5, cycles=1)
+    with pytest.raises(fl.SpecError, match="--full-start: needs traffic of a pattern"):
+        _full(load.model_copy(update={"traffic": traffic}))
 
 
 def test_the_level_rule_finds_more_than_every_source_sustains():

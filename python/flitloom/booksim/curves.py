@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flitloom.booksim.judging import Judged
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, demand, run
 from flitloom.errors import SpecError
@@ -47,8 +48,11 @@ def run_curve(
     -------
     list of dict, bool
         A row per rate and measured class in the order of the rates, and whether Ctrl-C ended the rest.
-        An unstable run has ``saturated``, and no latencies. ``offered`` is the flits that a node sends per
-        cycle, ``bound`` the rate that the busiest link allows, if that is known.
+        An unstable run has ``saturated``, and no latencies. ``verdict`` is that of `flitloom.load` ("steady",
+        "growing", "undecided") on the source queues of the class in a run of constant load, with the
+        ``utilisation`` of the busiest one and its ``worst_node``; ``None`` with reads and writes. ``offered``
+        is the flits that a node sends per cycle, ``bound`` the rate that the busiest link allows, if that is
+        known.
 
     Examples
     --------
@@ -189,14 +193,22 @@ def _point(
     options: Options, rate: float, progress: Callable[[int, int], None] | None = None
 ) -> list[dict[str, Any]]:
     """The rows of one rate, in a worker process or here."""
-    outcome = run(options.at(**{RATE: rate}))
+    at_rate = options.at(**{RATE: rate})
+    outcome, judged = run(at_rate), Judged(at_rate).judged()
     saturated = outcome.outcome == UNSTABLE
     rows = []
     for facts in outcome.classes:
         kept = {name: None if math.isnan(facts[name]) else facts[name] for name in _KEPT}
         if saturated:
             kept |= dict.fromkeys(name for name in _KEPT if name.endswith("latency"))
-        rows.append({"class": int(facts["class"]), "rate": rate, "saturated": saturated, **kept})
+        number = int(facts["class"])
+        found = judged[number]
+        queues = {
+            "verdict": found and found.verdict,
+            "utilisation": found and found.value,
+            "worst_node": found and found.worst,
+        }
+        rows.append({"class": number, "rate": rate, "saturated": saturated, **kept, **queues})
     if progress is not None:
         progress(1, 1)
     return rows

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from flitloom import _core, limits
 from flitloom.booksim.options import NETWORK_FILE, Options
 from flitloom.errors import SpecError
 from flitloom.fixed import explained
 from flitloom.reading import read_text
+
+Values = list[tuple[str, str]]
+Begun = TypeVar("Begun")
 
 #: How a run can end.
 STABLE, UNSTABLE = "stable", "unstable"
@@ -101,13 +104,11 @@ def run(
     >>> outcome.outcome, outcome.cycles, round(outcome.classes[0]["packet_latency"], 3)
     ('stable', 6055, 19.574)
     """
-    simulation = _begun(options, packets, network)
+    simulation = begun(options, lambda values: _core.Pipelined(values, packets), network)
     events = []
     while (event := simulation.advance()) is not None:
         if event["kind"] == "broken":
-            option, what, right = _BREACHES[event["breach"]]
-            end = "never ends" if event["breach"] == "deadlock" else "ends"
-            raise SpecError.at(option, f"{what} in cycle {event['now']}; BookSim2 {end}", right)
+            raise refused(event["breach"], event["now"])
         events.append(event)
         if seen is not None:
             seen(event, simulation.now)
@@ -137,21 +138,32 @@ def check(options: Options) -> None:
     Traceback (most recent call last):
     flitloom.errors.SpecError: num_vcs: 0 is not within 1 to 64
     """
-    _begun(options)
+    begun(options, _pipelined)
 
 
-def _begun(options: Options, packets: bool = False, network: str | None = None) -> _core.Pipelined:
-    """A run at its beginning."""
+def begun(options: Options, begin: Callable[[Values], Begun], network: str | None = None) -> Begun:
+    """A run at its beginning, given what begins it with the values of all options."""
     values = dict(options.values)
     if network is not None:
         values[NETWORK_FILE] = network
     elif NETWORK_FILE in values:
         values[NETWORK_FILE] = read_text(values[NETWORK_FILE], limits.SPEC_BYTES)
     try:
-        return _core.Pipelined(list(values.items()), packets)
+        return begin(list(values.items()))
     except ValueError as error:
         option, text = error.args
         raise SpecError.at(option, text) from None
+
+
+def _pipelined(values: Values) -> _core.Pipelined:
+    return _core.Pipelined(values, False)
+
+
+def refused(breach: str, cycle: int) -> SpecError:
+    """What to raise where BookSim2 ends in the middle of a run."""
+    option, what, right = _BREACHES[breach]
+    end = "never ends" if breach == "deadlock" else "ends"
+    return SpecError.at(option, f"{what} in cycle {cycle}; BookSim2 {end}", right)
 
 
 def demand(options: Options) -> tuple[float, float | None]:
@@ -170,7 +182,7 @@ def demand(options: Options) -> tuple[float, float | None]:
     >>> demand(Options.of(options))
     (5.0, 0.1)
     """
-    flits, busiest = _begun(options).demand()
+    flits, busiest = begun(options, _pipelined).demand()
     return flits, round(1 / busiest, 9) if busiest else None
 
 

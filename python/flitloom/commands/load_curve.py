@@ -35,6 +35,7 @@ class Windows(Group):
 class Rows(Group):
     """What is made of saturations."""
 
+    full_start: shared.FullStart = False
     store: shared.Store = None
     json: options.Json = False
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write rows to this file (.csv).")] = None

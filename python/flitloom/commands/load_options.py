@@ -52,6 +52,13 @@ Level = Annotated[
         metavar="SHARE",
     ),
 ]
+FullStart = Annotated[
+    bool,
+    typer.Option(
+        "--full-start",
+        help="Begin the load just below with 100 packets per node as well, and see whether they go.",
+    ),
+]
 RoutingTables = Annotated[
     str | None,
     typer.Option(

@@ -28,6 +28,9 @@ def _group() -> None:
 def load(
     cases: Annotated[int, typer.Option(help="Cases that are drawn.", min=1, max=100_000)] = 50,
     seed: Annotated[int, typer.Option(help="Seed of the drawing.")] = 0,
+    known: Annotated[
+        bool, typer.Option("--known", help="Compare with 15 limits that another program measured instead.")
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Find the saturations of drawn networks, and compare loads near them with long runs.
@@ -38,8 +41,9 @@ def load(
     \b
     For example:
       flitloom validate load --cases 200 --seed 1
+      flitloom validate load --known
     """
-    perform("validate_load", cases, seed, json)
+    perform("validate_load", cases, seed, known, json)
 
 
 @app.command()

@@ -15,6 +15,7 @@ from flitloom.errors import DeadlockError, SpecError
 from flitloom.jobs import Job, Store
 from flitloom.load.bounds import ideal_loads, most_generated, router_text
 from flitloom.load.cases import Case, at_load, routes_of
+from flitloom.load.full_start import full_start
 from flitloom.load.kept import Kept, job
 from flitloom.load.level import level_saturation
 from flitloom.load.running import Pool, run_all
@@ -44,11 +45,16 @@ RUNS = 40
 BEYOND = 1.2
 
 
+#: How a search is made: its precision, the level, whether it is the only one, whether full starts are tried.
+How = tuple[float, float | None, bool, bool]
+
+
 def run_saturation(
     cases: Sequence[Case],
     *,
     within: float = 0.01,
     level: float | None = None,
+    full_starts: bool = False,
     window: int = 100,
     warm_up: int | None = None,
     measure: int = 10_000,
@@ -72,6 +78,8 @@ def run_saturation(
     level : float, optional
         The critical load by the level rule instead: the largest load of which the network accepts this
         share, by bisection, for comparisons with other programs.
+    full_starts : bool
+        Begin the load just below with 100 packets per node as well, and see whether they go.
     window, warm_up, measure, limit
         As in `run_steady`, for the row's latency; `limit` also ends every run of the search.
     workers : int, optional
@@ -91,7 +99,9 @@ def run_saturation(
         "undecided": the cycles ran out, with the interval so far, "no steady state": at no load, by the
         throttle, "deadlock", "impossible": the case cannot be run, with its ``cause``); the ``accepted``
         load and the ``latency`` (cycles, from generation) just below; the ``plateau``: the load accepted at
-        1.2 times the saturation, which may be larger than it while some sources get less; ``bound``,
+        1.2 times the saturation, which may be larger than it while some sources get less; ``full_start``, if
+        asked for: the largest load up to ``below`` at which a network that begins with 100 packets per node
+        gets rid of them, ``None`` if there is none; ``bound``,
         ``bound_of``, ``router`` as in `run_steady`; number of ``points``. And whether Ctrl-C ended the rest.
 
     Examples
@@ -112,7 +122,7 @@ def run_saturation(
             "flitloom load curve measures how much they accept at each rate",
         )
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
-    how = (within, level, len(cases) == 1)
+    how = (within, level, len(cases) == 1, full_starts)
     fields = [
         spec if isinstance(spec, str) else spec.model_dump(mode="json", exclude_none=True) for spec in specs
     ]
@@ -138,12 +148,12 @@ def _check_shares(within: float, level: float | None) -> None:
 def _jobs(
     cases: Sequence[Case],
     fields: Sequence[dict[str, Any] | str],
-    how: tuple[float, float | None, bool],
+    how: How,
     settings: dict[str, Any],
 ) -> list[Job]:
     """All that the results of searches depend on."""
-    within, level, _ = how
-    asked = {**settings, "within": within, "level": level}
+    within, level, _, full = how
+    asked = {**settings, "within": within, "level": level, "full_starts": full}
     return [job("saturation", one, case.tables, **asked) for case, one in zip(cases, fields, strict=True)]
 
 
@@ -172,6 +182,7 @@ def empty_row(outcome: str, cause: str | None = None, **known: Any) -> dict[str,
         "cause": cause,
         **dict.fromkeys(_BELOW),
         "plateau": None,
+        "full_start": None,
         **dict.fromkeys(_BOUND),
         "points": 0,
         **known,
@@ -180,7 +191,7 @@ def empty_row(outcome: str, cause: str | None = None, **known: Any) -> dict[str,
 
 def _search(
     fields: dict[str, Any] | str,
-    how: tuple[float, float | None, bool],
+    how: How,
     settings: dict[str, Any],
     tables: Path | Tables | None,
     progress: Progress | None = None,
@@ -188,9 +199,9 @@ def _search(
     """One search, in a worker process or here; what cannot be run ends no others."""
     if isinstance(fields, str):
         return empty_row("impossible", fields)
-    within, level, alone = how
+    _, _, alone, _ = how
     try:
-        return _found(fields, within, level, settings, tables, progress)
+        return _found(fields, how, settings, tables, progress)
     except SpecError as error:
         if alone:
             raise
@@ -199,13 +210,13 @@ def _search(
 
 def _found(
     fields: dict[str, Any],
-    within: float,
-    level: float | None,
+    how: How,
     settings: dict[str, Any],
     tables: Path | Tables | None,
     progress: Progress | None,
 ) -> dict[str, Any]:
     """What a search finds."""
+    within, level, _, full = how
     experiment, routes = build_experiment(fields), routes_of(tables)
     known = {**ideal_loads(experiment, routes), "router": router_text(experiment, routes)}
     if never_steady(experiment):
@@ -215,6 +226,8 @@ def _found(
         if level is not None:
             return {**empty_row("measured", **known), **level_saturation(search, level)}
         row = {**empty_row("undecided", **known), **search.run()}
+        if full and row["below"]:
+            row["full_start"] = full_start(search, row["below"])
         return row | {"plateau": search.plateau(row["saturation"])}
     except DeadlockError as error:
         return empty_row("deadlock", str(error), **known, points=search.runs)

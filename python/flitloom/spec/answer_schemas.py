@@ -101,8 +101,8 @@ ANSWERS = {
     "load-saturation": Answer(
         "flitloom load saturation",
         True,
-        "saturation half_width below above slope worst_node outcome cause accepted latency plateau bound "
-        "bound_of receive_bound router points",
+        "saturation half_width below above slope worst_node outcome cause accepted latency plateau "
+        "full_start bound bound_of receive_bound router points",
         _LABELS + "stopped",
         _MORE,
     ),

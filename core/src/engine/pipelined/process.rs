@@ -24,6 +24,14 @@ impl Process {
         }
     }
 
+    /// Packets per cycle in the mean.
+    pub(super) fn mean(&self) -> f64 {
+        match self {
+            Self::Bernoulli(rate) => *rate,
+            Self::OnOff { on, off, rate, .. } => rate * on / (on + off),
+        }
+    }
+
     /// Where it asks with one fraction below a fixed one: this, in parts of 2^52.
     pub(super) fn parts(&self) -> Option<u64> {
         match self {

@@ -15,7 +15,7 @@ use super::{
     waiting::{Reply, Waiting},
 };
 use crate::{
-    probe::Probe,
+    probe::{Probe, SourceQueues},
     save::{Archive, SaveError},
     visit::{Visited, below},
 };
@@ -97,6 +97,8 @@ pub(super) struct Run {
     pub last_retired: Option<(u32, u32)>,
     /// Where packets come from that no process makes.
     pub feed: Option<Box<Feed>>,
+    /// How busy the queues of nodes and classes are, where a run is judged by them.
+    pub queues: Option<Box<SourceQueues>>,
     /// By node and channel the flits that a node has not taken yet.
     pub exits: Vec<VecDeque<Flit>>,
 }
@@ -190,6 +192,7 @@ impl Run {
             warnings: _,
             batch: _,
             last_retired: _,
+            queues: _,
         } = self;
         archive.number("cycle", now)?;
         numbers.fields(archive)?;

@@ -8,7 +8,7 @@ use super::{
     run::Run,
     waiting::Reply,
 };
-use crate::bits::ones;
+use crate::{bits::ones, probe::Departure};
 
 impl Nodes for Run {
     fn inject<R: NodePorts>(&mut self, routers: &mut R, shared: &mut Shared, subnet: usize) {
@@ -210,6 +210,10 @@ impl Run {
             hops: 0,
             ahead: Ways::default(),
         });
+        if let Some(queues) = &mut self.queues {
+            queues.add(node * self.classes.len() + class, created.into());
+            queues.add_for(to as usize, created.into(), size);
+        }
         let facts = &mut self.facts[class];
         facts.in_flight += u64::from(size);
         self.created_in_flight[class] += u64::from(size) * u64::from(created);
@@ -409,6 +413,11 @@ impl Run {
             packet.injected = self.now;
             if let Some(feed) = &mut self.feed {
                 feed.leave(node, class, packet);
+            }
+            if let Some(queues) = &mut self.queues {
+                let (number, cycle) = (packet.number.into(), packet.injected.into());
+                let (start, length) = (packet.created.into(), packet.size);
+                queues.leave(node * classes + class, Departure { number, cycle, start, length });
             }
             if self.rules.routing_delay == 0 && !self.rules.cuts_by_next_port {
                 let (router, port) = self.rules.wiring.entries[node];

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from flitloom.analysis.utilisation import GROWING, STEADY
 from flitloom.booksim.curves import run_curve
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_common as shared
@@ -14,8 +15,8 @@ from flitloom.commands.inputs.booksim import COLUMNS, read
 from flitloom.commands.load_curve import Asked
 from flitloom.load.verdicts import verdict
 
-#: Whose verdict it is: runs of BookSim2's files count no source queues, by which flitloom judges loads.
-JUDGE = "BookSim2's own verdict, by its latencies and not by source queues"
+#: Whose verdict it is.
+JUDGE = "BookSim2's own verdict, by its latencies"
 #: Columns of a curve.
 _POINTS = {"rate": "injection_rate", "offered": "offered [flits/node/cycle]", **COLUMNS}
 
@@ -38,11 +39,18 @@ def run(asked: Asked) -> None:
         screen.print_json(written)
     elif rows:
         table = [
-            [row["class"], *(row[name] for name in _POINTS), "unstable" if row["saturated"] else "stable"]
+            [
+                row["class"],
+                *(row[name] for name in _POINTS),
+                "unstable" if row["saturated"] else "stable",
+                row["verdict"],
+            ]
             for row in rows
         ]
-        screen.print_table(["class", *_POINTS.values(), "outcome"], table)
+        screen.print_table(["class", *_POINTS.values(), "outcome", "source queues"], table)
         screen.echo(f"{_verdict(verdict(rows, loads))} ({JUDGE})")
+        if told := _by_queues(rows):
+            screen.echo(told)
         bound = rows[0]["bound"]
         if bound is not None:
             screen.echo(f"the busiest link allows an injection_rate of at most {bound:.4g}")
@@ -81,6 +89,21 @@ def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
             }
         )
     pictures.plot_load_curves(curves if len(curves) > 1 else {"": next(iter(curves.values()))}, plot, name)
+
+
+def _by_queues(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """What source queues say of rates at which all classes have a verdict.
+
+    >>> _by_queues([{"rate": 0.1, "verdict": "steady"}, {"rate": 0.3, "verdict": "growing"}])
+    'source queues are steady at injection_rate 0.1 and grow at 0.3 (verdict of flitloom load)'
+    """
+    steady, growing = (
+        {row["rate"] for row in rows if row["verdict"] == verdict} for verdict in (STEADY, GROWING)
+    )
+    steady -= {row["rate"] for row in rows if row["verdict"] != STEADY}
+    said = [f"are steady at injection_rate {max(steady):g}"] if steady else []
+    said += [f"grow at {min(growing):g}"] if growing else []
+    return f"source queues {' and '.join(said)} (verdict of flitloom load)" if said else None
 
 
 def _verdict(found: Mapping[str, Any]) -> str:

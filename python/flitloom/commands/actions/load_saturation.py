@@ -33,7 +33,12 @@ def run(asked: Saturated) -> None:
         load_common.stored(ending.store) as store,
         load_common.progress("case", len(cases), "points") as show,
     ):
-        ways: dict[str, Any] = {**settings, "progress": show, "store": store}
+        ways: dict[str, Any] = {
+            **settings,
+            "progress": show,
+            "store": store,
+            "full_starts": ending.full_start,
+        }
         rows, interrupted = run_saturation(cases, within=within, level=level, **ways)
     written = load_common.marked(rows, interrupted, len(cases))
     if out is not None and rows:
@@ -41,7 +46,7 @@ def run(asked: Saturated) -> None:
     if ending.json:
         screen.print_json(written)
     elif rows:
-        _print(rows, list(cases[0].labels), level)
+        _print(rows, list(cases[0].labels), level, ending.full_start)
         # What is missing may be the first case, which the others are held against.
         if not interrupted and (told := sentence(rows, list(cases[0].labels), _shapes(cases))):
             screen.echo(told)
@@ -58,10 +63,16 @@ def _shapes(cases: Sequence[Case]) -> list[Shape | None]:
     return shapes
 
 
-def _print(rows: list[dict[str, Any]], names: list[str], level: float | None) -> None:
+#: Columns by the names of fields, where they differ.
+_CALLED = {"worst_node": "worst source", "full_start": "full start"}
+
+
+def _print(rows: list[dict[str, Any]], names: list[str], level: float | None, full: bool) -> None:
     called = "saturation" if level is None else f"critical load ({100 * level:g} % level)"
-    columns = [*names, called, "outcome", "worst source", "latency", "plateau", "bound", "bound_of"]
-    keys = ("outcome", "worst_node", "latency", "plateau", "bound", "bound_of")
+    keys = ["outcome", "worst_node", "latency", "plateau", "bound", "bound_of"]
+    if full:
+        keys.insert(keys.index("bound"), "full_start")
+    columns = [*names, called, *(_CALLED.get(name, name) for name in keys)]
     screen.print_table(
         columns,
         [[*(row[name] for name in names), interval(row), *(row[key] for key in keys)] for row in rows],

@@ -1,0 +1,86 @@
+//! Runs at constant load, judged by how busy source queues are.
+
+use super::{
+    breach::Breach,
+    build,
+    classes::Class,
+    options::{OptionError, Options, refuse},
+    run::Run,
+};
+use crate::probe::{SourceQueues, Utilisation};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Cycles of a slot at first.
+const SLOT: u64 = 100;
+
+/// A run at constant load without phases: sources never stop.
+///
+/// ```
+/// use flitloom_core::{
+///     engine::pipelined::{Judged, Options},
+///     probe::Verdict,
+/// };
+///
+/// let mut options = Options::default();
+/// for (name, value) in [("topology", "mesh"), ("routing_function", "dor"), ("injection_rate", "0.9")] {
+///     assert!(options.set(name, value));
+/// }
+/// let mut run = Judged::new(&options)?;
+/// let found = run.look(10_000, &false.into()).expect("nothing ends it");
+/// assert_eq!(found[0].map(|found| found.verdict), Some(Verdict::Growing));
+/// # Ok::<(), flitloom_core::engine::pipelined::OptionError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Judged {
+    run: Run,
+}
+
+impl Judged {
+    /// A run of some options from an empty network on.
+    ///
+    /// # Errors
+    ///
+    /// If an option has a value that is not known here, or the run has batches.
+    pub fn new(options: &Options) -> Result<Self, OptionError> {
+        if options.text("sim_type") == "batch" {
+            return refuse("sim_type", "is batch, which has no rate; give latency or throughput");
+        }
+        let mut run = build::run(options, false)?;
+        let queues = SourceQueues::new(run.nodes, run.classes.len(), run.nodes, SLOT);
+        run.queues = Some(Box::new(queues));
+        Ok(Self { run })
+    }
+
+    /// Goes on to a cycle; how busy the source queues of every class are then, nothing where its load is not known,
+    /// as that of replies. The worst queue is a node.
+    ///
+    /// # Errors
+    ///
+    /// BookSim2 would end before.
+    pub fn look(
+        &mut self,
+        cycle: u32,
+        interrupt: &AtomicBool,
+    ) -> Result<Vec<Option<Utilisation>>, (Breach, u32)> {
+        let run = &mut self.run;
+        while run.now < cycle && !interrupt.load(Ordering::Relaxed) {
+            run.cycle();
+            if let Some(breach) = run.breach.take() {
+                return Err((breach, run.now - 1));
+            }
+        }
+        let Run { classes, waiting, packets, queues, now, .. } = run;
+        let Some(queues) = queues else { return Ok(Vec::new()) };
+        let fronts: Vec<u64> = (waiting.iter())
+            .map(|waiting| match (waiting.size, waiting.next) {
+                (1.., 0) => packets[waiting.packet].created.into(),
+                _ => u64::MAX,
+            })
+            .collect();
+        let judged = |(number, class): (usize, &Class)| {
+            let (rate, length) = (class.process.mean() * class.mean_size(), class.mean_size());
+            class.messages.is_none().then(|| queues.judged(number, (*now).into(), &fronts, length, rate))
+        };
+        Ok(classes.iter().enumerate().map(judged).collect())
+    }
+}
