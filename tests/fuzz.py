@@ -301,7 +301,7 @@ def _checkpoint(file):
     simulation.step(5)
 
 
-def _pipelined_checkpoint(file):
+def _run_checkpoint(file):
     simulation = fl.Simulation.load(file)
     # What is forged may come to light late, and then or at the end there is a result.
     simulation.run(until=min(simulation.now, 1000) + 300)
@@ -401,6 +401,26 @@ def _saved_pipelined(file, records, **fields):
     simulation.save(file)
 
 
+def _saved_load(file, records=None, router=None, topology=None, **fields):
+    """A load in motion, by default with all that the general engine counts."""
+    router = router or fl.Router(routing="ma", flow_control="cut-through", buffer=8)
+    load = fl.Load("rand", rate=0.6, length=3, cycles=60, **fields)
+    network = fl.Network(fl.Torus(4, 3) if topology is None else topology, router)
+    simulation = fl.Simulation(network, load, **(records or {}))
+    simulation.step(25)
+    simulation.save(file)
+
+
+#: Simulations in motion of every engine, and of every form of pipelined routers.
+_IN_MOTION = {
+    "general": lambda file: _saved_load(file, {"packets": True, "throttle": "spth"}),
+    "closed": lambda file: _saved_load(file, {"windows": 10}, outstanding=3),
+    "planes": lambda file: _saved_load(file, router=fl.Router(), topology=fl.Torus(8, 8)),
+    "sets": lambda file: _saved_load(file, router=fl.Router(model="pipelined", routing="valiant")),
+    "bit-planes": lambda file: _saved_load(file, router=fl.Router(model="pipelined"), topology=fl.Mesh(4, 4)),
+}
+
+
 def _old_store(file, job):
     """A store as earlier versions made it."""
     names = [
@@ -477,6 +497,10 @@ def _seeds(folder):
                 file, {"packets": True, "link_time": True}, reply_length=2, reply_places=1, speculative=True
             ),
         ),
+        **{
+            f"checkpoint-{name}": _made(folder / f"{name}.checkpoint", save)
+            for name, save in _IN_MOTION.items()
+        },
         "result": _made(folder / "r.nc", fl.simulate(network, collective).to_netcdf),
         "rows": b"rate,buffer,latency\n0.1,4,12.5\n0.2,4,13\n0.1,8,\n",
         "sweep": b'[topology]\nsizes = "4x4"\n[traffic]\nkind = "load"\npattern = "rand"\nlength = 4\n'
@@ -579,8 +603,9 @@ READERS = {
     "packets": Reader("csv", of_text, fl.Packets),
     "nodes": Reader("txt", of_text, _nodes),
     "checkpoint": Reader("checkpoint", of_checkpoint, _checkpoint),
-    "checkpoint-pipelined": Reader("checkpoint", of_state, _pipelined_checkpoint),
-    "checkpoint-replies": Reader("checkpoint", of_state, _pipelined_checkpoint),
+    "checkpoint-pipelined": Reader("checkpoint", of_state, _run_checkpoint),
+    "checkpoint-replies": Reader("checkpoint", of_state, _run_checkpoint),
+    **{f"checkpoint-{name}": Reader("checkpoint", of_state, _run_checkpoint) for name in _IN_MOTION},
     "result": Reader("nc", bitten, _result),
     "rows": Reader("csv", of_text, _rows),
     "sweep": Reader("toml", of_text, _sweep),

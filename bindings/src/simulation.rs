@@ -2,7 +2,7 @@ use crate::{
     errors::{simulation_error, spec_error},
     network::Network,
     ranks::Ranks,
-    running::{deadline, guarded, interruptible},
+    running::{deadline, guarded, interruptible, sound},
     traffic::Workload,
 };
 use flitloom_core::{
@@ -218,8 +218,11 @@ impl Simulation {
         records: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = Options { stop_at, ..Options::default() };
-        let outcome = each!(&mut self.held, simulation => simulation.totals_at_stop(&options))
-            .map_err(|error| simulation_error(py, error))?;
+        let held = &mut self.held;
+        let outcome = sound(py, self.is_restored, || {
+            each!(held, simulation => simulation.totals_at_stop(&options))
+                .map_err(|error| simulation_error(py, error))
+        })?;
         let result = totals(py, &outcome)?;
         result.set_item("engine", self.engine())?;
         result.set_item("parts", each!(&self.held, simulation => simulation.parts()))?;
@@ -250,7 +253,9 @@ impl Simulation {
     /// network ages and packets by source.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Held::Plain(simulation) = &mut self.held else { return Ok(None) };
-        simulation.windows().map(|windows| window_table(py, windows)).transpose()
+        sound(py, self.is_restored, || {
+            simulation.windows().map(|windows| window_table(py, windows)).transpose()
+        })
     }
 
     /// Measures a stretch of cycles, the end not included, in place of what was measured before.

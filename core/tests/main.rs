@@ -12,7 +12,6 @@ mod exactness;
 mod failures;
 mod film;
 mod flow_control;
-mod forged_states;
 mod genetic;
 mod late_schedules;
 mod message_graphs;

@@ -1,6 +1,5 @@
 //! How busy source queues are: whether every node gets rid of what it generates.
 
-use super::{QueueCounts, Utilisation, utilisation};
 use crate::save::{Archive, SaveError, plain_record};
 use std::ops::Range;
 
@@ -218,34 +217,6 @@ impl SourceQueues {
             }
         }
         busy
-    }
-
-    /// How busy the queues with a number of all nodes were before a cycle, given the starts of the packets at the
-    /// fronts of all queues, or `u64::MAX`; packets have so many flits in the mean, and so many flits per cycle are
-    /// generated for such a queue.
-    pub(crate) fn judged(
-        &self,
-        queue: usize,
-        now: u64,
-        fronts: &[u64],
-        length: f64,
-        rate: f64,
-    ) -> Utilisation {
-        let slots = ((now / self.cycles) as usize).min(self.slots);
-        let busy = self.busy_before(now, fronts.iter().copied());
-        let chosen = |values: &mut dyn Iterator<Item = u64>| -> Vec<u64> {
-            values.skip(queue).step_by(self.queues).take(slots * self.nodes).collect()
-        };
-        utilisation(&QueueCounts {
-            slots,
-            slot_cycles: self.cycles,
-            length,
-            busy: &chosen(&mut busy.iter().copied()),
-            sent: &chosen(&mut self.sent.iter().map(|&count| count.into())),
-            generated: &chosen(&mut self.generated.iter().map(|&count| count.into())),
-            generated_for: &self.generated_for[..slots * self.destinations],
-            rate: Some(rate),
-        })
     }
 
     /// What a part of the network goes on from; what was seen in all of them is kept by the first.

@@ -5,7 +5,7 @@
 //! then; above 1 it grows for good. All other queues of a network are bounded, so a load has a steady state
 //! exactly if no source queue grows.
 
-use super::{Windows, quantile::upper};
+use super::{SourceQueues, Windows, quantile::upper};
 use std::ops::Range;
 
 /// Probability of a wrong verdict of either kind that is aimed at.
@@ -148,6 +148,38 @@ impl Windows {
             generated: &generated[..width(&generated)],
             generated_for: &queues.generated_for()[..width(queues.generated_for())],
             rate: rate.filter(|_| queues.queues() == 1),
+        })
+    }
+}
+
+impl SourceQueues {
+    /// How busy the queues with a number of all nodes were before a cycle, given the starts of the packets at the
+    /// fronts of all queues, or `u64::MAX`; packets have so many flits in the mean, and so many flits per cycle are
+    /// generated for such a queue.
+    pub(crate) fn judged(
+        &self,
+        queue: usize,
+        now: u64,
+        fronts: &[u64],
+        length: f64,
+        rate: f64,
+    ) -> Utilisation {
+        let slots = ((now / self.cycles()) as usize).min(self.slots());
+        let nodes = fronts.len() / self.queues();
+        let busy = self.busy_before(now, fronts.iter().copied());
+        let chosen = |values: &mut dyn Iterator<Item = u64>| -> Vec<u64> {
+            values.skip(queue).step_by(self.queues()).take(slots * nodes).collect()
+        };
+        let width = self.generated_for().len().checked_div(self.slots()).unwrap_or(0);
+        utilisation(&QueueCounts {
+            slots,
+            slot_cycles: self.cycles(),
+            length,
+            busy: &chosen(&mut busy.iter().copied()),
+            sent: &chosen(&mut self.sent().iter().map(|&count| count.into())),
+            generated: &chosen(&mut self.generated().iter().map(|&count| count.into())),
+            generated_for: &self.generated_for()[..slots * width],
+            rate: Some(rate),
         })
     }
 }

@@ -4,14 +4,12 @@
 mod case;
 mod compare;
 mod drawn;
-mod forge;
 mod recorder;
 mod sample;
 mod twin;
 
 pub use case::{Case, CaseSpace, Router, THROTTLES, Traffic, cases};
 pub use compare::{compare, last_move, reference, totals};
-pub use forge::forged;
 pub use recorder::Recorder;
 pub use sample::sampled;
 pub use twin::twin;

@@ -486,6 +486,7 @@ impl Row {
         if self.waiting == 0 {
             return None;
         }
+        // Lists of a state that somebody changed may lead round in circles.
         let in_slot = |slot: usize| {
             let mut node = self.wheel[slot];
             std::iter::from_fn(move || {
@@ -493,6 +494,7 @@ impl Row {
                 node = here.behind;
                 Some(here.next_start)
             })
+            .take(self.nodes.len())
         };
         let soon = (cycle..cycle + SLOTS as u64)
             .find(|&start| in_slot(start as usize % SLOTS).any(|other| other == start));
@@ -503,7 +505,9 @@ impl Row {
     #[inline(always)]
     fn due(&mut self, cycle: u64, mut count: usize) -> usize {
         let mut node = std::mem::replace(&mut self.wheel[cycle as usize % SLOTS], NONE);
-        while node != NONE {
+        let mut most = self.nodes.len();
+        while node != NONE && most > 0 {
+            most -= 1;
             let Node { behind, next_start, .. } = self.nodes[node as usize];
             self.waiting -= 1;
             if next_start <= cycle {
