@@ -6,7 +6,7 @@ use crate::{
     film::add_moved,
     lists::named,
     network::Network,
-    running::{deadline, guarded},
+    running::{deadline, guarded, sound},
     simulation::{link_cells, link_table, packet_table, totals, window_table},
     traffic::Workload,
 };
@@ -399,7 +399,9 @@ impl PipelinedSimulation {
 
     /// As `Simulation.windows`.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        self.simulation.windows().map(|windows| window_table(py, windows)).transpose()
+        sound(py, self.is_restored, || {
+            self.simulation.windows().map(|windows| window_table(py, windows)).transpose()
+        })
     }
 
     /// As `Simulation.measure`.

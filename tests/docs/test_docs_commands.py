@@ -58,6 +58,7 @@ PARSED = {
     "flitloom papers run": "takes seconds to hours; tests/papers/test_papers.py runs them reduced",
     "flitloom view --live": "needs make wasm; tests/view/test_live_page.py runs it",
     "flitloom load curve --preset": "measures for a minute; tests/load runs smaller ones",
+    "flitloom validate load --known": "takes long; tests/load/test_utilisation.py compares one",
     "flitloom load ramp --preset": "takes half a minute; tests/load/test_load.py runs a part",
     "flitloom load step --preset": "takes half an hour; tests/load/test_load.py runs smaller ones",
     "flitloom schedule --torus 32x32 --pattern brot --payload 7 --seconds 20": "proves for minutes",

@@ -9,6 +9,7 @@ import xarray as xr
 import flitloom as fl
 from flitloom.analysis.limit import Point, find_limit
 from flitloom.analysis.utilisation import utilisation
+from flitloom.commands import run
 from flitloom.load.validation import draw
 
 LENGTH, SLOTS = 8, 50
@@ -126,3 +127,16 @@ def test_a_hot_spot_is_judged_by_what_it_receives():
 def test_drawn_cases_are_the_same_for_the_same_numbers():
     """`flitloom validate load` runs them."""
     assert draw(0, 1) == draw(0, 1) != draw(1, 1)
+
+
+@pytest.mark.parametrize(("limit", "code"), [(1 / 7, 0), (0.15, 1)])
+def test_saturations_are_held_against_known_limits(limit, code, monkeypatch, capsys):
+    from flitloom.commands.actions import validate_load
+    from flitloom.load import known
+
+    # The mesh whose limit is its bound: one case runs in this process.
+    case = (limit, 0.0005, *known.KNOWN[10][2:])
+    monkeypatch.setattr(known, "KNOWN", (case,))
+    monkeypatch.setattr(validate_load, "KNOWN", (case,))
+    assert run(["validate", "load", "--known"]) == code
+    assert f"within 3 half widths: {1 - code} of 1" in capsys.readouterr().out
