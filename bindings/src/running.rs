@@ -81,10 +81,14 @@ pub fn guarded<T: Send>(
     work: impl FnOnce(&AtomicBool) -> T + Send,
     look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
 ) -> PyResult<(T, Option<PyErr>)> {
+    sound(py, is_restored, || Ok(watched(py, work, look)))
+}
+
+/// What is asked of a run whose state may come from a file, as in [`guarded`].
+pub fn sound<T>(py: Python<'_>, is_restored: bool, ask: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let _quiet = is_restored.then(Quiet::begin);
-    let (result, failure) = watched(py, |interrupt| catch_unwind(AssertUnwindSafe(|| work(interrupt))), look);
-    match result {
-        Ok(result) => Ok((result, failure)),
+    match catch_unwind(AssertUnwindSafe(ask)) {
+        Ok(answer) => answer,
         Err(_) if is_restored => Err(spec_error(py, "state", "is damaged: it leads out of the network")),
         Err(panic) => resume_unwind(panic),
     }
