@@ -185,6 +185,40 @@ pub struct PipelinedSimulation {
     names: Py<PyAny>,
 }
 
+impl PipelinedSimulation {
+    fn counted<'py>(
+        &self,
+        py: Python<'py>,
+        stop_at: Option<u64>,
+        records: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let mut outcome = self.simulation.totals();
+        if let Some(stop) = stop_at {
+            outcome.cycles = stop;
+        }
+        let result = totals(py, &outcome)?;
+        result.set_item("engine", self.engine())?;
+        result.set_item("parts", self.simulation.parts())?;
+        let facts = self.simulation.facts();
+        result.set_item("network_latency_sum", facts[0].network.sum)?;
+        result.set_item("latency_max", facts[0].packet.most)?;
+        result.set_item("hop_sum", facts[0].hops.sum)?;
+        if let Some(replies) = facts.get(1) {
+            result.set_item("replies", (replies.packet.count, replies.packet.sum))?;
+        }
+        if records {
+            result.set_item("links", link_table(py, &self.links())?)?;
+            if let Some(packets) = self.simulation.packets() {
+                result.set_item("packets", packet_table(py, &packets)?)?;
+            }
+            if let Some(record) = self.simulation.link_time() {
+                self.add_link_time(&result, record)?;
+            }
+        }
+        Ok(result)
+    }
+}
+
 #[pymethods]
 impl PipelinedSimulation {
     #[new]
@@ -349,30 +383,7 @@ impl PipelinedSimulation {
         stop_at: Option<u64>,
         records: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let mut outcome = self.simulation.totals();
-        if let Some(stop) = stop_at {
-            outcome.cycles = stop;
-        }
-        let result = totals(py, &outcome)?;
-        result.set_item("engine", self.engine())?;
-        result.set_item("parts", self.simulation.parts())?;
-        let facts = self.simulation.facts();
-        result.set_item("network_latency_sum", facts[0].network.sum)?;
-        result.set_item("latency_max", facts[0].packet.most)?;
-        result.set_item("hop_sum", facts[0].hops.sum)?;
-        if let Some(replies) = facts.get(1) {
-            result.set_item("replies", (replies.packet.count, replies.packet.sum))?;
-        }
-        if records {
-            result.set_item("links", link_table(py, &self.links())?)?;
-            if let Some(packets) = self.simulation.packets() {
-                result.set_item("packets", packet_table(py, &packets)?)?;
-            }
-            if let Some(record) = self.simulation.link_time() {
-                self.add_link_time(&result, record)?;
-            }
-        }
-        Ok(result)
+        sound(py, self.is_restored, || self.counted(py, stop_at, records))
     }
 
     /// As the function `film`, without how the run ended; `None` if it was not kept.

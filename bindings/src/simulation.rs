@@ -73,6 +73,44 @@ pub struct Simulation {
     is_restored: bool,
 }
 
+impl Simulation {
+    fn counted<'py>(
+        &mut self,
+        py: Python<'py>,
+        stop_at: Option<u64>,
+        records: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let options = Options { stop_at, ..Options::default() };
+        let held = &mut self.held;
+        let outcome = each!(held, simulation => simulation.totals_at_stop(&options))
+            .map_err(|error| simulation_error(py, error))?;
+        let result = totals(py, &outcome)?;
+        result.set_item("engine", self.engine())?;
+        result.set_item("parts", each!(&self.held, simulation => simulation.parts()))?;
+        if !records {
+            return Ok(result);
+        }
+        let links = match &self.held {
+            Held::Plain(simulation) => simulation.links(),
+            Held::Recording(simulation) => simulation.probe().0.clone(),
+        };
+        if let Some(links) = links {
+            result.set_item("links", link_table(py, &links)?)?;
+        }
+        if let Held::Recording(simulation) = &self.held {
+            let (records, time) = &simulation.probe().1;
+            if let Some(records) = records {
+                result.set_item("packets", packet_table(py, &records.clone().into_sorted())?)?;
+            }
+            if let Some(time) = time {
+                let cells = link_cells(py, time)?.to_vec();
+                result.set_item("link_time", (cells.into_pyarray(py), time.links()))?;
+            }
+        }
+        Ok(result)
+    }
+}
+
 #[pymethods]
 impl Simulation {
     /// A run of an experiment at its beginning.
@@ -217,36 +255,7 @@ impl Simulation {
         stop_at: Option<u64>,
         records: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let options = Options { stop_at, ..Options::default() };
-        let held = &mut self.held;
-        let outcome = sound(py, self.is_restored, || {
-            each!(held, simulation => simulation.totals_at_stop(&options))
-                .map_err(|error| simulation_error(py, error))
-        })?;
-        let result = totals(py, &outcome)?;
-        result.set_item("engine", self.engine())?;
-        result.set_item("parts", each!(&self.held, simulation => simulation.parts()))?;
-        if !records {
-            return Ok(result);
-        }
-        let links = match &self.held {
-            Held::Plain(simulation) => simulation.links(),
-            Held::Recording(simulation) => simulation.probe().0.clone(),
-        };
-        if let Some(links) = links {
-            result.set_item("links", link_table(py, &links)?)?;
-        }
-        if let Held::Recording(simulation) = &self.held {
-            let (records, time) = &simulation.probe().1;
-            if let Some(records) = records {
-                result.set_item("packets", packet_table(py, &records.clone().into_sorted())?)?;
-            }
-            if let Some(time) = time {
-                let cells = link_cells(py, time)?.to_vec();
-                result.set_item("link_time", (cells.into_pyarray(py), time.links()))?;
-            }
-        }
-        Ok(result)
+        sound(py, self.is_restored, || self.counted(py, stop_at, records))
     }
 
     /// What happened in the windows that have ended, as columns; and over the measured stretch ages,

@@ -461,7 +461,9 @@ impl Injection {
 
     /// The earliest start of a waiting node at or after `cycle`.
     pub(super) fn next_event(&self, cycle: u64) -> Option<u64> {
-        self.rows.iter().filter_map(|row| row.next_event(cycle)).min()
+        let start = self.rows.iter().filter_map(|row| row.next_event(cycle)).min()?;
+        // A start that a changed state puts into the past is never due, and must not stop the clock.
+        Some(if start < cycle { cycle + 1 } else { start })
     }
 
     /// Starts the packets that are due at `cycle`.
