@@ -31,7 +31,7 @@ class Judged:
         self._run = begun(options, _core.Judged)
 
     def look(self, cycle: int) -> list[Utilisation | None]:
-        """Go on to a cycle; how busy the source queues of each class are.
+        """Continue to a cycle; how busy the source queues of each class are.
 
         Nothing of classes with reads and writes, whose replies wait in the same queues.
 

@@ -77,7 +77,7 @@ class _Backlog:
         )
 
     def after(self, cycle: int) -> float:
-        """Packets per node that wait at their source, in the mean over the last tenth of so many cycles."""
+        """Packets per node that wait at their source, in the mean over the last tenth of these cycles."""
         self._simulation.run(until=cycle)
         series = self._simulation.windows()
         nodes = int((series.generated_by_source.sum("slot") > 0).sum())

@@ -1,4 +1,4 @@
-"""Saturations that were measured by another program, held against those that are found."""
+"""Saturations that were measured by another program, compared with those that are found."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def run_saturation(
         The critical load by the level rule instead: the largest load of which the network accepts this
         share, by bisection, for comparisons with other programs.
     full_starts : bool
-        Begin the load just below with 100 packets per node as well, and see whether they go.
+        Begin the load just below with 100 packets per node as well.
     window, warm_up, measure, limit
         As in `run_steady`, for the row's latency; `limit` also ends every run of the search.
     workers : int, optional
@@ -100,9 +100,8 @@ def run_saturation(
         throttle, "deadlock", "impossible": the case cannot be run, with its ``cause``); the ``accepted``
         load and the ``latency`` (cycles, from generation) just below; the ``plateau``: the load accepted at
         1.2 times the saturation, which may be larger than it while some sources get less; ``full_start``, if
-        asked for: the largest load up to ``below`` at which a network that begins with 100 packets per node
-        gets rid of them, ``None`` if there is none; ``bound``,
-        ``bound_of``, ``router`` as in `run_steady`; number of ``points``. And whether Ctrl-C ended the rest.
+        asked for: the largest load up to ``below`` at which full source queues empty; ``bound``, ``bound_of``,
+        ``router`` as in `run_steady`; number of ``points``. And whether Ctrl-C ended the rest.
 
     Examples
     --------
@@ -114,13 +113,7 @@ def run_saturation(
     """
     _check_shares(within, level)
     specs = [_possible(case, alone=len(cases) == 1) for case in cases]
-    loads = [spec.traffic for spec in specs if isinstance(spec, Experiment)]
-    if any(isinstance(load, Load) and load.outstanding is not None for load in loads):
-        raise SpecError.at(
-            "traffic.outstanding",
-            "closed sources accept all that they generate, so no load saturates them",
-            "flitloom load curve measures how much they accept at each rate",
-        )
+    _check_open(specs)
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
     how = (within, level, len(cases) == 1, full_starts)
     fields = [
@@ -143,6 +136,17 @@ def _check_shares(within: float, level: float | None) -> None:
         )
     if level is not None and not 0 < level < 1:
         raise SpecError.at("level", f"{level:g} is not a share of a load", "it must be between 0 and 1")
+
+
+def _check_open(specs: Sequence[Experiment | str]) -> None:
+    """Refuse loads of closed sources."""
+    loads = [spec.traffic for spec in specs if isinstance(spec, Experiment)]
+    if any(isinstance(load, Load) and load.outstanding is not None for load in loads):
+        raise SpecError.at(
+            "traffic.outstanding",
+            "closed sources accept all that they generate, so no load saturates them",
+            "flitloom load curve measures how much they accept at each rate",
+        )
 
 
 def _jobs(

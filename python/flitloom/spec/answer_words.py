@@ -81,7 +81,7 @@ flit_hops: integer?: links that flits crossed in all
 flits_delivered: integer: flits that arrived
 flits_per_chunk: integer: flits of a chunk
 found_by: string?: what found the place
-full_start: number?: largest load at which a network that begins with 100 packets per node gets rid of them
+full_start: number?: largest load at which source queues that begin with 100 packets empty
 gain: number: duration over that of whole packets
 gap: number: how far above the bound: a count of pairs for tables, a fraction for schedules
 generated: number?: flits generated per node and cycle

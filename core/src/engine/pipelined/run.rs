@@ -145,6 +145,7 @@ impl Run {
             batch: None,
             last_retired: None,
             feed: None,
+            queues: None,
             exits: Vec::new(),
             classes,
             rules: Arc::new(rules),
