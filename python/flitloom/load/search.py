@@ -100,8 +100,8 @@ def run_saturation(
         throttle, "deadlock", "impossible": the case cannot be run, with its ``cause``); the ``accepted``
         load and the ``latency`` (cycles, from generation) just below; the ``plateau``: the load accepted at
         1.2 times the saturation, which may be larger than it while some sources get less; ``full_start``, if
-        asked for: the largest load up to ``below`` at which full source queues empty; ``bound``, ``bound_of``,
-        ``router`` as in `run_steady`; number of ``points``. And whether Ctrl-C ended the rest.
+        asked for: the largest load up to ``below`` at which full source queues empty; ``bound``,
+        ``bound_of``, ``router`` as in `run_steady`; number of ``points``. And whether Ctrl-C ended the rest.
 
     Examples
     --------
