@@ -222,7 +222,6 @@ impl PipelinedSimulation {
 #[pymethods]
 impl PipelinedSimulation {
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "the parts of a run")]
     fn new(
         py: Python<'_>,
         network: &Network,

@@ -48,7 +48,7 @@ class Held:
         What it is.
     outcome : str
         That of its search, or "impossible".
-    saturation, half_width : float or None
+    saturation, half_width, full_start : float or None
         What was found.
     checked : int
         Loads that were compared with a long run, or run beyond the saturation.
@@ -61,6 +61,7 @@ class Held:
     outcome: str
     saturation: float | None = None
     half_width: float | None = None
+    full_start: float | None = None
     checked: int = 0
     wrong: tuple[str, ...] = ()
 
@@ -117,7 +118,7 @@ def draw(number: int, seed: int) -> dict[str, Any]:
 def hold(number: int, seed: int, progress: Progress | None = None) -> Held:
     """Find the saturation of a drawn case, and hold loads about it against long runs.
 
-    Loads below it that are called steady must be accepted in a run ten times as long as the one they were
+    Loads below it, or below that of full starts, that are called steady must be accepted in a run ten times as long as the one they were
     judged by: no source keeps back more than a busy queue holds. Loads beyond it must not be called steady.
     """
     fields = draw(number, seed)
@@ -128,23 +129,27 @@ def hold(number: int, seed: int, progress: Progress | None = None) -> Held:
         return Held(number, str(error), "impossible")
     name = f"{experiment.topology}, {fields}"
     try:
-        [row], _ = run_saturation([case], within=WITHIN, measure=2000, workers=1, progress=progress)
+        ways: dict[str, Any] = {"within": WITHIN, "measure": 2000, "full_starts": True, "workers": 1}
+        [row], _ = run_saturation([case], **ways, progress=progress)
     except SpecError as error:
         return Held(number, str(error), "impossible")
     reach = most_generated(experiment)
     found = row["saturation"] if row["outcome"] != "not reached" else reach
     if found is None:
         return Held(number, name, row["outcome"])
+    # From there on a network with two states may follow for long, and collapse later.
+    safe = found if row["full_start"] == row["below"] else row["full_start"] or 0.0
     wrong, checked = [], 0
     for share in (*BELOW, *ABOVE):
-        load = round(share * found, 6)
+        load = round(share * (safe if share < 1 else found), 6)
         if not 0 < load < reach:
             continue
         at = case.experiment(kind="load", rate=load, cycles=1)
         checked += 1
         if problem := _held(at, share):
             wrong.append(f"{share:g}: {problem}")
-    return Held(number, name, row["outcome"], found, row["half_width"], checked, tuple(wrong))
+    facts = (found, row["half_width"], row["full_start"])
+    return Held(number, name, row["outcome"], *facts, checked, tuple(wrong))
 
 
 def _held(experiment: Experiment, share: float) -> str | None:
