@@ -91,8 +91,8 @@ const ANSWERED: &str = "classes=2 use_read_write=1 read_request_end_vc=-1 read_r
     write_reply_end_vc=-1";
 
 /// What lets routers be sets of channels, with most other options.
-const PLAIN: &str = "st_final_delay=1 vc_shuffle_requests=0 hold_switch_for_packet=0 output_speedup=1 \
-    internal_speedup=1.0";
+const PLAIN: &str = "st_final_delay=1 st_prepare_delay=0 vc_alloc_delay=1 sw_alloc_delay=1 vc_prioritize_empty=0 \
+    vc_shuffle_requests=0 hold_switch_for_packet=0 output_speedup=1 internal_speedup=1.0";
 
 #[derive(Clone, Debug)]
 enum Ground {

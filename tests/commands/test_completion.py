@@ -111,11 +111,11 @@ def test_messages_say_what_to_write_instead(words, message, tmp_path, monkeypatc
     assert error.count("\n") == 1
 
 
-def test_a_file_that_lacks_a_part_is_not_told_of_options(tmp_path, capsys):
+def test_a_file_that_lacks_a_part_is_told_of_options_of_its_verb_only(tmp_path, capsys):
     file = tmp_path / "a.toml"
     file.write_text('[traffic]\nkind = "collective"\npattern = "shfl"\n')
     assert run(["sweep", str(file), "--grid", "router.buffer=4", "-o", str(tmp_path / "o.csv")]) == 2
-    assert "topology: is missing\n" in capsys.readouterr().err
+    assert "topology: is missing; add --network 8x8\n" in capsys.readouterr().err
 
 
 def test_words_of_other_tools_lead_to_verbs_that_are_there():

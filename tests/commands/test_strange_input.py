@@ -96,7 +96,6 @@ def files(tmp_path, monkeypatch):
         ("simulate trace.goal --torus 4x4 --set router=true", "router: True is not a table of fields"),
         ("simulate trace.goal --torus 4x4 --rate 0.3", "--rate: a message graph brings its own traffic"),
         ("simulate trace.goal --torus 4x4 --plan plan.json", "--plan: does not go with a message graph"),
-        ("fabric show gather.json", "no fabric in it"),
     ],
 )
 def test_what_options_can_say(command, message, capsys):

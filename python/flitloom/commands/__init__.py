@@ -20,7 +20,7 @@ def run(arguments: list[str]) -> int:
     from flitloom.commands.assembly import assembled, renamed
     from flitloom.commands.completion import advised, hyphenated, offer_values
     from flitloom.commands.screen import ReaderLeftError, complain, notes, say
-    from flitloom.errors import FlitloomError
+    from flitloom.errors import FlitloomError, show_file
 
     interrupts.reset()
     settings.forget()
@@ -61,7 +61,7 @@ def run(arguments: list[str]) -> int:
         if error.errno == errno.EPIPE:
             # What it was going to end with, if that was known.
             return code if isinstance(code, int) else 0
-        place = "standard output: cannot be written" if error.filename is None else str(error.filename)
+        place = "standard output: cannot be written" if error.filename is None else show_file(error.filename)
         complain(f"{place}: {error.strerror or error}")
         return 2
     if code == interrupts.INTERRUPTED:

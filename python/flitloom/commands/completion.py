@@ -49,10 +49,11 @@ MEANT = {
 }
 
 
-#: How a message about a spec begins or ends, and the option that a command line lacks.
+#: How a message about a spec begins or ends, and the options, of which a command line lacks one.
 LACKING = (
-    ("topology: is missing", "--network", "add --torus 8x8, --mesh 8x8 or --network 'full8 x full8'"),
+    ("topology: is missing", "--torus --network", "add --torus 8x8, --mesh 8x8 or --network 'full8 x full8'"),
     ("topology: is missing", "--torus", "add --torus 8x8 or --mesh 8x8"),
+    ("topology: is missing", "--network", "add --network 8x8"),
     ("traffic: is missing", "--pattern", "add --pattern rand"),
     ("traffic: give either pattern", "--pattern", "add --pattern rand"),
     ("routing tables can", "--tables", "add --tables, with a file that flitloom route --fail writes"),
@@ -67,9 +68,9 @@ def advised(error: FlitloomError, command: Any, arguments: Sequence[str]) -> str
     options = {option for parameter in getattr(command, "params", ()) for option in parameter.opts}
 
     def told(line: str) -> str:
-        for part, option, advice in LACKING:
+        for part, needed, advice in LACKING:
             at_an_end = line.startswith(part) or line.endswith(part)
-            if at_an_end and option in options and " --" not in line:
+            if at_an_end and options.issuperset(needed.split()) and " --" not in line:
                 return f"{line}; {advice}"
         return line
 

@@ -12,7 +12,7 @@ from flitloom.commands.inputs.booksim import read
 from flitloom.commands.load_curve import Saturated
 
 #: What runs of BookSim2's files do not tell, with which a row is one of all cases.
-_UNTOLD = ("slope", "worst_node", "cause", "plateau", "receive_bound")
+_UNTOLD = ("slope", "worst_node", "cause", "plateau", "full_start", "receive_bound")
 #: Whose bound it is, and which router.
 _LINK, _ROUTER = "the busiest link", "BookSim2"
 
