@@ -118,9 +118,9 @@ def draw(number: int, seed: int) -> dict[str, Any]:
 def hold(number: int, seed: int, progress: Progress | None = None) -> Held:
     """Find the saturation of a drawn case, and hold loads about it against long runs.
 
-    Loads below it, or below that of full starts, that are called steady must be accepted in a run ten times as
-    long as the one they were judged by: no source keeps back more than a busy queue holds. Loads beyond it must
-    not be called steady.
+    Loads below it, or below that of full starts, that are called steady must be accepted in a run ten times
+    as long as the one they were judged by: no source keeps back more than a busy queue holds. Loads beyond it
+    must not be called steady.
     """
     fields = draw(number, seed)
     case = Case({"case": str(number)}, fields)
