@@ -43,22 +43,14 @@ const PRIORITIES: &[&str] =
 const OPTIONS: &[(&str, &[&str])] = &[
     ("vc_allocator", ALLOCATORS),
     ("sw_allocator", ALLOCATORS),
-    ("vc_buf_size", &["1", "2", "3", "4", "8", "15", "16", "127", "130"]),
+    ("vc_buf_size", &["1", "2", "4", "8"]),
     ("buffer_policy", POLICIES),
-    ("private_bufs", &["-1", "-1", "2", "3"]),
-    ("private_buf_size", &["1", "1", "2"]),
-    ("max_held_slots", &["-1", "-1", "3"]),
-    ("feedback_aging_scale", &["1", "2"]),
-    ("feedback_offset", &["0", "3"]),
+    ("private_bufs", &["-1", "-1", "2"]),
     ("routing_delay", &["0", "1", "2"]),
-    ("vc_alloc_delay", &["1", "1", "1", "2", "3"]),
-    ("sw_alloc_delay", &["1", "1", "1", "2", "3"]),
-    ("st_prepare_delay", &["0", "0", "0", "1"]),
     ("st_final_delay", &["1", "1", "1", "2"]),
     ("credit_delay", &["0", "1", "3"]),
     ("wait_for_tail_credit", &["0", "1"]),
     ("vc_busy_when_full", &["0", "1"]),
-    ("vc_prioritize_empty", &["0", "0", "0", "1"]),
     ("vc_shuffle_requests", &["0", "0", "0", "1"]),
     ("priority", PRIORITIES),
     ("vc_priority_donation", &["0", "1"]),
@@ -74,13 +66,7 @@ const FORMS: &[&str] = &[
     "internal_speedup=1.5",
     "output_buffer_size=2",
     "hold_switch_for_packet=1",
-    "input_speedup=3 output_speedup=2",
-    "output_speedup=3 output_buffer_size=3",
-    "input_speedup=2 internal_speedup=1.5",
-    "internal_speedup=2.5 output_buffer_size=1",
     "speculative=1",
-    "speculative=1 spec_mask_by_reqs=1 spec_check_elig=0",
-    "speculative=1 spec_check_cred=0",
     "speculative=1 spec_sw_allocator=wavefront",
     "speculative=1 vc_allocator=piggyback",
 ];
@@ -91,8 +77,8 @@ const ANSWERED: &str = "classes=2 use_read_write=1 read_request_end_vc=-1 read_r
     write_reply_end_vc=-1";
 
 /// What lets routers be sets of channels, with most other options.
-const PLAIN: &str = "st_final_delay=1 st_prepare_delay=0 vc_alloc_delay=1 sw_alloc_delay=1 vc_prioritize_empty=0 \
-    vc_shuffle_requests=0 hold_switch_for_packet=0 output_speedup=1 internal_speedup=1.0";
+const PLAIN: &str = "st_final_delay=1 vc_shuffle_requests=0 hold_switch_for_packet=0 output_speedup=1 \
+    internal_speedup=1.0";
 
 #[derive(Clone, Debug)]
 enum Ground {

@@ -180,14 +180,12 @@ def test_plans_on_a_product_of_rings_run_as_on_the_torus() -> None:
         assert cycles[0] == cycles[1]
 
 
-def test_why_plans_on_other_graphs_do_not_run() -> None:
+def test_plans_on_other_graphs_run_on_pipelined_routers_only() -> None:
     star = fl.collectives.plan(fl.Graph([(0, 1), (0, 2), (0, 3)], nodes=4), "all-gather")
-    for router, why in (
-        (fl.Router(), "routers of one cycle do not know"),
-        (fl.Router(model="pipelined"), "whole"),
-    ):
-        with pytest.raises(fl.SpecError, match=why):
-            simulate_collective(star, router)
+    with pytest.raises(fl.SpecError, match="routers of one cycle do not know"):
+        simulate_collective(star, fl.Router())
+    # All four pieces reach all four nodes.
+    assert simulate_collective(star, fl.Router(model="pipelined")).duration > star.steps
 
 
 @pytest.mark.parametrize(

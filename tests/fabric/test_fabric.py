@@ -268,7 +268,10 @@ def test_written_tables_pass_the_check_from_the_files_alone(tmp_path, capsys, mo
     code, text, _ = command(capsys, "route", "--fabric", file, "-o", out, "--mode", mode, "--json")
     facts = json.loads(text)
     assert code == 0
-    assert facts == json.loads((out / "report.json").read_text())
+    report = json.loads((out / "report.json").read_text())
+    # The file says of which network it is.
+    assert report.pop("topology")["graph"] == str(file)
+    assert facts == report
     # torus-2QoS routes two and three dimensions.
     configured = {"torus-2QoS.conf"} if len(sizes) in (2, 3) else set()
     policy = {"qos-policy.conf"} if mode == "portable" and facts["service_levels"] > 1 else set()
