@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from flitloom.analysis.utilisation import Utilisation
 from flitloom.booksim.judging import Judged
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, demand, run
 from flitloom.errors import SpecError
 from flitloom.load.running import run_all
-from flitloom.load.verdicts import check_refine, middle, verdict
+from flitloom.load.verdicts import check_refine, check_within, middle, verdict
 
 #: The option that a curve changes.
 RATE = "injection_rate"
@@ -66,8 +67,8 @@ def run_curve(
     _check_rate(options)
     check_refine(refine)
     flits, bound = demand(options)
-    rows, interrupted = _measured(options, rates, workers, progress)
-    interrupted = interrupted or _refine(options, rows, refine, progress)
+    rows, interrupted = _measured(options, rates, workers, progress, judges=True)
+    interrupted = interrupted or _refine(options, rows, refine, progress, judges=True)
     rows = [{**row, "offered": flits * row["rate"], "bound": bound} for row in rows]
     return sorted(rows, key=lambda row: (row["rate"], row["class"])), interrupted
 
@@ -112,10 +113,7 @@ def run_saturation(
     ('measured', True)
     """
     _check_rate(options)
-    if not 0.0001 <= within < 1:
-        raise SpecError.at(
-            "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
-        )
+    check_within(within)
     flits, bound = demand(options)
     most = 1 / flits
     top = most if bound is None else min(most, 1.25 * bound)
@@ -168,11 +166,13 @@ def _refine(
     rows: list[dict[str, Any]],
     refine: float,
     progress: Callable[[int, int], None] | None,
+    *,
+    judges: bool = False,
 ) -> bool:
     """Run rates between the last stable one and the first unstable one; true if Ctrl-C ended it."""
     interrupted = False
     while refine and not interrupted and (rate := middle(rows, refine)) is not None:
-        more, interrupted = _measured(options, [rate], 1, progress)
+        more, interrupted = _measured(options, [rate], 1, progress, judges=judges)
         rows += more
     return interrupted
 
@@ -182,19 +182,22 @@ def _measured(
     rates: Sequence[float],
     workers: int | None,
     progress: Callable[[int, int], None] | None,
+    *,
+    judges: bool = False,
 ) -> tuple[list[dict[str, Any]], bool]:
+    """Rows of all rates; `judges`: with the verdicts on source queues, which take a run of their own."""
     # The highest rates take longest: they begin.
-    tasks = [(options, rate) for rate in sorted(rates, reverse=True)]
+    tasks = [(options, rate, judges) for rate in sorted(rates, reverse=True)]
     made, interrupted = run_all(_point, tasks, workers=workers, progress=progress)
     return [row for rows in made if rows is not None for row in rows], interrupted
 
 
 def _point(
-    options: Options, rate: float, progress: Callable[[int, int], None] | None = None
+    options: Options, rate: float, judges: bool, progress: Callable[[int, int], None] | None = None
 ) -> list[dict[str, Any]]:
     """The rows of one rate, in a worker process or here."""
     at_rate = options.at(**{RATE: rate})
-    outcome, judged = run(at_rate), Judged(at_rate).judged()
+    outcome, judged = run(at_rate), Judged(at_rate).judged() if judges else None
     saturated = outcome.outcome == UNSTABLE
     rows = []
     for facts in outcome.classes:
@@ -202,13 +205,17 @@ def _point(
         if saturated:
             kept |= dict.fromkeys(name for name in _KEPT if name.endswith("latency"))
         number = int(facts["class"])
-        found = judged[number]
-        queues = {
-            "verdict": found and found.verdict,
-            "utilisation": found and found.value,
-            "worst_node": found and found.worst,
-        }
-        rows.append({"class": number, "rate": rate, "saturated": saturated, **kept, **queues})
+        row = {"class": number, "rate": rate, "saturated": saturated, **kept}
+        rows.append(row if judged is None else row | _of_queues(judged[number]))
     if progress is not None:
         progress(1, 1)
     return rows
+
+
+def _of_queues(found: Utilisation | None) -> dict[str, Any]:
+    """What a row says of the source queues of its class."""
+    return {
+        "verdict": found and found.verdict,
+        "utilisation": found and found.value,
+        "worst_node": found and found.worst,
+    }

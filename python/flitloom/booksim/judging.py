@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from flitloom import _core
-from flitloom.analysis.utilisation import GROWING, STEADY, UNDECIDED, Utilisation
+from flitloom.analysis.utilisation import GROWING, UNDECIDED, Utilisation
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import begun, refused
 
@@ -58,24 +58,3 @@ class Judged:
             if 2 * cycle > limit:
                 return found
             cycle *= 2
-
-
-def worst(found: list[Utilisation | None]) -> Utilisation | None:
-    """The class that decides: growing if any is, steady if all are; nothing where one is not known.
-
-    Examples
-    --------
-    >>> steady, growing = (
-    ...     Utilisation("steady", 0.5, -0.7, 0.1, 3),
-    ...     Utilisation("growing", 1.1, 0.1, 0.01, 5),
-    ... )
-    >>> worst([steady, growing]).worst, worst([steady, None])
-    (5, None)
-    """
-    known = [one for one in found if one is not None]
-    growing = [one for one in known if one.verdict == GROWING]
-    if growing:
-        return max(growing, key=lambda one: one.log)
-    if not known or len(known) < len(found):
-        return None
-    return max(known, key=lambda one: (one.verdict != STEADY, one.log))

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flitloom import ranks
-from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.simulation import begin_experiment
+from flitloom.load.steady import FIRST_LOOK, Run, begin_endless
 from flitloom.spec import Experiment, Impulse, Load
 
 if TYPE_CHECKING:
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 PACKETS = 100
 #: Share of them that may be left beside what waits after an empty start.
 LEFT = 0.05
-#: Cycles before the first look.
-FIRST = 10_000
 
 
 def full_start(search: Search, load: float) -> float | None:
@@ -48,10 +44,11 @@ def full_start(search: Search, load: float) -> float | None:
 def _comes_down(search: Search, load: float) -> bool:
     """Whether as little waits after a full start as after an empty one, at last."""
     empty, full = search.at(load), _full(search.at(load))
-    limit, cycles = search.settings["limit"], min(FIRST, search.settings["limit"])
-    runs = [_Backlog(search, experiment) for experiment in (empty, full)]
+    settings, ways = search.settings, {"threads": search.settings["threads"], "tables": search.tables}
+    limit, cycles = settings["limit"], min(FIRST_LOOK, settings["limit"])
+    runs = [begin_endless(experiment, settings["window"], **ways) for experiment in (empty, full)]
     while True:
-        waits = [run.after(cycles) for run in runs]
+        waits = [_waiting(run, cycles) for run in runs]
         if waits[1] <= waits[0] + LEFT * PACKETS:
             search.told()
             return True
@@ -61,28 +58,14 @@ def _comes_down(search: Search, load: float) -> bool:
         cycles *= 2
 
 
-class _Backlog:
-    """A run of which only the packets that wait are of interest."""
-
-    def __init__(self, search: Search, experiment: Experiment) -> None:
-        settings = search.settings
-        ways = {"threads": settings["threads"], "tables": search.tables, "on_ranks": ranks.started() > 1}
-        traffic = experiment.traffic
-        assert isinstance(traffic, Load)
-        self._length = traffic.length
-        endless = traffic.model_copy(update={"cycles": LIMITS["start"]})
-        endless_experiment = experiment.model_copy(update={"traffic": endless})
-        self._simulation = begin_experiment(
-            endless_experiment, links=False, windows=settings["window"], **ways
-        )
-
-    def after(self, cycle: int) -> float:
-        """Packets per node that wait at their source, in the mean over the last tenth of these cycles."""
-        self._simulation.run(until=cycle)
-        series = self._simulation.windows()
-        nodes = int((series.generated_by_source.sum("slot") > 0).sum())
-        waiting = (series.generated_flits / self._length - series.injected_packets).cumsum()
-        return float(waiting[-max(1, waiting.size // 10) :].mean()) / max(nodes, 1)
+def _waiting(run: Run, cycle: int) -> float:
+    """Packets per node that wait at their source, in the mean over the last tenth of these cycles."""
+    run.until(cycle)
+    series, load = run.series, run.simulation.spec.traffic
+    assert isinstance(load, Load)
+    nodes = int((series.generated_by_source.sum("slot") > 0).sum())
+    waiting = (series.generated_flits / load.length - series.injected_packets).cumsum()
+    return float(waiting[-max(1, waiting.size // 10) :].mean()) / max(nodes, 1)
 
 
 def _full(experiment: Experiment) -> Experiment:

@@ -23,12 +23,8 @@ def _hot(share: float) -> dict[str, Any]:
     return {"traffic": {"hotspot_fraction": share, "hotspot_target": 36}}
 
 
-def _on(pattern: str, torus: str = "8x8", **others: str) -> dict[str, list[str]]:
-    return {name: [value] for name, value in {"torus": torus, "pattern": pattern, **others}.items()}
-
-
-def _mesh(pattern: str, **others: str) -> dict[str, list[str]]:
-    return {"mesh": ["8x8"], "pattern": [pattern], **{name: [value] for name, value in others.items()}}
+def _on(pattern: str, kind: str = "torus", sizes: str = "8x8", **others: str) -> dict[str, list[str]]:
+    return {name: [value] for name, value in {kind: sizes, "pattern": pattern, **others}.items()}
 
 
 #: Limits of settings with their half intervals, from five runs of 400,000 cycles within 3 % of each limit by
@@ -36,20 +32,20 @@ def _mesh(pattern: str, **others: str) -> dict[str, list[str]]:
 #: otherwise. Two are bounds: 1/4 and 1/7.
 KNOWN: tuple[tuple[float, float, dict[str, Any], dict[str, list[str]]], ...] = (
     (0.4043, 0.0016, {}, _on("rand")),
-    (0.2587, 0.0016, {}, _mesh("rand")),
+    (0.2587, 0.0016, {}, _on("rand", "mesh")),
     (0.526, 0.002, {}, _on("rand", buffer="16")),
-    (0.5817, 0.0017, {}, _on("rand", "4x4x4")),
+    (0.5817, 0.0017, {}, _on("rand", sizes="4x4x4")),
     (0.25, 0.0, {}, _on("torn")),
     (0.2411, 0.0007, _hot(0.05), _on("hots")),
     (0.4043, 0.002, _hot(0.01), _on("hots")),
     (0.6543, 0.002, _CUT_THROUGH, _on("rand", routing="ma", buffer="16")),
     (0.2505, 0.004, _CUT_THROUGH, _on("torn", routing="sa", buffer="16")),
     (0.53, 0.004, _PIPELINED, _on("rand")),
-    (1 / 7, 0.0, {}, _mesh("trns", buffer="16")),
+    (1 / 7, 0.0, {}, _on("trns", "mesh", buffer="16")),
     (0.4925, 0.005, {}, _on("bcmp")),
     (0.541, 0.003, {"traffic": {"length": 1}}, _on("rand")),
-    (0.2218, 0.0011, {}, _on("rand", "16x16")),
-    (0.1415, 0.0005, {}, _on("rand", "16x32")),
+    (0.2218, 0.0011, {}, _on("rand", sizes="16x16")),
+    (0.1415, 0.0005, {}, _on("rand", sizes="16x32")),
 )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flitloom._core import LIMITS
 from flitloom.analysis.limit import Limit, Point, find_limit, near
@@ -21,6 +21,7 @@ from flitloom.load.level import level_saturation
 from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, begin_run, run_steady
 from flitloom.load.unsteady import never_steady
+from flitloom.load.verdicts import check_within
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
@@ -45,8 +46,14 @@ RUNS = 40
 BEYOND = 1.2
 
 
-#: How a search is made: its precision, the level, whether it is the only one, whether full starts are tried.
-How = tuple[float, float | None, bool, bool]
+class How(NamedTuple):
+    """How a search is made."""
+
+    within: float
+    level: float | None
+    #: Whether it is the only one, so that what is wrong with it ends all.
+    alone: bool
+    full_starts: bool
 
 
 def run_saturation(
@@ -111,11 +118,11 @@ def run_saturation(
     >>> row["outcome"], row["below"] < row["saturation"] < row["above"]
     ('measured', True)
     """
-    _check_shares(within, level)
+    how = How(within, level, len(cases) == 1, full_starts)
+    _check(how)
     specs = [_possible(case, alone=len(cases) == 1) for case in cases]
     _check_open(specs)
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
-    how = (within, level, len(cases) == 1, full_starts)
     fields = [
         spec if isinstance(spec, str) else spec.model_dump(mode="json", exclude_none=True) for spec in specs
     ]
@@ -128,14 +135,11 @@ def run_saturation(
     return rows, interrupted
 
 
-def _check_shares(within: float, level: float | None) -> None:
+def _check(how: How) -> None:
     """Refuse what cannot be a precision or a level."""
-    if not 0.0001 <= within < 1:
-        raise SpecError.at(
-            "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
-        )
-    if level is not None and not 0 < level < 1:
-        raise SpecError.at("level", f"{level:g} is not a share of a load", "it must be between 0 and 1")
+    check_within(how.within)
+    if how.level is not None and not 0 < how.level < 1:
+        raise SpecError.at("level", f"{how.level:g} is not a share of a load", "it must be between 0 and 1")
 
 
 def _check_open(specs: Sequence[Experiment | str]) -> None:
@@ -156,8 +160,7 @@ def _jobs(
     settings: dict[str, Any],
 ) -> list[Job]:
     """All that the results of searches depend on."""
-    within, level, _, full = how
-    asked = {**settings, "within": within, "level": level, "full_starts": full}
+    asked = {**settings, "within": how.within, "level": how.level, "full_starts": how.full_starts}
     return [job("saturation", one, case.tables, **asked) for case, one in zip(cases, fields, strict=True)]
 
 
@@ -203,11 +206,10 @@ def _search(
     """One search, in a worker process or here; what cannot be run ends no others."""
     if isinstance(fields, str):
         return empty_row("impossible", fields)
-    _, _, alone, _ = how
     try:
         return _found(fields, how, settings, tables, progress)
     except SpecError as error:
-        if alone:
+        if how.alone:
             raise
         return empty_row("impossible", str(error))
 
@@ -220,17 +222,16 @@ def _found(
     progress: Progress | None,
 ) -> dict[str, Any]:
     """What a search finds."""
-    within, level, _, full = how
     experiment, routes = build_experiment(fields), routes_of(tables)
     known = {**ideal_loads(experiment, routes), "router": router_text(experiment, routes)}
     if never_steady(experiment):
         return empty_row("no steady state", **known)
-    search = Search(experiment, within, settings, routes, known["bound"], progress)
+    search = Search(experiment, how.within, settings, routes, known["bound"], progress)
     try:
-        if level is not None:
-            return {**empty_row("measured", **known), **level_saturation(search, level)}
+        if how.level is not None:
+            return {**empty_row("measured", **known), **level_saturation(search, how.level)}
         row = {**empty_row("undecided", **known), **search.run()}
-        if full and row["below"]:
+        if how.full_starts and row["below"]:
             row["full_start"] = full_start(search, row["below"])
         return row | {"plateau": search.plateau(row["saturation"])}
     except DeadlockError as error:

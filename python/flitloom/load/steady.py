@@ -285,7 +285,21 @@ def begin_run(
     progress: Progress | None = None,
 ) -> Run:
     """An experiment with a load of constant rate, from an empty network on, as long as is needed."""
-    load = constant_load(experiment).model_copy(update={"cycles": LIMITS["start"]})
+    constant_load(experiment)
+    return begin_endless(experiment, window, threads=threads, tables=tables, progress=progress)
+
+
+def begin_endless(
+    experiment: Experiment,
+    window: int,
+    *,
+    threads: int = 1,
+    tables: Tables | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """The same with an experiment whose load may have an impulse."""
+    assert isinstance(experiment.traffic, Load)
+    load = experiment.traffic.model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     ways: dict[str, Any] = {"threads": threads, "tables": tables, "on_ranks": ranks.started() > 1}
     simulation = begin_experiment(endless, links=False, windows=window, **ways)

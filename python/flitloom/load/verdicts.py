@@ -14,6 +14,14 @@ def check_refine(refine: float) -> None:
         raise SpecError.at("refine", f"{refine:g} is not a share of a load", "it must be from 0 to below 1")
 
 
+def check_within(within: float) -> None:
+    """Refuse what cannot be the precision of a saturation."""
+    if not 0.0001 <= within < 1:
+        raise SpecError.at(
+            "within", f"{within:g} is not a share of a load", "it must be from 0.0001 to below 1"
+        )
+
+
 def middle(rows: Sequence[Mapping[str, Any]], refine: float) -> float | None:
     """The load amid the widest gap about saturation between which nothing is measured, where it is too wide.
 

@@ -49,14 +49,12 @@ class Point(Job):
     def earlier(self) -> set[str]:
         """The ids of earlier versions, which judged loads otherwise and knew files by their paths."""
         fields = self.spec["experiment"]
-        topology = {name: value for name, value in fields["topology"].items() if name != "content"}
-        by_path = {**fields, "topology": topology}
-        ids = {
-            Job(self.kind, {**self.spec, "experiment": one, "columns": columns}).id
-            for one in (fields, by_path)
-            for columns in (COLUMNS - 1, COLUMNS)
-        }
-        return ids - {self.id}
+        older: list[dict[str, Any]] = [{"columns": COLUMNS - 1}]
+        if fields["topology"].get("content"):
+            topology = {name: value for name, value in fields["topology"].items() if name != "content"}
+            by_path = {"experiment": {**fields, "topology": topology}}
+            older += [by_path, {**by_path, "columns": COLUMNS - 1}]
+        return {Job(self.kind, {**self.spec, **one}).id for one in older}
 
     @property
     def values(self) -> dict[str, Value]:

@@ -33,13 +33,15 @@ def run(asked: Saturated) -> None:
         load_common.stored(ending.store) as store,
         load_common.progress("case", len(cases), "points") as show,
     ):
-        ways: dict[str, Any] = {
+        rows, interrupted = run_saturation(
+            cases,
+            within=within,
+            level=level,
+            full_starts=ending.full_start,
             **settings,
-            "progress": show,
-            "store": store,
-            "full_starts": ending.full_start,
-        }
-        rows, interrupted = run_saturation(cases, within=within, level=level, **ways)
+            progress=show,
+            store=store,
+        )
     written = load_common.marked(rows, interrupted, len(cases))
     if out is not None and rows:
         write_rows(written, out)

@@ -57,6 +57,8 @@ def run(asked: Asked) -> None:
 def _tell_of_earlier(points: Sequence[Any], results: Store) -> None:
     """Say how many simulations of an earlier version are not believed."""
     finished = results.finished()
+    if not finished:
+        return
     new = (point for point in points if isinstance(point, Point) and point.id not in finished)
     if count := sum(not finished.isdisjoint(point.earlier) for point in new):
         screen.say(
