@@ -38,6 +38,7 @@ def test_a_file_that_a_verb_does_not_take_is_called_by_its_kind(capsys):
         "simulate mesh.cfg --packet-table a.csv": "--packet-table: packets of a file of BookSim2 are drawn",
         "load curve mesh.cfg --store a.sqlite": "--store: does not go with a file of BookSim2; flitloom",
         "load saturation mesh.cfg --store a.sqlite": "--store: does not go with a file of BookSim2; flitloom",
+        "load saturation mesh.cfg --full-start": "--full-start: files of BookSim2 are judged by BookSim2",
         "load saturation mesh.cfg --level 0.9": "--level: files of BookSim2 are judged by BookSim2's own ver",
     }
     for command, said in kinds.items():

@@ -147,6 +147,12 @@ def test_full_source_queues_empty_below_saturation_only():
     assert 0.9 * row["below"] < beyond < 1.02 * row["above"]
 
 
+def test_a_full_start_does_not_go_with_a_level(capsys):
+    asked = ["--torus", "4x4", "--pattern", "rand", "--level", "0.95", "--full-start"]
+    assert run(["load", "saturation", *asked]) == 2
+    assert "--full-start: does not go with --level" in capsys.readouterr().err
+
+
 def test_a_full_start_needs_a_pattern():
     [case] = make_cases({}, {"torus": ["4x4"], "pattern": ["rand"]})
     load = case.experiment(kind="load", rate=0.5, cycles=1)

@@ -136,10 +136,12 @@ def run_saturation(
 
 
 def _check(how: How) -> None:
-    """Refuse what cannot be a precision or a level."""
+    """Refuse what cannot be a precision or a level, and a level with full starts."""
     check_within(how.within)
     if how.level is not None and not 0 < how.level < 1:
         raise SpecError.at("level", f"{how.level:g} is not a share of a load", "it must be between 0 and 1")
+    if how.level is not None and how.full_starts:
+        raise SpecError.at("--full-start", "does not go with --level, which asks for another load")
 
 
 def _check_open(specs: Sequence[Experiment | str]) -> None:

@@ -129,7 +129,7 @@ def convert(asked: Converted) -> None:
 
 
 _CURVED = names_of(Points, "rates", "threads", "overrules") - names_of("store")
-_SATURATED = names_of(Rows, "within", "threads", "overrules") - names_of("store")
+_SATURATED = names_of(Rows, "within", "threads", "overrules") - names_of("store", "full_start")
 _STORED = Refusal(
     names_of("store"),
     "{option}",
@@ -187,7 +187,7 @@ INPUT = Input(
             _SATURATED,
             (
                 Refusal(
-                    names_of("level"),
+                    names_of("level", "full_start"),
                     "{option}",
                     "files of BookSim2 are judged by BookSim2's own verdict",
                     "leave it out",
