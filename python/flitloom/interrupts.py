@@ -79,6 +79,11 @@ def keeping() -> Iterator[None]:
     before, _state.keeping = _state.keeping, True
     try:
         yield
+    except Exception as error:
+        # A library may wrap what ends a function that it calls, as pydantic does in serializers.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise error.__cause__ from None
+        raise
     finally:
         _state.keeping = before
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import pydantic
 import pytest
 
 import flitloom as fl
@@ -309,6 +310,16 @@ def test_a_process_that_is_to_ignore_ctrl_c_does():
         process.stdin.close()
         assert process.stdout.read() == b"done\n"
     assert process.returncode == 0
+
+
+def test_what_a_library_makes_of_ctrl_c_is_one():
+    class Asked(pydantic.BaseModel):
+        @pydantic.model_serializer
+        def written(self) -> str:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), interrupts.keeping():
+        Asked().model_dump()
 
 
 def test_in_a_library_nothing_is_armed():

@@ -184,7 +184,7 @@ def on_page(case: Case) -> dict[str, Any] | None:
     topology, router, traffic = experiment.topology, experiment.router, experiment.traffic
     if router.model != "one-cycle":
         return None
-    fields = ("channels", "buffer", "latency", "flow_control", "arbitration", "routing")
+    fields = ("channels", "buffer", "latency", "flow_control", "arbitration", "routing", "ties")
     said = {name: getattr(router, name) for name in fields}
     plain = not (topology.twist or topology.failed_nodes or topology.failed_links)
     if Router(**said) != router or not plain:

@@ -59,27 +59,22 @@ def run_all(
     left = [place for place, one in enumerate(made) if one is None]
     add = _nothing if kept is None else kept.add
     on_ranks = ranks.started() > 1
-    if on_ranks or (len(tasks) == 1 and not isinstance(workers, Executor)):
+    try:
         # What is finished on one rank is not yet on others.
         with nullcontext() if on_ranks else interrupts.keeping():
-            try:
+            if on_ranks or (len(tasks) == 1 and not isinstance(workers, Executor)):
                 for count, place in enumerate(left):
                     made[place] = one = work(*tasks[place], progress=_part(progress, count, len(left)))
                     add(place, one)
-            except KeyboardInterrupt:
-                interrupts.kept()
-                return made, True
-        return made, False
-    with interrupts.keeping():
-        try:
+                return made, False
             pool = workers or max(1, usable_cores() // threads)
             for number, one in as_finished(work, [tasks[place] for place in left], pool, progress):
                 made[left[number]] = one
                 add(left[number], one)
-        except KeyboardInterrupt:
-            # What is finished is to be written.
-            interrupts.kept()
-            return made, True
+    except KeyboardInterrupt:
+        # What is finished is to be written.
+        interrupts.kept()
+        return made, True
     return made, False
 
 

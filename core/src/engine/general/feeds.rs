@@ -67,7 +67,8 @@ impl Wheel {
     pub(super) fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
         let some = |node: NodeId| (node != NONE).then_some(node);
         let next = move |&node: &NodeId| some(self.behind[node as usize]);
-        self.first.iter().flat_map(move |&first| std::iter::successors(some(first), next))
+        let most = self.behind.len();
+        self.first.iter().flat_map(move |&first| std::iter::successors(some(first), next).take(most))
     }
 
     #[inline(always)]
@@ -84,9 +85,13 @@ impl Wheel {
     }
 
     /// The node behind one that was due.
+    ///
+    /// # Panics
+    ///
+    /// If more nodes are due than wait: lists of a state that somebody changed may lead round in circles.
     #[inline(always)]
     pub(super) fn behind(&mut self, node: NodeId) -> NodeId {
-        self.waiting -= 1;
+        self.waiting = self.waiting.checked_sub(1).expect("a node waits once");
         self.behind[node as usize]
     }
 
@@ -102,6 +107,7 @@ impl Wheel {
                 node = self.behind[here as usize];
                 Some(start(here))
             })
+            .take(self.behind.len())
             .min()
         };
         let soon = (cycle..cycle + Self::SLOTS as u64)
