@@ -42,7 +42,7 @@ mod _core {
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},
         interrupts::{first_to_tell, hold_interrupts, watch_interrupts},
         late::{delays, plan_dependencies, separate_channels, spread_plan},
-        lists::{routing_functions, throttles},
+        lists::{routing_functions, throttle_variables, throttles},
         message_graph::goal_workload,
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},

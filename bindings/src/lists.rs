@@ -14,7 +14,7 @@ use flitloom_core::{
     routes::{by_source::Regime, methods::Method},
     routing::{Datelines, RoutingFunction, Rules, TurnPolicy},
     schedule::{MethodName, RouteChoice},
-    throttle::Throttle,
+    throttle::{Throttle, VARIABLES},
     traffic::{CollectiveOperation, Pattern, Process},
 };
 use pyo3::{
@@ -64,7 +64,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("schemes", ChannelScheme::ALL.map(ChannelScheme::name).to_vec()),
         ("sort_keys", names::all(&SortKey::NAMES)),
         ("table_methods", names::all(&Method::by_source())),
-        ("throttles", Throttle::NAMES.to_vec()),
+        ("throttles", whole_throttles().map(Throttle::name).collect()),
         ("tie_rules", names::all(&fabric::Ties::NAMES)),
         ("ties", names::all(&Ties::NAMES)),
         ("turns", turns.collect()),
@@ -83,6 +83,17 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 pub fn routing_functions() -> Vec<(&'static str, &'static str, &'static str)> {
     let all = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     all.map(|function| (function.name(), function.long_name(), function.summary())).collect()
+}
+
+/// Throttles whose names alone say what they do.
+fn whole_throttles() -> impl Iterator<Item = Throttle> {
+    Throttle::all().into_iter().filter(|throttle| throttle.stands_alone())
+}
+
+/// What the expression of the throttle `when` may use: name and what it is.
+#[pyfunction]
+pub fn throttle_variables() -> Vec<(&'static str, &'static str)> {
+    VARIABLES.to_vec()
 }
 
 /// The throttles: name, what they do, and their parameters: name, what it may be.

@@ -165,7 +165,7 @@ fn what_cannot_run_says_so() {
     let throttle: Throttle = "spth".parse().unwrap();
     let setup = Setup { options: Options { throttle, ..Options::default() }, ..Setup::default() };
     let refused = Simulation::new(&plain, &workload, &setup).err();
-    assert_eq!(refused, Some(SimulationError::FullLines(throttle)));
+    assert_eq!(refused, Some(SimulationError::FullLines(Box::new(throttle))));
     let lines = RouterConfig::for_routing(&shape, RoutingFunction::CrossLine);
     assert_eq!(lines.check(&shape), Err(RouterError::Lines(RoutingFunction::CrossLine)));
     let wide = Shape::product(&[Factor::Full(64)]).unwrap();

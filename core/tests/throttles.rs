@@ -34,6 +34,10 @@ fn variants() -> Vec<Throttle> {
         "pt:release=30",
         "pt:release=30,margin=3,behind=70,link=shared",
         "pt:behind=4",
+        "when:idle_channels >= 1",
+        "when:since_granted >= 7",
+        "when:in_flight < 12 or waited > 99",
+        "when:in_flight + ejected // 1000 < 12",
     ];
     Throttle::all().into_iter().chain(more.map(|text| text.parse().unwrap())).collect()
 }
@@ -41,7 +45,8 @@ fn variants() -> Vec<Throttle> {
 #[test]
 fn texts_and_throttles_belong_together() {
     for (throttle, name) in Throttle::all().into_iter().zip(Throttle::NAMES.iter().copied()) {
-        assert_eq!((throttle.name(), name.parse()), (name, Ok(throttle)));
+        assert_eq!(throttle.name(), name);
+        assert_eq!(name.parse() == Ok(throttle), throttle.stands_alone(), "{name}");
     }
     for throttle in variants() {
         assert_eq!(throttle.to_string().parse(), Ok(throttle), "{throttle}");
@@ -55,6 +60,8 @@ fn texts_and_throttles_belong_together() {
         ("alo:useful=some", "own or any"),
         ("pace:interval=0", "cycles"),
         ("global:threshold=0", "packets"),
+        ("when", "expression is \"\"; it must be an expression of at most 40"),
+        ("when:free >= 4,empty", "expression is \"free >= 4,empty\""),
     ] {
         let error = text.parse::<Throttle>().unwrap_err().to_string();
         assert!(error.contains(part), "{text}: {error}");
@@ -454,4 +461,20 @@ fn a_lone_packet_begins_at_once() {
             }
         }
     }
+}
+
+/// What somebody writes may hold packets for ever; a run says so, however it is divided.
+#[test]
+fn a_throttle_that_holds_everything_ends_a_run() {
+    let shape = Shape::torus(&[4, 4]).unwrap();
+    let network = Network::new(Fabric::new(shape.clone()), RouterConfig::default()).unwrap();
+    let workload = Workload::Packets(PacketList::from_nodes(packets(&shape, 3)).unwrap());
+    let run = |throttle: &str| {
+        let options = Options { throttle: throttle.parse().unwrap(), ..Options::default() };
+        general::simulate(&network, &workload, &options, &mut NoProbe)
+            .map(|outcome| outcome.packets_delivered)
+    };
+    assert_eq!(run("when:waited > 5000"), Ok(16 * 8));
+    let held = run("when:node != 5").unwrap_err().to_string();
+    assert!(held.starts_with("throttle: holds the packet of node 5 from cycle 0 to cycle 10"), "{held}");
 }

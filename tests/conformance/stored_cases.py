@@ -43,7 +43,11 @@ THROTTLES = {
     "pt-margin": "pt:margin=1",
     "pt-behind": "pt:behind=0",
     "pt-far": "pt:behind=3",
+    "when": "when:free >= 3 and (waited > 20 or idle_outputs * 2 >= outputs)",
+    "when-sums": "when:in_flight < nodes or since_granted > 30",
 }
+#: Those of mixtures, which stay as they were drawn once.
+MIXED = [text for text in THROTTLES.values() if not text.startswith(("interlock", "when"))]
 TORUS, MESH = SHAPES["torus-4x4"], SHAPES["mesh-4x4"]
 
 
@@ -171,13 +175,13 @@ def routings() -> Iterator[tuple[str, Fields]]:
 def throttles() -> Iterator[tuple[str, Fields]]:
     for name, throttle in THROTTLES.items():
         yield f"throttle-{name}", case(TORUS, busy(name, "bcmp"), {"preset": "t15"}, throttle=throttle)
-    for name in ("interlock", "spth-shared", "alo-any", "tuned", "pt", "pt-shared"):
+    for name in ("interlock", "spth-shared", "alo-any", "tuned", "pt", "pt-shared", "when", "when-sums"):
         yield f"throttle-{name}-mesh", case(MESH, busy(name), {"buffer": 8}, throttle=THROTTLES[name])
         router = {"preset": "s07", "buffer": 10}
         burst = collective("brot", payload=7, packets=6)
         yield f"throttle-{name}-s07", case({"sizes": [8, 4]}, burst, router, throttle=THROTTLES[name])
     for routing in ("sa", "ma", "o1turn", "ugal"):
-        for name in ("spth", "alo-own", "pt"):
+        for name in ("spth", "alo-own", "pt", "when"):
             router = {"preset": "s07", "routing": routing, "channels": 6}
             throttle = THROTTLES[name]
             yield f"throttle-{name}-{routing}", case(TORUS, load(rate=0.9), router, throttle=throttle)
@@ -425,7 +429,7 @@ def mixtures(count: int) -> Iterator[tuple[str, Fields]]:
                 load(draw.choice(("rand", "rpar")), rate=draw.choice((0.1, 0.5, 1.0)), length=length),
             )
         )
-        throttle = draw.choice(("none", *(text for text in THROTTLES.values() if text != "interlock")))
+        throttle = draw.choice(("none", *MIXED))
         yield (
             f"mixture-{number:02}",
             case(shape, traffic, router, seed=draw.getrandbits(63), throttle=throttle),

@@ -150,10 +150,16 @@ def test_every_parameter_of_a_throttle_is_documented():
     text = (DOCS / "throttles.md").read_text(encoding="utf-8")
     for name, summary, parameters in _core.throttles():
         assert summary
-        for parameter, values in parameters:
+        for parameter, values in parameters if name in LISTS["throttles"] else ():
             assert re.search(rf"`{name}:[^`]*{parameter}=", text), f"{name}:{parameter}"
             with pytest.raises(fl.SpecError, match=re.escape(f"it must be {values}")):
                 _core.throttle_text(f"{name}:{parameter}=wrong")
+
+
+def test_every_variable_of_an_expression_is_documented():
+    section = (DOCS / "throttles.md").read_text(encoding="utf-8").split("## ")[2]
+    documented = re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE)
+    assert documented == _core.throttle_variables()
 
 
 def test_schemas_name_them_all():

@@ -203,9 +203,9 @@ pub enum SimulationError {
         depth: u16,
     },
     /// A throttle that goes by lines of routers, on a twisted torus.
-    TwistedLines(Throttle),
+    TwistedLines(Box<Throttle>),
     /// The same among full meshes or circulants.
-    FullLines(Throttle),
+    FullLines(Box<Throttle>),
     /// A message graph with several queues of the processor.
     GraphQueues,
     /// A given route does not lead to its destination.
@@ -231,6 +231,15 @@ pub enum SimulationError {
         node: NodeId,
         /// Number of such nodes.
         count: usize,
+    },
+    /// A throttle holds what is to be sent, though nothing is in the network.
+    Held {
+        /// Cycle in which that was seen.
+        cycle: u64,
+        /// The node that waits longest.
+        node: NodeId,
+        /// Since when.
+        since: u64,
     },
     /// The limit of cycles was reached first.
     CycleLimit {
@@ -322,6 +331,13 @@ impl SimulationError {
                      packets that nobody sends"
                 ),
                 "it needs every node to receive as many packets as it sends",
+            ),
+            Self::Held { cycle, node, since } => Fault::at(
+                "throttle",
+                format!(
+                    "holds the packet of node {node} from cycle {since} to cycle {cycle} though nothing is in the network"
+                ),
+                "a throttle must let a packet go at last where all queues are empty",
             ),
             Self::CycleLimit { cycles, delivered } => Fault::somewhere(
                 format!("not finished after {cycles} cycles: {delivered} packets delivered"),

@@ -107,7 +107,7 @@ macro_rules! throttles {
             pub fn claims(self) -> Claims {
                 match self {
                     Self::None => Claims::default(),
-                    $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::CLAIMS,)+
+                    $($(#[cfg($condition)])? Self::$name(rule) => rule.claims(),)+
                 }
             }
 
@@ -116,6 +116,14 @@ macro_rules! throttles {
                 match self {
                     Self::None => &[],
                     $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::PARAMETERS,)+
+                }
+            }
+
+            /// Whether its name alone says what it does: its parameters have defaults.
+            pub fn stands_alone(self) -> bool {
+                match self {
+                    Self::None => true,
+                    $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::STANDS_ALONE,)+
                 }
             }
 
@@ -296,6 +304,7 @@ throttles! {
                      Thottethodi, Lebeck and Mukherjee 2001).",
     path_turn::PathTurn: "`pt`: path and turn: no header leaves while a buffer of its own way is busy, as far \
                           as its turn and just behind it.",
+    when::When: "`when`: headers leave while an expression over the state of their router holds.",
     #[cfg(test)]
     even_cycles::EvenCycles: "`even`: headers leave in even cycles only.",
 }
@@ -308,6 +317,10 @@ impl FromStr for Throttle {
         let found = Self::all().into_iter().find(|throttle| throttle.name() == name);
         let mut throttle = found.ok_or_else(|| ThrottleError::Unknown(name.to_owned()))?;
         let known = throttle.parameters();
+        if let Some(parameter) = known.first().filter(|parameter| parameter.is_text) {
+            throttle.set(parameter.name, rest).ok_or_else(|| throttle.wrong(parameter, rest))?;
+            return Ok(throttle);
+        }
         for (place, part) in rest.split(',').enumerate().filter(|(_, part)| !part.is_empty()) {
             let (given, value) = match part.split_once('=') {
                 Some((given, value)) => (given, value),
@@ -319,14 +332,16 @@ impl FromStr for Throttle {
                 let (throttle, given) = (throttle.name(), given.to_owned());
                 return Err(ThrottleError::Parameter { throttle, given, known: format!("it has {known}") });
             };
-            throttle.set(parameter.name, value).ok_or_else(|| ThrottleError::Value {
-                throttle: throttle.name(),
-                parameter: parameter.name,
-                given: value.to_owned(),
-                needed: parameter.values,
-            })?;
+            throttle.set(parameter.name, value).ok_or_else(|| throttle.wrong(parameter, value))?;
         }
         Ok(throttle)
+    }
+}
+
+impl Throttle {
+    fn wrong(self, parameter: &Parameter, given: &str) -> ThrottleError {
+        let (throttle, given) = (self.name(), given.to_owned());
+        ThrottleError::Value { throttle, parameter: parameter.name, given, needed: parameter.values }
     }
 }
 
@@ -337,6 +352,9 @@ impl fmt::Display for Throttle {
         for (place, (parameter, value)) in
             given.filter_map(|(parameter, value)| Some((parameter, value?))).enumerate()
         {
+            if parameter.is_text {
+                return write!(out, ":{value}");
+            }
             write!(out, "{}{}={value}", if place == 0 { ':' } else { ',' }, parameter.name)?;
         }
         Ok(())

@@ -6,6 +6,7 @@
 mod alo;
 #[cfg(test)]
 mod even_cycles;
+mod expression;
 mod global;
 mod interlock;
 mod list;
@@ -15,6 +16,7 @@ mod registers;
 mod rule;
 mod spth;
 mod turns;
+mod when;
 
 pub use alo::Alo;
 pub use global::Global;
@@ -26,6 +28,7 @@ pub use registers::{Following, RegisterSettings, Registers};
 pub use rule::{AtWork, Parameter, Rule};
 pub use spth::Spth;
 pub use turns::Turns;
+pub use when::{VARIABLES, When};
 
 use crate::{
     fabric::{Direction, NodeId, Shape},

@@ -15,6 +15,8 @@ pub trait Rule: Copy + Default {
     const PARAMETERS: &'static [Parameter];
     /// What it claims.
     const CLAIMS: Claims;
+    /// Whether its name alone says what it does: its parameters have defaults.
+    const STANDS_ALONE: bool = true;
 
     /// What it is in a network.
     type AtWork: AtWork;
@@ -24,6 +26,11 @@ pub trait Rule: Copy + Default {
 
     /// Values in the order of [`PARAMETERS`](Self::PARAMETERS); `None` for one that goes by the network.
     fn values(self) -> Vec<Option<String>>;
+
+    /// What it claims with its parameters.
+    fn claims(self) -> Claims {
+        Self::CLAIMS
+    }
 
     /// Its state in an empty network.
     fn begin(self, around: Surroundings) -> Self::AtWork;
@@ -41,12 +48,19 @@ pub struct Parameter {
     pub name: &'static str,
     /// What it may be: "a number of flits, 0 to 1024".
     pub values: &'static str,
+    /// Whether it is all that follows the name of the rule, whatever that holds.
+    pub is_text: bool,
 }
 
 impl Parameter {
     /// A parameter that may be so.
     pub const fn new(name: &'static str, values: &'static str) -> Self {
-        Self { name, values }
+        Self { name, values, is_text: false }
+    }
+
+    /// A parameter that is all that follows the name of its rule.
+    pub const fn text(name: &'static str, values: &'static str) -> Self {
+        Self { name, values, is_text: true }
     }
 }
 

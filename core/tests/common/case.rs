@@ -15,7 +15,7 @@ use proptest::{collection::vec, prelude::*, test_runner::FileFailurePersistence}
 use std::ops::RangeInclusive;
 
 /// Throttles that are drawn.
-pub const THROTTLES: [&str; 15] = [
+pub const THROTTLES: [&str; 18] = [
     "spth:margin=0",
     "spth:margin=2,length=1",
     "spth:margin=1,watch=own",
@@ -31,6 +31,9 @@ pub const THROTTLES: [&str; 15] = [
     "pt:margin=1",
     "pt:behind=0",
     "pt:behind=3",
+    "when:empty and not owned",
+    "when:idle_channels >= 1",
+    "when:since_granted >= 7",
 ];
 
 /// What is drawn.

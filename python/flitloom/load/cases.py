@@ -339,5 +339,7 @@ def _margin(throttle: str) -> int:
     except PydanticCustomError:
         # Refused where it is put into its field.
         return 0
-    given = dict(parameter.split("=", 1) for parameter in parameters.split(",") if parameter)
-    return int(given.get("margin", 0)) if name == "spth" else 0
+    if name != "spth":
+        return 0
+    given = dict(parameter.split("=", 1) for parameter in parameters.split(","))
+    return int(given.get("margin", 0))

@@ -24,5 +24,6 @@ def read_throttle(value: Any, _: Any = None) -> str:
 
 
 #: Begins with the name of a throttle; parameters may follow.
-_SCHEMA = {"type": "string", "pattern": f"^({'|'.join(_core.LISTS['throttles'])})\\b"}
+_NAMES = "|".join(name for name, _, _ in _core.throttles())
+_SCHEMA = {"type": "string", "pattern": f"^({_NAMES})\\b"}
 Throttle = Annotated[str, Checked(read_throttle, _SCHEMA)]

@@ -171,7 +171,7 @@ FIELDS: dict[str, dict[str, Option]] = {
     "run": {
         "throttle": Option(
             str,
-            f"Injection throttle: {one_of('throttles')}, e.g. spth:margin=8.",
+            f"Injection throttle: {one_of('throttles')}, e.g. spth:margin=8; your own: when:free >= 8.",
             "none",
             "RULE",
             among="throttles",

@@ -219,10 +219,10 @@ impl General {
         let workload = guided.as_ref().unwrap_or(workload);
         let shape = self.network.fabric().shape();
         if shape.has_steps() && options.throttle.claims().signals {
-            return Err(SimulationError::FullLines(options.throttle));
+            return Err(SimulationError::FullLines(Box::new(options.throttle)));
         }
         if shape.is_twisted() && options.throttle.claims().signals {
-            return Err(SimulationError::TwistedLines(options.throttle));
+            return Err(SimulationError::TwistedLines(Box::new(options.throttle)));
         }
         let router = self.network.router();
         let depth = router.buffer - router.variant.behind_queue();

@@ -128,7 +128,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        if self.common.may_deadlock { Engine::<P>::check(&self.whole()?, cycle) } else { Ok(()) }
+        if self.common.may_stop() { Engine::<P>::check(&self.whole()?, cycle) } else { Ok(()) }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {

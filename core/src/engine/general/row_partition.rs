@@ -180,6 +180,11 @@ impl<V: Vector, R: Record> Part<V, R> {
 }
 
 impl Common {
+    /// Whether a run may stop with packets left: they wait for each other, or for a throttle that somebody wrote.
+    pub(super) fn may_stop(&self) -> bool {
+        self.may_deadlock || !self.throttle.stands_alone()
+    }
+
     /// A whole network as a run of its own.
     pub(super) fn whole<V: Vector, R: Record>(&self, state: State<V, R>) -> Run {
         let (network, layout) = (self.network.clone(), self.layout.clone());
@@ -301,7 +306,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        if self.common.may_deadlock { Engine::<P>::check(&self.whole(), cycle) } else { Ok(()) }
+        if self.common.may_stop() { Engine::<P>::check(&self.whole(), cycle) } else { Ok(()) }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {

@@ -17,6 +17,9 @@ use crate::{
 };
 use std::sync::Arc;
 
+/// Cycles after which a throttle is taken to hold for ever what it holds in an empty network.
+const HELD: u64 = 1 << 20;
+
 /// A simulation under way.
 pub(super) struct Run {
     pub network: Network,
@@ -79,7 +82,12 @@ impl<P: Probe> Engine<P> for Run {
         if self.may_deadlock {
             deadlock::check(&self.network, &self.layout, &self.step.snapshot(&self.layout), cycle)?;
         }
-        Ok(())
+        match self.step.held(&self.layout) {
+            Some((node, since)) if cycle.saturating_sub(since) > HELD => {
+                Err(SimulationError::Held { cycle, node, since })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {

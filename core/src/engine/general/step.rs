@@ -2,7 +2,7 @@
 
 use super::{
     deadlock::Snapshot,
-    layout::Layout,
+    layout::{Layout, Place},
     observe::{Loss, Move},
     record::Record,
     state::State,
@@ -34,6 +34,8 @@ pub(super) trait Step: Send + Sync {
     fn is_busy(&self) -> bool;
     /// Nodes with packets left to send: the first, and how many.
     fn unsent(&self, layout: &Layout) -> Option<(NodeId, usize)>;
+    /// Where nothing is in the network: the node whose throttle has held a header longest, and since when.
+    fn held(&self, layout: &Layout) -> Option<(NodeId, u64)>;
     /// The totals.
     fn outcome(&self) -> &Outcome;
     /// Cycle in which the last operation of a message graph was complete.
@@ -165,6 +167,19 @@ impl<V: Vector, R: Record> Step for State<V, R> {
         };
         let mut nodes = (0..layout.nodes as NodeId).filter(waits);
         nodes.next().map(|first| (first, 1 + nodes.count()))
+    }
+
+    fn held(&self, layout: &Layout) -> Option<(NodeId, u64)> {
+        let control = self.injection_control.as_ref()?;
+        if self.outcome.packets_injected != self.outcome.packets_delivered {
+            return None;
+        }
+        let places = (0..layout.nodes)
+            .flat_map(|node| (layout.link_queues..layout.queues).map(move |queue| Place::new(node, queue)));
+        let pending = places.filter(|&place| control.is_pending(layout, place));
+        pending
+            .map(|place| (place.node() as NodeId, control.waits_for(layout, place).0))
+            .min_by_key(|&(_, since)| since)
     }
 
     fn outcome(&self) -> &Outcome {
