@@ -299,12 +299,10 @@ class Search:
         while self.runs < RUNS:
             found = find_limit(self.points)
             if self.low and self.high - self.low < self.within * self.high:
-                # Too steep for a line: what is known is between which loads it is, if a longer run agrees.
+                # Too steep for a line: what is known is between which loads it is, if longer runs agree.
                 self.cycles = min(4 * self.cycles, self.settings["limit"])
-                high = self.high
-                if high == self.cap or self.measure(high).verdict == GROWING:
+                if self._agree():
                     return self._between()
-                self.high = self.cap
                 continue
             if found is None:
                 self.measure(round((self.low + min(self.high, self.top)) / 2, 6))
@@ -320,20 +318,40 @@ class Search:
             step = min(distance, max(0.015, 2 * found.error))
             self.measure(self._inside(found.load * math.exp(side * step)))
             side = -side
-        return self._row(find_limit(self.points), "undecided")
+        found = find_limit(self.points)
+        # No line was believed: neither is its interval.
+        return (
+            self._bracket("undecided") if self.low and self.high < self.cap else self._row(found, "undecided")
+        )
+
+    def _agree(self) -> bool:
+        """Whether longer runs at both ends of the bracket say the same; else it is as wide as others say."""
+        low, high = self.low, self.high
+        if high != self.cap and self.measure(high).verdict != GROWING:
+            growing = [point.load for point in self.points if point.verdict == GROWING and point.load > high]
+            self.high = min(growing, default=self.cap)
+            return False
+        if self.measure(low).verdict != STEADY:
+            steady = [point.load for point in self.points if point.verdict == STEADY and point.load < low]
+            self.low = max(steady, default=0.0)
+            return False
+        return True
 
     def _between(self) -> dict[str, Any]:
         """The middle between the largest steady load and the smallest growing one."""
         row = self._steady_row(self.low) if self.low else {}
         row.pop("verdict", None)
+        return {**row, **self._bracket("measured")}
+
+    def _bracket(self, outcome: str) -> dict[str, Any]:
+        """What is known without a line."""
         return {
-            **row,
             "saturation": round((self.low + self.high) / 2, 6),
             "half_width": round((self.high - self.low) / 2, 6),
             "below": self.low,
             "above": self.high,
             "worst_node": self.worst[-1],
-            "outcome": "measured",
+            "outcome": outcome,
             "points": self.runs,
         }
 

@@ -65,6 +65,8 @@ def _shapes(cases: Sequence[Case]) -> list[Shape | None]:
     return shapes
 
 
+#: A plateau below this share of the load just below saturation is no noise.
+TIPS = 0.98
 #: Columns by the names of fields, where they differ.
 _CALLED = {"worst_node": "worst source", "full_start": "full start"}
 
@@ -84,6 +86,25 @@ def _print(rows: list[dict[str, Any]], names: list[str], level: float | None, fu
     for row in rows:
         if row["cause"] is not None:
             screen.echo(f"{', '.join(told(name, row[name]) for name in names)}: {row['cause']}")
+    less = [] if full else [row for row in rows if tips(row)]
+    if less:
+        cases = (
+            f"{', '.join(told(name, row[name]) for name in names)} ({row['plateau']:.3g})" for row in less
+        )
+        screen.echo(f"Beyond saturation less is accepted than below it: {'; '.join(cases)}.")
+        screen.echo(
+            "After a burst above that load, source queues may stay full. "
+            "--full-start finds the largest load at which they empty."
+        )
+
+
+def tips(row: dict[str, Any]) -> bool:
+    """Whether less is accepted beyond saturation than below it, so that full source queues stay full.
+
+    >>> tips({"plateau": 0.293, "below": 0.312}), tips({"plateau": 0.42, "below": 0.402})
+    (True, False)
+    """
+    return None not in (row["plateau"], row["below"]) and row["plateau"] < TIPS * row["below"]
 
 
 def interval(row: dict[str, Any]) -> str | None:
