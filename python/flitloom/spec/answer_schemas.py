@@ -64,7 +64,7 @@ ANSWERS = {
         "flitloom simulate",
         False,
         _RUN,
-        f"throughput verdict {_ADDED}",
+        f"throughput verdict router {_ADDED}",
     ),
     "simulate-collective": Answer(
         "flitloom simulate with a plan of a collective operation",

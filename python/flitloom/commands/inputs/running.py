@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flitloom import ranks
 from flitloom import view as pages
@@ -11,6 +12,7 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.inputs.showing import film_of_experiment, head_of
 from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError, show_file
+from flitloom.load.bounds import router_text
 from flitloom.load.finite import Finite, run_judged, window_of
 from flitloom.numerals import counted
 from flitloom.result import Result
@@ -93,7 +95,10 @@ def run(
 
 def _print(result: Result, json: bool, seconds: float | None, judged: Finite | None) -> None:
     """Print what came of a simulation."""
-    found = {} if judged is None else {"throughput": judged.throughput, "verdict": judged.verdict}
+    found: dict[str, Any] = {}
+    if judged is not None:
+        router = router_text(result.spec, result.tables)
+        found = {"throughput": judged.throughput, "verdict": judged.verdict, "router": router}
     if judged is not None and judged.saturated:
         # It grows with the length of the run.
         found |= {"latency": None}
