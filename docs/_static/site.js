@@ -34,7 +34,21 @@ function wrapLines(pre) {
   pre.replaceChildren(...parts);
 }
 
+/** Keep options whole: lines may end after any hyphen, also after the two of an option. */
+function keepOptions(element) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const text of texts) {
+    const parts = text.data.split(/((?<![\w-])--?[a-z][\w-]*)/);
+    if (parts.length === 1) continue;
+    const option = (part) => Object.assign(document.createElement("span"), { className: "option", textContent: part });
+    text.replaceWith(...parts.map((part, at) => (at % 2 ? option(part) : part)));
+  }
+}
+
 document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll(":is(.highlight-sh, .highlight-bash) pre, code.literal").forEach(keepOptions);
   const blocks = ".highlight-sh, .highlight-bash, .highlight-python, .highlight-py, .highlight-toml";
   for (const block of document.querySelectorAll(`:is(${blocks}) div.highlight`)) {
     const text = block.querySelector("pre").textContent;
