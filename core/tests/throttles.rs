@@ -61,6 +61,7 @@ fn texts_and_throttles_belong_together() {
         ("pace:interval=0", "cycles"),
         ("global:threshold=0", "packets"),
         ("when", "expression is \"\"; it must be an expression of at most 40"),
+        ("when:fre >= 4", "names are free, empty, owned"),
         ("when:free >= 4,empty", "expression is \"free >= 4,empty\""),
     ] {
         let error = text.parse::<Throttle>().unwrap_err().to_string();

@@ -10,21 +10,29 @@ use crate::{
 use std::ops::Range;
 
 macro_rules! variables {
-    ($($name:ident: $doc:literal,)+) => {
+    ($first:ident: $first_doc:literal, $($name:ident: $doc:literal,)+) => {
         /// What an expression may use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(non_camel_case_types, reason = "they are called so in expressions")]
         enum Variable {
+            #[doc = $first_doc]
+            $first,
             $(#[doc = $doc] $name,)+
         }
 
         impl Variable {
-            const ALL: &'static [Self] = &[$(Self::$name,)+];
-            const NAMES: &'static [&'static str] = &[$(stringify!($name),)+];
+            const ALL: &'static [Self] = &[Self::$first, $(Self::$name,)+];
+            const NAMES: &'static [&'static str] = &[stringify!($first), $(stringify!($name),)+];
         }
 
+        /// What an expression must be.
+        const NEEDED: &str = concat!(
+            "an expression of at most 40 names, numbers and operators, such as free >= 4 and not owned; names are ",
+            stringify!($first), $(", ", stringify!($name),)+
+        );
+
         /// What may be used in the expression of [`When`], and what it is.
-        pub const VARIABLES: &[(&str, &str)] = &[$((stringify!($name), $doc),)+];
+        pub const VARIABLES: &[(&str, &str)] = &[(stringify!($first), $first_doc), $((stringify!($name), $doc),)+];
     };
 }
 
@@ -108,10 +116,7 @@ fn full(variable: Variable) -> i64 {
 impl Rule for When {
     const NAME: &'static str = "when";
     const SUMMARY: &'static str = "headers leave while an expression over the state of their router holds";
-    const PARAMETERS: &'static [Parameter] = &[Parameter::text(
-        "expression",
-        "an expression of at most 40 names, numbers and operators, such as free >= 4 and not owned",
-    )];
+    const PARAMETERS: &'static [Parameter] = &[Parameter::text("expression", NEEDED)];
     const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: true };
     const STANDS_ALONE: bool = false;
     type AtWork = WhenState;
