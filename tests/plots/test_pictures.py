@@ -347,6 +347,8 @@ def test_curves_end_at_the_first_saturated_load_beside_the_bound():
     # What bands and lines mean is said.
     assert legend(latency) == ["bound", "do"]
     assert legend(accepted) == ["accepted = offered", "bound: links", "saturates between\n0.1 and 0.3"]
+    _, accepted = plot_load_curves({"do": rows}, judge="BookSim2", ax=Figure().subplots(1, 2))
+    assert legend(accepted)[-1] == "BookSim2: becomes unstable between\n0.1 and 0.3"
 
 
 def legend(axes):

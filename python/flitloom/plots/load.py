@@ -28,6 +28,7 @@ def plot_load_curves(
     path: str | Path | None = None,
     title: str = "",
     *,
+    judge: str = "",
     ax: Sequence[Axes] | None = None,
 ) -> list[Axes]:
     """Draw latency and accepted load over offered load, a curve per name.
@@ -44,6 +45,8 @@ def plot_load_curves(
         The picture (.png, .pdf, .svg).
     title : str
         Its title.
+    judge : str
+        The program whose verdict the bands show, if it is another one.
     ax : two Axes, optional
         Where to draw instead.
 
@@ -63,7 +66,9 @@ def plot_load_curves(
             )
             _draw_latency(latency, ordered, style)
             _draw_accepted(accepted, ordered, style)
-        bands = _mark_saturation(drawn, curves)
+        bands = _mark_saturation(
+            drawn, curves, f"{judge}: becomes unstable between" if judge else "saturates between"
+        )
         offered = accepted.plot(
             [0, most], [0, most], color=FAINT, linewidth=0.8, linestyle="--", label=OFFERED
         )
@@ -124,7 +129,9 @@ def _draw_latency(axes: Axes, rows: Sequence[Mapping[str, Any]], style: Mapping[
     )
 
 
-def _mark_saturation(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Patch]:
+def _mark_saturation(
+    drawn: Sequence[Axes], curves: Mapping[str, Sequence[Mapping[str, Any]]], called: str
+) -> list[Patch]:
     """Bands between the largest steady load and the smallest growing one: entries of a legend."""
     found: dict[tuple[float, float], list[str]] = {}
     for name, rows in curves.items():
@@ -136,7 +143,7 @@ def _mark_saturation(drawn: Sequence[Axes], curves: Mapping[str, Sequence[Mappin
     for (below, above), names in sorted(found.items()):
         colour = COLOURS[list(curves).index(names[0]) % len(COLOURS)] if len(names) == 1 else FAINT
         whose = "" if len(names) == len(curves) else f": {_listed(names)}"
-        text = f"saturates between\n{textwrap.fill(f'{below:.4g} and {above:.4g}{whose}', WIDTH)}"
+        text = f"{called}\n{textwrap.fill(f'{below:.4g} and {above:.4g}{whose}', WIDTH)}"
         label = text if len(found) <= NAMED else "saturation: last steady to first growing load"
         _, band = (axes.axvspan(below, above, color=colour, alpha=SHADE, linewidth=0) for axes in drawn)
         band.set_label(label)

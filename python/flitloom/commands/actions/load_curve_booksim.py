@@ -88,7 +88,8 @@ def _plot(rows: Sequence[Mapping[str, Any]], plot: Path, name: str) -> None:
                 "bound_of": "the busiest link",
             }
         )
-    pictures.plot_load_curves(curves if len(curves) > 1 else {"": next(iter(curves.values()))}, plot, name)
+    drawn = curves if len(curves) > 1 else {"": next(iter(curves.values()))}
+    pictures.plot_load_curves(drawn, plot, name, judge="BookSim2")
 
 
 def _by_queues(rows: Sequence[Mapping[str, Any]]) -> str | None:
