@@ -27,8 +27,6 @@ PYTHON ?= $(shell for candidate in python3 python3.14 python3.13 python3.12 pyth
 CORE_SOURCES := $(shell find core/src bindings -name '*.rs') Cargo.toml Cargo.lock core/Cargo.toml bindings/Cargo.toml pyproject.toml
 # Cargo and maturin build against the same interpreter.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
-# The core as the extension has it.
-CORE := --release -p flitloom-core --no-default-features --features flitloom-core/vectors
 # Where tests draw, from which seed: make test SEED=7 draws other cases, and the same ones again.
 SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
@@ -46,10 +44,7 @@ build: $(VENV)/extension.stamp
 $(VENV)/requirements.stamp: requirements/dev.lock
 	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 found; install one or say which: make PYTHON=/path/to/python"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	@# The core needs nothing of it, and is compiled meanwhile; what is wrong with it the extension tells.
-	cargo build --locked --quiet $(CORE) 2>/dev/null & \
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/dev.lock; \
-	status=$$?; wait; exit $$status
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/dev.lock
 	touch $@
 
 $(VENV)/extension.stamp: $(VENV)/requirements.stamp $(CORE_SOURCES)
