@@ -31,6 +31,7 @@ BAD_FIELDS = [
         "topology.failed_links[0]: '0+1' is not a link; name its two end nodes",
     ),
     ("topology.size=[4]", "topology.size: unknown field; did you mean sizes?"),
+    ("topology.network='full4 x ring3'", "topology: names two networks, by sizes and by network; keep one"),
     ("topology=7", "topology: 7 is not a table of fields"),
     ("routr.buffer=8", "routr: unknown field; did you mean router?"),
     ("router.buffer=0", "router.buffer: 0 is out of range; it must be 1 to 1024 flits"),

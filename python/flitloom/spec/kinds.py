@@ -9,7 +9,7 @@ import pydantic
 from pydantic import SerializeAsAny, ValidationInfo, ValidatorFunctionWrapHandler
 
 from flitloom.errors import SpecError
-from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import Problems, problem, problems_of
 from flitloom.spec.fabric import Fabric
 from flitloom.spec.families import is_family
@@ -75,6 +75,7 @@ def choose_model(data: Any, info: ValidationInfo) -> Any:
             raise problem(str(error)) from None
     if model != "pipelined" or not isinstance(topology, Mapping) or not OF_SWITCHES & set(topology):
         return data
+    _refuse_two(topology, "topology: ")
     return {**data, "topology": _chosen(Fabric, topology, info)}
 
 
@@ -87,11 +88,20 @@ def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: Vali
     if not isinstance(data, Mapping) or not OF_SWITCHES & set(data):
         made: Topology = handler(data)
         return made
+    _refuse_two(data)
     chosen = _chosen(Product if is_product(data) else Fabric, data, info)
     try:
         return chosen if chosen.subnet else run_by(chosen, None)
     except SpecError as error:
         raise problem(error.problem, error.advice) from None
+
+
+def _refuse_two(fields: Mapping[str, Any], place: str = "") -> None:
+    """Refuse fields that name two networks."""
+    given = without_grid(fields)
+    named = [name for name in ("sizes", "network", "graph") if given.get(name) is not None]
+    if len(named) > 1:
+        raise problem(f"{place}names two networks, by {named[0]} and by {named[1]}", "keep one of them")
 
 
 def _chosen(kind: type[AnyNetwork], data: Mapping[str, Any], info: ValidationInfo) -> AnyNetwork:
