@@ -478,4 +478,6 @@ fn a_throttle_that_holds_everything_ends_a_run() {
     assert_eq!(run("when:waited > 5000"), Ok(16 * 8));
     let held = run("when:node != 5").unwrap_err().to_string();
     assert!(held.starts_with("throttle: holds the packet of node 5 from cycle 0 to cycle 10"), "{held}");
+    // Others hold as long as they say.
+    assert_eq!(run("pace:1100000"), Ok(16 * 8));
 }

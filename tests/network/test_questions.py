@@ -84,6 +84,12 @@ EARLIER: list[tuple[dict[str, Any], dict[str, Any], AnyNetwork]] = [
         {},
         fl.Product("full4 x ring3", failed_links=["0-1"]),
     ),
+    # In TOML, which has no null.
+    (
+        {"kind": "mesh", "sizes": [4, 3], "twist": False, "network": "full4 x ring3"},
+        {},
+        fl.Product("full4 x ring3", failed_links=["0-1"]),
+    ),
     (
         {"kind": "mesh", "sizes": [24], "wrap": None, "twist": False, "network": "dragonfly(3,1,2)"}
         | {"graph": None, "tables": None, "failed": [], "content": []},
@@ -93,7 +99,7 @@ EARLIER: list[tuple[dict[str, Any], dict[str, Any], AnyNetwork]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "router", "network"), EARLIER, ids=["product", "hosts"])
+@pytest.mark.parametrize(("fields", "router", "network"), EARLIER, ids=["product", "toml", "hosts"])
 def test_networks_of_earlier_files_are_read(
     fields: dict[str, Any], router: dict[str, Any], network: AnyNetwork
 ) -> None:

@@ -294,8 +294,10 @@ def without_grid(data: Any, *others: str) -> Any:
     >>> without_grid({"kind": "mesh", "sizes": [4, 3], "wrap": None, "network": "full4 x ring3"})
     {'network': 'full4 x ring3'}
     """
-    # Those files have all fields of the mesh; who writes a spec leaves some out.
-    if not isinstance(data, Mapping) or data.get("kind") != "mesh" or not {"sizes", "wrap"} <= set(data):
+    # Those files have all fields of the mesh that are not null; who writes a spec leaves some out.
+    if not isinstance(data, Mapping) or data.get("kind") != "mesh" or "sizes" not in data:
+        return data
+    if not {"wrap", "twist"} & set(data):
         return data
     extra = ("kind", "sizes", "wrap", "twist", *others)
     return {name: value for name, value in data.items() if name not in extra}

@@ -342,10 +342,10 @@ impl<P: Probe, R: Record> OnVectors for Begin<P, R> {
                 }
             }
         }
-        let rule = common.rule();
+        let (rule, may_hold) = (common.rule(), common.may_hold());
         let Common { network, layout, workload, demands, may_deadlock, .. } = common;
         let sources = Sources::new(&workload, layout.nodes);
         let step = Box::new(State::<V, R>::new(proof, &layout, sources, demands, rule));
-        Box::new(Run { network, layout, step, may_deadlock })
+        Box::new(Run { network, layout, step, may_deadlock, may_hold })
     }
 }

@@ -180,15 +180,26 @@ impl<V: Vector, R: Record> Part<V, R> {
 }
 
 impl Common {
-    /// Whether a run may stop with packets left: they wait for each other, or for a throttle that somebody wrote.
+    /// Whether its throttle is what somebody wrote, which may hold packets for ever.
+    pub(super) fn may_hold(&self) -> bool {
+        !self.throttle.stands_alone()
+    }
+
+    /// Whether packets may be left that wait for each other, or for the throttle.
     pub(super) fn may_stop(&self) -> bool {
-        self.may_deadlock || !self.throttle.stands_alone()
+        self.may_deadlock || self.may_hold()
     }
 
     /// A whole network as a run of its own.
     pub(super) fn whole<V: Vector, R: Record>(&self, state: State<V, R>) -> Run {
         let (network, layout) = (self.network.clone(), self.layout.clone());
-        Run { network, layout, step: Box::new(state), may_deadlock: self.may_deadlock }
+        Run {
+            network,
+            layout,
+            step: Box::new(state),
+            may_deadlock: self.may_deadlock,
+            may_hold: self.may_hold(),
+        }
     }
 
     /// The throttle of the whole network at the beginning of a run; interlocked slices are a rule of the sources.

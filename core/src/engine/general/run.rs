@@ -27,6 +27,8 @@ pub(super) struct Run {
     pub step: Box<dyn Step>,
     /// Whether the routing function does not claim to be free of deadlock.
     pub may_deadlock: bool,
+    /// Whether its throttle may hold packets for ever, since nobody knows what it says.
+    pub may_hold: bool,
 }
 
 impl<P: Probe> Motion<P> for Run {
@@ -82,12 +84,13 @@ impl<P: Probe> Engine<P> for Run {
         if self.may_deadlock {
             deadlock::check(&self.network, &self.layout, &self.step.snapshot(&self.layout), cycle)?;
         }
-        match self.step.held(&self.layout) {
-            Some((node, since)) if cycle.saturating_sub(since) > HELD => {
-                Err(SimulationError::Held { cycle, node, since })
-            }
-            _ => Ok(()),
+        if self.may_hold
+            && let Some((node, since)) = self.step.held(&self.layout)
+            && cycle.saturating_sub(since) > HELD
+        {
+            return Err(SimulationError::Held { cycle, node, since });
         }
+        Ok(())
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
@@ -144,6 +147,7 @@ impl<P: Probe> Engine<P> for Run {
             layout: self.layout.clone(),
             step: self.step.copy(),
             may_deadlock: self.may_deadlock,
+            may_hold: self.may_hold,
         })
     }
 }
