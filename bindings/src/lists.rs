@@ -33,6 +33,7 @@ pub fn named<T: Copy>(py: Python<'_>, place: &str, list: &[(&'static str, T)], n
 /// Names by list.
 pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let routings = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
+    let throttles = Throttle::all().into_iter().filter(|throttle| throttle.stands_alone());
     let turns = ["on-demand"].into_iter().chain(names::all(&TurnPolicy::NAMES));
     let lists: [(&str, Vec<&str>); 35] = [
         ("acceptances", names::all(&Acceptance::NAMES)),
@@ -64,7 +65,7 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
         ("schemes", ChannelScheme::ALL.map(ChannelScheme::name).to_vec()),
         ("sort_keys", names::all(&SortKey::NAMES)),
         ("table_methods", names::all(&Method::by_source())),
-        ("throttles", whole_throttles().map(Throttle::name).collect()),
+        ("throttles", throttles.map(Throttle::name).collect()),
         ("tie_rules", names::all(&fabric::Ties::NAMES)),
         ("ties", names::all(&Ties::NAMES)),
         ("turns", turns.collect()),
@@ -83,11 +84,6 @@ pub fn lists(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 pub fn routing_functions() -> Vec<(&'static str, &'static str, &'static str)> {
     let all = RoutingFunction::ALL.iter().filter(|function| function.is_of_routers());
     all.map(|function| (function.name(), function.long_name(), function.summary())).collect()
-}
-
-/// Throttles whose names alone say what they do.
-fn whole_throttles() -> impl Iterator<Item = Throttle> {
-    Throttle::all().into_iter().filter(|throttle| throttle.stands_alone())
 }
 
 /// What the expression of the throttle `when` may use: name and what it is.

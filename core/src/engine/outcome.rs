@@ -325,20 +325,8 @@ impl SimulationError {
                 "dimension order (do) runs where no packet needs one, and routing tables go around them",
             ),
             Self::Deadlock(report) => deadlocked(report),
-            Self::Interlocked { cycle, node, count } => Fault::somewhere(
-                format!(
-                    "slice interlocking: {count} nodes, the first of them {node}, wait from cycle {cycle} on for \
-                     packets that nobody sends"
-                ),
-                "it needs every node to receive as many packets as it sends",
-            ),
-            Self::Held { cycle, node, since } => Fault::at(
-                "throttle",
-                format!(
-                    "holds the packet of node {node} from cycle {since} to cycle {cycle} though nothing is in the network"
-                ),
-                "a throttle must let a packet go at last where all queues are empty",
-            ),
+            Self::Interlocked { cycle, node, count } => interlocked(*cycle, *node, *count),
+            Self::Held { cycle, node, since } => held(*cycle, *node, *since),
             Self::CycleLimit { cycles, delivered } => Fault::somewhere(
                 format!("not finished after {cycles} cycles: {delivered} packets delivered"),
                 "",
@@ -381,6 +369,28 @@ fn packet_too_long(buffer: u16, rules: &str, needed: u64, length: u32) -> Fault 
 /// A throttle whose signals go along lines that the network does not have.
 fn lines_needed(throttle: &Throttle, advice: &'static str) -> Fault {
     Fault::of("throttle", format!("is {throttle}, which goes by what the routers of a line tell"), advice)
+}
+
+/// Nodes that wait for packets that nobody sends.
+fn interlocked(cycle: u64, node: NodeId, count: usize) -> Fault {
+    Fault::somewhere(
+        format!(
+            "slice interlocking: {count} nodes, the first of them {node}, wait from cycle {cycle} on for packets that \
+             nobody sends"
+        ),
+        "it needs every node to receive as many packets as it sends",
+    )
+}
+
+/// A throttle that lets nobody go.
+fn held(cycle: u64, node: NodeId, since: u64) -> Fault {
+    Fault::at(
+        "throttle",
+        format!(
+            "holds the packet of node {node} from cycle {since} to cycle {cycle} though nothing is in the network"
+        ),
+        "a throttle must let a packet go at last where all queues are empty",
+    )
 }
 
 /// Pairs that no route serves, in the words of a sentence.

@@ -22,7 +22,6 @@ impl Rule for Alo {
     const NAME: &'static str = "alo";
     const SUMMARY: &'static str = "at least one useful channel must be free";
     const PARAMETERS: &'static [Parameter] = &[Parameter::new("useful", "own or any")];
-    const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: true };
     type AtWork = AloState;
 
     fn set(&mut self, _useful: &str, value: &str) -> Option<()> {
@@ -32,6 +31,10 @@ impl Rule for Alo {
 
     fn values(self) -> Vec<Option<String>> {
         vec![Some(if self.own { "own" } else { "any" }.to_owned())]
+    }
+
+    fn claims(self) -> Claims {
+        Claims { signals: false, sums: false, may_starve: true }
     }
 
     fn begin(self, around: Surroundings) -> AloState {

@@ -17,7 +17,6 @@ impl Rule for EvenCycles {
     const NAME: &'static str = "even";
     const SUMMARY: &'static str = "headers leave in even cycles only";
     const PARAMETERS: &'static [Parameter] = &[Parameter::new("offset", "a number of cycles, 0 or 1")];
-    const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: false };
     type AtWork = Self;
 
     fn set(&mut self, _offset: &str, value: &str) -> Option<()> {
@@ -27,6 +26,10 @@ impl Rule for EvenCycles {
 
     fn values(self) -> Vec<Option<String>> {
         vec![Some(self.offset.to_string())]
+    }
+
+    fn claims(self) -> Claims {
+        Claims { signals: false, sums: false, may_starve: false }
     }
 
     fn begin(self, _around: Surroundings) -> Self {

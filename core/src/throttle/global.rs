@@ -22,7 +22,6 @@ impl Rule for Global {
     const SUMMARY: &'static str = "nobody begins while too many packets are in flight in the whole network";
     const PARAMETERS: &'static [Parameter] =
         &[Parameter::new("threshold", "a number of packets, at least 1, or tuned")];
-    const CLAIMS: Claims = Claims { signals: false, sums: true, may_starve: true };
     type AtWork = GlobalState;
 
     fn set(&mut self, _threshold: &str, value: &str) -> Option<()> {
@@ -32,6 +31,10 @@ impl Rule for Global {
 
     fn values(self) -> Vec<Option<String>> {
         vec![Some(self.threshold.map_or("tuned".to_owned(), |threshold| threshold.to_string()))]
+    }
+
+    fn claims(self) -> Claims {
+        Claims { signals: false, sums: true, may_starve: true }
     }
 
     fn begin(self, around: Surroundings) -> GlobalState {

@@ -17,7 +17,6 @@ impl Rule for Interlock {
     const NAME: &'static str = "interlock";
     const SUMMARY: &'static str = "a node sends its packet number k only after it has received k packets";
     const PARAMETERS: &'static [Parameter] = &[];
-    const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: true };
     type AtWork = Received;
 
     fn set(&mut self, _parameter: &str, _value: &str) -> Option<()> {
@@ -26,6 +25,10 @@ impl Rule for Interlock {
 
     fn values(self) -> Vec<Option<String>> {
         Vec::new()
+    }
+
+    fn claims(self) -> Claims {
+        Claims { signals: false, sums: false, may_starve: true }
     }
 
     fn begin(self, _around: Surroundings) -> Received {

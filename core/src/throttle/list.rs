@@ -119,14 +119,6 @@ macro_rules! throttles {
                 }
             }
 
-            /// Whether its name alone says what it does: its parameters have defaults.
-            pub fn stands_alone(self) -> bool {
-                match self {
-                    Self::None => true,
-                    $($(#[cfg($condition)])? Self::$name(_) => super::$module::$name::STANDS_ALONE,)+
-                }
-            }
-
             /// Free places up to which a queue is busy, in flits, if it goes by them; buffers must be
             /// deeper.
             pub fn margin(self) -> Option<u16> {
@@ -339,6 +331,11 @@ impl FromStr for Throttle {
 }
 
 impl Throttle {
+    /// Whether its name alone says what it does; else it is what a text says that follows.
+    pub fn stands_alone(self) -> bool {
+        self.parameters().iter().all(|parameter| !parameter.is_text)
+    }
+
     fn wrong(self, parameter: &Parameter, given: &str) -> ThrottleError {
         let (throttle, given) = (self.name(), given.to_owned());
         ThrottleError::Value { throttle, parameter: parameter.name, given, needed: parameter.values }

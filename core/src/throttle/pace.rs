@@ -25,7 +25,6 @@ impl Rule for Pace {
     const NAME: &'static str = "pace";
     const SUMMARY: &'static str = "a node begins a packet every so many cycles at most";
     const PARAMETERS: &'static [Parameter] = &[Parameter::new("interval", "a number of cycles, 1 to 2^40")];
-    const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: false };
     type AtWork = PaceState;
 
     fn set(&mut self, _interval: &str, value: &str) -> Option<()> {
@@ -35,6 +34,10 @@ impl Rule for Pace {
 
     fn values(self) -> Vec<Option<String>> {
         vec![Some(self.interval.to_string())]
+    }
+
+    fn claims(self) -> Claims {
+        Claims { signals: false, sums: false, may_starve: false }
     }
 
     fn begin(self, around: Surroundings) -> PaceState {

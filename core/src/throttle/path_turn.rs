@@ -40,7 +40,6 @@ impl Rule for PathTurn {
         Parameter::new("behind", "a number of hops, 0 to 1024"),
         Parameter::new("link", "shared or dedicated"),
     ];
-    const CLAIMS: Claims = Claims { signals: true, sums: false, may_starve: false };
     type AtWork = PathTurnState;
 
     fn set(&mut self, parameter: &str, value: &str) -> Option<()> {
@@ -60,6 +59,10 @@ impl Rule for PathTurn {
             self.behind.map(|behind| behind.to_string()),
             self.shared.then(|| "shared".to_owned()),
         ]
+    }
+
+    fn claims(self) -> Claims {
+        Claims { signals: true, sums: false, may_starve: false }
     }
 
     fn begin(self, around: Surroundings) -> PathTurnState {

@@ -13,10 +13,6 @@ pub trait Rule: Copy + Default {
     const SUMMARY: &'static str;
     /// Its parameters, the first of which may come without its name.
     const PARAMETERS: &'static [Parameter];
-    /// What it claims.
-    const CLAIMS: Claims;
-    /// Whether its name alone says what it does: its parameters have defaults.
-    const STANDS_ALONE: bool = true;
 
     /// What it is in a network.
     type AtWork: AtWork;
@@ -28,9 +24,7 @@ pub trait Rule: Copy + Default {
     fn values(self) -> Vec<Option<String>>;
 
     /// What it claims with its parameters.
-    fn claims(self) -> Claims {
-        Self::CLAIMS
-    }
+    fn claims(self) -> Claims;
 
     /// Its state in an empty network.
     fn begin(self, around: Surroundings) -> Self::AtWork;

@@ -31,7 +31,6 @@ impl Rule for Spth {
         Parameter::new("watch", "own or any"),
         Parameter::new("link", "shared or dedicated"),
     ];
-    const CLAIMS: Claims = Claims { signals: true, sums: false, may_starve: true };
     type AtWork = SpthState;
 
     fn set(&mut self, parameter: &str, value: &str) -> Option<()> {
@@ -51,6 +50,10 @@ impl Rule for Spth {
             Some(if self.own { "own" } else { "any" }.to_owned()),
             Some(if self.shared { "shared" } else { "dedicated" }.to_owned()),
         ]
+    }
+
+    fn claims(self) -> Claims {
+        Claims { signals: true, sums: false, may_starve: true }
     }
 
     fn begin(self, around: Surroundings) -> SpthState {

@@ -117,8 +117,6 @@ impl Rule for When {
     const NAME: &'static str = "when";
     const SUMMARY: &'static str = "headers leave while an expression over the state of their router holds";
     const PARAMETERS: &'static [Parameter] = &[Parameter::text("expression", NEEDED)];
-    const CLAIMS: Claims = Claims { signals: false, sums: false, may_starve: true };
-    const STANDS_ALONE: bool = false;
     type AtWork = WhenState;
 
     fn set(&mut self, _expression: &str, value: &str) -> Option<()> {

@@ -85,17 +85,20 @@ def _print(rows: list[dict[str, Any]], names: list[str], level: float | None, fu
         screen.echo(like)
     for row in rows:
         if row["cause"] is not None:
-            screen.echo(f"{', '.join(told(name, row[name]) for name in names)}: {row['cause']}")
+            screen.echo(f"{_case(row, names)}: {row['cause']}")
     less = [] if full else [row for row in rows if tips(row)]
     if less:
-        cases = (
-            f"{', '.join(told(name, row[name]) for name in names)} ({row['plateau']:.3g})" for row in less
-        )
-        screen.echo(f"Beyond saturation less is accepted than below it: {'; '.join(cases)}.")
+        cases = "; ".join(f"{_case(row, names)} ({row['plateau']:.3g})" for row in less)
+        screen.echo(f"Beyond saturation less is accepted than below it: {cases}.")
         screen.echo(
             "After a burst above that load, source queues may stay full. "
             "--full-start finds the largest load at which they empty."
         )
+
+
+def _case(row: dict[str, Any], names: list[str]) -> str:
+    """What a row is of."""
+    return ", ".join(told(name, row[name]) for name in names)
 
 
 def tips(row: dict[str, Any]) -> bool:

@@ -99,9 +99,9 @@ def _print(result: Result, json: bool, seconds: float | None, judged: Finite | N
     if judged is not None:
         router = router_text(result.spec, result.tables)
         found = {"throughput": judged.throughput, "verdict": judged.verdict, "router": router}
-    if judged is not None and judged.saturated:
-        # It grows with the length of the run.
-        found |= {"latency": None}
+        if judged.saturated:
+            # It grows with the length of the run.
+            found |= {"latency": None}
     time = {} if seconds is None else {"time": result.duration * seconds}
     if json:
         named = {"network": head_of(result.network)} if isinstance(result.spec.traffic, Messages) else {}
