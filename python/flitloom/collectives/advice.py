@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm, algorithms
@@ -13,6 +14,7 @@ from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, show
+from flitloom.fabric.networks import direct_network
 from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.any_network import AnyNetwork
@@ -154,7 +156,7 @@ class Advice:
 
 
 def weigh(
-    topology: AnyNetwork,
+    topology: AnyNetwork | str | Path,
     sizes: Sequence[float],
     alpha: float,
     bandwidth: float,
@@ -170,8 +172,8 @@ def weigh(
 
     Parameters
     ----------
-    topology : Topology, Product or Graph
-        The network with its failed parts.
+    topology : AnyNetwork, str or path
+        The network with its failed parts, or what names it; see `flitloom.Network`.
     sizes : sequence of float
         Bytes; see `Advice`.
     alpha : float
@@ -193,7 +195,15 @@ def weigh(
     """
     if operation not in COMPARED:
         raise SpecError.at("operation", f"{operation!r}", f"write one of {', '.join(COMPARED)}")
+    if isinstance(topology, str | Path):
+        topology = direct_network(topology)
     topology.require_no_circulants("comparisons of collective operations are")
+    if topology.members:
+        raise SpecError.at(
+            "network",
+            f"{topology} has switches that only forward, and algorithms are compared on direct networks",
+            f"flitloom collective {operation} plans for its hosts",
+        )
     ground = Ground(topology, twist)
     plain = ground.is_torus and ground.whole and not ground.twist
     most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ROUTED

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from flitloom.collectives.advice import read_bandwidth, read_seconds, read_size, weigh
 from flitloom.collectives.collective_plan import OperationName
+from flitloom.fabric.networks import direct_network
 from flitloom.lazy import xr
 from flitloom.spec.any_network import AnyNetwork
 
 
 def advise(
-    topology: AnyNetwork,
+    topology: AnyNetwork | str | Path,
     sizes: Sequence[float | str],
     alpha: float | str = "1us",
     bandwidth: float | str = "50GB/s",
@@ -23,8 +25,8 @@ def advise(
 
     Parameters
     ----------
-    topology : Topology, Product or Graph
-        The network with its failed parts.
+    topology : AnyNetwork, str or path
+        The network with its failed parts, or what names it; see `flitloom.Network`.
     sizes : sequence of float or str
         Bytes of the vector of every node, also as ``"64KiB"``.
     alpha : float or str
@@ -53,6 +55,8 @@ def advise(
     given = [read_size(size, "sizes") if isinstance(size, str) else float(size) for size in sizes]
     alpha = read_seconds(alpha, "alpha") if isinstance(alpha, str) else alpha
     bandwidth = read_bandwidth(bandwidth, "bandwidth") if isinstance(bandwidth, str) else bandwidth
+    if isinstance(topology, str | Path):
+        topology = direct_network(topology)
     found = weigh(topology, given, alpha, bandwidth, operation=operation, twist=twist)
     rows = range(len(found.sizes))
     names = [one.name for one in found.algorithms]

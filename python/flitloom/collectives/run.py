@@ -21,6 +21,7 @@ from flitloom.network import Network
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.spec import Router
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 
 #: Simulations until the starts of all chunks agree with their arrivals.
@@ -134,7 +135,8 @@ def simulate_collective(
     ----------
     plan : CollectivePlan
         A plan for a torus, plain or twisted, a mesh or a product; failed parts and parallel links are as in
-        the plan. With pipelined routers also for a network of a published family without failed parts.
+        the plan. With pipelined routers also for a graph or a published family, where switches keep chunks
+        that they pass on.
     router : Router, optional
         The router at every node: wormhole or cut-through, buffers, latency; or a pipelined one.
     flits : int
@@ -164,7 +166,7 @@ def simulate_collective(
     count = most if ports is None else ports
     if not 1 <= count <= max(most, 1):
         raise SpecError.at("ports", str(count), f"a node has 1 to {most}, the number of its links")
-    network = Network(ground.routers, router)
+    network = Network(_routers(ground), router)
     moves = transfers(plan)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
@@ -182,6 +184,14 @@ def simulate_collective(
     ).result(plan, flits, packet_payload)
 
 
+def _routers(ground: Ground) -> AnyNetwork:
+    """The network of a plan with a host at every node, also at switches: they keep what they pass on."""
+    routers = ground.routers
+    # Hosts of its switches may not have the names of its hosts.
+    plain = {"hosts": (), "name": "", "names": ()}
+    return routers.model_copy(update=plain) if routers.members else routers
+
+
 def _hosts(ground: Ground, network: Network) -> Times:
     """By node of a plan its number in the network; hosts of switches are in the order of their cables."""
     subnet = network.topology.subnet
@@ -189,7 +199,10 @@ def _hosts(ground: Ground, network: Network) -> Times:
         return np.arange(network.nodes)
     by_name = {subnet.switches[host.switch].name: number for number, host in enumerate(subnet.hosts)}
     names = ground.topology.node_names or [switch_name(ground.point(node)) for node in range(ground.nodes)]
-    return np.array([by_name[name] for name in names])
+    if ground.topology.members:
+        names = [f"S{node}" for node in range(ground.nodes)]
+    # What has failed sends nothing.
+    return np.array([by_name.get(name, 0) for name in names])
 
 
 def _links(ground: Ground) -> dict[tuple[int, int, int], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from flitloom.fabric.networks import direct_network
 from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.any_network import AnyNetwork, Grid
+from flitloom.spec.ground import Ground
 
 #: Further searches for an all-to-all that is above its bound.
 RETRIES = 3
@@ -127,6 +129,17 @@ class _Asked:
         failed = self.topology.failed_nodes
         return self.members or [node for node in range(self.topology.nodes) if node not in failed]
 
+    @cached_property
+    def apart(self) -> list[int]:
+        """Nodes that work and that no way joins to those that take part: they can pass nothing on."""
+        topology, members = self.topology, self.members
+        whole = topology.grid is not None and not topology.damaged
+        if whole or not members or members[0] >= topology.nodes:
+            return []
+        near = Ground(topology, self.twist).distances(members[0])
+        gone = {*topology.failed_nodes, *members, *near}
+        return [node for node in range(topology.nodes) if node not in gone]
+
     def search(self, seed: int) -> dict[str, Any]:
         """What the core finds with a seed."""
         topology = self.topology
@@ -137,7 +150,7 @@ class _Asked:
             self.twist,
             list(grid.full),
             self.widths,
-            list(topology.failed_nodes),
+            [*topology.failed_nodes, *self.apart],
             [tuple(cable) for cable in topology.failed_links],
             list(topology.cable_ends),
             "all-to-all" if self.operation == "all-to-all-v" else self.operation,

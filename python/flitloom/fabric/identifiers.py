@@ -30,10 +30,12 @@ def with_identifiers(subnet: Subnet) -> Subnet:
         replace(node, guid=node.guid if node.guid is not None else 0x200000 + n, lid=node.lid or next(free))
         for n, node in enumerate(subnet.switches)
     )
+    # All ports of a host have its GUID.
+    owner = {port: each[0] for each in subnet.ports_of_hosts() for port in each}
     hosts = tuple(
         replace(
             node,
-            guid=node.guid if node.guid is not None else 0x100000 + 2 * n,
+            guid=node.guid if node.guid is not None else 0x100000 + 2 * owner[n],
             port_guid=node.port_guid if node.port_guid is not None else 0x100001 + 2 * n,
             lid=node.lid or next(free),
         )

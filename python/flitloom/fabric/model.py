@@ -111,7 +111,11 @@ class Subnet:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        fields = {"switches": len(self.switches), "cables": len(self.cables), "hosts": len(self.hosts)}
+        fields = {
+            "switches": len(self.switches),
+            "cables": len(self.cables),
+            "hosts": len(self.ports_of_hosts()),
+        }
         return fields_html("fabric", fields)
 
     def taken_for(self) -> str:
@@ -125,9 +129,12 @@ class Subnet:
         """
         if NO_HOSTS in self.remarks:
             return f"{counted(len(self.switches), 'switch')} with a host each"
+        return f"{counted(len(self.switches), 'switch')} and {self.count_hosts()}"
+
+    def count_hosts(self) -> str:
+        """How many hosts there are, and how many ports these have if it is more than one each."""
         hosts, ports = len(self.ports_of_hosts()), len(self.hosts)
-        of_ports = f" with {ports} ports" if ports > hosts else ""
-        return f"{counted(len(self.switches), 'switch')} and {counted(hosts, 'host')}{of_ports}"
+        return counted(hosts, "host") + (f" with {ports} ports" if ports > hosts else "")
 
     def ports_of_hosts(self) -> list[list[int]]:
         """The ports of every host by their places in `hosts`: a host may be plugged in several times."""

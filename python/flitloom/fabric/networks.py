@@ -254,8 +254,8 @@ def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
 def graph_of(fabric: Subnet, name: str = "") -> Graph:
     """The switches of a direct network as the nodes of a graph, in the order of the fabric.
 
-    Where a switch has no host, or hosts have several ports, or all are at one switch, the nodes are the hosts
-    and then the switches, which pass on what hosts send.
+    Where a switch has no host or several, or hosts have several ports, or all are at one switch, the nodes
+    are the hosts and then the switches, which pass on what hosts send.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
 
 
 def members_of(fabric: Subnet) -> range | None:
-    """The nodes of its graph that are hosts; none where every switch is a node, for any hosts.
+    """The nodes of its graph that are hosts; none where every switch is a node, for its one host.
 
     Examples
     --------
@@ -290,6 +290,6 @@ def members_of(fabric: Subnet) -> range | None:
     (range(0, 3), None)
     """
     hosts = fabric.ports_of_hosts()
-    if len(fabric.switches) > 1 and all(fabric.hosts_per_switch()) and len(hosts) == len(fabric.hosts):
+    if len(fabric.switches) > 1 and set(fabric.hosts_per_switch()) == {1} and len(hosts) == len(fabric.hosts):
         return None
     return range(len(hosts))

@@ -96,7 +96,7 @@ class Recognition:
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         fields = {"switches": len(self.subnet.switches), "cables": len(self.subnet.cables)}
-        return fields_html(self.describe(), fields | {"hosts": len(self.subnet.hosts)})
+        return fields_html(self.describe(), fields | {"hosts": len(self.subnet.ports_of_hosts())})
 
     def describe(self) -> str:
         """One line: what it is and what is missing."""

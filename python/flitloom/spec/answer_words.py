@@ -94,7 +94,7 @@ histogram: object: links by their load
 hop_bytes: number: bytes times the links they cross
 hop_bytes_bound: number: proven lower bound of hop_bytes
 hop_bytes_certificate: object?: what checks that bound
-host_names: array: names of the hosts, in order
+host_names: array: the host of every port of hosts, in order
 host_order: array: hosts of a fat tree in the order of the tree
 hosts: integer: hosts
 id: string: identifier of the simulation

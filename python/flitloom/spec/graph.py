@@ -91,18 +91,21 @@ class Graph(AnyNetwork):
     def family(cls, text: str, **failed: Any) -> Graph:
         """A network of a published family.
 
+        Where every router has one host, the routers are the nodes. Otherwise the nodes are the hosts and then
+        the routers, which only pass on what hosts send.
+
         Parameters
         ----------
         text : str
-            ``dragonfly(a,h)``, ``slimfly(q)``, ``circulant(n;s1,s2)``, ``tori(8x4;4;c)`` or
-            ``random(n,d,seed)``; docs/networks.md says what each is. Routers are the nodes.
+            ``dragonfly(a,h)``, ``slimfly(q)``, ``fattree(k)``, ``circulant(n;s1,s2)``, ``tori(8x4;4;c)`` or
+            ``random(n,d,seed)``; docs/networks.md says what each is.
         **failed
             ``failed_nodes`` and ``failed_links``.
 
         Raises
         ------
         SpecError
-            There is no such network, or its routers are not nodes: some have no host, or several.
+            There is no such network.
 
         Examples
         --------
@@ -110,15 +113,20 @@ class Graph(AnyNetwork):
         >>> network = fl.Graph.family("slimfly(5)")
         >>> network.nodes, len(network.cables), network.names[0]
         (50, 175, 'a0-0')
+        >>> network = fl.Graph.family("fattree(4)")
+        >>> len(network.hosts), network.nodes, network.names[0]
+        (16, 36, 'edge0-0-host0')
         """
         built = build(text)
-        if other := [count for count in built.hosts if count != 1]:
-            raise SpecError.at(
-                cls.place,
-                f"{len(other)} of the {len(built.hosts)} routers of {built.text} have no host or several",
-                "this is for direct networks, whose routers are the nodes: one host each",
-            )
-        return cls(built.cables, nodes=len(built.names), name=built.text, names=built.names, **failed)
+        plain = set(built.hosts) == {1}
+        at = [] if plain else [router for router, count in enumerate(built.hosts) for _ in range(count)]
+        cables = [(host, len(at) + router) for host, router in enumerate(at)]
+        cables += [(len(at) + a, len(at) + b) for a, b in built.cables]
+        numbers = [number for count in built.hosts for number in range(count)]
+        names = [f"{built.names[router]}-host{number}" for router, number in zip(at, numbers, strict=False)]
+        names += built.names
+        hosts = tuple(range(len(at)))
+        return cls(cables, nodes=len(names), name=built.text, names=names, hosts=hosts, **failed)
 
     @model_validator(mode="after")
     def _check(self) -> Graph:
@@ -164,8 +172,15 @@ class Graph(AnyNetwork):
 
     @property
     def members(self) -> tuple[int, ...]:
-        """The hosts that work, where other nodes only pass on what they send."""
-        return tuple(node for node in self.hosts if node not in self.failed_nodes)
+        """The hosts that work, at switches that do, where other nodes only pass on what they send.
+
+        >>> import flitloom as fl
+        >>> fl.Graph(["0-2", "1-3", "2-3"], nodes=4, hosts=[0, 1], failed_nodes=[2]).members
+        (1,)
+        """
+        gone = set(self.failed_nodes)
+        joined = {node for ends in self.cables if not gone.intersection(ends) for node in ends}
+        return tuple(node for node in self.hosts if node in joined)
 
     @property
     def node_names(self) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from flitloom.collectives.advice import (
 )
 from flitloom.commands import pictures, screen
 from flitloom.commands.collective import Weighed, Where
-from flitloom.errors import SpecError
 from flitloom.extras import check_picture
 from flitloom.numerals import counted
 from flitloom.spec.ground import Ground
@@ -29,12 +28,6 @@ def run(where: Where, weighed: Weighed) -> None:
     if weighed.chart is not None:
         check_picture(weighed.chart, "--picture")
     fields = where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph")
-    if fields.get("hosts"):
-        raise SpecError.at(
-            "--graph",
-            "has switches that only forward, and algorithms are compared on direct networks",
-            "flitloom collective all-reduce plans for its hosts",
-        )
     topology = network_of(fields)
     twist = where.twist or topology.twist
     low, _, high = weighed.size.partition(":")

@@ -27,10 +27,9 @@ def run(operation: str, where: Where, planned: Planned) -> None:
     members = topology.members
     if where.graph is not None and not members:
         name = where.graph.name
-        screen.say(f"note: the nodes are the {counted(topology.nodes, 'switch')} of {name}, for any hosts")
+        screen.say(f"note: the nodes are the {counted(topology.nodes, 'switch')} of {name}, with their hosts")
     elif members:
-        passing = counted(topology.nodes - len(members), "switch")
-        screen.say(f"note: {counted(len(members), 'host')} take part; {passing} only forward")
+        screen.say(f"note: hosts that take part: {len(members)}; switches only forward")
     width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
     found = collectives.plan(
         topology,

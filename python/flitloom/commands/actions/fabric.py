@@ -51,7 +51,7 @@ def run(
 def _print(found: Recognition) -> None:
     subnet = found.subnet
     echo(found.describe())
-    counts = f"{counted(len(subnet.switches), 'switch')}, {counted(len(subnet.hosts), 'host')}"
+    counts = f"{counted(len(subnet.switches), 'switch')}, {subnet.count_hosts()}"
     echo(f"{counts}, {counted(len(subnet.cables), 'cable')} between switches")
     for line in found.swap_lines():
         echo(f"swapped: {line}")
@@ -89,7 +89,7 @@ def facts(found: Recognition) -> dict[str, Any]:
         "wraps": list(found.wraps),
         "factors": list(found.factors),
         "switches": len(subnet.switches),
-        "hosts": len(subnet.hosts),
+        "hosts": len(subnet.ports_of_hosts()),
         "cables": len(subnet.cables),
         "missing_switches": len(found.missing_switches),
         "missing_cables": len(found.missing_cables),

@@ -211,7 +211,7 @@ def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int |
     rows.append(("time", f"{facts['seconds']} s", []))
     if asked.written.out is not None:
         rows.append(("written", f"{asked.written.out}/", []))
-    echo(f"{facts['fabric']}, {counted(facts['hosts'], 'host')}{of_job}{modes}")
+    echo(f"{facts['fabric']}, {tables.subnet.count_hosts()}{of_job}{modes}")
     echo("\n".join(laid_out(rows)))
 
 

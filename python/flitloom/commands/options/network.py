@@ -58,7 +58,7 @@ def topology_fields(
 
 def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: Path | None) -> list[str]:
     """Failed parts with numbers for names of the network."""
-    if hosts is None and "names" not in fields:
+    if hosts is None and "names" not in fields and not is_family(fields.get("network")):
         return list(fail)
     from flitloom.placing.hosts import named_nodes
 

@@ -98,7 +98,7 @@ def judge(tables: ForwardingTables, known: tuple[Grid | None, dict[str, Any]] | 
     pairs = (pairs_beside + pairs)[:SHOWN]
     unreachable, hosts = facts["unreachable"] + beside, len(subnet.hosts)
     return SubnetReport(
-        network=f"fabric of {len(subnet.switches)} switches and {hosts} hosts",
+        network=f"fabric of {len(subnet.switches)} switches and {subnet.count_hosts()}",
         deadlock=bool(cycle),
         cycle=cycle,
         routes=hosts * (hosts - 1) - unreachable,

@@ -126,7 +126,7 @@ class SubnetTables:
         return {
             "fabric": self.recognition.describe(),
             "switches": len(self.subnet.switches),
-            "hosts": len(self.subnet.hosts),
+            "hosts": len(self.subnet.ports_of_hosts()),
             "job_hosts": self.job,
             "max_load": self.report.max_load,
             "bound": self.bound["value"],
