@@ -9,9 +9,9 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from flitloom.collectives.algorithms import Algorithm, algorithms
+from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
-from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
+from flitloom.collectives.listing import applying
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, show
 from flitloom.fabric.networks import direct_network
@@ -23,7 +23,7 @@ from flitloom.spec.ground import Ground
 #: Most nodes of a healthy torus.
 MOST_NODES = 4096
 #: Most nodes of any other network: every message is routed there.
-MOST_ROUTED = 1024
+MOST_ELSEWHERE = 1024
 #: Most nodes of an all-to-all: every pair of nodes has a message.
 MOST_PAIRED = 256
 
@@ -93,6 +93,8 @@ class Advice:
         Nodes that take part.
     rounds : int
         Least number of rounds.
+    plan : CollectivePlan
+        The planned steps.
     """
 
     operation: str
@@ -102,11 +104,12 @@ class Advice:
     bounds: tuple[float, ...]
     members: int
     rounds: int
+    plan: CollectivePlan
 
     def best(self, row: int) -> int:
-        """The fastest algorithm for a size."""
+        """The fastest algorithm for a size; the first of those that differ by rounding only."""
         times = self.seconds[row]
-        return min(range(len(times)), key=lambda number: (times[number], number))
+        return min(range(len(times)), key=lambda number: (float(f"{times[number]:.12g}"), number))
 
     def crossovers(self) -> list[tuple[float, str]]:
         """From which of the sizes on which algorithm is the fastest."""
@@ -206,14 +209,14 @@ def weigh(
         )
     ground = Ground(topology, twist)
     plain = ground.is_torus and ground.whole and not ground.twist
-    most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ROUTED
+    most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ELSEWHERE
     if topology.nodes > most:
         kind = f"of an {operation} " if operation == "all-to-all" else "" if plain else "off a healthy torus "
         raise SpecError.at(
             "topology", counted(topology.nodes, "node"), f"algorithms {kind}are compared on at most {most}"
         )
     plan = collective(topology, operation, twist=twist)
-    known = [*_known(plan, operation, plain), _planned(plan)]
+    known = applying(plan, plain)
     rounds, hops = least_rounds(plan.ground, len(plan.members)), _least_factor(plan, operation)
     return Advice(
         operation,
@@ -223,36 +226,8 @@ def weigh(
         tuple(rounds * alpha + hops * size / bandwidth for size in sizes),
         len(plan.members),
         rounds,
+        plan,
     )
-
-
-def _planned(plan: CollectivePlan) -> Algorithm:
-    """One round a step; a chunk is an equal part of the vector."""
-    return Algorithm("planned steps", (1 / len(plan.members),) * plan.steps, "this project")
-
-
-def _known(plan: CollectivePlan, operation: str, plain: bool) -> list[Algorithm]:
-    ground, topology = plan.ground, plan.ground.topology
-    grid = ground.is_torus
-    # Neighbours after each other, as far as that goes.
-    path = around(ground.sizes) if grid else ground.working
-    order = [node for node in path if node in set(ground.working)]
-    if operation == "all-to-all":
-        return exchanges_of_all(ground, order)
-    if plain:
-        found = algorithms(ground.sizes)
-    elif grid and not topology.failed_nodes:
-        found = on_grid(ground)
-    else:
-        found = by_rank(ground, order)
-    if operation == "all-reduce":
-        return found
-    gathers = [Algorithm(one.name, one.loads[one.rounds // 2 :], one.source) for one in found if one.halves]
-    if ground.nodes <= MOST_ROUTED:
-        gathers += gathers_by_rank(ground, order)
-    if operation == "all-gather":
-        return gathers
-    return [Algorithm(one.name, one.loads[::-1], one.source) for one in gathers]
 
 
 def least_rounds(ground: Ground, members: int) -> int:
@@ -329,8 +304,19 @@ def _round(size: float, base: int, units: tuple[str, ...]) -> str | None:
     return None
 
 
-def compare(topology: AnyNetwork, twist: bool = False) -> list[dict[str, object]]:
+def compare(
+    topology: AnyNetwork, twist: bool = False, known: CollectivePlan | None = None
+) -> list[dict[str, object]]:
     """What failures and a twist change: steps of planned operations beside those without.
+
+    Parameters
+    ----------
+    topology : Topology, Product or Graph
+        The network with its failed parts.
+    twist : bool
+        Whether the torus is twisted.
+    known : CollectivePlan, optional
+        A plan for this network that need not be made again.
 
     Returns
     -------
@@ -346,7 +332,8 @@ def compare(topology: AnyNetwork, twist: bool = False) -> list[dict[str, object]
     for operation in ("all-gather", "all-reduce", "all-to-all"):
         if operation == "all-to-all" and topology.nodes > MOST_PAIRED and not plain_is_enough(topology):
             continue
-        here, there = collective(topology, operation, twist=twist), collective(plain, operation)
+        same = known if known is not None and known.operation == operation else None
+        here, there = same or collective(topology, operation, twist=twist), collective(plain, operation)
         rows.append(
             {
                 "operation": operation,

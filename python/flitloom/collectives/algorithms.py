@@ -327,8 +327,8 @@ def log3(sizes: Sequence[int]) -> Program | None:
     return Program("log3", "this project; the idea of Trivance", rounds)
 
 
-def spheres(sizes: Sequence[int]) -> Program:
-    """Round r sends the sphere of radius r, split evenly over the directions: diameter rounds each way."""
+def torus_spheres(sizes: Sequence[int]) -> Program:
+    """Spheres of the torus: round r sends that of radius r, split evenly over the directions."""
     counts = np.zeros(sum(size // 2 for size in sizes) + 1)
     reach = sum(
         np.minimum(_coordinate(sizes, dim), size - _coordinate(sizes, dim)) for dim, size in enumerate(sizes)
@@ -343,7 +343,7 @@ def spheres(sizes: Sequence[int]) -> Program:
         ]
         for count in map(float, counts[:0:-1])
     ]
-    return Program("spheres", "this project", rounds, halves=True)
+    return Program("spheres of the torus", "this project", rounds, halves=True)
 
 
 def exchanges(latency: Algorithm) -> list[Algorithm]:
@@ -382,7 +382,6 @@ PROGRAMS: tuple[Callable[[Sequence[int]], Program | None], ...] = (
     binomial_tree,
     bine_tree,
     log3,
-    spheres,
 )
 
 

@@ -25,6 +25,7 @@ from flitloom.collectives.algorithms import (
     cycles,
     exchanges,
     swing_message,
+    torus_spheres,
     undominated,
 )
 from flitloom.collectives.family import Member, members, ring_sums, ring_windows, whole_sums
@@ -247,7 +248,9 @@ def on_grid(ground: Ground) -> list[Algorithm]:
         for member in members(sizes)
     ]
     latency = next((one for one in found if one.name == "Swing, latency"), None)
-    return [*found, *undominated([*own, *(exchanges(latency) if latency else [])])]
+    kept = undominated([*own, *(exchanges(latency) if latency else [])])
+    rerouted = replay.program(torus_spheres(sizes))
+    return [*found, *kept, *([rerouted] if rerouted in undominated([*kept, rerouted]) else [])]
 
 
 def by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:

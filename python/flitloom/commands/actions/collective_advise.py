@@ -37,7 +37,7 @@ def run(where: Where, weighed: Weighed) -> None:
     if weighed.chart is not None:
         title = f"{weighed.operation}, {topology}{', twisted' if twist and not topology.twist else ''}"
         pictures.draw_advice(advice, title, weighed.chart)
-    compared = compare(topology, twist)
+    compared = compare(topology, twist, advice.plan)
     if weighed.json:
         screen.print_json({**advice.facts(str(Ground(topology, twist))), "compared": compared})
     else:

@@ -1,0 +1,81 @@
+"""Which algorithms apply to an operation on a network."""
+
+from __future__ import annotations
+
+from flitloom.collectives.algorithms import Algorithm, algorithms
+from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.direct import directs
+from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
+from flitloom.collectives.spheres import spheres
+from flitloom.spec.ground import Ground
+
+#: Most nodes for which every message is routed.
+MOST_ROUTED = 1024
+
+
+def _planned(plan: CollectivePlan) -> Algorithm:
+    """One round a step; a chunk is an equal part of the vector."""
+    return Algorithm("planned steps", (1 / len(plan.members),) * plan.steps, "this project")
+
+
+def applying(plan: CollectivePlan, plain: bool) -> list[Algorithm]:
+    """Every algorithm of the operation of a plan that applies to its network, and the plan as the last.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        The planned steps.
+    plain : bool
+        Whether the network is a healthy torus without a twist.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan = fl.collectives.plan(fl.Product("full8"), "reduce-scatter")
+    >>> [one.name for one in applying(plan, plain=False)]
+    ['spheres', 'ring', 'halving/doubling', 'Bruck', 'planned steps']
+    """
+    return [*_known(plan.ground, plan.operation, plain), _planned(plan)]
+
+
+def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
+    topology = ground.topology
+    grid = ground.is_torus
+    # Neighbours after each other, as far as that goes.
+    path = around(ground.sizes) if grid else ground.working
+    order = [node for node in path if node in set(ground.working)]
+    if operation == "all-to-all":
+        return exchanges_of_all(ground, order)
+    if plain:
+        found = algorithms(ground.sizes)
+    elif grid and not topology.failed_nodes:
+        found = on_grid(ground)
+    else:
+        found = by_rank(ground, order)
+    found = [*own_distances(ground), *found]
+    if operation == "all-reduce":
+        return found
+    gathers = [Algorithm(one.name, one.loads[one.rounds // 2 :], one.source) for one in found if one.halves]
+    if ground.nodes <= MOST_ROUTED:
+        gathers += gathers_by_rank(ground, order)
+    if operation == "all-gather":
+        return gathers
+    return [Algorithm(one.name, one.loads[::-1], one.source) for one in gathers]
+
+
+def own_distances(ground: Ground) -> list[Algorithm]:
+    """All-reduces between neighbours of any network, by its own distances.
+
+    >>> import flitloom as fl
+    >>> [(one.name, one.rounds, one.factor) for one in own_distances(Ground(fl.Product("full8")))]
+    [('spheres', 2, 0.25), ('one shot', 1, 1.0)]
+    """
+    count = len(ground.working)
+    if count == 1:
+        return []
+    gathered = spheres(ground)
+    half = tuple(most / gathered.pieces / count for most in gathered.most)
+    return [
+        Algorithm("spheres", (*half[::-1], *half), "this project", halves=True),
+        *(Algorithm(one.name, one.loads, "this project") for one in directs(ground)),
+    ]
