@@ -12,19 +12,7 @@ from flitloom.numerals import counted
 from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.followed import Followed, followed
-from flitloom.spec.kinds import network_of_fields, run_by
-from flitloom.spec.what import fields_of
-
-
-def described(what: str | Path, place: str = "network") -> AnyNetwork:
-    """The same as a topology: a torus or mesh, a product, or switches with hosts.
-
-    Examples
-    --------
-    >>> print(described("mesh 4x4"), "-", described("full4 x ring3"), "-", described("dragonfly(3,1,2)"))
-    4x4 mesh - full4 x ring3 - dragonfly(3,1,2) with 24 hosts
-    """
-    return network_of_fields(fields_of(what, place))
+from flitloom.spec.kinds import described, run_by
 
 
 def network_of(network: Network | str | Path) -> Network:
@@ -87,15 +75,7 @@ class Network(Fixed):
         *,
         routing: str | None = None,
     ) -> None:
-        if isinstance(topology, str | Path):
-            topology = described(topology)
-        require_kind(
-            "topology",
-            topology,
-            AnyNetwork,
-            "topology",
-            "fl.Torus(...), fl.Mesh(...) or fl.Product(...)",
-        )
+        topology = described(topology, "network")
         if router is not None and not isinstance(router, Router):
             raise SpecError.at("router", f"{router!r} is not a router", "give fl.Router(...)")
         router = router or Router(model="pipelined" if topology.grid is None else "one-cycle")

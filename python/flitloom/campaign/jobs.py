@@ -33,6 +33,7 @@ from flitloom.spec.base import (
     refusal,
     whole,
 )
+from flitloom.spec.kinds import described
 
 
 def _grid(value: Any, info: ValidationInfo) -> dict[str, tuple[Any, ...]]:
@@ -228,7 +229,7 @@ def parse_campaign(fields: dict[str, Any]) -> Campaign:
 
 
 def read_campaign(
-    file: str | Path, *, preset: str | None = None, topology: Topology | None = None
+    file: str | Path, *, preset: str | None = None, topology: Topology | str | Path | None = None
 ) -> Campaign:
     """Read a campaign from a TOML file.
 
@@ -238,12 +239,14 @@ def read_campaign(
         The campaign.
     preset : str, optional
         Router of a paper instead of the file's; fields of the file's router still overrule it.
-    topology : Topology, optional
-        The network instead of the file's.
+    topology : Topology, str or path, optional
+        The network instead of the file's, or what names it.
     """
     fields = {"name": Path(file).stem, **read_toml(file)}
     if topology is not None:
-        fields["topology"] = topology
+        known = described(topology)
+        known.require_rings("campaigns are")
+        fields["topology"] = known if known.twist else known.torus("campaigns")
     if preset is not None and isinstance(router := fields.get("router", {}), dict):
         fields["router"] = {**router, "preset": preset}
     return parse_campaign(fields)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, require_kind
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.nested import Nested, tori_of_tori
 from flitloom.fixed import explained
@@ -207,6 +207,7 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     >>> recognise(parse_fabric(ring)).describe()
     '6 torus'
     """
+    require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
     if grid := _grid(subnet, sizes):
         return grid
     if sizes is not None:

@@ -10,7 +10,7 @@ import pydantic
 from flitloom.errors import SpecError, show_file
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.search import replay
-from flitloom.network import Network
+from flitloom.network import Network, network_of
 from flitloom.numerals import counted
 from flitloom.reading import read_json
 from flitloom.simulation import lower_bound
@@ -18,7 +18,7 @@ from flitloom.spec.base import explain
 
 
 def load_chromosome(
-    file: str | Path, *, network: Network | None = None, pattern: str | None = None
+    file: str | Path, *, network: Network | str | Path | None = None, pattern: str | None = None
 ) -> Chromosome:
     """Read a chromosome and refuse one that is damaged or for something else.
 
@@ -26,8 +26,8 @@ def load_chromosome(
     ----------
     file : path
         A file written by `save_chromosome`.
-    network : Network, optional
-        The network it must be for; arbitration settings may differ.
+    network : Network, str or path, optional
+        The network it must be for, or what names it; arbitration settings may differ.
     pattern : str, optional
         The pattern it must be for.
 
@@ -40,8 +40,9 @@ def load_chromosome(
     if data.get("format") != "flitloom-chromosome-1":
         raise SpecError(f"{show_file(file)}: is not a chromosome; its format must be flitloom-chromosome-1")
     chromosome = chromosome_of(data, show_file(file))
-    if network is not None and network.topology.model_dump() != chromosome.topology.model_dump():
-        raise SpecError(f"{file}: is for the {chromosome.topology}, not the {network.topology}")
+    wanted = chromosome.topology if network is None else network_of(network).topology
+    if wanted.model_dump() != chromosome.topology.model_dump():
+        raise SpecError(f"{file}: is for the {chromosome.topology}, not the {wanted}")
     if pattern is not None and pattern != chromosome.collective.pattern:
         raise SpecError(f"{file}: is for pattern {chromosome.collective.pattern}, not {pattern}")
     # Cheaper than a replay, which takes long where the packets are many.

@@ -11,8 +11,9 @@ import xarray as xr
 
 from flitloom.errors import SpecError
 from flitloom.load.cases import Case, machine_router
-from flitloom.network import Network, described, network_of
+from flitloom.network import Network, network_of
 from flitloom.spec import Load, Router
+from flitloom.spec.kinds import described
 from flitloom.spec.units import unit_of
 from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.by_source.tables import Tables
@@ -52,7 +53,7 @@ def cases_of(
 def _network(network: Network | str | Path, length: int) -> Network:
     """A network; what is only named has a machine's routers."""
     if isinstance(network, str | Path):
-        topology = described(network)
+        topology = described(network, "network")
         model = {"model": "pipelined"} if topology.subnet is not None else {}
         return Network(topology, Router(**{**model, **machine_router(model, {}, length)}))
     return network_of(network)

@@ -6,11 +6,15 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import permutations, product
+from pathlib import Path
 
+from flitloom.errors import SpecError
+from flitloom.numerals import counted
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.kinds import described
 
 
-def is_closed(sides: Sequence[int], topology: AnyNetwork) -> bool:
+def is_closed(sides: Sequence[int], topology: AnyNetwork | str | Path) -> bool:
     """Whether all messages between nodes of a box stay inside it, wherever the box lies.
 
     An interval of m nodes of a ring of k is closed under minimal routes iff m <= ceil(k / 2) or m = k; on a
@@ -24,6 +28,11 @@ def is_closed(sides: Sequence[int], topology: AnyNetwork) -> bool:
     >>> is_closed([3], fl.Torus(4)), is_closed([3], fl.Mesh(4))
     (False, True)
     """
+    topology = described(topology)
+    if len(sides) != (dimensions := len(topology.sizes)):
+        raise SpecError.at(
+            "sides", f"{len(sides)} of a box in {counted(dimensions, 'dimension')}", "give all"
+        )
     return all(
         side <= (size + 1) // 2 or side == size or not wraps
         for side, size, wraps in zip(sides, topology.sizes, topology.wraps, strict=True)
@@ -44,7 +53,7 @@ def _splits(sides: tuple[int, ...], parts: int) -> frozenset[tuple[int, ...]]:
 
 
 def boxes_for(
-    shape: Sequence[int], topology: AnyNetwork, *, rotate: bool = True, fold: bool = True
+    shape: Sequence[int], topology: AnyNetwork | str | Path, *, rotate: bool = True, fold: bool = True
 ) -> list[tuple[int, ...]]:
     """The boxes that hold a job of a shape, the closed and compact ones first.
 
@@ -61,6 +70,7 @@ def boxes_for(
     >>> boxes_for([8], fl.Torus(4, 4, 4))[0], boxes_for([3, 3, 3], fl.Torus(4, 4, 4))
     ((2, 2, 2), [(3, 3, 3)])
     """
+    topology = described(topology)
     dimensions = len(topology.sizes)
     real = tuple(side for side in shape if side > 1)
     if len(real) > dimensions:

@@ -18,6 +18,7 @@ from flitloom.spec.fabric import Fabric
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
 from flitloom.spec.ground import Ground as Wired
+from flitloom.spec.kinds import described
 
 #: Positions of a shape.
 MOST_POSITIONS = 1 << 14
@@ -143,7 +144,7 @@ class Ground:
 
 
 def ground_of(
-    topology: Topology,
+    topology: Topology | str | Path,
     missing: Sequence[int | tuple[int, int]] | None = None,
     names: Sequence[str] | None = None,
 ) -> Ground:
@@ -156,7 +157,7 @@ def ground_of(
     >>> len(ground.cables), [ground.called(part) for part in ground.missing]
     (11, ['cable 0 (0,0) - 1 (1,0)'])
     """
-    topology.require_plain("exact placements")
+    topology = described(topology).torus("exact placements")
     if missing is None:
         gone = set(topology.failed_nodes)
         links = {(min(ends), max(ends)) for ends in topology.failed_links}

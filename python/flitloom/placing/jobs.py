@@ -28,6 +28,7 @@ from flitloom.reading import read_toml
 from flitloom.simulation import Simulation
 from flitloom.spec import Packets
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.kinds import described
 from flitloom.spec.topology import sizes_at
 
 #: How a box is chosen: the first free one, or the one that touches most taken ones.
@@ -159,7 +160,7 @@ class Seating:
 
 
 def seat(
-    topology: AnyNetwork,
+    topology: AnyNetwork | str | Path,
     jobs: Sequence[Job],
     *,
     fit: str = "first",
@@ -179,8 +180,8 @@ def seat(
 
     Parameters
     ----------
-    topology : AnyNetwork
-        The network, whole or without some nodes; a torus, a mesh, or switches with hosts.
+    topology : AnyNetwork, str or path
+        The network, whole or without some nodes; a torus, a mesh, or switches with hosts; or what names it.
     jobs : sequence of Job
         The jobs.
     fit : {"first", "contact"}
@@ -212,7 +213,7 @@ def seat(
     if fit not in FITS:
         raise SpecError.at("fit", f"is one of {', '.join(FITS)}, not {show(fit)}")
     _check_names(jobs)
-    plain = topology
+    plain = topology = described(topology)
     if topology.grid is None:
         if fit != FITS[0]:
             raise SpecError.at("fit", f"{fit} is about boxes", "hosts of switches have none; leave it out")
@@ -409,7 +410,7 @@ def ends_of(network: Network, rows: dict[str, list[list[int]]]) -> dict[str, int
     return {name: arrival + 2 for name, arrival in last.items()}
 
 
-def read_jobs(file: str | Path, topology: AnyNetwork) -> list[Job]:
+def read_jobs(file: str | Path, topology: AnyNetwork | str | Path) -> list[Job]:
     """The jobs of a TOML file: tables ``[[job]]`` with name, what they want, and axes, stencil or traffic.
 
     What a job wants is one of shape (a box), hosts (of switches, how many) and nodes.
@@ -419,7 +420,7 @@ def read_jobs(file: str | Path, topology: AnyNetwork) -> list[Job]:
     SpecError
         Something else is in it, or something is missing.
     """
-    name = show_file(Path(file))
+    name, topology = show_file(Path(file)), described(topology)
     fields = read_toml(file)
     listed = fields.pop("job", None)
     if fields or not isinstance(listed, list) or not 1 <= len(listed) <= MOST_JOBS:

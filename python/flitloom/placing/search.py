@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network, described
+from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.host_bounds import host_bounds
@@ -30,6 +30,7 @@ from flitloom.placing.trying import trying_bound
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.kinds import described
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables
@@ -147,9 +148,7 @@ def network_of(topology: AnyNetwork | str | Path) -> AnyNetwork:
     slimfly(5) with 50 hosts
     (None, None)
     """
-    if isinstance(topology, str | Path):
-        topology = described(topology, "topology")
-    return placeable(topology)
+    return placeable(described(topology))
 
 
 @dataclass(frozen=True)

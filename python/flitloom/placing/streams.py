@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,7 +14,8 @@ from flitloom.errors import SpecError, show
 from flitloom.fixed import explained
 from flitloom.placing.boxes import boxes_for
 from flitloom.placing.jobs import floor_of
-from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.kinds import described
 
 #: Mixes of jobs: boxes with sides of powers of two, or also lines, planes and odd sides.
 MIXES = ("boxes", "mixed")
@@ -108,7 +110,7 @@ class StreamReport:
 
 
 def draw_stream(
-    topology: Topology, jobs: int, mix: str = "boxes", load: float = 2.0, seed: int = 1
+    topology: AnyNetwork | str | Path, jobs: int, mix: str = "boxes", load: float = 2.0, seed: int = 1
 ) -> list[Demand]:
     """Jobs that ask for `load` times what the network has, so that some always wait.
 
@@ -128,7 +130,8 @@ def draw_stream(
         raise SpecError.at("jobs", f"{jobs} is out of range", "it must be 1 to 10^6")
     if not 0.01 <= load <= 100:
         raise SpecError.at("load", f"{load:g} is out of range", "it must be 0.01 to 100")
-    dice, found, now = Random(seed), [], 0.0
+    topology, dice = described(topology), Random(seed)
+    found, now = [], 0.0
     for _ in range(jobs):
         shape = _shape(topology, mix, dice)
         length = dice.randint(100, 1000)
@@ -137,7 +140,7 @@ def draw_stream(
     return found
 
 
-def _shape(topology: Topology, mix: str, dice: Random) -> tuple[int, ...]:
+def _shape(topology: AnyNetwork, mix: str, dice: Random) -> tuple[int, ...]:
     kind = 0 if mix == "boxes" else dice.randrange(3)
     if kind == 0:
         return tuple(1 << dice.randrange(max(1, (size // 2).bit_length())) for size in topology.sizes)
@@ -146,7 +149,7 @@ def _shape(topology: Topology, mix: str, dice: Random) -> tuple[int, ...]:
     return tuple(dice.randint(1, max(1, 3 * size // 4)) for size in topology.sizes)
 
 
-def run_stream(topology: Topology, stream: Sequence[Demand], policy: str) -> StreamReport:
+def run_stream(topology: AnyNetwork | str | Path, stream: Sequence[Demand], policy: str) -> StreamReport:
     """Let a policy give boxes to the jobs of a stream, in their order as far as it allows.
 
     Raises
@@ -163,6 +166,7 @@ def run_stream(topology: Topology, stream: Sequence[Demand], policy: str) -> Str
     >>> run_stream(fl.Torus(4, 4), jobs, "window").starts
     (0, 10, 1)
     """
+    topology = described(topology)
     topology.require_plain("streams of jobs")
     if policy not in POLICIES:
         raise SpecError.at("policy", f"is one of {', '.join(POLICIES)}, not {show(policy)}")

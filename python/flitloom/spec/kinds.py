@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pydantic
 from pydantic import SerializeAsAny, ValidationInfo, ValidatorFunctionWrapHandler
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, require_kind
 from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import Problems, problem, problems_of
 from flitloom.spec.fabric import Fabric
@@ -16,6 +17,7 @@ from flitloom.spec.families import is_family
 from flitloom.spec.graph import Graph
 from flitloom.spec.product import Product
 from flitloom.spec.topology import Topology
+from flitloom.spec.what import fields_of
 
 #: Fields of which one names a network that may have switches.
 OF_SWITCHES = {"network", "graph", "direct"}
@@ -42,6 +44,25 @@ def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
     if {"graph", "direct"} & given.keys() or ("network" in given and not is_product(given)):
         return Fabric(**given)
     return Product(**given) if "network" in given else Topology(**given)
+
+
+def described(what: AnyNetwork | str | Path, place: str = "topology") -> AnyNetwork:
+    """A network, also by what names it: a torus or mesh, a product, or switches with hosts.
+
+    Raises
+    ------
+    SpecError
+        It is not a network, and names none.
+
+    Examples
+    --------
+    >>> print(described("mesh 4x4"), "-", described("full4 x ring3"), "-", described("dragonfly(3,1,2)"))
+    4x4 mesh - full4 x ring3 - dragonfly(3,1,2) with 24 hosts
+    """
+    if isinstance(what, str | Path):
+        return network_of_fields(fields_of(what, place))
+    require_kind(place, what, AnyNetwork, "topology", "fl.Torus(...), fl.Mesh(...) or fl.Product(...)")
+    return what
 
 
 def run_by(topology: AnyNetwork, model: str | None) -> AnyNetwork:

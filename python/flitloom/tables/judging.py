@@ -22,7 +22,7 @@ from flitloom.tables.formats.reading import read_tables
 @overload
 def check(
     tables: Tables | str | Path,
-    topology: AnyNetwork | None = None,
+    topology: AnyNetwork | str | Path | None = None,
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> CheckReport: ...
@@ -45,8 +45,8 @@ def check(tables: Any, *more: Any, **how: Any) -> Any:
     tables : Tables, SubnetTables or path
         Tables of source routes, or a file of them; or tables by destination.
     topology, rules, progress
-        Of source routes: what exists, if the file does not say; rules instead of those of the tables; and
-        what is told now and then how much of how much is done.
+        Of source routes: what exists, or what names it, if the file does not say; rules instead of those of
+        the tables; and what is told now and then how much of how much is done.
 
     Other Parameters
     ----------------
@@ -85,7 +85,7 @@ def check(tables: Any, *more: Any, **how: Any) -> Any:
 @overload
 def read(
     file: str | Path,
-    topology: AnyNetwork | None = None,
+    topology: AnyNetwork | str | Path | None = None,
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> Tables: ...

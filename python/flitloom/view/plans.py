@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 from flitloom.errors import UnreachableError
-from flitloom.network import Network
+from flitloom.network import Network, network_of
 from flitloom.numerals import counted
 from flitloom.plans.plan import Plan
 from flitloom.plans.proofs import messages_of
@@ -26,13 +27,15 @@ def plan_title(plan: Plan) -> str:
     return f"{plan.traffic} on {plan.network().topology}"
 
 
-def plan_films(network: Network, plan: Plan, before: Collective | None = None, seed: int = 1) -> list[Film]:
+def plan_films(
+    network: Network | str | Path, plan: Plan, before: Collective | None = None, seed: int = 1
+) -> list[Film]:
     """A plan beside sending in unison, and beside the best simple stacking where that is another.
 
     Parameters
     ----------
-    network : Network
-        The network.
+    network : Network, str or path
+        The network, or what names it.
     plan : Plan
         The plan.
     before : Collective, optional
@@ -47,7 +50,7 @@ def plan_films(network: Network, plan: Plan, before: Collective | None = None, s
     >>> [one.title for one in plan_films(network, fl.plans.search(network, fl.Collective("shfl")))]
     ['unison', 'planned, proven optimal']
     """
-    shown = []
+    network, shown = network_of(network), []
     # Among the nodes that work, only the plan's own messages are sent.
     if before is not None and not network.topology.failed_nodes:
         shown.append(film(network, before, "unison", seed=seed))

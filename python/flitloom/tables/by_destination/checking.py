@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
+from flitloom.errors import require_kind
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.fixed import explained
@@ -60,6 +61,7 @@ def check_subnet(
     lanes : int, optional
         Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
     """
+    require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
     return judge(read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes))
 
 

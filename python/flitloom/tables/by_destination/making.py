@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError, unknown_parts
+from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
@@ -108,6 +108,7 @@ def route_subnet(
     >>> tables.report.max_load, tables.bound["value"], tables.lanes
     (3, 3, 2)
     """
+    require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
     _check_lanes(lanes, spare_lanes, mode)
     require_whole("effort", effort, 1, 1_000_000)
     require_whole("seed", seed, 0, 2**64 - 1)

@@ -111,7 +111,7 @@ class CheckReport(Verdict):
 
 def check(
     tables: Tables | str | Path,
-    topology: AnyNetwork | None = None,
+    topology: AnyNetwork | str | Path | None = None,
     rules: str | RouterRules | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:

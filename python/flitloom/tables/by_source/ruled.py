@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from flitloom.errors import SpecError
 from flitloom.spec import Topology
+from flitloom.spec.kinds import described
 from flitloom.tables.by_source.rules import RouterRules, routing_system
 from flitloom.tables.by_source.tables import OWN, Source, Tables
 
@@ -16,13 +18,13 @@ from flitloom.tables.by_source.tables import OWN, Source, Tables
 Rule = Callable[[int, int], int | str]
 
 
-def from_rule(topology: Topology, rule: Rule, *, channels: int | None = None) -> Tables:
+def from_rule(topology: Topology | str | Path, rule: Rule, *, channels: int | None = None) -> Tables:
     """Compile a routing rule, a Python function, to the routes of all pairs of nodes, and check them.
 
     Parameters
     ----------
-    topology : Topology
-        A torus or mesh, also with failed parts.
+    topology : Topology, str or path
+        A torus or mesh, also with failed parts, or what names it.
     rule : callable
         Is given a node and the destination of a packet there, and returns the next node, or the direction,
         e.g. ``"+x"``. It is called once for every pair of nodes.
@@ -55,8 +57,7 @@ def from_rule(topology: Topology, rule: Rule, *, channels: int | None = None) ->
     >>> tables.path(0, 5), fl.tables.check(tables).passed
     ([0, 4, 5], True)
     """
-    topology.require_untwisted("routing rules are for tori and meshes", "leave the twist out")
-    topology.require_no_circulants("routing rules are")
+    topology = described(topology).torus("routing rules")
     signs = [f"{sign}{name}" for sign in "+-" for name in "xyzuvw"[: len(topology.sizes)]]
     rules = RouterRules(
         name="function",
