@@ -97,8 +97,8 @@ def test_a_new_option_is_one_entry(monkeypatch, capsys):
     [
         (
             ["--flits", "8"],
-            "--flits: belongs to a plan of a collective operation or a plan in a third-party format; give "
-            "one that ends in .json",
+            "--flits: belongs to a plan of a collective operation or a plan in rounds of a collective "
+            "operation or a plan in a third-party format; give one that ends in .json",
         ),
         (["--jitter", "4"], "--jitter: belongs to a plan; name one with --plan"),
         (["--calc-cycles", "4"], "--calc-cycles: belongs to a message graph; give one that ends in .goal"),

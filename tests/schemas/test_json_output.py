@@ -43,6 +43,9 @@ check-collective: check ag.json
 recheck: recheck ag.json
 simulate-collective: simulate ag.json
 collective-advise: collective advise --torus 4x4
+collective-rounds: collective all-reduce --torus 4x4 --algorithm best --size 1MiB -o rounds.json
+check-rounds: check rounds.json
+recheck: recheck rounds.json
 sweep: sweep EXAMPLES/load.toml --grid router.buffer=4,8 -o out.csv
 route: route --torus 4x4 -o t.json
 route-compare: route --torus 4x2 --compare

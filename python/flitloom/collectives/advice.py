@@ -111,6 +111,16 @@ class Advice:
         times = self.seconds[row]
         return min(range(len(times)), key=lambda number: (float(f"{times[number]:.12g}"), number))
 
+    def is_made(self, number: int) -> bool:
+        """Whether an algorithm can be written as a plan; planned steps are one."""
+        return self.algorithms[number].messages is not None or number == len(self.algorithms) - 1
+
+    def best_made(self, row: int) -> int:
+        """The fastest algorithm for a size of those that can be written as a plan."""
+        times = self.seconds[row]
+        made = filter(self.is_made, range(len(times)))
+        return min(made, key=lambda number: (float(f"{times[number]:.12g}"), number))
+
     def crossovers(self) -> list[tuple[float, str]]:
         """From which of the sizes on which algorithm is the fastest."""
         found: list[tuple[float, str]] = []
@@ -129,14 +139,21 @@ class Advice:
             "members": self.members,
             "rounds": self.rounds,
             "algorithms": [
-                {"name": one.name, "rounds": one.rounds, "factor": one.factor, "source": one.source}
-                for one in self.algorithms
+                {
+                    "name": one.name,
+                    "rounds": one.rounds,
+                    "factor": one.factor,
+                    "source": one.source,
+                    "plan": self.is_made(number),
+                }
+                for number, one in enumerate(self.algorithms)
             ],
             "cases": [
                 {
                     "bytes": size,
                     "bound": self.bounds[row],
                     "best": names[self.best(row)],
+                    "best_plan": names[self.best_made(row)],
                     **dict(zip(("algbw", "busbw"), self.bandwidths(row), strict=True)),
                     "seconds": dict(zip(names, self.seconds[row], strict=True)),
                 }
@@ -154,8 +171,12 @@ class Advice:
             ``algbw``, size by time, and ``busbw``, that times (N-1)/N, twice as much for an all-reduce.
         """
         algorithm = self.sizes[row] / self.seconds[row][self.best(row)]
-        twice = 2 if self.operation == "all-reduce" else 1
-        return algorithm, algorithm * twice * (self.members - 1) / self.members
+        return algorithm, algorithm * self.bus_factor
+
+    @property
+    def bus_factor(self) -> float:
+        """``busbw`` by ``algbw``: (N-1)/N, twice as much for an all-reduce."""
+        return (2 if self.operation == "all-reduce" else 1) * (self.members - 1) / self.members
 
 
 def weigh(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log2, prod
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.family import members
+from flitloom.collectives.rounds_plan import Messages
 
 RING = "Patarasuk and Yuan 2009"
 MULTI_RING = "Bae and Bose 2003"
@@ -41,12 +42,15 @@ class Algorithm:
         Where it is defined.
     halves : bool
         Whether the first half of an all-reduce's rounds is a reduce-scatter, the second an all-gather.
+    messages : callable, optional
+        Makes the messages of the all-reduce; none where nobody makes them yet.
     """
 
     name: str
     loads: tuple[float, ...]
     source: str
     halves: bool = False
+    messages: Callable[[], Messages] | None = field(default=None, compare=False)
 
     @property
     def rounds(self) -> int:

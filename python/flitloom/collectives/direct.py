@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+from flitloom.collectives.rounds_plan import Messages
 from flitloom.spec.ground import Ground
 
 #: Into how many equal pieces the vector is cut at most, to make parts of unequal sizes.
@@ -72,6 +73,43 @@ def directs(ground: Ground) -> list[Direct]:
         half = [max(load * n for load, n in zip(row, shares, strict=True)) / pieces for row in table]
         found.append(Direct(scattered, shares, (*half, *half[:scattered][::-1])))
     return found
+
+
+def direct_messages(ground: Ground, found: Direct) -> Messages:
+    """All messages of a direct all-reduce.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> ground = Ground(fl.Product("full3"))
+    >>> direct_messages(ground, directs(ground)[0]).sums  # all three parts to both neighbours
+    [(0, 0, 1, 0, 1), (0, 0, 1, 1, 1), (0, 0, 1, 2, 1), (0, 0, 2, 0, 1), (0, 0, 2, 1, 1), (0, 0, 2, 2, 1)]
+    """
+    made = Messages(sum(found.shares), alike=True)
+    dimensions, points = len(ground.sizes), [ground.point(node) for node in range(ground.nodes)]
+    for part, share in enumerate(found.shares):
+        first = sum(found.shares[:part])
+        dims = [(part + phase) % dimensions for phase in range(dimensions)]
+        for phase, dim in enumerate(dims):
+            halved = dims[: min(phase, found.scattered)]
+            for step in range(1, ground.sizes[dim]):
+                end = ground.number([step * (place == dim) for place in range(dimensions)])
+                # Node 0 is responsible for what has its coordinates in the dimensions that are scattered.
+                own = [node for node, point in enumerate(points) if not any(point[one] for one in halved)]
+                rows = [
+                    (phase, 0, end, owner * made.pieces + first, share)
+                    for owner in own
+                    if phase >= found.scattered or points[owner][dim] == step
+                ]
+                made.sums.extend(rows)
+                if phase < found.scattered:
+                    turn = dimensions + found.scattered - 1 - phase
+                    made.moves.extend(
+                        (turn, 0, end, owner * made.pieces + first, share)
+                        for owner in own
+                        if not points[owner][dim]
+                    )
+    return made
 
 
 def _table(ground: Ground, scattered: int) -> list[list[float]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flitloom.collectives.algorithms import Algorithm, algorithms
 from flitloom.collectives.collective_plan import CollectivePlan
-from flitloom.collectives.direct import directs
+from flitloom.collectives.direct import direct_messages, directs
 from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
-from flitloom.collectives.spheres import spheres
+from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.spec.ground import Ground
 
 #: Most nodes for which every message is routed.
@@ -55,12 +57,16 @@ def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
     found = [*own_distances(ground), *found]
     if operation == "all-reduce":
         return found
-    gathers = [Algorithm(one.name, one.loads[one.rounds // 2 :], one.source) for one in found if one.halves]
+    gathers = [
+        Algorithm(one.name, one.loads[one.rounds // 2 :], one.source, messages=one.messages)
+        for one in found
+        if one.halves
+    ]
     if ground.nodes <= MOST_ROUTED:
         gathers += gathers_by_rank(ground, order)
     if operation == "all-gather":
         return gathers
-    return [Algorithm(one.name, one.loads[::-1], one.source) for one in gathers]
+    return [Algorithm(one.name, one.loads[::-1], one.source, messages=one.messages) for one in gathers]
 
 
 def own_distances(ground: Ground) -> list[Algorithm]:
@@ -76,6 +82,11 @@ def own_distances(ground: Ground) -> list[Algorithm]:
     gathered = spheres(ground)
     half = tuple(most / gathered.pieces / count for most in gathered.most)
     return [
-        Algorithm("spheres", (*half[::-1], *half), "this project", halves=True),
-        *(Algorithm(one.name, one.loads, "this project") for one in directs(ground)),
+        Algorithm(
+            "spheres", (*half[::-1], *half), "this project", True, partial(spheres_messages, ground, gathered)
+        ),
+        *(
+            Algorithm(one.name, one.loads, "this project", False, partial(direct_messages, ground, one))
+            for one in directs(ground)
+        ),
     ]

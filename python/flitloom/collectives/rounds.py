@@ -80,7 +80,7 @@ class Replay:
 
     def _parts(self, source: int, target: int) -> Iterator[tuple[tuple[int, int], float]]:
         links, left = self.ground.links, self.distances(target)
-        # Nodes on shortest routes, those with as many hops left in one row, and where they lead on.
+        # Nodes on minimal routes, those with as many hops left in one row, and where they lead on.
         rows, ends = [[source]], {}
         while left[rows[-1][0]]:
             near = left[rows[-1][0]] - 1

@@ -15,6 +15,7 @@ from itertools import pairwise, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.collectives.rounds_plan import Messages
 from flitloom.spec.ground import Ground
 
 #: Most pieces of a chunk.
@@ -149,6 +150,61 @@ def spheres(ground: Ground) -> Spheres:
             found[pieces] = [max(pair) for pair in zip_longest(found[pieces], most, fillvalue=0)]
     pieces = min(found, key=lambda pieces: (sum(found[pieces]) / pieces, pieces))
     return Spheres(pieces, tuple(found[pieces]))
+
+
+def spheres_messages(ground: Ground, found: Spheres) -> Messages:
+    """All messages of an all-reduce in spheres: sums travel as the gather does, backwards, then it follows.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Torus(4))
+    >>> made = spheres_messages(ground, spheres(ground))
+    >>> made.pieces, made.moves  # at last a half of the opposite node's part over either link
+    (2, [(2, 0, 3, 0, 2), (2, 0, 1, 0, 2), (3, 0, 3, 2, 1), (3, 0, 1, 7, 1)])
+    """
+    half, pieces = len(found.most), found.pieces
+    made = Messages(pieces, ground.whole)
+    place = {node: number for number, node in enumerate(ground.working)}
+    for one in arrivals(ground):
+        for radius, most in enumerate(found.most, 1):
+            ways = one.classes(radius)
+            flows = spread(ways, pieces, [most * width for width in one.widths])
+            assert flows is not None
+            for links, flow in flows.items():
+                for source, link, first, count in _dealt(ways[links], flow, pieces):
+                    tail = one.tails[link]
+                    made.sums.append((half - radius, one.node, tail, place[source] * pieces + first, count))
+                    sender, receiver, owner = tail, one.node, source
+                    if ground.whole:
+                        # Seen from the tail, as node 0 sees it.
+                        sender, receiver, owner = 0, *(_from(ground, tail, node) for node in (0, source))
+                    made.moves.append(
+                        (half + radius - 1, sender, receiver, place[owner] * pieces + first, count)
+                    )
+    return made
+
+
+def _dealt(
+    sources: Sequence[int], flow: Mapping[int, int], pieces: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """Chunks dealt to links one after the other: source, link, first piece, number of pieces."""
+    begin = 0
+    for link, count in flow.items():
+        end = begin + count
+        while begin < end:
+            number, first = divmod(begin, pieces)
+            several = min(pieces - first, end - begin)
+            yield sources[number], link, first, several
+            begin += several
+
+
+def _from(ground: Ground, start: int, node: int) -> int:
+    """The node that stands to node 0 as a node does to `start`."""
+    return ground.number(
+        ground.normal([b - a for a, b in zip(ground.point(start), ground.point(node), strict=True)])
+    )
 
 
 def _by_sets(one: Arrivals, counts: Iterable[int]) -> dict[int, list[int]]:

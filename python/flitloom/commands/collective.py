@@ -91,6 +91,25 @@ class Planned(Group):
     json: options.Json = False
 
 
+class InRounds(Group):
+    """What is made of the algorithms that are compared, and for what."""
+
+    algorithm: Annotated[
+        str | None,
+        typer.Option(
+            help="Make what advise compares, in rounds: a name of its list, or best.", metavar="NAME"
+        ),
+    ] = None
+    size: Annotated[str | None, typer.Option(help="With --algorithm: the vector, e.g. 1MiB.")] = None
+    alpha: Annotated[
+        str | None, typer.Option(help="With --algorithm: time of a round besides its bytes. [default: 1us]")
+    ] = None
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(help="With --algorithm: of a link, e.g. 50GB/s or 400Gb/s. [default: 50GB/s]"),
+    ] = None
+
+
 class Weighed(Group):
     """What is compared, and what is made of it."""
 
@@ -136,7 +155,7 @@ class Damaged(Group):
 
 
 @grouped
-def plan(context: typer.Context, *, where: Where, planned: Planned) -> None:
+def plan(context: typer.Context, *, where: Where, planned: Planned, in_rounds: InRounds) -> None:
     """Plan the operation in as few steps as possible, and prove it.
 
     In a step every link transfers at most one chunk; nodes use all their links at once, keep all chunks that
@@ -150,8 +169,12 @@ def plan(context: typer.Context, *, where: Where, planned: Planned) -> None:
       flitloom collective broadcast --mesh 6x6 --root 14 --chunks 64
       flitloom collective all-to-all --network "full8 x full8 x full4 x full4"
       flitloom collective all-gather --network "dragonfly(6,3)"
+      flitloom collective all-reduce --torus 4x4x8 --twist --algorithm best --size 1MiB -o plan.json
     """
-    perform("collective_plan", str(context.info_name), where, planned)
+    if in_rounds == InRounds():
+        perform("collective_plan", str(context.info_name), where, planned)
+    else:
+        perform("collective_rounds", str(context.info_name), where, planned, in_rounds)
 
 
 for _name in (*LISTS["collectives"], "all-to-all-v"):

@@ -40,6 +40,9 @@ Plans of collective operations. Every chunk is followed over links that exist an
 has it at that time; sums must have each contribution once. Then the bound is counted anew from what the plan
 names as its proof: a cut, distances, or lengths of links.
 
+Plans in rounds. Every part is followed from round to round in the same manner, and the busiest link of every
+round is found with messages over several hops on all minimal routes, evenly. The time follows from these.
+
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
 order, and the busiest channel, the busiest port and the hop-bytes are counted, also with ranks in the order
 of the nodes. Then what a pair, a rank, a cut, or sorted distances prove is computed anew in whole numbers,
@@ -56,6 +59,7 @@ import sys
 import time
 import tomllib
 from collections import Counter
+from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import pairwise, product
 from math import comb
@@ -1265,6 +1269,123 @@ def verified_collective(document):
     proven = "no plan has fewer" if steps == bound else f"no plan has fewer than {bound}"
     said = f"verified: every chunk arrives within {steps} steps; {proven}"
     return {"steps": steps, "bound": bound, "optimal": steps == bound}, said
+
+
+# Plans in rounds.
+
+
+class Rounds:
+    """What a plan in rounds says, with its network."""
+
+    def __init__(self, document):
+        self.name = document["operation"]
+        need(self.name in ("all-reduce", "all-gather", "reduce-scatter"), "operation: is unknown")
+        self.network = Links({**document, "width": []})
+        self.members = self.network.working
+        need(len(self.members) > 1, "topology: fewer than two nodes take part")
+        self.pieces = whole(document["pieces"], 1, 1 << 16, "pieces")
+        self.parts = self.pieces * len(self.members)
+        self.count = whole(document["rounds"], 0, 1 << 20, "rounds")
+        self.alike = document["alike"]
+        need(not self.alike or self.network.whole, "alike: not all nodes see the same network")
+        self.rows = [(True, row) for row in document.get("sums", [])]
+        self.rows += [(False, row) for row in document.get("moves", [])]
+        self.points = {}
+        if self.alike:
+            every = product(*map(range, self.network.sizes))
+            self.points = {self.network.number(point): point for point in every}
+        self.routes = {}
+
+    def apart(self, node, other):
+        """Where the vector from a node to another one ends if it begins at node 0."""
+        there, here = self.points[other], self.points[node]
+        return self.network.number(self.network.normal([b - a for a, b in zip(here, there, strict=True)]))
+
+    def finish(self):
+        """Per round the parts on the busiest link; `Refused` unless all nodes get all they need."""
+        owners = self.members[:1] if self.alike else self.members
+        need(len(owners) * len(self.members) * self.pieces <= MOST_MOVES, "pieces: too many to be followed")
+        bit = {node: 1 << place for place, node in enumerate(self.members)}
+        full = (1 << len(bit)) - 1
+        has, wanted = {}, []
+        for place, owner in enumerate(owners):
+            for part in range(place * self.pieces, (place + 1) * self.pieces):
+                if self.name == "all-gather":
+                    has[owner, part] = full
+                else:
+                    has.update(((node, part), bit[node]) for node in self.members)
+                wanted += [(node, part) for node in ([owner] if self.name[0] == "r" else self.members)]
+        by_round = [[] for _ in range(self.count)]
+        for adds, row in self.rows:
+            turn, start, end, first, count = (whole(value, 0, 1 << 32, "a row") for value in row)
+            need(turn < self.count, f"{row}: there is no such round")
+            need(
+                start in bit and end in bit and start != end, f"{row}: a node has failed, or sends to itself"
+            )
+            need(count and first + count <= self.parts, f"{row}: there are no such parts")
+            need(not self.alike or not start, f"{row}: is not of node 0")
+            other = "all-gather" if adds else "reduce-scatter"
+            need(self.name != other, f"{row}: does not belong to {self.name}")
+            by_round[turn].append((adds, start, end, range(first, first + count)))
+        most = [self.send(has, rows) for rows in by_round]
+        need(all(has.get(place) == full for place in wanted), "a node does not get a part, or not all of it")
+        return most
+
+    def send(self, has, rows):
+        """Sends the messages of a round, as all was when it began; the parts on its busiest link."""
+        loads, arriving = Counter(), []
+        for adds, start, end, parts in rows:
+            for part in parts:
+                sender, receiver, what = start, end, part
+                if self.alike:
+                    owner, what = divmod(part, self.pieces)
+                    sender, receiver = self.apart(owner, start), self.apart(owner, end)
+                need((sender, what) in has, f"node {sender} sends part {what}, which it does not have")
+                arriving.append((adds, (receiver, what), has[sender, what]))
+            for link, share in self.shares(start, end):
+                loads[link] += share * len(parts)
+        for adds, place, who in arriving:
+            need(not adds or not has.get(place, 0) & who, f"something is added twice at {place}")
+            has[place] = has.get(place, 0) | who if adds else who
+        return max(loads.values(), default=Fraction(0))
+
+    def shares(self, start, end):
+        """What every link transfers of a message that takes all minimal routes evenly."""
+        if (start, end) not in self.routes:
+            self.routes[start, end] = list(self.along(start, end))
+        return self.routes[start, end]
+
+    def along(self, start, end):
+        net = self.network
+        near, far = net.distances(end, True), net.distances(start)
+        need(start in near, f"node {end} cannot be reached from node {start}")
+        ways = {end: 1}
+        for node in sorted((n for n in near if n in far), key=near.get):
+            if node != end and far[node] + near[node] == near[start]:
+                nearer = [b for b in net.next[node] if near.get(b) == near[node] - 1]
+                ways[node] = sum(net.links[node, b] * ways[b] for b in nearer)
+        share = Counter({start: Fraction(1)})
+        for node in sorted(ways, key=near.get, reverse=True):
+            for other in net.next[node] if node != end else ():
+                if near.get(other) == near[node] - 1:
+                    one = share[node] * Fraction(ways[other], ways[node])
+                    share[other] += one * net.links[node, other]
+                    yield (0, self.apart(node, other)) if self.alike else (node, other), one
+
+
+def verified_rounds(document):
+    """The rounds, the loads and the time of a plan, counted anew; `Refused` if it claims anything else."""
+    plan = Rounds(document)
+    most = plan.finish()
+    need(len(most) == len(document["loads"]), f"loads: {plan.count} are needed")
+    for number, (found, said) in enumerate(zip(most, document["loads"], strict=True)):
+        need(abs(float(found) - said) <= 1e-9 * said, f"loads: round {number} has {float(found)}")
+    factor = sum(most) / plan.parts
+    bytes_ = document["size"] / document["bandwidth"]
+    seconds = plan.count * document["alpha"] + float(factor) * bytes_
+    need(abs(seconds - document["seconds"]) <= 1e-9 * seconds, f"seconds: they are {seconds}")
+    said = f"verified: every part arrives in {plan.count} rounds, {float(factor):.4g} vectors on a link"
+    return {"rounds": plan.count, "factor": float(factor), "microseconds": 1e6 * seconds}, said
 
 
 # Placements of ranks, with their bounds.
@@ -2489,6 +2610,7 @@ def in_words(value):
 #: What verifies a file that has its certificates in it, and what it is, by the file's format.
 ALONE = {
     "flitloom collective 1": ("collective", verified_collective),
+    "flitloom rounds 1": ("rounds", verified_rounds),
     "flitloom placement 1": ("placement", verified_placement),
 }
 

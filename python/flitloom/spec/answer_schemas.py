@@ -178,13 +178,23 @@ ANSWERS = {
         False,
         "file kind passed problems",
         "deadlock bound max_load steps optimal busiest_channel busiest_port hop_bytes row_major "
-        "hop_bytes_bound",
+        "hop_bytes_bound rounds factor microseconds",
     ),
     "jitter": Answer("flitloom jitter", False, "cases chosen"),
     "collective": Answer(
         "flitloom collective NAME",
         False,
         "operation network steps bound optimal bound_proof seconds chunks rows busy",
+    ),
+    "collective-rounds": Answer(
+        "flitloom collective NAME --algorithm NAME",
+        False,
+        "operation network algorithm rounds factor bytes microseconds bound algbw busbw rows",
+    ),
+    "check-rounds": Answer(
+        "flitloom check with a plan in rounds of a collective operation",
+        False,
+        "passed operation network algorithm rounds factor microseconds algbw busbw problems not_verified",
     ),
     "collective-advise": Answer(
         "flitloom collective advise",

@@ -12,6 +12,7 @@ accepted_confidence: number?: half width of its 95 % interval, in flits/node/cyc
 advice: string?: what would help where nothing was measured
 age_sum: integer?: sum of the latencies of all delivered packets, in cycles, counted from their creation
 algbw: number: bytes per second of the operation
+algorithm: string: its name among those that are compared
 algorithm_bound: integer?: lower bound of the algorithm, in cycles
 algorithms: array: algorithms that are compared, with their rounds and factors
 alone: number: cycles without other jobs
@@ -27,9 +28,11 @@ bound: number?: what is proven: no load or duration is below it, no throughput a
 bound_exact: string: the same as a fraction
 bound_of: string?: what the bound is the bound of
 bound_proof: string?: what proves the bound
+busbw: number: bytes per second that a link of every node would need at least
 busiest_channel: number: bytes on the busiest channel
 busiest_port: number: bytes at the busiest port of a node
 busy: number: fraction of the channels that are busy in a step
+bytes: number: bytes of the vector
 cables: integer: cables between switches
 case: string: the case of a benchmark
 cases: array: the cases, an object each
@@ -69,6 +72,7 @@ engine: string: the engine that simulated, general or planes
 entries: integer: entries of all tables
 exhaustive: boolean: whether all failed systems were tried
 fabric: string: what the fabric is, as text
+factor: number: vectors on the busiest links, over all rounds
 factors: array: what every dimension of a product is, e.g. full8, ring16 or line2
 failures: string: what fails
 file: string: the file
@@ -127,6 +131,7 @@ members: integer: nodes that take part
 mesh: string: sizes of the mesh
 method: string: what made it
 method_loads: object: largest load by method, of those that were tried
+microseconds: number: how long it takes
 min_load: integer: pairs on the emptiest link
 minimal_routes: object: the bound of all minimal routes
 minimised: string: what was minimised

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from flitloom.collectives.advice import (
@@ -42,20 +43,48 @@ def run(where: Where, weighed: Weighed) -> None:
         screen.print_json({**advice.facts(str(Ground(topology, twist))), "compared": compared})
     else:
         failed = bool(topology.failed_nodes or topology.failed_links)
-        _print(advice, compared, failed, twist)
+        command = _command(where, weighed, show_size(sizes[-1]))
+        _print(advice, compared, command, failed, twist)
 
 
-def _print(advice: Advice, compared: list[dict[str, Any]], failed: bool, twist: bool) -> None:
+def _command(where: Where, weighed: Weighed, size: str) -> str:
+    """The command that makes the best plan for a size."""
+    words: list[str] = ["flitloom", "collective", weighed.operation]
+    named: list[tuple[str, str | None]] = [
+        ("torus", where.torus),
+        ("mesh", where.mesh),
+        ("network", where.network),
+    ]
+    named += [("graph", None if where.graph is None else str(where.graph)), ("wrap", where.wrap)]
+    named += [("fail", one) for one in where.fail or []]
+    named += [("algorithm", "best"), ("size", size)]
+    default = Weighed()
+    named += [
+        (name, value)
+        for name, value in (("alpha", weighed.alpha), ("bandwidth", weighed.bandwidth))
+        if value != getattr(default, name)
+    ]
+    for name, value in named:
+        words += [f"--{name}", value] if value else []
+        words += ["--twist"] * (name == "mesh" and where.twist)
+    return shlex.join([*words, "-o", "plan.json"])
+
+
+def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed: bool, twist: bool) -> None:
     screen.print_table(
-        ["algorithm", "rounds", "bytes on a link", "source"],
-        [[one.name, one.rounds, round(one.factor, 4), one.source] for one in advice.algorithms],
+        ["algorithm", "rounds", "bytes on a link", "plan", "source"],
+        [
+            [one.name, one.rounds, round(one.factor, 4), "yes" if advice.is_made(number) else "-", one.source]
+            for number, one in enumerate(advice.algorithms)
+        ],
     )
     screen.echo()
-    columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"]
+    columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s", "best plan"]
     screen.print_table(columns, [_row(advice, row) for row in range(len(advice.sizes))])
     screen.echo(
         f"bound: {counted(advice.rounds, 'round')} at least, and the bytes that some link must transfer"
     )
+    screen.echo(f"best plan of {show_size(advice.sizes[-1])}: {command}")
     if compared:
         screen.echo()
         screen.print_table(
@@ -69,7 +98,7 @@ def _print(advice: Advice, compared: list[dict[str, Any]], failed: bool, twist: 
 
 def _row(advice: Advice, row: int) -> list[object]:
     """What is printed of a size."""
-    best = advice.best(row)
+    best, made = advice.best(row), advice.best_made(row)
     taken, bound = advice.seconds[row][best], advice.bounds[row]
     return [
         show_size(advice.sizes[row]),
@@ -78,4 +107,7 @@ def _row(advice: Advice, row: int) -> list[object]:
         round(1e6 * bound, 2),
         round(100 * bound / taken, 1),
         *(round(rate / 1e9, 1) for rate in advice.bandwidths(row)),
+        "the best"
+        if made == best
+        else f"{advice.algorithms[made].name}, {1e6 * advice.seconds[row][made]:,.2f} us",
     ]

@@ -19,7 +19,7 @@ from flitloom.formats import format_of, read_plan
 def sniff(file: Path) -> bool:
     """Whether a file is such a plan."""
     form = format_of(file)
-    return form is not None and form.name != "plan" and form.read_plan is not None
+    return form is not None and form.name not in ("plan", "rounds") and form.read_plan is not None
 
 
 def simulate(asked: Simulated) -> None:

@@ -51,6 +51,7 @@ INPUTS: dict[str, Entry] = {
     "certificate": Entry((".json",)),
     "messages": Entry((".goal", ".bin", ".et")),
     "collective": Entry((".json",)),
+    "rounds": Entry((".json",)),
     "foreign": Entry((".json", ".xml"), others=True),
     "graph": Entry(options=("graph", "tables")),
     "plan": Entry((".json",), ("plan",)),

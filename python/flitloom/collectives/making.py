@@ -1,0 +1,123 @@
+"""Make what advice names: a plan in rounds of one of the algorithms that it compares."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from flitloom import provenance
+from flitloom.collectives.advice import Advice, weigh
+from flitloom.collectives.algorithms import Algorithm
+from flitloom.collectives.collective_plan import OperationName
+from flitloom.collectives.rounds import Replay
+from flitloom.collectives.rounds_plan import Messages, RoundsPlan, taken
+from flitloom.errors import SpecError, unknown_parts
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.ground import Ground
+
+#: The name that asks for the fastest algorithm of those that are made.
+BEST = "best"
+
+
+def make_rounds(
+    topology: AnyNetwork,
+    operation: OperationName | str,
+    algorithm: str,
+    size: float,
+    alpha: float,
+    bandwidth: float,
+    *,
+    twist: bool = False,
+) -> RoundsPlan:
+    """A plan in rounds of an algorithm that advice names.
+
+    Parameters
+    ----------
+    topology : Topology, Product or Graph
+        The network with its failed parts.
+    operation : str
+        ``all-reduce``, ``all-gather`` or ``reduce-scatter``.
+    algorithm : str
+        Its name, or ``best`` for the fastest one of those that are made as messages.
+    size : float
+        Bytes of the vector.
+    alpha : float
+        Seconds a round costs besides its bytes.
+    bandwidth : float
+        Bytes per second of a link in one direction.
+    twist : bool
+        Whether the torus is twisted.
+
+    Raises
+    ------
+    SpecError
+        No such algorithm applies, or its messages are not made yet.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.making import make_rounds
+    >>> make_rounds(fl.Product("full8"), "all-reduce", "best", 1024, 1e-6, 50e9)
+    RoundsPlan(all-reduce on full8, one shot: 1 round, 1 of the vector, 1.02 us)
+    """
+    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist)
+    chosen = choose(advice, 0, algorithm)
+    if chosen.messages is None:
+        raise SpecError.at("algorithm", f"{chosen.name} is planned in steps", "leave the algorithm out")
+    return from_messages(advice, chosen, chosen.messages(), size, alpha, bandwidth)
+
+
+def choose(advice: Advice, row: int, algorithm: str) -> Algorithm:
+    """The algorithm of a name, or the fastest one that can be made for a size."""
+    if algorithm == BEST:
+        return advice.algorithms[advice.best_made(row)]
+    names = [one.name for one in advice.algorithms]
+    if algorithm not in names:
+        raise SpecError.at("algorithm", *unknown_parts(algorithm, (BEST, *names)))
+    found = advice.algorithms[names.index(algorithm)]
+    if not advice.is_made(names.index(algorithm)):
+        made = ", ".join(name for number, name in enumerate(names) if advice.is_made(number))
+        raise SpecError.at(
+            "algorithm",
+            f"{algorithm!r} is compared, but its messages are not made yet",
+            f"write one of {made}",
+        )
+    return found
+
+
+def from_messages(
+    advice: Advice, algorithm: Algorithm, messages: Messages, size: float, alpha: float, bandwidth: float
+) -> RoundsPlan:
+    """A plan of the messages of an algorithm."""
+    ground, operation = advice.plan.ground, advice.operation
+    scattered_too = algorithm.rounds if operation == "all-reduce" else 2 * algorithm.rounds
+    messages = messages.of(operation, scattered_too)
+    loads = _loads(ground, messages, algorithm.rounds)
+    parts = messages.pieces * len(ground.working)
+    fields: dict[str, Any] = {
+        "operation": operation,
+        "topology": ground.topology.model_dump(mode="json"),
+        "twist": ground.twist,
+        "algorithm": algorithm.name,
+        "pieces": messages.pieces,
+        "rounds": algorithm.rounds,
+        "loads": loads,
+        "size": size,
+        "alpha": alpha,
+        "bandwidth": bandwidth,
+        "seconds": taken(loads, parts, size, alpha, bandwidth),
+        "version": provenance.version(),
+        "alike": messages.alike,
+        "sums": [list(row) for row in sorted(messages.sums)],
+        "moves": [list(row) for row in sorted(messages.moves)],
+    }
+    return RoundsPlan.model_construct(**fields)
+
+
+def _loads(ground: Ground, messages: Messages, rounds: int) -> list[float]:
+    """Per round the parts on the busiest link."""
+    table: list[defaultdict[tuple[int, int], int]] = [defaultdict(int) for _ in range(rounds)]
+    for turn, start, end, _, count in (*messages.sums, *messages.moves):
+        table[turn][start, end] += count
+    replay = Replay(ground)
+    return [replay.busiest((*ends, float(count)) for ends, count in row.items()) for row in table]

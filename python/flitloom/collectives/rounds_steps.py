@@ -1,0 +1,134 @@
+"""Plans in rounds as plans in steps, in which a link transfers a part at a time: for pages and exports."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from flitloom.collectives.collective_plan import MOST_MOVES, CollectivePlan
+from flitloom.collectives.proofs import evaluate
+from flitloom.collectives.rounds_plan import RoundsPlan, Row
+from flitloom.errors import SpecError
+from flitloom.numerals import counted
+
+
+def to_steps(plan: RoundsPlan) -> CollectivePlan:
+    """The same messages, part by part: a round has as many steps as its busiest link has parts.
+
+    Raises
+    ------
+    SpecError
+        A message goes to a node that is not a neighbour, or there are too many parts.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.making import make_rounds
+    >>> plan = make_rounds(fl.Torus(8, 8), "all-reduce", "spheres", 2.0**20, 1e-6, 50e9)
+    >>> to_steps(plan)
+    CollectivePlan(all-reduce on 8x8 torus: 126 steps, optimal)
+    """
+    ground = plan.ground
+    links = ground.links
+    for _, (_, start, end, _, _) in plan.rows():
+        if (start, end) not in links:
+            raise SpecError.at(
+                "plan",
+                f"node {start} sends to node {end}, which is not a neighbour",
+                "steps are of one link each",
+            )
+    share = plan.pieces * (len(plan.members) - 1)
+    gathered = plan.sums if plan.operation == "reduce-scatter" else plan.moves
+    # Else whole sums are exchanged, which orbits of steps do not know.
+    alike = plan.alike and sum(row[4] for row in gathered) == share
+    table: dict[str, list[Any]] = defaultdict(list)
+    begin = 0
+    rows = _by_round(plan, whole=not alike)
+    for turn in range(plan.rounds):
+        taken: defaultdict[tuple[int, int], int] = defaultdict(int)
+        for adds, (_, start, end, first, count) in rows[turn]:
+            for part in range(first, first + count):
+                place, chunk = divmod(part, plan.pieces)
+                step, lane = divmod(taken[start, end], links[start, end])
+                taken[start, end] += 1
+                name = "sums" if adds else "moves"
+                table[name].append([begin + step, start, end, plan.members[place], chunk, lane])
+        begin += max(-(-count // links[pair]) for pair, count in taken.items())
+    found = CollectivePlan.model_construct(
+        operation=plan.operation,
+        topology=plan.topology,
+        twist=plan.twist,
+        chunks=plan.pieces,
+        steps=begin,
+        version=plan.version,
+        proof=_proof(plan),
+        bound=0,
+        optimal=False,
+        **(
+            _orbits(plan, table)
+            if alike
+            else {name: [row[:5] for row in rows] for name, rows in table.items()}
+        ),
+    )
+    bound = evaluate(found)[0]
+    return found.model_copy(update={"bound": bound, "optimal": bound == begin})
+
+
+def _by_round(plan: RoundsPlan, whole: bool) -> list[list[tuple[bool, Row]]]:
+    """Rows of every round, part after part; `whole` lists those of all nodes."""
+    total = sum(row[4] for _, row in plan.rows())
+    if total * (len(plan.members) if plan.alike and whole else 1) > MOST_MOVES:
+        raise SpecError.at("plan", f"more than {counted(MOST_MOVES, 'move')}", "it is kept as rounds")
+    found: list[list[tuple[bool, Row]]] = [[] for _ in range(plan.rounds)]
+    for adds, row in plan.rows():
+        for one in _shifted(plan, row) if plan.alike and whole else (row,):
+            found[row[0]].append((adds, one))
+    # What is exchanged between several nodes is sent to all of them in the same step.
+    return [sorted(rows, key=lambda row: row[1][3]) for rows in found]
+
+
+def _shifted(plan: RoundsPlan, row: Row) -> Iterator[Row]:
+    """What all nodes do as node 0 does."""
+    ground = plan.ground
+    turn, _, end, first, count = row
+    for node in range(ground.nodes):
+        for part in range(first, first + count):
+            owner, piece = divmod(part, plan.pieces)
+            yield turn, node, _sum(plan, node, end), _sum(plan, node, owner) * plan.pieces + piece, 1
+
+
+def _sum(plan: RoundsPlan, a: int, b: int, sign: int = 1) -> int:
+    """The node at the sum, or the difference, of two vectors from node 0."""
+    ground = plan.ground
+    vector = [x + sign * y for x, y in zip(ground.point(a), ground.point(b), strict=True)]
+    return ground.number(ground.normal(vector))
+
+
+def _orbits(plan: RoundsPlan, table: dict[str, list[Any]]) -> dict[str, Any]:
+    """Rows of node 0 as orbits: parts by how far their owner is from who sends or gets them."""
+    ground = plan.ground
+    directions: list[list[int]] = []
+    first: dict[int, int] = {}
+    for end, count in ground.directions.items():
+        first[ground.number(end)] = len(directions)
+        directions += [list(end)] * count
+    adds = [
+        (step, first[end] + lane, list(ground.point(_sum(plan, 0, owner, -1))), chunk)
+        for step, _, end, owner, chunk, lane in table["sums"]
+    ]
+    sends = [
+        (step, first[end] + lane, list(ground.point(_sum(plan, end, owner, -1))), chunk)
+        for step, _, end, owner, chunk, lane in table["moves"]
+    ]
+    return {"directions": directions, "adds": adds, "sends": sends}
+
+
+def _proof(plan: RoundsPlan) -> dict[str, Any]:
+    """All transfers over all links, or what enters the node with the fewest of them."""
+    if plan.operation == "all-reduce":
+        return {"kind": "transfers"}
+    entering: defaultdict[int, int] = defaultdict(int)
+    for (_, end), count in plan.ground.links.items():
+        entering[end] += count
+    return {"kind": "cut", "all_but": [min(plan.members, key=lambda node: (entering[node], node))]}

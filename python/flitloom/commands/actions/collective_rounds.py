@@ -1,0 +1,95 @@
+"""What ``flitloom collective all-reduce --algorithm NAME`` and its like do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from flitloom.collectives.advice import (
+    COMPARED,
+    Advice,
+    read_bandwidth,
+    read_seconds,
+    read_size,
+    show_size,
+    weigh,
+)
+from flitloom.collectives.making import choose, from_messages
+from flitloom.commands import options, screen
+from flitloom.commands.actions.collective_plan import ADVICE
+from flitloom.commands.collective import InRounds, Planned, Where
+from flitloom.errors import SpecError
+from flitloom.numerals import counted
+from flitloom.spec.product import network_of
+
+
+def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None:
+    """Make an algorithm that advice compares, print its time, and write what is asked for."""
+    if asked.algorithm is None:
+        raise SpecError("--size, --alpha, --bandwidth: they belong to --algorithm")
+    if asked.size is None:
+        raise SpecError.at("--size", "is missing", "write the bytes of the vector, e.g. --size 1MiB")
+    if operation not in COMPARED:
+        raise SpecError.at("--algorithm", f"is of {', '.join(COMPARED)}", "leave it out")
+    if planned != Planned(out=planned.out, json=planned.json):
+        raise SpecError.at(
+            "--algorithm",
+            "goes with a network, --size, --alpha, --bandwidth and --out",
+            "leave the others out",
+        )
+    options.check_files(planned.out, (".json",), None)
+    topology = network_of(where.fields(ADVICE))
+    size = read_size(asked.size, "--size")
+    alpha = read_seconds(asked.alpha or "1us", "--alpha")
+    bandwidth = read_bandwidth(asked.bandwidth or "50GB/s", "--bandwidth")
+    twist = where.twist or topology.twist
+    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist)
+    chosen = choose(advice, 0, asked.algorithm)
+    if chosen.messages is None:
+        rows = len(advice.plan.sums) + len(advice.plan.moves) + len(advice.plan.adds) + len(advice.plan.sends)
+        rows += len(advice.plan.paths)
+        seconds = chosen.seconds(size, alpha, bandwidth)
+        if planned.out is not None:
+            advice.plan.save(planned.out)
+    else:
+        made = from_messages(advice, chosen, chosen.messages(), size, alpha, bandwidth)
+        rows, seconds = len(made.sums) + len(made.moves), made.seconds
+        chosen = replace(chosen, loads=tuple(load / made.parts for load in made.loads))
+        if planned.out is not None:
+            made.save(planned.out)
+    facts = _facts(advice, chosen.name, chosen.rounds, chosen.factor, seconds) | {"rows": rows}
+    if planned.json:
+        screen.print_json(facts)
+    else:
+        _print(facts)
+
+
+def _facts(advice: Advice, name: str, rounds: int, factor: float, seconds: float) -> dict[str, Any]:
+    """What is said of an algorithm that was made for the first size of an advice."""
+    algbw = advice.sizes[0] / seconds
+    return {
+        "operation": advice.operation,
+        "network": str(advice.plan.ground),
+        "algorithm": name,
+        "rounds": rounds,
+        "factor": round(factor, 6),
+        "bytes": advice.sizes[0],
+        "microseconds": round(1e6 * seconds, 4),
+        "bound": round(1e6 * advice.bounds[0], 4),
+        "algbw": algbw,
+        "busbw": algbw * advice.bus_factor,
+    }
+
+
+def _print(facts: dict[str, Any]) -> None:
+    screen.print_fields(
+        {
+            "network": facts["network"],
+            "algorithm": f"{facts['algorithm']}, {counted(facts['rounds'], 'round')}",
+            "bytes on a link": f"{facts['factor']:.4g} of the vector",
+            "time": f"{facts['microseconds']:,.2f} us for {show_size(facts['bytes'])}, bound "
+            f"{facts['bound']:,.2f} us",
+            "bandwidth": f"algbw {facts['algbw'] / 1e9:,.1f} GB/s, busbw {facts['busbw'] / 1e9:,.1f} GB/s",
+            "rows": facts["rows"],
+        }
+    )

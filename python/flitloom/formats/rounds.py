@@ -1,0 +1,55 @@
+"""flitloom's own plans in rounds (JSON)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from flitloom import limits
+from flitloom.collectives.checking import wrong_plan
+from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.making import make_rounds
+from flitloom.collectives.rounds_checking import check_rounds
+from flitloom.collectives.rounds_plan import read_rounds
+from flitloom.collectives.rounds_steps import to_steps
+from flitloom.errors import show_file
+from flitloom.formats.format import Format
+from flitloom.spec import Torus
+from flitloom.spec.ground import Ground
+
+
+def _sniff(start: bytes) -> bool:
+    return b'"flitloom rounds' in start
+
+
+def _read(file: str | Path, _ground: Ground | None) -> CollectivePlan:
+    plan = read_rounds(file)
+    if problems := check_rounds(plan)["problems"]:
+        raise wrong_plan(show_file(file), problems)
+    return to_steps(plan)
+
+
+def _check(file: str | Path, _ground: Ground | None) -> dict[str, Any]:
+    return check_rounds(read_rounds(file))
+
+
+@cache
+def _seed() -> bytes:
+    plan = make_rounds(Torus(3, 2), "all-reduce", "spheres", 1024, 1e-6, 5e10)
+    return json.dumps(plan.model_dump()).encode()
+
+
+FORMAT = Format(
+    name="rounds",
+    title="plan in rounds of a collective operation",
+    endings=(".json",),
+    limit=limits.COLLECTIVE_BYTES,
+    form="json",
+    seed=_seed,
+    sniff=_sniff,
+    read_plan=_read,
+    check_plan=_check,
+    keeps_links=True,
+)
