@@ -128,7 +128,9 @@ def test_a_host_of_two_ports_is_counted_once(tmp_path: Path, capsys: pytest.Capt
         ),
     ):
         assert run(list(map(str, words))) == 0
-        assert says in capsys.readouterr().out
+        told = capsys.readouterr()
+        assert says in told.out
+        assert told.err.count("4 hosts with several ports") == 1
     for verb in (["fabric", "show"], ["route", "--fabric"]):
         assert run([*verb, str(file), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["hosts"] == 4

@@ -30,7 +30,7 @@ _AGGREGATION = re.compile(r"\bAggregation Node\b")
 
 @dataclass
 class Node:
-    """A node while a file is being read: a ``switch``, a ``host`` or an ``aggregation`` node."""
+    """A node while a file is read: a ``switch``, ``host``, ``subnet router`` or ``aggregation`` node."""
 
     kind: str
     name: str
@@ -38,6 +38,8 @@ class Node:
     lid: int | None = None
     lmc: int = 0
     place: str = ""
+    #: Of the port, where the file has ports for nodes.
+    port_guid: int | None = None
 
 
 class _Nodes(dict[str, Node]):
@@ -62,6 +64,8 @@ class Assembly:
     used: Counter[str] = field(default_factory=Counter)
     #: What cables are said to be that nothing here uses: by the name of the fact its values.
     unused: dict[str, Counter[str]] = field(default_factory=dict)
+    #: Cables of which something unused is known.
+    said: set[tuple[tuple[str, int], tuple[str, int]]] = field(default_factory=set)
 
     def add_node(self, identifier: str, node: Node) -> None:
         """Add a node; the same one may stand twice if both agree."""
@@ -99,6 +103,13 @@ class Assembly:
         """Remember what a file says of cables that is not used."""
         if value:
             self.unused.setdefault(fact, Counter())[value] += cables
+
+    def leave_out_of(self, ends: tuple[tuple[str, int], tuple[str, int]], fact: str, value: str) -> None:
+        """The same of the cable between two ports, of which each may say it: it counts once."""
+        key = (min(ends), max(ends))
+        if key not in self.said:
+            self.said.add(key)
+            self.leave_out(fact, value)
 
     def plug(self, name: str) -> tuple[str, int]:
         """The next free port of a node."""
@@ -189,6 +200,12 @@ class Assembly:
         for node in self.nodes.values():
             if node.kind == "host" and _AGGREGATION.search(node.name):
                 node.kind = "aggregation"
+        if routers := [node for node in self.nodes.values() if node.kind == "subnet router"]:
+            # Routes of the subnet lead to them as to hosts.
+            for node in routers:
+                node.kind = "host"
+            what = counted(len(routers), "router")
+            self.remarks.append(f"{what} between subnets taken for hosts, e.g. {show(routers[0].name)}")
         if left := sum(node.kind == "aggregation" for node in self.nodes.values()):
             what = counted(left, "aggregation node")
             self.remarks.append(f"{what} left out: they are not hosts, and no routes lead to them")
@@ -251,7 +268,7 @@ class Assembly:
         return Host(
             node.name,
             node.guid,
-            facts.get("guid", node.guid),
+            facts.get("guid", node.port_guid or node.guid),
             facts.get("lid", node.lid),
             facts.get("lmc", node.lmc),
             switch,

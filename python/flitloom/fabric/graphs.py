@@ -49,10 +49,13 @@ def parse_graphml(text: str, source: str) -> Subnet:
     for edge in root.iter("edge"):
         a, b = edge.get("source", ""), edge.get("target", "")
         # A directed graph names every cable once per direction.
-        if directed and edge.get("directed") != "false" and waiting[b, a]:
+        leads = edge.get("directed", "true" if directed else "false") == "true"
+        if leads and waiting[b, a]:
             waiting[b, a] -= 1
             continue
-        waiting[a, b] += directed and edge.get("directed") != "false"
+        waiting[a, b] += leads
+        assembly.leave_out("port", edge.get("sourceport", ""))
+        assembly.leave_out("port", edge.get("targetport", ""))
         for fact, value in _facts(edge, keys).items():
             assembly.leave_out(fact, value)
         assembly.join(a, b, f"{source}, edge {a} - {b}")

@@ -10,7 +10,8 @@ from flitloom.fabric.model import Subnet
 from flitloom.reading import text_lines
 
 _PORT = re.compile(
-    r"(?P<kind>SW|CA|RT)\s+(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\s+0x(?P<guid>[0-9a-fA-F]{1,16})\s+\S+\s+\S+\s+-\s+"
+    r"(?P<kind>SW|CA|RT)\s+(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\s+0x(?P<guid>[0-9a-fA-F]{1,16})\s+"
+    r"(?P<width>\S+)\s+(?P<speed>\S+)\s+-\s+"
     r"(?P<peer_kind>SW|CA|RT)\s+(?P<peer_lid>\d{1,5})\s+(?P<peer_port>\d{1,3})\s+0x(?P<peer_guid>[0-9a-fA-F]{1,16})"
     r"\s+\(\s*'(?P<name>[^']*)'\s+-\s+'(?P<peer_name>[^']*)'\s*\)"
 )
@@ -20,7 +21,7 @@ _SECTION = re.compile(
 )
 _ROW = re.compile(
     r"(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?:\"[^\"]*\"\s+)?(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\[[^\]]*\]\s*"
-    r"==\([^()]*\)==>\s+(?P<peer_lid>\d{1,5})\s+(?P<peer_port>\d{1,3})\[[^\]]*\]\s*\"(?P<peer_name>[^\"]*)\""
+    r"==\((?P<speed>[^()]*)\)==>\s+(?P<peer_lid>\d{1,5})\s+(?P<peer_port>\d{1,3})\[[^\]]*\]\s*\"(?P<peer_name>[^\"]*)\""
 )
 
 
@@ -56,12 +57,15 @@ def parse(text: str, source: str) -> Subnet:
                     match["peer_name"],
                 ),
             ]
+            assembly.leave_out_of((ends[0], ends[1]), "speed", f"{match['width']} {match['speed']}")
             assembly.connect(ends[0], ends[1], place)
         elif section is not None and (match := _ROW.match(row)):
-            kind = "SW" if section["kind"] == "Switch" else "CA"
+            kind = {"Switch": "SW", "CA": "CA"}.get(section["kind"], "RT")
             guid = section["guid"] or match["guid"] or "0"
             here = _end(assembly, kind, match["lid"], match["port"], guid, section["name"])
             there = _end(assembly, "", match["peer_lid"], match["peer_port"], "0", match["peer_name"])
+            # Width and speed, and behind them states.
+            assembly.leave_out_of((here, there), "speed", " ".join(match["speed"].split()[:3]))
             assembly.connect(here, there, place)
         elif "==(" in row:
             if section is None or "==>" not in row:
@@ -74,10 +78,24 @@ def parse(text: str, source: str) -> Subnet:
             raise SpecError(
                 f"{place}: {row[:60]!r} is not a link as ibnetdiscover -p or iblinkinfo print them"
             )
+    _join_ports(assembly)
     assembly.remarks.append(
         "the list names GUIDs of ports; service levels by the GUIDs of hosts need what ibnetdiscover prints"
     )
     return assembly.finish()
+
+
+def _join_ports(assembly: Assembly) -> None:
+    """Ports of equal names whose GUIDs follow each other are of one host."""
+    hosts = [node for node in assembly.nodes.values() if node.kind == "host" and node.guid]
+    known: dict[str, tuple[int, int]] = {}
+    for node in sorted(hosts, key=lambda node: node.guid or 0):
+        own = node.guid or 0
+        first, last = known.get(node.name, (own, own))
+        if own - last > 1:
+            first = own
+        known[node.name] = first, own
+        node.guid, node.port_guid = first, own
 
 
 def _end(assembly: Assembly, kind: str, lid: str, port: str, guid: str, name: str) -> tuple[str, int]:
@@ -85,7 +103,7 @@ def _end(assembly: Assembly, kind: str, lid: str, port: str, guid: str, name: st
     key = f"LID {int(lid)}"
     node = assembly.nodes.setdefault(key, Node("host", name.strip() or key, lid=int(lid) or None))
     if kind:
-        node.kind = "switch" if kind == "SW" else "host"
+        node.kind = {"SW": "switch", "RT": "subnet router"}.get(kind, "host")
         node.guid = int(guid, 16) or node.guid
     number = int(port)
     if not 0 < number < 255:

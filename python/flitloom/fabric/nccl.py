@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from xml.etree.ElementTree import Element
 
 from flitloom.errors import SpecError
@@ -32,7 +31,7 @@ def parse(text: str, source: str) -> Subnet:
     names = {bus: _name(gpu, place) for place, (bus, gpu) in enumerate(gpus.items())}
     for bus, name in names.items():
         assembly.add_node(bus, Node("host", name, place=f"{source}, gpu {bus}"))
-    links: Counter[tuple[str, str]] = Counter()
+    links: dict[tuple[str, str], int] = {}
     for bus, gpu in gpus.items():
         for link in gpu.findall("nvlink"):
             target, place = link.get("target", ""), f"{source}, gpu {bus}: nvlink"
@@ -45,7 +44,8 @@ def parse(text: str, source: str) -> Subnet:
                 assembly.nodes[target] = Node("switch", f"nvswitch {target}")
             # Two GPUs both name the links between them.
             pair = (min(bus, target), max(bus, target))
-            links[pair] = max(links[pair], int(count))
+            if links.setdefault(pair, int(count)) != int(count):
+                raise SpecError(f"{place}: {count} links to {target[:40]}, which names {links[pair]} of them")
     if not links:
         raise SpecError(f"{source}: no GPU in it has an NVLink; only these are read")
     for (a, b), cables in sorted(links.items()):

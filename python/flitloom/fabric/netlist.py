@@ -14,6 +14,7 @@ _NODE = re.compile(
     r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"[^#]*+(?:#(?P<note>.*))?$",
     re.IGNORECASE,
 )
+_KINDS = {"switch": "switch", "rt": "subnet router", "router": "subnet router"}
 _BEGIN = re.compile(r"^[ \t]*(?:Switch|Ca|Hca)[ \t]+\d+[ \t]+\"", re.MULTILINE | re.IGNORECASE)
 _PORT = re.compile(
     r"\[(?P<port>\d+)\]\s*(?:\[ext\s*\d+\]\s*)?(?:\((?P<guid>(?:0x)?[0-9a-fA-F]+)\)\s*)?"
@@ -80,7 +81,7 @@ def parse(text: str, source: str) -> Subnet:
 
 def _node(assembly: Assembly, match: re.Match[str], fields: dict[str, int], place: str) -> str:
     identifier = match["id"]
-    kind = "switch" if match["kind"].lower() == "switch" else "host"
+    kind = _KINDS.get(match["kind"].lower(), "host")
     note = match["note"] or ""
     guid = fields.get("switchguid" if kind == "switch" else "caguid", fields.get("nodeguid"))
     if guid is None and (written := _GUID.match(identifier)):
@@ -105,13 +106,13 @@ def _port(
         if not 0 < number < 255:
             raise SpecError(f"{place}: port {number}; ports are 1 to 254")
     here, there = (current, port), (match["peer"], peer_port)
-    assembly.connect(here, there, place)
     note = match["rest"].partition("#")[2]
     if speed := _SPEED.search(note):
-        assembly.leave_out("speed", speed[1])
+        assembly.leave_out_of((here, there), "speed", speed[1])
+    assembly.connect(here, there, place)
     mentioned.setdefault(match["peer"], (_description(note), place))
     # A host's line tells its own LID before the description of the peer, a switch's the peer's after it.
-    own = assembly.nodes[current].kind == "host"
+    own = assembly.nodes[current].kind != "switch"
     end = here if own else there
     facts = assembly.port_facts.setdefault(end, {})
     told = note[: note.find('"')] if own and '"' in note else note[note.rfind('"') + 1 :]

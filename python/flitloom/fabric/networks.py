@@ -126,6 +126,12 @@ def _with_hosts(network: Graph, names: list[str]) -> Subnet:
     for a, b in network.cables:
         if not gone & {a, b} and frozenset((a, b)) not in cut:
             assembly.join(names[a], names[b], str(network))
+    further = [
+        (name, port) for name, port in assembly.ends if port > 1 and assembly.nodes[name].kind == "host"
+    ]
+    for number, end in enumerate(further, 1):
+        # Every port has its own; the first has those of its host.
+        assembly.port_facts[end] = {"guid": 0x300000 + number, "lid": len(names) + number}
     return assembly.finish()
 
 

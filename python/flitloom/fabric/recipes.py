@@ -117,7 +117,6 @@ def parse_htsim(text: str, source: str) -> Subnet:
             "radix_down",
             "radix_up",
             "oversubscribed",
-            "bundle",
         ):
             assembly.leave_out(words[0][:40], words[1])
             continue

@@ -16,6 +16,10 @@ _END = re.compile(
 )
 
 
+#: Width and speed behind the ends of a cable.
+_SPEED = re.compile(r"\}\s*PHY=(\S{1,20})(?:\s+LOG=\S{1,20})?(?:\s+SPD=(\S{1,20}))?\s*$")
+
+
 def looks_like(text: str) -> bool:
     """Whether a text is such a list."""
     return re.search(r"^[ \t]*\{[ \t]*(?:CA|SW|RT)(?:-SM)?[ \t]+Ports:", text, re.MULTILINE) is not None
@@ -39,15 +43,17 @@ def parse(text: str, source: str) -> Subnet:
         for end in ends:
             key = f"{end['kind']}-{end['guid']}"
             port, lid = int(end["port"], 16), int(end["lid"], 16)
-            kind = "switch" if end["kind"] == "SW" else "host"
+            kind = {"SW": "switch", "RT": "subnet router"}.get(end["kind"], "host")
             if key not in assembly.nodes:
                 name = end["name"].strip() or key
                 assembly.nodes[key] = Node(kind, name, int(end["guid"], 16), lid or None)
-            if kind == "host":
+            if kind != "switch":
                 facts = {"guid": int(end["port_guid"], 16), "lid": lid or None}
                 assembly.port_facts[(key, port)] = facts
             if not 0 < port < 255:
                 raise SpecError(f"{place}: port {port}; ports are 1 to 254")
             keys.append((key, port))
+        if speed := _SPEED.search(row):
+            assembly.leave_out_of((keys[0], keys[1]), "speed", f"{speed[1]} {speed[2] or ''}".strip())
         assembly.connect(keys[0], keys[1], place)
     return assembly.finish()

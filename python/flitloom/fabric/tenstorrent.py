@@ -61,8 +61,7 @@ def parse_cluster(text: str, source: str) -> Subnet:
         if len(ends) != 2:
             raise SpecError(f"{place}: a link has two ends, each with chip and chan")
         here, there = (_chip_end(assembly, end, place) for end in ends)
-        if here[0] != there[0]:
-            assembly.connect(here, there, place)
+        assembly.connect(here, there, place)
     remote = fields.get("ethernet_connections_to_remote_devices") or []
     if remote:
         assembly.remarks.append(
@@ -112,8 +111,7 @@ def _add_asic(assembly: Assembly, asic: Message, where: Mapping[int, str], sourc
             for link in _messages(edge, "eth_connections", source):
                 # Fields of value 0 are left out.
                 ends = [_port(link.get(name, [0])[0], place) for name in ("src_chan", "dst_chan")]
-                if key != other:
-                    assembly.connect((key, ends[0]), (other, ends[1]), place)
+                assembly.connect((key, ends[0]), (other, ends[1]), place)
 
 
 def parse_mesh_graph(text: str, source: str) -> Subnet:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flitloom.commands.screen import echo, print_json, report, say
 from flitloom.errors import show_file
+from flitloom.remarks import tell
 from flitloom.tables.by_source.checking import CheckReport
 from flitloom.verdict import Verdict
 
@@ -13,7 +14,7 @@ from flitloom.verdict import Verdict
 def print_verdict(found: Verdict, as_json: bool) -> None:
     """Print the verdict."""
     for remark in found.remarks:
-        say(f"note: {remark}")
+        tell(remark)
     with report():
         if as_json:
             print_json(found.facts())
