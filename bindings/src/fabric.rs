@@ -10,8 +10,8 @@ use flitloom_core::{
     },
     routes::{
         by_destination::{
-            self, Before, DimensionOrder, DumpError, DumpReader, Forwarding, ForwardingRequest, LaneRule,
-            LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads,
+            self, Before, Beside, BesideVerdict, DimensionOrder, DumpError, DumpReader, Forwarding,
+            ForwardingRequest, LaneRule, LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads,
         },
         methods::Method,
     },
@@ -332,7 +332,7 @@ fn bound_facts<'py>(py: Python<'py>, bound: &CutBound) -> PyResult<Bound<'py, Py
 ///
 /// `owners` has the host of every destination, `levels` a row per destination and a column per host; `tables` is the start of every switch's table
 /// and its entries (a row per port in and out, 16 levels). Without tables the lane is `level mod lanes`. Whoever has the
-/// bound for these loads leaves it out (`bounded`).
+/// bound for these loads leaves it out (`bounded`); `others` are what else is judged.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
 pub fn check_forwarding<'py>(
@@ -348,14 +348,15 @@ pub fn check_forwarding<'py>(
     lanes: u8,
     demand: Option<Counted<'py>>,
     bounded: bool,
+    others: Option<OtherTraffic>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let graph = graph(py, hosts, &cables)?;
     let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
     let rule = lane_rule(tables, lanes);
     let next: Vec<u32> = entries(&following);
     let demand = demand.map(counted);
-    let (verdict, bound, shortest) = py.detach(|| {
-        let mut table = Forwarding::new(graph.switches(), roots, next).with_owners(owners);
+    let (verdict, bound, shortest, beside) = py.detach(|| {
+        let mut table = Forwarding::new(graph.switches(), roots, next).with_owners(owners.clone());
         if let Some(demand) = &demand {
             table = table.with_demand(demand.pairs.clone());
         }
@@ -367,7 +368,19 @@ pub fn check_forwarding<'py>(
         });
         // Nobody asks where nothing can deadlock.
         let shortest = !verdict.cycle().is_empty() && table.is_shortest(&graph);
-        (verdict, bound, shortest)
+        let beside =
+            others.filter(|_| verdict.cycle().is_empty()).map(|(managers, level, trees, multicast)| {
+                let request = Beside {
+                    owners: &owners,
+                    managers: &managers,
+                    manager_level: level,
+                    trees: &trees,
+                    multicast_level: multicast,
+                };
+                let pairs = &verdict.uses.waits;
+                by_destination::beside(&graph, &table, levels.as_deref(), &rule, pairs, request)
+            });
+        (verdict, bound, shortest, beside)
     });
     let facts = PyDict::new(py);
     let cycle = verdict.cycle().iter().map(|waiting| (waiting.link, waiting.channel));
@@ -381,7 +394,36 @@ pub fn check_forwarding<'py>(
     facts.set_item("levels", verdict.uses.levels)?;
     facts.set_item("bound", bound.map(|bound| bound_facts(py, &bound)).transpose()?)?;
     facts.set_item("loads", PyArray1::from_vec(py, verdict.uses.loads))?;
+    facts.set_item("beside", beside.map(|beside| beside_facts(py, &beside)).transpose()?)?;
     Ok(facts)
+}
+
+/// Managers and their service level, the channels of multicast trees and theirs.
+type OtherTraffic = (Vec<u32>, u8, Vec<Vec<u32>>, u8);
+
+fn beside_facts<'py>(py: Python<'py>, found: &BesideVerdict) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    for (name, cycle) in
+        [("both_ways", &found.both_ways), ("multicast", &found.multicast), ("managers", &found.managers)]
+    {
+        let cycle = cycle.iter().map(|waiting| (waiting.link, waiting.channel));
+        facts.set_item(name, cycle.collect::<Vec<_>>())?;
+    }
+    facts.set_item("places", found.places.len())?;
+    facts.set_item("unsafe_places", &found.unsafe_places)?;
+    Ok(facts)
+}
+
+/// The channels of the multicast tree that OpenSM builds for a group of all hosts, by the ports where channels leave.
+#[pyfunction]
+pub fn multicast_tree(
+    py: Python<'_>,
+    hosts: Vec<u32>,
+    cables: PyReadonlyArray2<'_, u32>,
+    ports: Vec<u8>,
+) -> PyResult<Vec<u32>> {
+    let graph = graph(py, hosts, &cables)?;
+    Ok(py.detach(|| by_destination::multicast_tree(&graph, &ports)))
 }
 
 /// Start of every switch's table, and entries with a lane per service level.

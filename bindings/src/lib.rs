@@ -35,8 +35,9 @@ mod _core {
         benchmark::{best_planes, engines, exchange_seconds, in_parts, repeat},
         collective::plan_collective,
         fabric::{
-            check_forwarding, fabric_bound, fabric_distances, forward, read_lfts, read_path_levels,
-            recognise, recognise_fat_tree, recognise_groups, recognise_product, repair_forwarding,
+            check_forwarding, fabric_bound, fabric_distances, forward, multicast_tree, read_lfts,
+            read_path_levels, recognise, recognise_fat_tree, recognise_groups, recognise_product,
+            repair_forwarding,
         },
         film::film,
         genetic::{genetic_extrapolate, genetic_replay, genetic_search},

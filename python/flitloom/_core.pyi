@@ -434,7 +434,9 @@ def check_forwarding(
     lanes: int,
     demand: tuple[NDArray[np.uint32], list[int] | None] | None,
     bounded: bool,
+    others: tuple[list[int], int, list[list[int]], int] | None,
 ) -> dict[str, Any]: ...
+def multicast_tree(hosts: Sequence[int], cables: NDArray[np.uint32], ports: Sequence[int]) -> list[int]: ...
 def read_lfts(
     pieces: Iterable[bytes], guids: Sequence[int], strict: bool
 ) -> tuple[NDArray[np.uint8], list[int]]: ...

@@ -65,6 +65,11 @@ impl Waits {
         &self.targets[self.first[vertex] as usize..self.first[vertex + 1] as usize]
     }
 
+    /// All dependencies, in ascending order.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> {
+        (0..self.first.len() as u32 - 1).flat_map(|from| self.of(from).iter().map(move |&to| (from, to)))
+    }
+
     /// The exact deadlock test: a rank for every channel, which each dependency raises or leaves within one ring that
     /// is kept draining, or a shortest cycle of channels each of which can wait for the next.
     ///
@@ -79,8 +84,7 @@ impl Waits {
         let ranks = components(vertices, of);
         let alike = |from: u32, to: u32| ranks[from as usize] == ranks[to as usize];
         let drains = |from: u32, to: u32| self.drained.is_some_and(|drained| from % drained == to % drained);
-        let edges = (0..vertices as u32).flat_map(|from| of(from).map(move |to| (from, to)));
-        let suspects = edges.filter(|&(from, to)| alike(from, to) && !drains(from, to));
+        let suspects = self.edges().filter(|&(from, to)| alike(from, to) && !drains(from, to));
         match shortest_cycle(vertices, suspects, |from| of(from).filter(move |&to| alike(from, to))) {
             None => Ok(ranks),
             Some(cycle) => Err(cycle.into_iter().map(|vertex| self.channel(vertex)).collect()),

@@ -39,7 +39,41 @@ class OfFabric(Group):
         ),
     ] = None
     lanes: Annotated[
-        int | None, typer.Option(help="With --fabric and without --slvl: lanes, 1 to 8; vl = sl mod lanes.")
+        int | None,
+        typer.Option(
+            help="With --fabric: lanes of links, 1 to 8; vl = sl mod lanes, and lanes of --slvl fold alike."
+        ),
+    ] = None
+    manager: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --fabric: a host that the subnet manager or a monitor runs on, e.g. node1; may be "
+            "repeated. "
+            "Without it every single host is tried as the manager.",
+            metavar="HOST",
+        ),
+    ] = None
+    sm_sl: Annotated[
+        int, typer.Option("--sm-sl", help="With --fabric: service level of managers, OpenSM's sm_sl.")
+    ] = 0
+    mcfdbs: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --fabric: multicast tables, opensm.mcfdbs. Without it the tree that OpenSM builds for "
+            "all hosts is assumed."
+        ),
+    ] = None
+    multicast_sl: Annotated[
+        int, typer.Option("--multicast-sl", help="With --fabric: service level of multicast.")
+    ] = 0
+    safe_for: Annotated[
+        str | None,
+        typer.Option(
+            "--safe-for",
+            help="With --fabric: kinds of traffic that must be deadlock-free besides host pairs: "
+            "both-ways, managers, multicast, separated by commas, or all.",
+            metavar="KINDS",
+        ),
     ] = None
 
 

@@ -160,7 +160,7 @@ ANSWERS = {
         False,
         "passed network deadlock cycle routes unreachable unreachable_pairs problem_count problems max_load "
         "bound bound_proof lanes service_levels topology rules rules_in_words rules_from verified "
-        "not_verified remarks",
+        "not_verified remarks safe_for traffic_kinds",
     ),
     "check-experiment": Answer(
         "flitloom check with an experiment of adaptive routing",
@@ -222,7 +222,7 @@ ANSWERS = {
         "fabric switches hosts job_hosts max_load bound bound_proof gap optimal balanced_load "
         "short_of_lanes mode_loads scratch_load mode lanes spare_lanes service_levels deadlock "
         "unreachable seconds remarks entries changed_entries update update_safe update_rounds update_last "
-        "moved_levels method method_loads shift_load shift_load_worst",
+        "moved_levels method method_loads shift_load shift_load_worst safe_for traffic_kinds",
     ),
     "route-critical": Answer("flitloom route --critical", True, "part bound cut_off", "repair rounds"),
     "route-diff": Answer("flitloom route diff", False, "changed_entries entries switches"),

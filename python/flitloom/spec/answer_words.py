@@ -210,6 +210,7 @@ rules: any: rules of the routes
 rules_from: string: where the rules are from
 rules_in_words: string: the rules, as text
 runs: array: placements that were simulated, an object each
+safe_for: string?: which kinds of traffic cannot deadlock, and which can; of a fabric
 saturated: boolean?: whether what waits at some source grows for good; null: undecided
 saturation: number?: the largest load at which no source queue grows without bound, in flits/node/cycle
 scratch_load: integer?: largest load of tables made from scratch
@@ -255,6 +256,7 @@ title: string: what it is
 topology: object?: the network, field by field, if it is a torus or mesh
 torus: string: sizes of the torus
 traffic: string: what is sent
+traffic_kinds: array?: every kind of traffic of a fabric: whether it can deadlock, a cycle, what was assumed
 trials: integer: simulations with late nodes
 uneven: array: switches of a fat tree with fewer cables up than most of their level
 uniform_rule: number?: what 2 b / n says, in flits/node/cycle; null for switches

@@ -8,6 +8,7 @@ from typing import Any, overload
 from flitloom.fabric.model import Subnet
 from flitloom.reading import Progress
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, check_subnet, judge
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.tables import ForwardingTables
@@ -36,6 +37,7 @@ def check(
     path_levels: str | Path | None = None,
     lane_tables: str | Path | None = None,
     lanes: int | None = None,
+    beside: Beside | None = None,
 ) -> SubnetReport: ...
 def check(tables: Any, *more: Any, **how: Any) -> Any:
     """Check every route and every channel dependency of tables, anew.
@@ -78,7 +80,7 @@ def check(tables: Any, *more: Any, **how: Any) -> Any:
         case Subnet():
             return check_subnet(tables, *more, **how)
         case SubnetTables():
-            return judge(tables.forwarding(), *more, **how)
+            return judge(tables.forwarding(), beside=Beside())
     return check_routes(tables, *more, **how)
 
 

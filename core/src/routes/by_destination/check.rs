@@ -60,17 +60,55 @@ pub fn check(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &La
 /// not reached, those on one switch left out. The work is proportional to destinations times switches: on every
 /// channel of a destination's tree travels the set of (level, lane) its packets have.
 pub fn uses(graph: &Graph, table: &Forwarding, levels: Option<&[u8]>, rule: &LaneRule) -> Uses {
-    let switches = graph.switches();
-    let mut first_host = vec![0_usize; switches + 1];
-    for switch in 0..switches {
-        first_host[switch + 1] = first_host[switch] + graph.hosts(switch as u32) as usize;
-    }
-    let ports = (0..switches as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
-    let places: Vec<u8> = (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect();
-    let context = Context { graph, table, levels, rule, first_host, ports, places };
+    let context = Context::new(graph, table, levels, rule);
     match rule {
         LaneRule::Identity(_) => context.uses::<Levels>(),
         LaneRule::Tables { .. } => context.uses::<LevelsAndLanes>(),
+    }
+}
+
+/// What packets wait for if those of a pair have either its own level or that of the other direction, in ascending
+/// order; `owners` has the host of every destination.
+pub(super) fn waits_both_ways(
+    graph: &Graph,
+    table: &Forwarding,
+    levels: &[u8],
+    rule: &LaneRule,
+    owners: &[u32],
+) -> Vec<Edge> {
+    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); graph.all_hosts() as usize];
+    for (destination, &owner) in (0..).zip(owners) {
+        rows[owner as usize].push(destination);
+    }
+    let replies = Some(Replies { owners, rows });
+    let context = Context { replies, ..Context::new(graph, table, Some(levels), rule) };
+    match rule {
+        LaneRule::Identity(_) => context.edges(&context.seen::<Levels>().next),
+        LaneRule::Tables { .. } => context.edges(&context.seen::<LevelsAndLanes>().next),
+    }
+}
+
+/// A channel and lane, as `channel * LANES + lane`, and one that may be waited for there.
+pub(super) type Edge = (u32, u32);
+
+/// Whose packets have the levels of the other direction, too.
+struct Replies<'a> {
+    owners: &'a [u32],
+    /// Destinations of every host.
+    rows: Vec<Vec<u32>>,
+}
+
+impl<'a> Context<'a> {
+    fn new(graph: &'a Graph, table: &'a Forwarding, levels: Option<&'a [u8]>, rule: &'a LaneRule) -> Self {
+        let switches = graph.switches();
+        let mut first_host = vec![0_usize; switches + 1];
+        for switch in 0..switches {
+            first_host[switch + 1] = first_host[switch] + graph.hosts(switch as u32) as usize;
+        }
+        let ports = (0..switches as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
+        let places: Vec<u8> =
+            (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect();
+        Self { graph, table, levels, rule, first_host, ports, places, replies: None }
     }
 }
 
@@ -82,6 +120,7 @@ struct Context<'a> {
     first_host: Vec<usize>,
     ports: usize,
     places: Vec<u8>,
+    replies: Option<Replies<'a>>,
 }
 
 /// A set of (level, lane) of packets.
@@ -208,11 +247,13 @@ impl<P: Packets> Seen<P> {
             let mut packets = std::mem::take(&mut self.packets[switch as usize]);
             let first = context.first_host[switch as usize];
             for host in first..context.first_host[switch as usize + 1] {
-                let level = context.levels.map_or(0, |levels| levels[destination * hosts + host]);
-                packets.insert(level, || {
-                    let arrived = graph.outgoing(switch).len() + host - first;
-                    rule.lane(graph, switch, arrived, context.place(channel), level.into())
-                });
+                let own = context.levels.map_or(0, |levels| levels[destination * hosts + host]);
+                for level in std::iter::once(own).chain(context.replies(destination, host)) {
+                    packets.insert(level, || {
+                        let arrived = graph.outgoing(switch).len() + host - first;
+                        rule.lane(graph, switch, arrived, context.place(channel), level.into())
+                    });
+                }
             }
             let own = u64::from(table.demand(graph, destination, switch));
             let count = std::mem::take(&mut self.below[switch as usize]) + own;
@@ -263,13 +304,20 @@ impl Context<'_> {
         self.places[channel as usize].into()
     }
 
-    fn uses<P: Packets>(&self) -> Uses {
+    /// The levels of the other direction that packets from a host to a destination may have.
+    fn replies(&self, destination: usize, host: usize) -> impl Iterator<Item = u8> {
+        let hosts = self.first_host[self.graph.switches()];
+        self.replies.iter().zip(self.levels).flat_map(move |(replies, levels)| {
+            let owner = replies.owners[destination] as usize;
+            replies.rows[host].iter().map(move |&row| levels[row as usize * hosts + owner])
+        })
+    }
+
+    /// What was seen on the trees of all destinations.
+    fn seen<P: Packets>(&self) -> Seen<P> {
         let destinations = self.table.by_host();
-        let hosts = destinations.iter().map(|of_host| self.graph.hosts(self.table.roots[of_host.start]));
-        let pairs: u64 =
-            hosts.map(|beside| self.first_host[self.graph.switches()] as u64 - u64::from(beside)).sum();
         let chunk = destinations.len().div_ceil(4 * rayon::current_num_threads()).max(1);
-        let seen = destinations
+        destinations
             .into_par_iter()
             .with_min_len(chunk)
             .fold(
@@ -279,7 +327,15 @@ impl Context<'_> {
                     seen
                 },
             )
-            .reduce(|| Seen::new(self), Seen::merged);
+            .reduce(|| Seen::new(self), Seen::merged)
+    }
+
+    fn uses<P: Packets>(&self) -> Uses {
+        let destinations = self.table.by_host();
+        let hosts = destinations.iter().map(|of_host| self.graph.hosts(self.table.roots[of_host.start]));
+        let pairs: u64 =
+            hosts.map(|beside| self.first_host[self.graph.switches()] as u64 - u64::from(beside)).sum();
+        let seen = self.seen::<P>();
         let mut examples = seen.examples;
         examples.sort_unstable_by_key(|&(source, destination)| (destination, source));
         examples.truncate(SHOWN);
@@ -304,13 +360,13 @@ impl Context<'_> {
             loads: seen.loads,
             lanes: lanes.count_ones(),
             levels: levels.count_ones(),
-            waits: self.waits(&seen.next),
+            waits: Waits::new(self.graph.channels(), LANES as u32, self.edges(&seen.next), None),
         }
     }
 
     /// What packets on every channel and lane wait for.
-    fn waits<P: Packets>(&self, next: &[P]) -> Waits {
-        let mut edges: Vec<(u32, u32)> = Vec::new();
+    fn edges<P: Packets>(&self, next: &[P]) -> Vec<Edge> {
+        let mut edges: Vec<Edge> = Vec::new();
         for channel in 0..self.graph.channels() as u32 {
             let begin = edges.len();
             let switch = self.graph.ends(channel).1;
@@ -329,6 +385,6 @@ impl Context<'_> {
             edges[begin..].sort_unstable();
         }
         edges.dedup();
-        Waits::new(self.graph.channels(), LANES as u32, edges, None)
+        edges
     }
 }

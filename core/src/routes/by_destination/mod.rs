@@ -1,6 +1,7 @@
 //! Tables by destination on any fabric of switches and cables: balanced, with lanes that keep them free of deadlock,
 //! repaired, extended, and anybody's checked.
 
+mod beside;
 mod check;
 mod dimension_order;
 mod dump;
@@ -17,6 +18,7 @@ mod table;
 
 pub use super::lanes::{PairLanes, lane};
 pub use crate::flow::order::MAX_LANES;
+pub use beside::{Beside, BesideVerdict, beside, multicast_tree};
 pub use check::{LaneRule, SERVICE_LEVELS, check, uses};
 pub use dimension_order::DimensionOrder;
 pub use dump::{DumpReader, LidTable};

@@ -30,7 +30,7 @@ from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.risk import critical_parts, repair_risk
 from flitloom.tables.formats.known import endings
 from flitloom.tables.traffic import MOST_WEIGHT, matrix_of_hosts
-from flitloom.verdict import bound_row, laid_out
+from flitloom.verdict import Row, bound_row, laid_out
 
 #: Options of tables of source routes alone.
 NOT_OF_FABRICS = (
@@ -204,14 +204,15 @@ def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int |
     if facts["shift_load"] is not None:
         shifts = f"shifts of hosts put at most {facts['shift_load']} on a channel in the mean"
         rows.append(("method", f"{facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst", []))
-    rows += [verdict["lanes"], verdict["deadlock"], verdict["unreachable"]]
+    kinds: list[Row] = [(*kind.row()[:2], []) for kind in tables.report.kinds[1:]]
+    rows += [verdict["lanes"], verdict["deadlock"], *kinds, verdict["unreachable"]]
     if asked.of_fabric.old is not None:
         changed = f"{facts['changed_entries']} of {counted(facts['entries'], 'entry')}"
         rows += [("changed", changed, []), ("update", facts["update"], [])]
     rows.append(("time", f"{facts['seconds']} s", []))
     if asked.written.out is not None:
         rows.append(("written", f"{asked.written.out}/", []))
-    echo(f"{facts['fabric']}, {tables.subnet.count_hosts()}{of_job}{modes}")
+    echo(f"{facts['fabric']}, {tables.subnet.count_hosts()}{of_job}{modes}; {facts['safe_for']}")
     echo("\n".join(laid_out(rows)))
 
 

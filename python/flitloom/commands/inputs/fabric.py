@@ -17,6 +17,7 @@ from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric import Subnet
 from flitloom.fabric.networks import fabric
+from flitloom.tables.by_destination.beside import KINDS, Beside
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.tables import read_tables
@@ -48,14 +49,30 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
     given, wanted = asked.of_fabric, asked.judged.certificate
     if file is None:
         raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
+    beside = _beside(given, file)
     tables = read_tables(subnet, file, path_levels=given.path_sl, lane_tables=given.slvl, lanes=given.lanes)
-    found = judge(tables)
+    found = judge(tables, beside=beside)
     print_verdict(found, asked.judged.as_json)
     if wanted is not None and found.passed:
         with screen.progress(f"certificate of {show_file(file)}", "destinations") as step:
             write_certificate(tables, wanted, found.proven, step)
     if not found.passed:
         raise typer.Exit(1)
+
+
+def _beside(given: OfFabric, file: Path) -> Beside:
+    """What options and a folder say of traffic besides that of host pairs."""
+    multicast = given.mcfdbs
+    if multicast is None and (file / "opensm.mcfdbs").is_file():
+        multicast = file / "opensm.mcfdbs"
+    kinds = [word.strip().replace("-", " ") for word in (given.safe_for or "").split(",") if word.strip()]
+    return Beside(
+        managers=tuple(given.manager or ()),
+        manager_level=given.sm_sl,
+        multicast=multicast,
+        multicast_level=given.multicast_sl,
+        safe_for=KINDS if kinds == ["all"] else tuple(kinds),
+    )
 
 
 def view(asked: Viewed) -> None:

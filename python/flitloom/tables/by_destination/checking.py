@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.fixed import explained
 from flitloom.numerals import counted
+from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
-from flitloom.verdict import SHOWN, Verdict
+from flitloom.verdict import SHOWN, Row, Verdict
 
 
 @explained
@@ -31,10 +32,43 @@ class SubnetReport(Verdict):
         Host pairs by channel.
     proven : dict
         The bound with its cut, or with prices of channels.
+    kinds : tuple of KindVerdict
+        Every kind of traffic, the packets of host pairs on the level of their own direction first; those that
+        cannot deadlock cannot do so together.
+    required : tuple of str
+        Kinds that must be deadlock-free.
     """
 
     loads: NDArray[np.uint64] = field(repr=False)
     proven: dict[str, Any] = field(repr=False)
+    kinds: tuple[KindVerdict, ...] = field(default=(), repr=False)
+    required: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong with host pairs, and the kinds of traffic that are required are safe."""
+        refused = any(kind.kind in self.required and kind.deadlock is not False for kind in self.kinds)
+        return super().passed and not refused
+
+    @property
+    def safe_for(self) -> str:
+        """Which kinds of traffic are safe, and which are not, in a line."""
+        return safe_for(self.kinds)
+
+    def rows(self, lanes: str | None = None) -> list[Row]:
+        """The rows of a report, with one for every kind of traffic."""
+        rows = super().rows(lanes)
+        name, text, below = rows[0]
+        rows[0] = name, f"{text}; {self.safe_for}", below
+        place = next(index for index, row in enumerate(rows) if row[0] == "deadlock")
+        _, said, cycle = self.kinds[0].row()
+        kinds = [("deadlock", said, cycle), *(kind.row() for kind in self.kinds[1:])]
+        return rows[:place] + kinds + rows[place + 1 :]
+
+    def facts(self) -> dict[str, Any]:
+        """All of it as plain values, by name, with the kinds of traffic."""
+        told = [asdict(kind) for kind in self.kinds]
+        return super().facts() | {"safe_for": self.safe_for, "traffic_kinds": told}
 
 
 def check_subnet(
@@ -44,6 +78,7 @@ def check_subnet(
     path_levels: str | Path | None = None,
     lane_tables: str | Path | None = None,
     lanes: int | None = None,
+    beside: Beside | None = None,
 ) -> SubnetReport:
     """Judge forwarding tables: deadlock by channel and lane, unreachable pairs, loads.
 
@@ -59,14 +94,26 @@ def check_subnet(
     lane_tables : path, optional
         ``opensm-sl2vl.dump`` or ibdmchk's SLVL file. Without it the lane is the level modulo `lanes`.
     lanes : int, optional
-        Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1.
+        Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1. Of `lane_tables` with
+        more, lanes are taken modulo this number.
+    beside : Beside, optional
+        What is known of managers and multicast; by default any host may be the manager, and the tree that
+        OpenSM builds for all hosts is assumed.
     """
     require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
-    return judge(read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes))
+    read = read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes)
+    return judge(read, beside=beside or Beside())
 
 
-def judge(tables: ForwardingTables, known: tuple[Grid | None, dict[str, Any]] | None = None) -> SubnetReport:
-    """Judge tables that are in memory; `known` is a grid and what was proven on it for their loads."""
+def judge(
+    tables: ForwardingTables,
+    known: tuple[Grid | None, dict[str, Any]] | None = None,
+    beside: Beside | None = None,
+) -> SubnetReport:
+    """Judge tables that are in memory; `known` is a grid and what was proven on it for their loads.
+
+    Without `beside` only packets of host pairs on the level of their own direction are judged.
+    """
     require_lanes(tables.lanes)
     subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
     grid = grid_of(subnet)
@@ -83,6 +130,7 @@ def judge(tables: ForwardingTables, known: tuple[Grid | None, dict[str, Any]] | 
         tables.lanes,
         None if tables.demand is None else tables.demand.core(),
         bound is None,
+        None if beside is None else beside.request(subnet),
     )
     bound = bound or facts["bound"]
     cycle = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["cycle"]]
@@ -96,9 +144,9 @@ def judge(tables: ForwardingTables, known: tuple[Grid | None, dict[str, Any]] | 
         f"{subnet.switches[switch].name} to {subnet.hosts[owners[row]].name}"
         for switch, row in facts["examples"]
     ]
-    beside, pairs_beside = _on_one_switch(tables)
-    pairs = (pairs_beside + pairs)[:SHOWN]
-    unreachable, hosts = facts["unreachable"] + beside, len(subnet.hosts)
+    near, near_pairs = _on_one_switch(tables)
+    pairs = (near_pairs + pairs)[:SHOWN]
+    unreachable, hosts = facts["unreachable"] + near, len(subnet.hosts)
     return SubnetReport(
         network=f"fabric of {len(subnet.switches)} switches and {subnet.count_hosts()}",
         deadlock=bool(cycle),
@@ -119,6 +167,8 @@ def judge(tables: ForwardingTables, known: tuple[Grid | None, dict[str, Any]] | 
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
         proven=bound,
+        kinds=verdicts(subnet, facts["beside"], beside or Beside(), cycle),
+        required=() if beside is None else beside.safe_for,
     )
 
 

@@ -115,6 +115,7 @@ class SubnetTables:
             "lanes": self.lanes,
             "mode": self.mode,
             "deadlock": self.report.deadlock,
+            "traffic": self.report.safe_for,
             "unreachable pairs": self.report.unreachable,
             "update": None if self.update is None else self.update.describe(),
         }
@@ -146,6 +147,8 @@ class SubnetTables:
             "spare_lanes": self.lanes_there - self.lanes,
             "service_levels": int(self.levels.max(initial=0)) + 1,
             "deadlock": self.report.deadlock,
+            "safe_for": self.report.safe_for,
+            "traffic_kinds": self.report.facts()["traffic_kinds"],
             "unreachable": self.report.unreachable,
             "seconds": round(self.seconds, 3),
             "remarks": list(self.report.remarks),

@@ -20,6 +20,7 @@ from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.numerals import counted
 from flitloom.spec.base import require_whole
+from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
@@ -214,15 +215,15 @@ class _Routing:
         back = np.argsort(np.array(base + further, dtype=np.int64))
         return made | {name: np.ascontiguousarray(made[name][back]) for name in ("next", "levels")}
 
-    def judged(self, made: dict[str, Any]) -> SubnetReport:
-        """What a check says of tables."""
+    def judged(self, made: dict[str, Any], beside: Beside | None = None) -> SubnetReport:
+        """What a check says of tables; without `beside` of host pairs alone."""
         rows = None if made["mode"] == "portable" else (made["start"], made["entries"])
         laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows)
         # Further LIDs of hosts change the loads.
         known = (
             (self.recognition.grid(), made["bound"]) if len(self.owners) == len(self.subnet.hosts) else None
         )
-        return judge(replace(laid, demand=self.demand), known)
+        return judge(replace(laid, demand=self.demand), known, beside)
 
     def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update] | None:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""
@@ -265,6 +266,7 @@ class _Routing:
         scratch = None
         if before is not None and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]:
             scratch = self.judged(self.search(None)).max_load
+        report = self.judged(made, Beside())
         return SubnetTables(
             self.recognition,
             self.lids,

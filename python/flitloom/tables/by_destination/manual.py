@@ -72,8 +72,10 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
     price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
     order = _ORDER if tables.recognition.order else ""
     levels = (_PATHS + (_POLICY if policy else "") + "\n") if tables.levels.any() else ""
-    return f"""{first}{tables.recognition.describe()}, {counted(len(tables.subnet.hosts), "host")}
-at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
+    kinds = "".join(f"{name}: {said}\n" for name, said, _ in (kind.row() for kind in tables.report.kinds[1:]))
+    return f"""{first}{tables.recognition.describe()}, {counted(len(tables.subnet.hosts), "host")}; \
+{tables.report.safe_for}
+{kinds}at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
 {counted(tables.lanes, "lane")}, mode {tables.mode}
 
 {price}{update}{load}

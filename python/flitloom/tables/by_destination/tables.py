@@ -126,7 +126,8 @@ def read_tables(
 ) -> ForwardingTables:
     """Read tables and what goes with them; see `flitloom.fabric.check_subnet`.
 
-    A folder that ``route --fabric`` wrote has all that belongs to it; a dump alone is on one lane.
+    A folder that ``route --fabric`` wrote has all that belongs to it; a dump alone is on one lane. With
+    `lanes` the lanes that tables of lanes name are taken modulo that number, as on links with fewer lanes.
 
     Raises
     ------
@@ -134,9 +135,10 @@ def read_tables(
         A damaged file, or one that belongs to another subnet.
     """
     file = tables
-    if Path(file).is_dir() and path_levels is None and lane_tables is None and lanes is None:
+    if Path(file).is_dir():
         folder = Path(file)
-        file, path_levels, lane_tables = dump_in(folder), folder / "path-sl.txt", folder / "sl2vl.dump"
+        file = dump_in(folder)
+        path_levels, lane_tables = path_levels or folder / "path-sl.txt", lane_tables or folder / "sl2vl.dump"
     unnamed = has_none(subnet)
     subnet = with_dumped_lids(subnet, file)
     if unnamed:
@@ -153,6 +155,10 @@ def read_tables(
     if lane_tables is not None:
         rows = read_lane_tables(subnet, lane_tables)
         rule = f"lanes by {lane_tables}"
+        if lanes is not None:
+            require_lanes(lanes)
+            rows = rows[0], np.where(rows[1] < LEVELS - 1, rows[1] % lanes, rows[1])
+            rule += f" mod {lanes}"
     else:
         lanes = lanes or (8 if levels is not None else 1)
         rule = "one lane" if lanes == 1 or levels is None else f"lane = service level mod {lanes}"
