@@ -123,3 +123,32 @@ def test_bounds_by_cosines_are_looked_for_only_where_they_are_needed(monkeypatch
     assert asked == [found.bound]
     assert found.hop_bytes > found.bound
     assert found.spent <= 16_000_000
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_equally_busy_placements_the_one_of_least_hop_bytes_is_found(seed: int) -> None:
+    # One rank sends so much to another that no placement has a busiest channel below it.
+    dice = np.random.default_rng(seed)
+    ranks, mesh = 5, fl.Mesh(3, 2)
+    matrix = dice.integers(0, 60, (ranks, ranks)) * (dice.random((ranks, ranks)) < 0.5)
+    np.fill_diagonal(matrix, 0)
+    matrix[1, 3] = 400
+    sources, destinations = np.nonzero(matrix)
+    traffic = traffic_of(matrix)
+
+    def judged(nodes: tuple[int, ...]) -> tuple[int, int, int]:
+        links: dict[tuple[int, int], int] = {}
+        for source, destination in zip(sources, destinations, strict=True):
+            x, y = nodes[source] % 3, nodes[source] // 3
+            to_x, to_y = nodes[destination] % 3, nodes[destination] // 3
+            while (x, y) != (to_x, to_y):
+                here = x + 3 * y
+                x, y = (x + (1 if to_x > x else -1), y) if x != to_x else (x, y + (1 if to_y > y else -1))
+                links[here, x + 3 * y] = links.get((here, x + 3 * y), 0) + int(matrix[source, destination])
+        most = max(links.values())
+        return most, sum(load == most for load in links.values()), sum(links.values())
+
+    found = place(mesh, traffic, effort=2)
+    best = min(map(judged, permutations(range(6), ranks)))
+    assert best[0] == found.bound == 400
+    assert (found.busiest_channel, found.channels_at_maximum, found.hop_bytes) == best

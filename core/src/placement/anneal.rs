@@ -8,23 +8,23 @@ use super::{
 use crate::fabric::NodeId;
 
 /// Nobody has the place.
-const FREE: u32 = u32::MAX;
+pub(super) const FREE: u32 = u32::MAX;
 /// One, as energies and temperatures have it.
 const ONE: i64 = 1 << 20;
 
 /// Who has which place, and which places are near.
-struct Board<'a> {
-    problem: &'a Problem<'a>,
+pub(super) struct Board<'a> {
+    pub(super) problem: &'a Problem<'a>,
     /// The place of every rank, and the rank of every place.
     place: Vec<u32>,
-    holder: Vec<u32>,
-    nodes: Vec<NodeId>,
+    pub(super) holder: Vec<u32>,
+    pub(super) nodes: Vec<NodeId>,
     /// The places of every node.
     places: Vec<Vec<u32>>,
 }
 
 impl<'a> Board<'a> {
-    fn new(problem: &'a Problem<'a>, nodes: &[NodeId]) -> Self {
+    pub(super) fn new(problem: &'a Problem<'a>, nodes: &[NodeId]) -> Self {
         let mut places = vec![Vec::new(); problem.ways.shape().nodes()];
         for (place, node) in problem.slots.iter().enumerate() {
             places[*node as usize].push(place as u32);
@@ -41,7 +41,7 @@ impl<'a> Board<'a> {
     }
 
     /// A place worth a try for a rank: next to a partner, next to its own, or anywhere.
-    fn target(&self, rank: u32, dice: &mut Dice) -> Option<u32> {
+    pub(super) fn target(&self, rank: u32, dice: &mut Dice) -> Option<u32> {
         let peers = self.problem.demand.peers(rank);
         let node = match dice.below(4) {
             0 | 1 if !peers.is_empty() => {
@@ -61,7 +61,7 @@ impl<'a> Board<'a> {
         (!self.problem.ways.are_alike(there, self.nodes[rank as usize])).then_some(place)
     }
 
-    fn exchange(&mut self, rank: u32, target: u32) -> u32 {
+    pub(super) fn exchange(&mut self, rank: u32, target: u32) -> u32 {
         let other = self.holder[target as usize];
         let source = self.place[rank as usize];
         self.put(rank, target);
@@ -274,6 +274,38 @@ fn hot_ranks(board: &Board, loads: &[u64]) -> Vec<u32> {
     hot
 }
 
+/// How many more hop-bytes are accepted: less and less, from twice what a rank sends to a partner.
+pub(super) struct Heat {
+    temperature: i64,
+    cold: i64,
+    block: u64,
+    next: u64,
+}
+
+impl Heat {
+    pub(super) fn new(problem: &Problem, effort: u64) -> Self {
+        let ranks = problem.demand.ranks();
+        let sent = (0..ranks as u32).map(|rank| problem.demand.totals(rank).0);
+        let mean = sent.sum::<u64>() / ranks as u64;
+        let peers = (problem.demand.entries() / ranks).max(1) as u64;
+        let unit = (mean / peers).max(1) as i64;
+        let block = effort / 256 + 1;
+        Self { temperature: (2 * unit) << 8, cold: (unit / 16) << 8, block, next: block }
+    }
+
+    /// Falls with what is spent of the effort.
+    pub(super) fn cool(&mut self, touched: u64) {
+        while touched >= self.next {
+            self.temperature = (self.temperature - self.temperature / 72).max(self.cold);
+            self.next += self.block;
+        }
+    }
+
+    pub(super) fn accepts(&self, worse: i64, dice: &mut Dice) -> bool {
+        worse <= 0 || i128::from(worse) << 24 <= i128::from(self.temperature) * i128::from(dice.exponential())
+    }
+}
+
 /// Anneals hop-bytes. What it spent.
 pub(super) fn hops(
     problem: &Problem,
@@ -297,22 +329,15 @@ pub(super) fn hops(
             })
             .sum()
     };
-    let mean: u64 = (0..ranks as u32).map(|rank| problem.demand.totals(rank).0).sum::<u64>() / ranks as u64;
     let peers = (problem.demand.entries() / ranks).max(1) as u64;
-    let unit = (mean / peers).max(1) as i64;
-    let (warm, cold) = (2 * unit, unit / 16);
-    let mut temperature = warm << 8;
-    let block = effort / 256 + 1;
-    let (mut touched, mut next) = (0, block);
+    let mut heat = Heat::new(problem, effort);
+    let mut touched = 0;
     let mut hops: i64 = (0..ranks as u32).map(|rank| cost(&board, rank, FREE)).sum::<i64>() / 2;
     let mut least = (hops, board.nodes.clone());
     let reserve = 2 + 4 * problem.demand.most_peers();
     while touched + reserve <= effort && !watch.stopped() {
         touched += 2;
-        while touched >= next {
-            temperature = (temperature - temperature / 72).max(cold << 8);
-            next += block;
-        }
+        heat.cool(touched);
         let rank = dice.below(ranks) as u32;
         let Some(target) = board.target(rank, dice) else { continue };
         let other = board.holder[target as usize];
@@ -323,7 +348,7 @@ pub(super) fn hops(
         let source = board.exchange(rank, target);
         let worse = of_both(&board) - before;
         touched += 2 * (problem.demand.peers(rank).len() as u64 + peers);
-        if worse > 0 && i128::from(worse) << 24 > i128::from(temperature) * i128::from(dice.exponential()) {
+        if !heat.accepts(worse, dice) {
             board.exchange(rank, source);
             continue;
         }

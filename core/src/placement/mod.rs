@@ -28,6 +28,7 @@ mod layout;
 mod layouts;
 mod linear;
 mod loads;
+mod polish;
 mod problem;
 mod search;
 mod ways;

@@ -6,9 +6,13 @@ use super::{
     dice::Dice,
     layouts, linear,
     loads::Scorer,
+    polish,
     problem::{Finalists, Problem, Watch},
 };
 use crate::fabric::NodeId;
+
+/// Part of the effort in which hop-bytes become less once the bound of the fullest channel is met.
+const POLISH: u64 = 16;
 
 /// What a search found.
 pub struct Found {
@@ -73,6 +77,13 @@ pub fn search(problem: &Problem, bound: &Bound, seed: u64, effort: u64, watch: &
         round += 1;
         watch.done = 0.6 + 0.4 * round as f64 / rounds as f64;
         finalists.now = watch.done;
+    }
+    if !problem.by_hops && met(&finalists) && ranks > 1 && finalists.best[0].0.hops > 0 {
+        let share = left.min(effort / POLISH) / 2;
+        let start = finalists.best[0].1.clone();
+        left -= anneal::hops(problem, &start, &mut dice, share, watch, &mut finalists);
+        let start = finalists.best[0].1.clone();
+        left -= polish::search(problem, &start, &mut dice, share, watch, &mut finalists);
     }
     let (score, nodes) = finalists.best[0].clone();
     let spent = effort - left;
