@@ -11,7 +11,7 @@ from flitloom import formats, limits
 from flitloom.collectives.foreign import plan_of_moves
 from flitloom.commands import run
 from flitloom.formats import known
-from flitloom.formats.format import Format, needed, sample
+from flitloom.formats.format import Format, Writing, needed, sample
 from flitloom.messages import MessageGraph
 from flitloom.outputs import write_lines
 from flitloom.reading import read_text
@@ -53,6 +53,18 @@ def test_a_good_plan_is_right(form, tmp_path):
     file = file_of(form, tmp_path)
     assert formats.check(file, GROUND)["passed"]
     assert formats.read_plan(file, GROUND).steps >= sample().steps
+
+
+@of([form for form in formats.FORMATS if form.write_plan and form.name != "plan"])
+def test_who_writes_a_plan_tells_how_far_it_is(form, tmp_path):
+    told: list[tuple[int, int]] = []
+    plan = fl.collectives.plan(fl.Torus(4, 4), "all-to-all")
+    how = Writing(told=lambda done, total: told.append((done, total)))
+    form.write_plan(plan, tmp_path / f"x{form.target}", how)
+    assert len(told) > 1
+    assert told == sorted(told)
+    assert {total for _, total in told} == {16}
+    assert told[-1] == (16, 16)
 
 
 @of([form for form in formats.FORMATS if form.write_plan and form.read_plan])

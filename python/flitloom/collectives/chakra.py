@@ -13,6 +13,7 @@ from flitloom.collectives.checking import check_collective
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.contents import some
 from flitloom.collectives.goal import events
+from flitloom.collectives.telling import Told, untold
 from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
 from flitloom.reading import json_fields
@@ -33,7 +34,9 @@ _HEAD = "flitloom_plan"
 _ROWS = ("directions", "adds", "sends", "paths", "sums", "moves")
 
 
-def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: bool = False) -> list[bytes]:
+def chakra_files(
+    plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: bool = False, told: Told = untold
+) -> list[bytes]:
     """A plan as the files of a Chakra trace, one per rank.
 
     Parameters
@@ -44,6 +47,8 @@ def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: b
         Bytes of a chunk.
     as_collective : bool
         Whether every rank has one node for the operation instead of its sends and receives.
+    told : function
+        Told now and then how much of how much is done.
 
     Examples
     --------
@@ -63,7 +68,7 @@ def chakra_files(plan: CollectivePlan, chunk_bytes: int = 1024, as_collective: b
     steps = cache(lambda step: attribute_bytes({"step": ("int64", step)}))
     chunks = cache(lambda chunk: attribute_bytes({"chunk": ("int64", list(chunk))}))
     sums = cache(lambda adds: attribute_bytes({"adds": ("bool", adds)}))
-    for rank, number, one, sends, requires in events(expanded):
+    for rank, number, one, sends, requires in events(expanded, told):
         more = b""
         if sends:
             more = steps(one.step) + chunks(one.block) + sums(one.adds)

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from flitloom import traces
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.telling import Told, share, telling, untold
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.traces.operations import MOST_OPERATIONS, Operation, Ranks
@@ -35,25 +36,26 @@ class Event(NamedTuple):
     requires: list[int]
 
 
-def events(plan: CollectivePlan) -> Iterator[Event]:
+def events(plan: CollectivePlan, told: Told = untold) -> Iterator[Event]:
     """Sends and receives of all ranks, each rank's in order.
 
     A send waits for what brought its chunk and for the send before it on its link; a receive that is added up
     counts as done when it has arrived. The receives of a step follow its sends, none of which waits for
-    them.
+    them. `told` is told now and then how much of how much is done.
 
     Raises
     ------
     SpecError
         There are too many.
     """
-    moves = transfers(plan)
+    moves = transfers(plan, share(told, plan.ground.nodes, 0.0, 0.5))
     if 2 * len(moves) > MOST_OPERATIONS:
         raise SpecError.at("plan", f"{2 * len(moves)} operations", f"at most {MOST_OPERATIONS} are written")
     count = [0] * plan.ground.nodes
     received = [0] * len(moves)
     sent = [0] * len(moves)
-    for _, group in groupby(enumerate(moves), key=lambda entry: entry[1].step):
+    numbered = enumerate(telling(moves, share(told, plan.ground.nodes, 0.5, 1.0)))
+    for _, group in groupby(numbered, key=lambda entry: entry[1].step):
         batch = list(group)
         for number, one in batch:
             rank, before = one.start, one.before
@@ -70,10 +72,10 @@ def events(plan: CollectivePlan) -> Iterator[Event]:
             yield Event(rank, received[number], one, False, [received[before]] if before >= 0 else [])
 
 
-def plan_operations(plan: CollectivePlan, chunk_bytes: int = 1024) -> Ranks:
+def plan_operations(plan: CollectivePlan, chunk_bytes: int = 1024, told: Told = untold) -> Ranks:
     """A plan as operations of its ranks; chunks of a link keep their order, and each of several has a tag."""
     ranks: Ranks = [[] for _ in range(plan.ground.nodes)]
-    for rank, _, one, sends, requires in events(plan):
+    for rank, _, one, sends, requires in events(plan, told):
         kind: Literal["send", "recv"] = "send" if sends else "recv"
         peer = one.end if sends else one.start
         ranks[rank].append(Operation(kind, chunk_bytes, peer, one.lane, requires=requires))

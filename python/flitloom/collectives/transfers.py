@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.telling import Told, telling, untold
 
 
 class Transfer(NamedTuple):
@@ -38,11 +39,11 @@ class Transfer(NamedTuple):
     lane: int = 0
 
 
-def transfers(plan: CollectivePlan) -> list[Transfer]:
+def transfers(plan: CollectivePlan, told: Told = untold) -> list[Transfer]:
     """All moves of a plan in the order of time, each with what it waits for.
 
     A sum waits for all that was added to it before, a copy for what brought it; with several links between
-    two nodes, each takes its turn.
+    two nodes, each takes its turn. `told` is told now and then how many of how many are done.
 
     Examples
     --------
@@ -62,7 +63,7 @@ def transfers(plan: CollectivePlan) -> list[Transfer]:
     brought: dict[tuple[int, tuple[int, ...]], tuple[bool, tuple[int, ...]]] = {}
     lanes: dict[tuple[int, int], list[int]] = {}
     landed = 0
-    for row, adds in rows:
+    for row, adds in telling(rows, told):
         step, start, end, block = row[0], row[1], row[2], tuple(row[3:])
         while landed < len(found) and found[landed].step + wait <= step:
             one = found[landed]

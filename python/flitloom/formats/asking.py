@@ -8,9 +8,10 @@ from typing import Any
 from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.reading import read_collective
+from flitloom.collectives.telling import Told, untold
 from flitloom.errors import SpecError, show_file
 from flitloom.formats import known
-from flitloom.formats.format import Format, Told, Writing, untold
+from flitloom.formats.format import Format, Writing
 from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.reading import opened, placed

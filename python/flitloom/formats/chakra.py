@@ -27,7 +27,7 @@ def _check(file: str | Path, _ground: Ground | None) -> dict[str, Any]:
 
 
 def _write(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:
-    write_files(chakra_files(plan, how.chunk_bytes, how.as_collective), file)
+    write_files(chakra_files(plan, how.chunk_bytes, how.as_collective, how.told), file)
     return []
 
 

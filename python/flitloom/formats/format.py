@@ -10,17 +10,11 @@ from typing import Any, Literal
 
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.search import collective
+from flitloom.collectives.telling import Told, untold
 from flitloom.errors import SpecError
 from flitloom.spec import Torus
 from flitloom.spec.ground import Ground
 from flitloom.traces.operations import Ranks
-
-#: Told now and then how much of how much is done.
-Told = Callable[[int, int], None]
-
-
-def untold(done: int, total: int) -> None:
-    """Nobody wants to know how far it is."""
 
 
 @dataclass(frozen=True)

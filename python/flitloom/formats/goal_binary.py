@@ -7,13 +7,17 @@ from pathlib import Path
 from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import plan_operations
+from flitloom.collectives.telling import share
 from flitloom.formats.format import Format, Writing, sample
 from flitloom.outputs import write_bytes
 from flitloom.traces.goal import goal_binary, read_goal
 
 
 def _write_plan(plan: CollectivePlan, file: Path, how: Writing) -> list[str]:
-    write_bytes(file, goal_binary(plan_operations(plan, how.chunk_bytes)))
+    nodes = plan.ground.nodes
+    operations = plan_operations(plan, how.chunk_bytes, share(how.told, nodes, 0.0, 0.75))
+    write_bytes(file, goal_binary(operations))
+    how.told(nodes, nodes)
     return []
 
 

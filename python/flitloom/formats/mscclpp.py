@@ -11,9 +11,10 @@ from flitloom.collectives.members import links_between, members_of
 from flitloom.collectives.mscclpp import Replay, mscclpp_text, read_mscclpp
 from flitloom.collectives.mscclpp.write import mscclpp_lines
 from flitloom.collectives.replayed import replayed_plan, report
+from flitloom.collectives.telling import Told, untold
 from flitloom.errors import show_file
 from flitloom.formats.for_gpus import write_for_gpus
-from flitloom.formats.format import Format, Told, Writing, needed, sample, untold
+from flitloom.formats.format import Format, Writing, needed, sample
 from flitloom.garbage import uncollected
 from flitloom.reading import placed
 from flitloom.spec.ground import Ground
