@@ -1,6 +1,9 @@
 use crate::{
     fabric::{Digraph, NodeId},
-    flow::{cuts::measure, demands::Demand},
+    flow::{
+        cuts::{measure, narrowest_cuts},
+        demands::Demand,
+    },
 };
 
 /// Why no plan has fewer steps.
@@ -185,7 +188,7 @@ pub(super) fn reduce_bound(graph: &Digraph, members: &[NodeId], chunks: u32, lat
     let farthest = members.iter().flat_map(|&node| members.iter().map(move |&to| (node, to)));
     let farthest = farthest.map(|(node, to)| distances[node as usize][to as usize]).max().unwrap_or(0);
     let longest = (2 * u64::from(farthest) + 1) * u64::from(1 + latency);
-    for nodes in cuts(graph) {
+    for nodes in cuts(graph).into_iter().chain(narrowest_cuts(graph, members)) {
         let (members_inside, leaving) = measure(graph, &nodes, &is_member);
         let sums = chunks * count;
         let some = leaving > 0 && members_inside > 0 && members_inside < count;

@@ -1,5 +1,8 @@
 use crate::fabric::{Digraph, NodeId, walk};
 
+/// Most sets that are named.
+const MOST_CUTS: usize = 64;
+
 /// The set of nodes from which it is hardest to get out: members inside per link that leaves, largest
 /// over all sets without some member. Found by maximum flows and Newton's method.
 ///
@@ -39,6 +42,38 @@ pub fn hardest_cut(graph: &Digraph, members: &[NodeId]) -> Vec<NodeId> {
         }
     }
     best
+}
+
+/// The sets with some members, and without others, that the fewest links leave, if they are fewer than those of
+/// any single member: found by maximum flows from one member to every other, and back (Menger 1927).
+///
+/// ```
+/// use flitloom_core::{fabric::Digraph, flow::cuts::narrowest_cuts};
+/// // Two triangles joined by one cable: what leaves either goes over one link.
+/// let cables = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)];
+/// let links = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+/// let graph = Digraph::new(vec![true; 6], links);
+/// assert_eq!(narrowest_cuts(&graph, &[0, 1, 2, 3, 4, 5]), [[0, 1, 2], [3, 4, 5]]);
+/// ```
+pub fn narrowest_cuts(graph: &Digraph, members: &[NodeId]) -> Vec<Vec<NodeId>> {
+    let degree = |&node: &NodeId| graph.out(node).len().min(graph.into(node).len()) as u64;
+    let Some((&first, others)) = members.split_first() else { return Vec::new() };
+    let mut least = members.iter().map(degree).min().unwrap_or(0);
+    let mut found: Vec<Vec<NodeId>> = Vec::new();
+    let mut is_member = vec![false; graph.nodes()];
+    members.iter().for_each(|&node| is_member[node as usize] = true);
+    let mut flow = Flow::new(graph, &is_member);
+    for &other in others {
+        for (source, sink) in [(first, other), (other, first)] {
+            let (links, inside) = flow.cut_between(source, sink);
+            if links < least {
+                (least, found) = (links, vec![inside]);
+            } else if links == least && (1..MOST_CUTS).contains(&found.len()) && !found.contains(&inside) {
+                found.push(inside);
+            }
+        }
+    }
+    found
 }
 
 /// Members in a set, and links that leave it.
@@ -95,6 +130,21 @@ impl<'a> Flow<'a> {
             self.left[2 * arc + 1] = 0;
         }
         let wanted = supply * self.is_member.iter().filter(|&&member| member).count() as u64;
+        if self.fill(sink) == wanted { Vec::new() } else { self.reached() }
+    }
+
+    /// How many links leave the smallest set with one member and without another, and the set.
+    fn cut_between(&mut self, source: NodeId, sink: NodeId) -> (u64, Vec<NodeId>) {
+        for arc in 0..self.head.len() / 2 {
+            let feeds = self.links as u64 * u64::from(self.head[2 * arc] == source);
+            self.left[2 * arc] = if arc < self.links { 1 } else { feeds };
+            self.left[2 * arc + 1] = 0;
+        }
+        (self.fill(sink), self.reached())
+    }
+
+    /// Sends as much as possible; how much that is.
+    fn fill(&mut self, sink: NodeId) -> u64 {
         let mut sent = 0;
         loop {
             let levels = self.levels();
@@ -110,9 +160,11 @@ impl<'a> Flow<'a> {
                 sent += pushed;
             }
         }
-        if sent == wanted {
-            return Vec::new();
-        }
+        sent
+    }
+
+    /// The nodes that more could be sent to.
+    fn reached(&self) -> Vec<NodeId> {
         let levels = self.levels();
         (0..self.nodes as NodeId).filter(|&node| levels[node as usize] != u32::MAX).collect()
     }

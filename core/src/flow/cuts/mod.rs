@@ -4,8 +4,8 @@ mod hardest;
 
 use super::proof::{CutBound, Prover};
 use crate::fabric::{Graph, Placed};
-pub use hardest::hardest_cut;
 pub(crate) use hardest::measure;
+pub use hardest::{hardest_cut, narrowest_cuts};
 
 pub(super) const BOUND: Prover = Prover { name: "cuts", prove: best };
 
