@@ -54,6 +54,18 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("vc_shuffle_requests", &["0", "0", "0", "1"]),
     ("priority", PRIORITIES),
     ("vc_priority_donation", &["0", "1"]),
+    ("vc_prioritize_empty", &["0", "0", "0", "1"]),
+    ("vc_alloc_delay", &["1", "1", "1", "2"]),
+    ("sw_alloc_delay", &["1", "1", "1", "3"]),
+    ("st_prepare_delay", &["0", "0", "0", "1"]),
+    ("output_delay", &["0", "0", "0", "2"]),
+    ("alloc_iters", &["1", "1", "2"]),
+    ("spec_check_elig", &["1", "0"]),
+    ("spec_check_cred", &["1", "0"]),
+    ("spec_mask_by_reqs", &["0", "1"]),
+    ("max_held_slots", &["-1", "-1", "2"]),
+    ("feedback_aging_scale", &["1", "3"]),
+    ("feedback_offset", &["1000", "5"]),
 ];
 /// Of which no two exclude each other.
 const FORMS: &[&str] = &[
@@ -78,7 +90,8 @@ const ANSWERED: &str = "classes=2 use_read_write=1 read_request_end_vc=-1 read_r
 
 /// What lets routers be sets of channels, with most other options.
 const PLAIN: &str = "st_final_delay=1 vc_shuffle_requests=0 hold_switch_for_packet=0 output_speedup=1 \
-    internal_speedup=1.0";
+    internal_speedup=1.0 vc_prioritize_empty=0 vc_alloc_delay=1 sw_alloc_delay=1 st_prepare_delay=0 \
+    output_delay=0 alloc_iters=1 max_held_slots=-1";
 
 #[derive(Clone, Debug)]
 enum Ground {
@@ -163,7 +176,7 @@ fn drawn() -> impl Strategy<Value = Case> {
         .collect();
     let rest = (1u64..1000, 1u32..12, 0u8..7, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
     let replies = select(vec![None, None, Some((2, None)), Some((5, Some(1)))]);
-    let (records, is_plain) = (select(vec![false, false, true]), any::<bool>());
+    let (records, is_plain) = (select(vec![false, false, true]), select(vec![false, true, true]));
     (grounds(), options, select(FORMS), rest, replies, records, is_plain).prop_map(
         |((ground, channels), options, form, rest, replies, records, is_plain)| {
             let (seed, length, kind, latency, windows) = rest;
@@ -392,6 +405,18 @@ fn parts_do_what_one_does() {
     ended.unwrap_or_else(|error| panic!("{error}"));
     // Much of what is drawn is for routers that run as lists.
     assert!(several.get() > all / 8, "only {} of {all} cases ran in several parts", several.get());
+}
+
+#[test]
+fn channels_by_the_next_port_are_refused_on_own_networks() {
+    let shape = Shape::mesh(&[4, 3]).unwrap();
+    let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
+    let mut options = Options::default();
+    assert!(options.set("noq", "1"));
+    let random = Pattern::Random.destinations(&shape, 5).unwrap();
+    let load = Workload::Load(OpenLoad::new(random, 0.1, 2, 60, 5).unwrap());
+    let error = Simulation::new(&options.config().unwrap(), &place, &load, &Setup::default()).err().unwrap();
+    assert_eq!(error.fault().field, "noq");
 }
 
 #[test]

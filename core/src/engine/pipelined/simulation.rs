@@ -18,6 +18,7 @@ use super::{
 use crate::{
     engine::Outcome,
     fabric::{Graph, Shape},
+    fault::Fault,
     probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Windows},
     routing::{ChannelRule, RoutingFunction},
     save::{Archive, SaveError},
@@ -154,6 +155,10 @@ impl Simulation {
         workload: &Workload,
         setup: &Setup,
     ) -> Result<Self, ConfigError> {
+        if config.cuts_by_next_port {
+            let problem = "divides channels as routing functions of BookSim2's networks do";
+            return Err(Fault::at("noq", problem, "leave it out").into());
+        }
         let ground = match *place {
             Place::Grid(shape, function, rule) => {
                 let (grid, wiring) = Grid::new(shape, function, rule, setup.seed, setup.latency);
