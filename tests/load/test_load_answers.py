@@ -24,6 +24,7 @@ from flitloom.load import (
 from flitloom.load.comparison import shape_of
 from flitloom.load.full_start import _full, full_start
 from flitloom.load.search import Search
+from flitloom.load.steady import begin_endless
 from flitloom.plots.curves import plot_curves
 
 ROOM = {"flow_control": "cut-through", "buffer": 16}
@@ -145,6 +146,31 @@ def test_full_source_queues_empty_below_saturation_only():
     beyond = full_start(Search(experiment, 0.02, settings, None, 1.0, None), 1.1 * row["above"])
     assert beyond is not None
     assert 0.9 * row["below"] < beyond < 1.02 * row["above"]
+
+
+@pytest.mark.long
+def test_a_load_that_is_steady_from_an_empty_network_only_is_undecided(capsys):
+    ring = ["--torus", "16x4", "--routing", "ma", "--flow-control", "cut-through", "--buffer", "16"]
+    asked = [*ring, "--pattern", "rand", "--process", "gap", "--rate", "0.2,0.33", "--measure", "2000"]
+    asked += ["--limit", "50000", "--json"]
+    assert run(["load", "steady", *asked]) == 0
+    once = json.loads(capsys.readouterr().out)
+    assert [row["verdict"] for row in once] == ["steady", "steady"]
+    assert run(["load", "steady", *asked, "--full-start"]) == 0
+    low, high = json.loads(capsys.readouterr().out)
+    assert low == once[0]
+    assert (high["verdict"], high["saturated"], high["latency"]) == ("undecided", None, None)
+    assert "100 packets per node" in high["cause"]
+    # From a hundred packets per node the same load is far from accepted.
+    router = {"routing": "ma", "flow_control": "cut-through", "buffer": 16}
+    [case] = make_cases(
+        {"router": router, "traffic": {"process": "gap"}}, {"torus": ["16x4"], "pattern": ["rand"]}
+    )
+    load = _full(case.experiment(kind="load", rate=0.33, cycles=50_000))
+    held = begin_endless(load, 1000)
+    held.until(50_000)
+    late = held.series.isel(window=slice(25, None))
+    assert float(late.ejected_flits.sum()) < 0.9 * float(late.generated_flits.sum())
 
 
 def test_a_full_start_does_not_go_with_a_level(capsys):

@@ -18,6 +18,7 @@ class Points(Group):
     """Loads between those that are given, and what is made of them all."""
 
     refine: shared.Refine = 0.05
+    full_start: shared.FullStart = False
     store: shared.Store = None
     json: options.Json = False
     out: shared.Rows = None
@@ -27,6 +28,7 @@ class Points(Group):
 class Windows(Group):
     """What is made of steady states."""
 
+    full_start: shared.FullStart = False
     json: options.Json = False
     out: shared.Series = None
     plot: shared.Plot = None

@@ -56,7 +56,8 @@ FullStart = Annotated[
     bool,
     typer.Option(
         "--full-start",
-        help="Begin the load just below with 100 packets per node as well, and see whether they go.",
+        help="Begin steady loads, or the one just below a saturation, with 100 packets per node as well, "
+        "and see whether they go.",
     ),
 ]
 RoutingTables = Annotated[

@@ -11,6 +11,7 @@ from flitloom.errors import DeadlockError, SpecError
 from flitloom.jobs import Store
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.failed import failed, require_possible
+from flitloom.load.full_start import doubted
 from flitloom.load.kept import Kept, job
 from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, Steady, run_steady
@@ -31,6 +32,7 @@ def run_curve(
     measure: int = 10_000,
     limit: int = 400_000,
     refine: float = 0.0,
+    full_starts: bool = False,
     workers: Pool = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -49,6 +51,8 @@ def run_curve(
     refine : float
         Where a case saturates between two rates, measure loads between them until they differ by this share
         of the larger one; 0 for none.
+    full_starts : bool
+        Whether a load that is steady must also be so from full source queues; it is undecided otherwise.
     workers : int, optional
         Processes; by default one per core, or per `threads` cores.
     threads : int
@@ -76,6 +80,8 @@ def run_curve(
     """
     check_refine(refine)
     settings = {"window": window, "warm_up": warm_up, "measure": measure, "limit": limit, "threads": threads}
+    if full_starts:
+        settings["full_starts"] = True
     pairs = [(case, rate) for case in cases for rate in rates]
     ways = (settings, len(pairs) == 1, workers, threads, progress, store)
     found, interrupted = _measured(pairs, *ways)
@@ -148,7 +154,9 @@ def _point(
     """One point, in a worker process or here; what cannot be run ends no others."""
     routes, experiment = routes_of(tables), build_experiment(fields)
     try:
-        return run_steady(experiment, **settings, tables=routes, progress=progress)
+        ways = {name: value for name, value in settings.items() if name != "full_starts"}
+        point = run_steady(experiment, **ways, tables=routes, progress=progress)
+        return doubted(point, experiment, ways, routes) if settings.get("full_starts") else point
     except (DeadlockError, SpecError) as error:
         if alone:
             raise

@@ -6,14 +6,16 @@ seems steady that, after a disturbance, is not. From a full start such a load gr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from flitloom.analysis.utilisation import STEADY, UNDECIDED
 from flitloom.errors import SpecError
-from flitloom.load.steady import FIRST_LOOK, Run, begin_endless
+from flitloom.load.steady import FIRST_LOOK, STATISTICS, Run, Steady, begin_endless
 from flitloom.spec import Experiment, Impulse, Load
 
 if TYPE_CHECKING:
     from flitloom.load.search import Search
+    from flitloom.tables.by_source.tables import Tables
 
 #: Packets with which every node begins.
 PACKETS = 100
@@ -30,30 +32,71 @@ def full_start(search: Search, load: float) -> float | None:
         The traffic is not a pattern.
     """
     low, high = 0.0, load
-    if _comes_down(search, load):
+
+    def comes_down(load: float) -> bool:
+        found = _comes_down(search.at(load), search.settings, search.tables)
+        search.told()
+        return found
+
+    if comes_down(load):
         return load
     while high - low > search.within * high and high > search.within * load:
         middle = round((low + high) / 2, 6)
-        if _comes_down(search, middle):
+        if comes_down(middle):
             low = middle
         else:
             high = middle
     return low or None
 
 
-def _comes_down(search: Search, load: float) -> bool:
+def doubted(point: Steady, experiment: Experiment, settings: dict[str, Any], tables: Tables | None) -> Steady:
+    """The same point, undecided with a cause if its load is steady from an empty network only.
+
+    Parameters
+    ----------
+    point : Steady
+        What `run_steady` found.
+    experiment : Experiment
+        Its load.
+    settings : dict
+        ``window``, ``limit`` and ``threads``, as in `run_steady`.
+    tables : Tables, optional
+        Routes of all packets.
+
+    Raises
+    ------
+    SpecError
+        The traffic is not a pattern.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.load.full_start import doubted
+    >>> load = fl.Load("rand", rate=0.1, length=4, cycles=1)
+    >>> experiment = fl.Experiment(topology=fl.Torus(4, 4), traffic=load)
+    >>> settings = {"window": 100, "limit": 40_000, "threads": 1}
+    >>> doubted(fl.load.run_steady(experiment, **settings), experiment, settings, None).row["verdict"]
+    'steady'
+    """
+    if point.row["verdict"] != STEADY or _comes_down(experiment, settings, tables):
+        return point
+    ages = dict.fromkeys(("latency", "confidence", "correlation", *STATISTICS[1:]))
+    cause = f"steady from an empty network only: from {PACKETS} packets per node source queues do not empty"
+    return Steady(
+        {**point.row, **ages, "verdict": UNDECIDED, "saturated": None, "cause": cause}, point.series
+    )
+
+
+def _comes_down(empty: Experiment, settings: dict[str, Any], tables: Tables | None) -> bool:
     """Whether as little waits after a full start as after an empty one, at last."""
-    empty, full = search.at(load), _full(search.at(load))
-    settings, ways = search.settings, {"threads": search.settings["threads"], "tables": search.tables}
+    ways = {"threads": settings["threads"], "tables": tables}
     limit, cycles = settings["limit"], min(FIRST_LOOK, settings["limit"])
-    runs = [begin_endless(experiment, settings["window"], **ways) for experiment in (empty, full)]
+    runs = [begin_endless(experiment, settings["window"], **ways) for experiment in (empty, _full(empty))]
     while True:
         waits = [_waiting(run, cycles) for run in runs]
         if waits[1] <= waits[0] + LEFT * PACKETS:
-            search.told()
             return True
         if 2 * cycles > limit:
-            search.told()
             return False
         cycles *= 2
 

@@ -13,6 +13,7 @@ from flitloom.analysis.utilisation import STEADY
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.load.bounds import most_generated
 from flitloom.load.cases import Case
+from flitloom.load.full_start import doubted
 from flitloom.load.search import run_saturation
 from flitloom.load.steady import Progress, begin_run, run_steady
 from flitloom.spec.experiment import Experiment
@@ -120,7 +121,7 @@ def hold(number: int, seed: int, progress: Progress | None = None) -> Held:
 
     Loads below it, or below that of full starts, that are called steady must be accepted in a run ten times
     as long as the one they were judged by: no source keeps back more than a busy queue holds. Loads beyond it
-    must not be called steady.
+    must not be called steady, from full source queues either.
     """
     fields = draw(number, seed)
     case = Case({"case": str(number)}, fields)
@@ -157,6 +158,8 @@ def _held(experiment: Experiment, share: float) -> str | None:
     """What is wrong with the verdict of a load at a share of the saturation."""
     try:
         steady = run_steady(experiment, measure=2000)
+        if share > 1:
+            steady = doubted(steady, experiment, {"window": 100, "limit": 400_000, "threads": 1}, None)
         if steady.row["verdict"] != STEADY:
             return None
         if share > 1:

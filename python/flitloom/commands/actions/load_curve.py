@@ -24,7 +24,9 @@ def run(asked: Asked) -> None:
     if ending.store is not None and out is not None and out.suffix == ".nc":
         raise SpecError.at("--store", "it keeps rows, no windows", "write rows (.csv), or leave --store out")
     with load_common.stored(ending.store) as store:
-        points, interrupted = run_points(cases, loads, measured.how, "point", ending.refine, store)
+        points, interrupted = run_points(
+            cases, loads, measured.how, "point", ending.refine, store, ending.full_start
+        )
     rows = curve_rows(points)
     written = load_common.marked(rows, interrupted, len(cases) * len(loads))
     if out is not None and rows:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from flitloom._core import LIMITS
 from flitloom.commands.actions import load_cases as shared
 from flitloom.commands.actions import load_common
@@ -17,6 +19,7 @@ def run_points(
     what: str,
     refine: float = 0.0,
     store: Store | None = None,
+    full_starts: bool = False,
 ) -> tuple[list[tuple[Case, Steady]], bool]:
     """All cases at all loads, and whether Ctrl-C ended it before."""
     workers, threads = shared.shared_out(measured.threads, len(cases) * len(loads))
@@ -26,4 +29,5 @@ def run_points(
     # Nobody knows how often a warm-up will be doubled.
     unit = "cycles or more" if measured.warm_up is None else "cycles"
     with load_common.progress(what, len(cases) * len(loads), unit) as show:
-        return run_curve(cases, loads, **settings, refine=refine, progress=show, store=store)
+        measure = partial(run_curve, cases, loads, refine=refine, full_starts=full_starts, store=store)
+        return measure(**settings, progress=show)

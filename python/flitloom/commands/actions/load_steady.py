@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flitloom.analysis.utilisation import GROWING, UNDECIDED
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_cases as shared
@@ -18,7 +16,7 @@ def run(measured: Measured, rate: str, ending: Windows) -> None:
     cases = shared.cases(measured.compared, measured.packets, measured.router)
     out, plot = load_common.check_outputs(ending.out, ending.plot, (".nc",))
     loads = load_common.read_rates(rate, "--rate")
-    points, interrupted = run_points(cases, loads, measured.how, "load")
+    points, interrupted = run_points(cases, loads, measured.how, "load", full_starts=ending.full_start)
     rows = curve_rows(points)
     if out is not None and rows:
         shared.write_series(out, points)
@@ -37,7 +35,9 @@ def run(measured: Measured, rate: str, ending: Windows) -> None:
         screen.print_json(load_common.marked(rows, interrupted, len(cases) * len(loads)))
     else:
         for row in rows:
-            screen.print_fields({name: _told(name, value) for name, value in row.items()})
+            screen.print_fields(
+                row if row["cause"] else row | {"verdict": VERDICTS.get(row["verdict"], row["verdict"])}
+            )
             screen.echo()
     load_common.end_interrupted(interrupted, len(rows), len(cases) * len(loads))
 
@@ -47,9 +47,3 @@ VERDICTS = {
     GROWING: "growing: what waits at some source grows for good",
     UNDECIDED: "undecided: longer runs may tell (--limit)",
 }
-
-
-def _told(name: str, value: Any) -> object:
-    if name == "verdict":
-        return VERDICTS.get(value, value)
-    return value

@@ -128,8 +128,14 @@ def convert(asked: Converted) -> None:
     write_text(target, options.spec() if target.suffix == ".toml" else options.text())
 
 
-_CURVED = names_of(Points, "rates", "threads", "overrules") - names_of("store")
+_CURVED = names_of(Points, "rates", "threads", "overrules") - names_of("store", "full_start")
 _SATURATED = names_of(Rows, "within", "threads", "overrules") - names_of("store", "full_start")
+_JUDGED = Refusal(
+    names_of("level", "full_start"),
+    "{option}",
+    "files of BookSim2 are judged by BookSim2's own verdict",
+    "leave it out",
+)
 _STORED = Refusal(
     names_of("store"),
     "{option}",
@@ -181,20 +187,13 @@ INPUT = Input(
             otherwise="write NAME=VALUE behind the file",
         ),
         "convert": Use(convert),
-        "load curve": Use(partial(perform, "load_curve_booksim"), _CURVED, (_STORED, _WRITTEN_BEHIND)),
+        "load curve": Use(
+            partial(perform, "load_curve_booksim"), _CURVED, (_JUDGED, _STORED, _WRITTEN_BEHIND)
+        ),
         "load saturation": Use(
             partial(perform, "load_saturation_booksim"),
             _SATURATED,
-            (
-                Refusal(
-                    names_of("level", "full_start"),
-                    "{option}",
-                    "files of BookSim2 are judged by BookSim2's own verdict",
-                    "leave it out",
-                ),
-                _STORED,
-                _WRITTEN_BEHIND,
-            ),
+            (_JUDGED, _STORED, _WRITTEN_BEHIND),
         ),
     },
 )
