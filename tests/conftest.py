@@ -1,5 +1,6 @@
 """What all tests share: pictures that are drawn are looked at, and workers of the quick part start warm."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -47,6 +48,19 @@ def _function(item):
 def own_folder(tmp_path, monkeypatch):
     """A folder for the files of one test, in which it runs."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def one_after_the_other(request, tmp_path_factory):
+    """Tests that use signals, ports or clocks wait for each other, also those of other processes."""
+    if request.node.get_closest_marker("alone") is None:
+        yield
+        return
+    # Processes of one run have folders of one folder.
+    shared = tmp_path_factory.getbasetemp().parent
+    with (shared / "alone.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(autouse=True)

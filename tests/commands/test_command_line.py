@@ -173,6 +173,7 @@ def test_ctrl_c_keeps_finished_sweeps(flit, monkeypatch, tmp_path):
     assert {line.split(",")[0] for line in curves.read_text().splitlines()[1:]} == {"bcmp", "brev"}
 
 
+@pytest.mark.alone("signals")
 @pytest.mark.parametrize(
     "arguments",
     [

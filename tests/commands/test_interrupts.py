@@ -16,6 +16,8 @@ from flitloom import _core, interrupts
 from places import ROOT
 from waiting import LIMIT, at_work, cpu_seconds, session, stat, until
 
+pytestmark = pytest.mark.alone("signals")
+
 LONG = """
 import signal, sys, time
 from flitloom import interrupts

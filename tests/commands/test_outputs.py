@@ -173,6 +173,7 @@ def test_no_moves_are_not_the_usual_number(capsys):
     assert "moves: 0 is out of range" in capsys.readouterr().err
 
 
+@pytest.mark.alone("signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_process_leaves_no_part_of_a_file(number, tmp_path):
     work = """

@@ -212,6 +212,7 @@ def test_windows_of_what_is_no_constant_load_are_not_judged(tmp_path, capsys):
     assert "verdict" not in json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.alone("signals")
 def test_ctrl_c_leaves_a_checkpoint(tmp_path):
     file = tmp_path / "long.flit"
     case = ["--torus", "64x64", "--pattern", "rand", "--rate", "0.1", "--cycles", "10000000"]

@@ -43,3 +43,14 @@ def test_errors_that_name_a_field_carry_it():
         fl.collectives.plan(fl.Torus(4, 4), "all-gathr")
     assert caught.value.field == "operation"
     assert caught.value.advice.startswith("did you mean all-gather?")
+
+
+def test_tests_of_signals_and_ports_say_so():
+    """They are marked, and so no two of them run at once."""
+    uses = re.compile(
+        r"\.send_signal\(|os\.kill(pg)?\(|\bsocket\.|http\.server|\btime\.(sleep|monotonic|perf_counter)\("
+    )
+    own = Path(__file__)
+    for file in sorted(own.parents[1].glob("*/test_*.py")):
+        text = file.read_text(encoding="utf-8")
+        assert file == own or not uses.search(text) or "pytest.mark.alone(" in text, file

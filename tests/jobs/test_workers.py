@@ -68,6 +68,7 @@ def test_what_workers_raise_is_raised_here():
 
 
 @pytest.mark.cold
+@pytest.mark.alone("signals")
 def test_what_a_worker_was_not_told_in_time_is_given_up():
     """It must not hide what is on its way out, as a pipe that breaks once more when it is closed."""
     pool = workers.Workers(1)
@@ -83,6 +84,7 @@ def kill_own_process():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.alone("signals")
 @pytest.mark.parametrize("worked", [0.0, 3.0])
 def test_workers_end_when_their_parent_is_killed(tmp_path, worked):
     file = tmp_path / "long.toml"

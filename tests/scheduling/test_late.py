@@ -378,6 +378,7 @@ def ctrl_c(arguments: list[str], ready: Callable[[bytes], bool]) -> tuple[int, s
     return process.wait(), text.decode()
 
 
+@pytest.mark.alone("signals")
 def test_ctrl_c_keeps_the_best_schedule(tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     command = ["-m", "flitloom", "schedule", "--torus", "8x8", "--operation", "all-to-all", "--routes", "dor"]
@@ -389,6 +390,7 @@ def test_ctrl_c_keeps_the_best_schedule(tmp_path: Path) -> None:
     assert fl.plans.check(plan)["passed"]
 
 
+@pytest.mark.alone("signals")
 def test_ctrl_c_keeps_finished_searches_of_a_campaign(tmp_path: Path) -> None:
     campaign = tmp_path / "campaign.toml"
     small = (ROOT / "examples" / "campaigns" / "small.toml").read_text(encoding="utf-8")
@@ -407,6 +409,7 @@ def test_ctrl_c_keeps_finished_searches_of_a_campaign(tmp_path: Path) -> None:
         assert len(results.finished()) == kept > 1
 
 
+@pytest.mark.alone("signals")
 def test_ctrl_c_keeps_the_best_chromosome() -> None:
     script = """
 import sys
