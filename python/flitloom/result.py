@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flitloom import provenance
-from flitloom.errors import SpecError
 from flitloom.fixed import Fixed
 from flitloom.lazy import xr
 from flitloom.notebook import fields_html
@@ -215,28 +214,34 @@ class Result(Fixed):
 
     @cached_property
     def links(self) -> xr.Dataset:
-        """Every link by the coordinates of the node it leaves and its direction.
+        """Every link by the coordinates of the node it leaves and its direction; of switches, by its name.
 
         Variables: ``first`` and ``last`` cycle in which flits cross it (-1 for none), ``flits``,
         ``occupation`` (last - first + 1, in cycles), and whether it ``works``.
         """
-        if self.network.topology.grid is None:
-            raise SpecError.at("links", "have no coordinates in a network of switches", "see link_rows()")
-        record = self._record("links")
-        sizes = self.network.topology.dimensions
-        names = DIMENSION_NAMES[: len(sizes)]
-        shape = (*reversed(sizes), len(self.network.directions))
-        dims = (*reversed(names), "direction")
+        record, network = self._record("links"), self.network
+        shape: tuple[int, ...]
+        dims: tuple[str, ...]
+        coordinates: dict[str, Any]
+        if network.topology.grid is None:
+            called = [network.name_of_link(link) for link in range(len(record["first"]))]
+            shape, dims, coordinates = (len(called),), ("link",), {"link": called}
+        else:
+            sizes = network.topology.dimensions
+            names = DIMENSION_NAMES[: len(sizes)]
+            shape = (*reversed(sizes), len(network.directions))
+            dims = (*reversed(names), "direction")
+            coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
+            coordinates["direction"] = list(network.directions)
         first, last = record["first"].reshape(shape), record["last"].reshape(shape)
         variables = {
             "first": (dims, first, {"units": "cycles", "long_name": "cycle of the first flit"}),
             "last": (dims, last, {"units": "cycles", "long_name": "cycle of the last flit"}),
             "flits": (dims, record["flits"].reshape(shape), {"units": "flits"}),
             "occupation": (dims, np.where(first < 0, 0, last - first + 1), {"units": "cycles"}),
-            "works": (dims, np.array(self.network.working_links()).reshape(shape)),
+            "works": (dims, np.array(network.working_links()).reshape(shape)),
         }
-        coordinates = {name: np.arange(size) for name, size in zip(names, sizes, strict=True)}
-        return xr.Dataset(variables, {**coordinates, "direction": list(self.network.directions)})
+        return xr.Dataset(variables, coordinates)
 
     def link_rows(self) -> list[dict[str, Any]]:
         """Every used link as a row: ``link`` (as ``(0,3)+x``), first, last, flits and occupation."""

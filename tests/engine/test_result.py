@@ -55,6 +55,24 @@ def test_the_seed_decides():
     assert first.fingerprint == again.fingerprint != other.fingerprint
 
 
+def test_netcdf_names_the_links_between_switches(tmp_path):
+    file, result = tmp_path / "result.nc", fl.simulate("dragonfly(3,1,2)", fl.Collective("next"))
+    result.to_netcdf(file)
+    with xr.open_datatree(file, engine="h5netcdf") as read:
+        links = read["links"].to_dataset().load()
+    rows = {row["link"]: row for row in result.link_rows()}
+    used = links.where(links.flits > 0, drop=True)
+    assert set(used.link.values.tolist()) == set(rows)
+    for name, row in rows.items():
+        at = links.sel(link=name)
+        found = [int(at[column]) for column in ("first", "last", "flits", "occupation")]
+        assert found == [row[column] for column in ("first", "last", "flits", "occupation")]
+    assert int(links.flits.sum()) == result.flit_hops > 0
+    assert bool(links.works.all())
+    assert links.sizes == {"link": 36}
+    assert fl.Network(file).topology.is_as(fl.Network("dragonfly(3,1,2)").topology)
+
+
 def test_netcdf_keeps_everything(result, tmp_path):
     file = tmp_path / "result.nc"
     result.to_netcdf(file)
