@@ -47,6 +47,12 @@ def test_another_network_than_was_named_is_bad() -> None:
     here, there = (0, '{"network": "a", "steps": 3}', ""), (0, '{"network": "b", "steps": 4}', "")
     assert doors._compared(given, here, (0, '{"network": "b", "steps": 3}', ""))[0] == doors.WORKS
     assert doors._compared(given, here, there)[0] == doors.BADLY
+    # Ports have other names in other files.
+    named = [
+        (0, f'{{"steps": 3, "judged": [{{"cycle": ["{name}/1"], "premise": "at {name}"}}]}}', "")
+        for name in "ab"
+    ]
+    assert doors._compared(given, *named)[0] == doors.WORKS
 
 
 def test_a_plan_on_switches_names_its_hosts(tmp_path: Path) -> None:

@@ -308,7 +308,9 @@ def _facts(text: str) -> Any:
 
 
 #: Fields that say what a network, its ports and its hosts are called.
-_CALLED = re.compile("seconds|^(network|torus|mesh|spec|title|fabric|remarks|link|busiest_link|host_names)$")
+_CALLED = re.compile(
+    "seconds|^(network|torus|mesh|spec|title|fabric|remarks|link|busiest_link|host_names|cycle|premise)$"
+)
 
 
 def run(as_json: bool) -> None:

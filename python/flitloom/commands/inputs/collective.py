@@ -71,6 +71,9 @@ def run(asked: Simulated, plan: CollectivePlan, fields: dict[str, Any]) -> None:
             raise SpecError(f"{name!r:.60}: {_TITLE} {_ITS_OWN}")
     sizes = asked.sizes
     flits = 16 if sizes.chunk_flits is None else sizes.chunk_flits
+    router = fields.setdefault("router", {})
+    if plan.ground.topology.grid is None and isinstance(router, dict):
+        router.setdefault("model", "pipelined")
     made = simulate_collective(plan, options.part(RouterSpec, fields), flits=flits, ports=sizes.ports)
     facts = {"operation": plan.operation, "network": str(plan.ground), **made.summary()}
     if asked.printed.json:
