@@ -283,8 +283,8 @@ def binomial_tree(sizes: Sequence[int]) -> Program | None:
         sends = ~done & (here & (1 << step) != 0)
         rounds.append([(dim, np.where(sends, -(1 << step), 0), 1.0)])
         done |= sends
-    down = [[(dim, -hops, share) for dim, hops, share in row] for row in rounds]
-    return Program("binomial tree", THAKUR, [*rounds, *reversed(down)])
+    # Down the same links backwards: loads are the same.
+    return Program("binomial tree", THAKUR, [*rounds, *reversed(rounds)])
 
 
 def bine_tree(sizes: Sequence[int]) -> Program | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from flitloom.collectives.algorithms import Algorithm, algorithms
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.direct import direct_messages, directs
+from flitloom.collectives.exchanged import MOST_NODES, rank_makers, torus_makers
 from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
 from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.spec.ground import Ground
@@ -48,12 +50,15 @@ def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
     order = [node for node in path if node in set(ground.working)]
     if operation == "all-to-all":
         return exchanges_of_all(ground, order)
-    if plain:
-        found = algorithms(ground.sizes)
-    elif grid and not topology.failed_nodes:
-        found = on_grid(ground)
+    owned = operation != "all-reduce"
+    if grid and not topology.failed_nodes:
+        found = algorithms(ground.sizes) if plain else on_grid(ground)
+        makers = torus_makers(ground.sizes, owned)
     else:
         found = by_rank(ground, order)
+        makers = rank_makers(order, owned)
+    if len(order) <= MOST_NODES:
+        found = [replace(one, messages=makers.get(one.name)) for one in found]
     found = [*own_distances(ground), *found]
     if operation == "all-reduce":
         return found

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from math import isclose
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flitloom.collectives.rounds_plan import RoundsPlan, Row
 from flitloom.errors import SpecError
@@ -14,8 +19,8 @@ from flitloom.spec.ground import Ground
 
 #: Problems that are reported before the replay ends.
 MOST = 20
-#: Parts at nodes that a replay follows.
-MOST_PLACES = 1 << 22
+#: Words of bits, of all parts at all nodes, that a replay follows.
+MOST_WORDS = 1 << 26
 
 
 def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
@@ -74,10 +79,11 @@ def _head(plan: RoundsPlan) -> None:
         raise SpecError.at("operation", f"{plan.operation} has no plans in rounds")
     if len(plan.members) < 2:
         raise SpecError.at("topology", "fewer than two nodes take part")
-    places = plan.parts * (1 if plan.alike else len(plan.members))
-    if places > MOST_PLACES:
+    members = len(plan.members)
+    words = (plan.pieces if plan.alike else plan.parts) * members * -(-members // 64)
+    if words > MOST_WORDS:
         raise SpecError.at(
-            "plan", f"{counted(places, 'part')} at nodes", f"at most {MOST_PLACES} are followed"
+            "plan", f"{counted(plan.parts, 'part')} at {members} nodes", "fewer of them can be followed"
         )
     if plan.alike and not plan.ground.whole:
         raise SpecError.at("alike", "not all nodes see the same network")
@@ -85,12 +91,12 @@ def _head(plan: RoundsPlan) -> None:
         raise SpecError.at("sums", "have no part in all-gather")
     if plan.moves and plan.operation == "reduce-scatter":
         raise SpecError.at("moves", "have no part in reduce-scatter")
-    members = set(plan.members)
+    known = set(plan.members)
     for adds, (turn, start, end, first, count) in plan.rows():
         what = f"{'sums' if adds else 'moves'}: {[turn, start, end, first, count]}"
         if turn >= plan.rounds:
             raise SpecError(f"{what}: there are {counted(plan.rounds, 'round')}")
-        if start == end or not {start, end} <= members:
+        if start == end or not {start, end} <= known:
             raise SpecError(f"{what}: the nodes are the same, or one does not exist or has failed")
         if count < 1 or first + count > plan.parts:
             raise SpecError(f"{what}: there are {counted(plan.parts, 'part')}")
@@ -106,25 +112,26 @@ def _by_round(plan: RoundsPlan) -> list[list[tuple[bool, Row]]]:
 
 
 class _Replay:
-    """Contributions to every part at every node; where all do the same, to the parts of node 0 alone."""
+    """Contributions to every part at every node, as bits; where all do the same, to the parts of node 0."""
 
     def __init__(self, plan: RoundsPlan) -> None:
         self.plan, self.ground = plan, plan.ground
-        self.bit = {node: 1 << place for place, node in enumerate(plan.members)}
-        self.full = (1 << len(self.bit)) - 1
+        self.members = np.array(plan.members)
+        count = len(self.members)
+        self.place = {node: place for place, node in enumerate(plan.members)}
         self.points = [self.ground.point(node) for node in range(self.ground.nodes)] if plan.alike else []
-        owners = plan.members[:1] if plan.alike else plan.members
-        self.owned = {
-            place * plan.pieces + piece: owner
-            for place, owner in enumerate(owners)
-            for piece in range(plan.pieces)
-        }
-        self.held: dict[tuple[int, int], int] = {}
-        for part, owner in self.owned.items():
-            if plan.operation == "all-gather":
-                self.held[owner, part] = self.full
-            else:
-                self.held |= {(node, part): bit for node, bit in self.bit.items()}
+        self.parts = plan.pieces if plan.alike else plan.parts
+        numbers = np.arange(count)
+        one = np.zeros((count, -(-count // 64)), dtype=np.uint64)
+        one[numbers, numbers // 64] = np.uint64(1) << (numbers % 64).astype(np.uint64)
+        self.full = np.bitwise_or.reduce(one, axis=0)
+        # By node, part and word of bits.
+        self.held = np.zeros((count, self.parts, len(self.full)), dtype=np.uint64)
+        self.own = np.arange(self.parts) // plan.pieces
+        if plan.operation == "all-gather":
+            self.held[self.own, np.arange(self.parts)] = self.full
+        else:
+            self.held[:] = one[:, None]
         self.routes = _Routes(self.ground, plan.alike)
 
     def difference(self, a: int, b: int) -> int:
@@ -132,43 +139,50 @@ class _Replay:
         vector = [x - y for x, y in zip(self.points[a], self.points[b], strict=True)]
         return self.ground.number(self.ground.normal(vector))
 
+    def pieces(self, row: Row) -> Iterator[tuple[int, int, slice]]:
+        """Sender, receiver and parts of a row; if alike, as the node with the parts of node 0 sees it."""
+        _, start, end, first, count = row
+        if not self.plan.alike:
+            yield self.place[start], self.place[end], slice(first, first + count)
+            return
+        while count:
+            owner, piece = divmod(first, self.plan.pieces)
+            several = min(self.plan.pieces - piece, count)
+            yield self.difference(start, owner), self.difference(end, owner), slice(piece, piece + several)
+            first, count = first + several, count - several
+
     def round(self, rows: list[tuple[bool, Row]], problems: list[str]) -> Fraction:
         """Send all messages of a round; the parts on its busiest link."""
-        arriving: list[tuple[bool, int, int, int]] = []
+        arriving: list[tuple[bool, int, slice, NDArray[np.uint64]]] = []
         loads: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
         sizes: defaultdict[tuple[int, int], int] = defaultdict(int)
-        for adds, (turn, start, end, first, count) in rows:
-            sizes[start, end] += count
-            for part in range(first, first + count):
-                sender, receiver, what = start, end, part
-                if self.plan.alike:
-                    # Seen from the node whose parts are those of node 0.
-                    owner, what = divmod(part, self.plan.pieces)
-                    sender, receiver = self.difference(start, owner), self.difference(end, owner)
-                value = self.held.get((sender, what))
-                if value is None:
-                    problems.append(f"round {turn}: node {sender} does not have part {what} that it sends")
-                else:
-                    arriving.append((adds, receiver, what, value))
+        for adds, row in rows:
+            sizes[row[1], row[2]] += row[4]
+            for sender, receiver, parts in self.pieces(row):
+                values = self.held[sender, parts].copy()
+                if not values.any(axis=1).all():
+                    node = self.members[sender]
+                    problems.append(f"round {row[0]}: node {node} does not have all parts of {list(row)}")
+                arriving.append((adds, receiver, parts, values))
         for (start, end), count in sizes.items():
             for link, share in self.routes.shares(start, end):
                 loads[link] += share * count
-        for adds, node, part, value in arriving:
-            known = self.held.get((node, part), 0)
-            if adds and known & value:
-                problems.append(f"part {part} of node {node}: something is added twice")
-            self.held[node, part] = known | value if adds else value
+        for adds, receiver, parts, values in arriving:
+            known = self.held[receiver, parts]
+            if adds and (known & values).any():
+                problems.append(f"sums at node {self.members[receiver]}: something is added twice")
+            self.held[receiver, parts] = known | values if adds else values
         return max(loads.values(), default=Fraction(0))
 
     def end(self, problems: list[str]) -> None:
         """Whether every node has what it needs."""
-        for part, owner in self.owned.items():
-            needing = [owner] if self.plan.operation == "reduce-scatter" else self.plan.members
-            problems += [
-                f"node {node} does not get part {part}, or lacks contributions to it"
-                for node in needing
-                if self.held.get((node, part)) != self.full
-            ]
+        complete = (self.held == self.full).all(axis=2)
+        if self.plan.operation == "reduce-scatter":
+            complete[np.arange(len(self.members))[:, None] != self.own] = True
+        problems += [
+            f"node {self.members[place]} does not get part {part}, or lacks contributions to it"
+            for place, part in np.argwhere(~complete)[: MOST + 1].tolist()
+        ]
 
 
 class _Routes:
@@ -177,6 +191,7 @@ class _Routes:
     def __init__(self, ground: Ground, alike: bool) -> None:
         self.ground, self.alike = ground, alike
         self.known: dict[tuple[int, int], list[tuple[tuple[int, int], Fraction]]] = {}
+        self.distances = cache(ground.distances)
 
     def shares(self, start: int, end: int) -> list[tuple[tuple[int, int], Fraction]]:
         """Links, and the share that each of their parallel links transfers; alike ones are as from node 0."""
@@ -184,7 +199,7 @@ class _Routes:
         if (start, end) in links:
             return [((start, end), Fraction(1, links[start, end]))]
         if (start, end) not in self.known:
-            before, behind = self.ground.distances(start), self.ground.distances(end, backwards=True)
+            before, behind = self.distances(start), self.distances(end, True)
             if end not in before:
                 raise SpecError.at("moves", f"node {end} cannot be reached from node {start}")
             inside = {

@@ -1294,7 +1294,13 @@ class Rounds:
         if self.alike:
             every = product(*map(range, self.network.sizes))
             self.points = {self.network.number(point): point for point in every}
-        self.routes = {}
+        self.routes, self.known = {}, {}
+
+    def far(self, node, backwards=False):
+        """Hops from a node, or to it."""
+        if (node, backwards) not in self.known:
+            self.known[node, backwards] = self.network.distances(node, backwards)
+        return self.known[node, backwards]
 
     def apart(self, node, other):
         """Where the vector from a node to another one ends if it begins at node 0."""
@@ -1357,7 +1363,7 @@ class Rounds:
 
     def along(self, start, end):
         net = self.network
-        near, far = net.distances(end, True), net.distances(start)
+        near, far = self.far(end, True), self.far(start)
         need(start in near, f"node {end} cannot be reached from node {start}")
         ways = {end: 1}
         for node in sorted((n for n in near if n in far), key=near.get):
