@@ -254,3 +254,24 @@ def test_committed_schema_describes_the_file(tmp_path: Path) -> None:
     make_rounds(fl.Torus(3, 3), "all-reduce", "spheres", 1e6, 1e-6, 5e10).save(tmp_path / "plan.json")
     fields = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert set(schema["required"]) <= set(fields) <= set(schema["properties"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seconds": 0},
+        {"bandwidth": 0},
+        {"bandwidth": 1e-300},
+        {"rounds": 0, "loads": [], "sums": [], "moves": []},
+    ],
+    ids=["no time", "no bandwidth", "hardly any", "no rounds"],
+)
+def test_numbers_that_cannot_be_are_refused_by_both(change, tmp_path, capsys):
+    file = tmp_path / "plan.json"
+    make_rounds(fl.Torus(3, 3), "all-reduce", "spheres", 1e6, 1e-6, 5e10).save(file)
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | change))
+    for verb in ("check", "recheck"):
+        assert run([verb, str(file)]) in (1, 2)
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        assert not {"valid", "verified"} & {line.partition(":")[0] for line in said.out.splitlines()}

@@ -88,8 +88,8 @@ class RoundsPlan(Frozen):
     )
     size: float = Field(gt=0, lt=2**60, description="Bytes of the vector for which the time is.")
     alpha: float = Field(ge=0, lt=2**20, description="Seconds of a round besides its bytes.")
-    bandwidth: float = Field(gt=0, lt=2**60, description="Bytes per second of a link in one direction.")
-    seconds: float = Field(ge=0, description="How long the operation takes.")
+    bandwidth: float = Field(ge=1, lt=2**60, description="Bytes per second of a link in one direction.")
+    seconds: float = Field(gt=0, description="How long the operation takes.")
     version: str = Field(default="", description="The flitloom that made it.")
     alike: bool = Field(
         default=False, description="Whether only what node 0 sends is listed, and all do the same, shifted."
