@@ -57,7 +57,8 @@ class Beside:
                 raise SpecError.at(option, str(level), "service levels are 0 to 15")
         for kind in self.safe_for:
             if kind not in KINDS:
-                raise SpecError.at("--safe-for", *unknown_parts(kind, KINDS))
+                words = [word.replace(" ", "-") for word in KINDS]
+                raise SpecError.at("--safe-for", *unknown_parts(kind.replace(" ", "-"), words))
 
     def hosts(self, subnet: Subnet) -> list[int]:
         """The ports of the managers, by their places in `Subnet.hosts`."""
