@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from itertools import pairwise, product
 from pathlib import Path
@@ -143,7 +144,7 @@ def test_the_first_line_of_route_check_and_readme_names_the_kinds(
 ) -> None:
     file, out = tmp_path / "cluster.topo", tmp_path / "out"
     file.write_text(discovered(*failed((6, 6), 4, 1, 7), seed=7))
-    code, text, _ = command(capsys, "route", "--fabric", file, "-o", out)
+    code, text, notes = command(capsys, "route", "--fabric", file, "-o", out)
     said = "safe for host pairs; not for both ways, managers, multicast"
     assert (code, text.splitlines()[0].partition("; ")[2]) == (0, said)
     assert (out / "README.txt").read_text().splitlines()[0].endswith(said)
@@ -157,10 +158,17 @@ def test_the_first_line_of_route_check_and_readme_names_the_kinds(
     code, _, err = command(capsys, *checked, "--safe-for", "both-way")
     assert code == 2
     assert "--safe-for" in err
-    assert "both ways" in err
-    # Managers and multicast on a lane that no pair uses.
-    apart = ["--sm-sl", "7", "--multicast-sl", "6", "--safe-for", "managers,multicast"]
-    assert command(capsys, *checked, *apart)[0] == 0
+    assert "both-ways" in err
+    # Managers and multicast on lanes that no pair uses, which a note names.
+    named = re.search(r"'sm_sl (\d)'.* sl=(\d) : .*(--sm-sl \1 --multicast-sl \2) judges", notes)
+    assert named is not None
+    assert command(capsys, *checked, *named[3].split(), "--safe-for", "managers,multicast")[0] == 0
+    assert named[1] in (out / "README.txt").read_text()
+    # And tables that are safe both ways, as the other one says.
+    assert "not safe both ways: --reversible puts both" in notes
+    again = ["route", "--fabric", file, "--reversible", "-o", tmp_path / "again"]
+    assert command(capsys, *again)[0] == 0
+    assert command(capsys, "check", "--fabric", file, tmp_path / "again", "--safe-for", "both-ways")[0] == 0
     # Two managers, one of whom is no host.
     code, _, err = command(capsys, *checked, "--manager", "hsw1-1", "--manager", "nobody")
     assert (code, "--manager" in err) == (2, True)

@@ -20,7 +20,7 @@ from flitloom.verdict import Row, deadlock_row
 
 #: Kinds of traffic: packets of pairs of hosts on the level of their own direction, on that of either
 #: direction, of managers and monitors, and of multicast groups.
-KINDS = ("host pairs", "both ways", "managers", "multicast")
+HOST_PAIRS, BOTH_WAYS, MANAGERS, MULTICAST = KINDS = ("host pairs", "both ways", "managers", "multicast")
 #: A row of ``opensm.mcfdbs``: a multicast LID and the ports that its packets leave by.
 _GROUP = re.compile(r"0x([0-9a-fA-F]{1,4})\s*:?((?:\s+0x[0-9a-fA-F]{1,3})+)")
 #: The first multicast LID.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.fixed import explained
 from flitloom.notebook import fields_html
-from flitloom.tables.by_destination.checking import SubnetReport, proof
+from flitloom.tables.by_destination.beside import BOTH_WAYS, MANAGERS, MULTICAST, Beside
+from flitloom.tables.by_destination.checking import SubnetReport, judge, proof
 from flitloom.tables.by_destination.comparing import of_one_width
 from flitloom.tables.by_destination.repairing import OldTables, Update
 from flitloom.tables.by_destination.tables import NONE, ForwardingTables, host_levels, with_lanes
@@ -195,13 +197,40 @@ class SubnetTables:
         return said
 
     def notes(self) -> list[str]:
-        """`prices`, and whether repairs have a lane to go to."""
-        said = self.prices()
+        """`prices`, what makes other kinds of traffic safe, and whether repairs have a lane to go to."""
+        said = [*self.prices(), *self.remedies]
         if self.mode == "portable" and self.lanes == self.lanes_there > 1:
             said.append(
                 f"all {self.lanes} lanes are used: repairs after a failure may need the traffic stopped; "
                 "--spare-lanes 1 leaves a lane free for them, and --critical --from FOLDER says which need it"
             )
+        return said
+
+    @cached_property
+    def remedies(self) -> list[str]:
+        """What makes kinds of traffic safe that can deadlock with these tables; judged, not assumed.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> [text.partition(":")[0] for text in fl.tables.make("dragonfly(6,3)").remedies]
+        ['not safe both ways', 'not safe for managers, multicast']
+        """
+        unsafe = {kind.kind for kind in self.report.kinds if kind.deadlock}
+        said = []
+        if BOTH_WAYS in unsafe:
+            said.append(f"not safe {BOTH_WAYS}: --reversible puts both directions of a pair on one level")
+        others = [kind for kind in (MANAGERS, MULTICAST) if kind in unsafe]
+        if others and self.mode == "portable" and self.lanes > 1 and self.lanes_there >= self.lanes + 2:
+            free, next_free = self.lanes_there - 1, self.lanes_there - 2
+            apart = judge(self.forwarding(), beside=Beside(manager_level=free, multicast_level=next_free))
+            if not any(kind.deadlock for kind in apart.kinds if kind.kind in others):
+                group = f"Default=0x7fff, ipoib, sl={next_free} : ALL=full;"
+                said.append(
+                    f"not safe for {', '.join(others)}: they are, with one manager, if opensm.conf has "
+                    f"'sm_sl {free}' and partitions.conf '{group}'; flitloom check --sm-sl {free} "
+                    f"--multicast-sl {next_free} judges that"
+                )
         return said
 
     def _instead(self, load: int) -> str:
