@@ -61,8 +61,8 @@ def test_rows_of_what_was_stopped_say_so(
     real = load_curve.run_points
     stop = True
 
-    def stopped(*given: Any) -> Any:
-        points, _ = real(*given)
+    def stopped(*given: Any, **ways: Any) -> Any:
+        points, _ = real(*given, **ways)
         return (points[-1:], True) if stop else (points, False)
 
     for action in (load_curve, load_steady):
