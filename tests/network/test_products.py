@@ -214,6 +214,7 @@ def test_plans_do_not_know_circulants(capfd: pytest.CaptureFixture[str]) -> None
 def test_tables_of_circulants_are_checked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["--network", "circulant(8;1,3) x ring3"]
     assert run(["route", *words, "-o", str(tmp_path)]) == 0
+    capfd.readouterr()
     files = ["--lft", str(tmp_path / "opensm-lfts.dump"), "--path-sl", str(tmp_path / "path-sl.txt")]
     assert run(["check", *words, *files]) == 0
     assert capfd.readouterr().err == ""
