@@ -8,13 +8,13 @@ use super::{
 use crate::fabric::NodeId;
 
 /// Nobody has the place.
-pub(super) const FREE: u32 = u32::MAX;
+const FREE: u32 = u32::MAX;
 /// One, as energies and temperatures have it.
 const ONE: i64 = 1 << 20;
 
 /// Who has which place, and which places are near.
 pub(super) struct Board<'a> {
-    pub(super) problem: &'a Problem<'a>,
+    problem: &'a Problem<'a>,
     /// The place of every rank, and the rank of every place.
     place: Vec<u32>,
     pub(super) holder: Vec<u32>,
@@ -72,6 +72,27 @@ impl<'a> Board<'a> {
         source
     }
 
+    /// Visits every channel of what a rank exchanges with all others, or with all but one, with its units.
+    fn each_way(&self, rank: u32, without: u32, visit: &mut impl FnMut(usize, u64)) {
+        let node = self.nodes[rank as usize];
+        for peer in self.problem.demand.peers(rank).iter().filter(|peer| peer.rank != without) {
+            let there = self.nodes[peer.rank as usize];
+            for (from, to, units) in [(node, there, peer.sent), (there, node, peer.received)] {
+                if units > 0 {
+                    self.problem.ways.each(from, to, |channel| visit(channel as usize, units));
+                }
+            }
+        }
+    }
+
+    /// The same for two ranks that change places, if there are two.
+    pub(super) fn each_way_of_both(&self, rank: u32, other: u32, mut visit: impl FnMut(usize, u64)) {
+        self.each_way(rank, FREE, &mut visit);
+        if other != FREE {
+            self.each_way(other, rank, &mut visit);
+        }
+    }
+
     fn put(&mut self, rank: u32, place: u32) {
         self.place[rank as usize] = place;
         self.holder[place as usize] = rank;
@@ -120,38 +141,16 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// Adds (or takes away) what a rank exchanges with all others, or with all but one.
-    fn weigh(&mut self, board: &Board, rank: u32, without: u32, add: bool) {
-        let node = board.nodes[rank as usize];
-        let ways = board.problem.ways;
-        for peer in board.problem.demand.peers(rank) {
-            if peer.rank == without {
-                continue;
-            }
-            let there = board.nodes[peer.rank as usize];
-            for (from, to, units) in [(node, there, peer.sent), (there, node, peer.received)] {
-                if units == 0 {
-                    continue;
-                }
-                let Self { loads, powers, energy, touched } = self;
-                ways.each(from, to, |channel| {
-                    let load = &mut loads[channel as usize];
-                    let before = *load;
-                    let after = if add { before + units } else { before - units };
-                    *load = after;
-                    *energy += powers.of(after) - powers.of(before);
-                    *touched += 1;
-                });
-            }
-        }
-    }
-
-    /// The same for two ranks that change places, if there are two.
+    /// Adds (or takes away) what two ranks that change places exchange with all others, or one if there is no other.
     fn weigh_both(&mut self, board: &Board, rank: u32, other: u32, add: bool) {
-        self.weigh(board, rank, FREE, add);
-        if other != FREE {
-            self.weigh(board, other, rank, add);
-        }
+        let Self { loads, powers, energy, touched } = self;
+        board.each_way_of_both(rank, other, |channel, units| {
+            let before = loads[channel];
+            let after = if add { before + units } else { before - units };
+            loads[channel] = after;
+            *energy += powers.of(after) - powers.of(before);
+            *touched += 1;
+        });
     }
 
     fn refer(&mut self, fullest: u64, power: u32) {

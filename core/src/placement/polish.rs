@@ -2,7 +2,7 @@
 
 use super::{
     Score,
-    anneal::{Board, FREE, Heat},
+    anneal::{Board, Heat},
     dice::Dice,
     loads,
     problem::{Finalists, Problem, Watch},
@@ -28,18 +28,9 @@ impl Bounded {
         Self { loads, limit: score.fullest, excess: 0, full, hops: score.hops, touched: 0 }
     }
 
-    /// Adds (or takes away) what a rank exchanges with all others, or with all but one.
-    fn weigh(&mut self, board: &Board, rank: u32, without: u32, add: bool) {
-        let node = board.nodes[rank as usize];
-        let ways = board.problem.ways;
-        for peer in board.problem.demand.peers(rank).iter().filter(|peer| peer.rank != without) {
-            let there = board.nodes[peer.rank as usize];
-            for (from, to, units) in [(node, there, peer.sent), (there, node, peer.received)] {
-                if units > 0 {
-                    ways.each(from, to, |channel| self.change(channel as usize, units, add));
-                }
-            }
-        }
+    /// Adds (or takes away) what two ranks that change places exchange with all others, or one if there is no other.
+    fn weigh_both(&mut self, board: &Board, rank: u32, other: u32, add: bool) {
+        board.each_way_of_both(rank, other, |channel, units| self.change(channel, units, add));
     }
 
     fn change(&mut self, channel: usize, units: u64, add: bool) {
@@ -55,14 +46,6 @@ impl Bounded {
 
     fn cost(&self) -> i64 {
         (self.hops + DETOUR * self.excess) as i64
-    }
-
-    /// The same for two ranks that change places, if there are two.
-    fn weigh_both(&mut self, board: &Board, rank: u32, other: u32, add: bool) {
-        self.weigh(board, rank, FREE, add);
-        if other != FREE {
-            self.weigh(board, other, rank, add);
-        }
     }
 }
 
