@@ -84,8 +84,8 @@ pub fn beside(
     }
     let hosts = graph.all_hosts() as u32;
     verdict.places = (0..hosts).step_by((hosts as usize).div_ceil(PLACES).max(1)).collect();
-    let Ok(ranks) = known.waits(&known.edges).order() else { return verdict };
     let waits = known.waits(&known.edges);
+    let Ok(ranks) = waits.order() else { return verdict };
     let closes = |&host: &u32| closes_a_cycle(&waits, &ranks, &of_host(host));
     verdict.unsafe_places = verdict.places.par_iter().copied().filter(closes).collect();
     if let Some(&first) = verdict.unsafe_places.first() {
