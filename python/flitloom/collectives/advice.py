@@ -12,6 +12,7 @@ from typing import Any
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.listing import applying
+from flitloom.collectives.rounds_plan import bus_factor
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, show
 from flitloom.fabric.networks import direct_network
@@ -176,7 +177,7 @@ class Advice:
     @property
     def bus_factor(self) -> float:
         """``busbw`` by ``algbw``: (N-1)/N, twice as much for an all-reduce."""
-        return (2 if self.operation == "all-reduce" else 1) * (self.members - 1) / self.members
+        return bus_factor(self.operation, self.members)
 
 
 def weigh(

@@ -249,6 +249,10 @@ class CollectivePlan(Frozen):
         np.add.at(counts, np.array(steps, dtype=np.int64), 1)
         return counts / max(total, 1)
 
+    def count_rows(self) -> int:
+        """How many rows its file has."""
+        return sum(len(rows) for rows in (self.adds, self.sends, self.paths, self.sums, self.moves))
+
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
         write_text(file, plan_text(self))
@@ -273,7 +277,7 @@ def facts_of(plan: CollectivePlan, chunks: int) -> dict[str, Any]:
         "bound_proof": plan.proof_text,
         "seconds": round(plan.seconds, 6),
         "chunks": chunks,
-        "rows": sum(len(rows) for rows in (plan.adds, plan.sends, plan.paths, plan.sums, plan.moves)),
+        "rows": plan.count_rows(),
         "busy": round(float(busy.mean()), 4) if len(busy) else 0.0,
     }
     if plan.proof["kind"] == "cut":

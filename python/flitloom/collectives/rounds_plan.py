@@ -138,8 +138,7 @@ class RoundsPlan(Frozen):
     def bandwidths(self) -> tuple[float, float]:
         """``algbw`` and ``busbw`` in bytes per second, as NCCL's tests print them."""
         rate = self.size / self.seconds
-        twice = 2 if self.operation == "all-reduce" else 1
-        return rate, rate * twice * (len(self.members) - 1) / len(self.members)
+        return rate, rate * bus_factor(self.operation, len(self.members))
 
     def rows(self) -> Iterator[tuple[bool, Row]]:
         """All rows, with whether they are sums."""
@@ -156,6 +155,15 @@ class RoundsPlan(Frozen):
                 text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in rows)
                 fields.append(f" {json.dumps(name)}: [\n  {text}\n ]")
         write_text(file, "{\n" + ",\n".join(fields) + "\n}\n")
+
+
+def bus_factor(operation: str, members: int) -> float:
+    """``busbw`` by ``algbw``: (N-1)/N, twice as much for an all-reduce.
+
+    >>> bus_factor("all-gather", 4), bus_factor("all-reduce", 4)
+    (0.75, 1.5)
+    """
+    return (2 if operation == "all-reduce" else 1) * (members - 1) / members
 
 
 def taken(loads: list[float], parts: int, size: float, alpha: float, bandwidth: float) -> float:

@@ -17,7 +17,7 @@ from flitloom.collectives.advice import (
 from flitloom.collectives.making import choose, from_messages
 from flitloom.commands import options, screen
 from flitloom.commands.actions.collective_plan import ADVICE
-from flitloom.commands.collective import InRounds, Planned, Where
+from flitloom.commands.collective import InRounds, Planned, Weighed, Where
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.product import network_of
@@ -40,14 +40,14 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     options.check_files(planned.out, (".json",), None)
     topology = network_of(where.fields(ADVICE))
     size = read_size(asked.size, "--size")
-    alpha = read_seconds(asked.alpha or "1us", "--alpha")
-    bandwidth = read_bandwidth(asked.bandwidth or "50GB/s", "--bandwidth")
+    usual = Weighed()
+    alpha = read_seconds(asked.alpha or usual.alpha, "--alpha")
+    bandwidth = read_bandwidth(asked.bandwidth or usual.bandwidth, "--bandwidth")
     twist = where.twist or topology.twist
     advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist)
     chosen = choose(advice, 0, asked.algorithm)
     if chosen.messages is None:
-        rows = len(advice.plan.sums) + len(advice.plan.moves) + len(advice.plan.adds) + len(advice.plan.sends)
-        rows += len(advice.plan.paths)
+        rows = advice.plan.count_rows()
         seconds = chosen.seconds(size, alpha, bandwidth)
         if planned.out is not None:
             advice.plan.save(planned.out)

@@ -21,10 +21,11 @@ from flitloom.commands.options import Grid, Router, Traffic
 from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
-from flitloom.formats import format_of
+from flitloom.formats import format_of, read_plan
 from flitloom.numerals import counted
 from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
+from flitloom.spec.ground import Ground
 
 _TITLE = "a plan of a collective operation"
 _ITS_OWN = "brings its own traffic; give the network and its routers only"
@@ -58,9 +59,9 @@ def simulate(asked: Simulated) -> None:
     """Run the plan on routers and say who waited for whom."""
     assert asked.file is not None
     fields = asked.fields()
-    plan = read_collective(asked.file)
+    plan = read_plan(asked.file)
     if "topology" in fields:
-        require_network(plan, options.part(Topology, fields))
+        require_network(plan.ground, options.part(Topology, fields))
     run(asked, plan, fields)
 
 
@@ -89,7 +90,7 @@ def check(asked: Asked) -> None:
     found = read_collective(asked.file, checked=False)
     fields = options.topology_fields(judged.torus, judged.mesh, None, judged.fail, judged.twist)
     if fields:
-        require_network(found, Topology(**fields))
+        require_network(found.ground, Topology(**fields))
     print_report(check_collective(found), judged.as_json)
 
 
@@ -97,10 +98,10 @@ def view(asked: Viewed) -> None:
     """Show the steps of the plan."""
     page = asked.page
     assert asked.file is not None
-    plan = read_collective(asked.file)
+    plan = read_plan(asked.file)
     fields = options.topology_fields(page.torus, page.mesh, None, None, page.twist)
     if fields:
-        require_network(plan, Topology(**fields))
+        require_network(plan.ground, Topology(**fields))
     show_steps(asked, plan)
 
 
@@ -112,9 +113,9 @@ def show_steps(asked: Viewed, plan: CollectivePlan) -> None:
     show(asked, [pages.Steps(plan, page.stop_at)])
 
 
-def require_network(plan: CollectivePlan, given: Topology) -> None:
+def require_network(ground: Ground, given: Topology) -> None:
     """Refuse a plan for another network than the one that options name."""
-    mine = plan.ground.routers
+    mine = ground.routers
     if not mine.is_as(given):
         raise SpecError.at("plan.topology", f"the plan is for a {mine}, not for a {given}")
 
@@ -148,25 +149,26 @@ def _print(facts: dict[str, Any]) -> None:
         screen.print_table(columns, rows)
 
 
+#: What is done with a plan, in steps or in rounds, that names its network.
+USES = {
+    "simulate": Use(simulate, TAKES, REFUSALS),
+    "view": Use(view, names_of("out", "stop_at", "torus", "mesh", "twist", "as_json"), (NOT_ANEW,)),
+    "convert": Use(
+        convert,
+        names_of("loader", "chunk_bytes", "as_collective"),
+        (
+            Refusal(
+                names_of("torus", "mesh", "twist", "fail"),
+                "{option}",
+                "the plan names its network",
+                "leave it out",
+            ),
+        ),
+    ),
+}
 INPUT = Input(
     title=_TITLE,
     given="give one that ends in .json",
     sniff=sniff,
-    uses={
-        "simulate": Use(simulate, TAKES, REFUSALS),
-        "check": replace(CHECK, run=check),
-        "view": Use(view, names_of("out", "stop_at", "torus", "mesh", "twist", "as_json"), (NOT_ANEW,)),
-        "convert": Use(
-            convert,
-            names_of("loader", "chunk_bytes", "as_collective"),
-            (
-                Refusal(
-                    names_of("torus", "mesh", "twist", "fail"),
-                    "{option}",
-                    "the plan names its network",
-                    "leave it out",
-                ),
-            ),
-        ),
-    },
+    uses={**USES, "check": replace(CHECK, run=check)},
 )
