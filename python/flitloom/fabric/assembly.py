@@ -28,6 +28,19 @@ _RELATIVE = re.compile(r"speed|rate|bandwidth|bw|capacity|weight|width|cost", re
 _AGGREGATION = re.compile(r"\bAggregation Node\b")
 
 
+#: Kinds of nodes by their words in dumps of InfiniBand, in lower case; all others are hosts.
+_INFINIBAND = {"sw": "switch", "switch": "switch", "rt": "subnet router", "router": "subnet router"}
+
+
+def infiniband_kind(word: str) -> str:
+    """The kind of a node by its word in a dump of InfiniBand: ``SW``, ``Rt``, ``Ca`` and their like.
+
+    >>> infiniband_kind("SW"), infiniband_kind("Rt"), infiniband_kind("Hca")
+    ('switch', 'subnet router', 'host')
+    """
+    return _INFINIBAND.get(word.lower(), "host")
+
+
 @dataclass
 class Node:
     """A node while a file is read: a ``switch``, ``host``, ``subnet router`` or ``aggregation`` node."""

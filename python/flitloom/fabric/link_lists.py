@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.fabric.assembly import LONGEST, Assembly, Node
+from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
 from flitloom.fabric.model import Subnet
 from flitloom.reading import text_lines
 
@@ -60,9 +60,8 @@ def parse(text: str, source: str) -> Subnet:
             assembly.leave_out_of((ends[0], ends[1]), "speed", f"{match['width']} {match['speed']}")
             assembly.connect(ends[0], ends[1], place)
         elif section is not None and (match := _ROW.match(row)):
-            kind = {"Switch": "SW", "CA": "CA"}.get(section["kind"], "RT")
             guid = section["guid"] or match["guid"] or "0"
-            here = _end(assembly, kind, match["lid"], match["port"], guid, section["name"])
+            here = _end(assembly, section["kind"], match["lid"], match["port"], guid, section["name"])
             there = _end(assembly, "", match["peer_lid"], match["peer_port"], "0", match["peer_name"])
             # Width and speed, and behind them states.
             assembly.leave_out_of((here, there), "speed", " ".join(match["speed"].split()[:3]))
@@ -103,7 +102,7 @@ def _end(assembly: Assembly, kind: str, lid: str, port: str, guid: str, name: st
     key = f"LID {int(lid)}"
     node = assembly.nodes.setdefault(key, Node("host", name.strip() or key, lid=int(lid) or None))
     if kind:
-        node.kind = {"SW": "switch", "RT": "subnet router"}.get(kind, "host")
+        node.kind = infiniband_kind(kind)
         node.guid = int(guid, 16) or node.guid
     number = int(port)
     if not 0 < number < 255:

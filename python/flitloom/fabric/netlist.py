@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.fabric.assembly import LONGEST, Assembly, Node
+from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
 from flitloom.fabric.model import Subnet
 from flitloom.limits import DIGITS
 from flitloom.reading import text_lines
@@ -14,7 +14,6 @@ _NODE = re.compile(
     r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"[^#]*+(?:#(?P<note>.*))?$",
     re.IGNORECASE,
 )
-_KINDS = {"switch": "switch", "rt": "subnet router", "router": "subnet router"}
 _BEGIN = re.compile(r"^[ \t]*(?:Switch|Ca|Hca)[ \t]+\d+[ \t]+\"", re.MULTILINE | re.IGNORECASE)
 _PORT = re.compile(
     r"\[(?P<port>\d+)\]\s*(?:\[ext\s*\d+\]\s*)?(?:\((?P<guid>(?:0x)?[0-9a-fA-F]+)\)\s*)?"
@@ -81,7 +80,7 @@ def parse(text: str, source: str) -> Subnet:
 
 def _node(assembly: Assembly, match: re.Match[str], fields: dict[str, int], place: str) -> str:
     identifier = match["id"]
-    kind = _KINDS.get(match["kind"].lower(), "host")
+    kind = infiniband_kind(match["kind"])
     note = match["note"] or ""
     guid = fields.get("switchguid" if kind == "switch" else "caguid", fields.get("nodeguid"))
     if guid is None and (written := _GUID.match(identifier)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.fabric.assembly import LONGEST, Assembly, Node
+from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
 from flitloom.fabric.model import Subnet
 from flitloom.reading import text_lines
 
@@ -43,7 +43,7 @@ def parse(text: str, source: str) -> Subnet:
         for end in ends:
             key = f"{end['kind']}-{end['guid']}"
             port, lid = int(end["port"], 16), int(end["lid"], 16)
-            kind = {"SW": "switch", "RT": "subnet router"}.get(end["kind"], "host")
+            kind = infiniband_kind(end["kind"])
             if key not in assembly.nodes:
                 name = end["name"].strip() or key
                 assembly.nodes[key] = Node(kind, name, int(end["guid"], 16), lid or None)
