@@ -152,7 +152,7 @@ def verdicts(
     subnet: Subnet, facts: dict[str, Any] | None, beside: Beside, cycle: Sequence[str]
 ) -> tuple[KindVerdict, ...]:
     """The verdict on every kind of traffic, from what the core found; `cycle` is that of host pairs."""
-    first = KindVerdict(KINDS[0], bool(cycle), list(cycle), "host pairs, each direction on its own level")
+    first = KindVerdict(HOST_PAIRS, bool(cycle), list(cycle), "host pairs, each direction on its own level")
     if facts is None:
         why = "host pairs can deadlock already" if cycle else "only host pairs were asked for"
         return first, *(KindVerdict(kind, None, [], why) for kind in KINDS[1:])
@@ -173,10 +173,10 @@ def verdicts(
     return (
         first,
         judged(
-            KINDS[1], facts["both_ways"], "both directions of a pair on the level of either, as with rdma_cm"
+            BOTH_WAYS, facts["both_ways"], "both directions of a pair on the level of either, as with rdma_cm"
         ),
-        judged(KINDS[2], facts["managers"], managers),
-        judged(KINDS[3], facts["multicast"], f"{tree}, on level {beside.multicast_level}"),
+        judged(MANAGERS, facts["managers"], managers),
+        judged(MULTICAST, facts["multicast"], f"{tree}, on level {beside.multicast_level}"),
     )
 
 

@@ -73,7 +73,7 @@ def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
     order = _ORDER if tables.recognition.order else ""
     levels = (_PATHS + (_POLICY if policy else "") + "\n") if tables.levels.any() else ""
     kinds = "".join(f"{name}: {said}\n" for name, said, _ in (kind.row() for kind in tables.report.kinds[1:]))
-    return f"""{first}{tables.recognition.describe()}, {counted(len(tables.subnet.hosts), "host")}; \
+    return f"""{first}{tables.recognition.describe()}, {tables.subnet.count_hosts()}; \
 {tables.report.safe_for}
 {kinds}at most {tables.report.max_load} {tables.unit} on a channel, lower bound {tables.bound["value"]}
 {counted(tables.lanes, "lane")}, mode {tables.mode}
