@@ -154,9 +154,10 @@ def _point(
     """One point, in a worker process or here; what cannot be run ends no others."""
     routes, experiment = routes_of(tables), build_experiment(fields)
     try:
-        ways = {name: value for name, value in settings.items() if name != "full_starts"}
+        ways = dict(settings)
+        full_starts = ways.pop("full_starts", False)
         point = run_steady(experiment, **ways, tables=routes, progress=progress)
-        return doubted(point, experiment, ways, routes) if settings.get("full_starts") else point
+        return doubted(point, experiment, ways, routes) if full_starts else point
     except (DeadlockError, SpecError) as error:
         if alone:
             raise
