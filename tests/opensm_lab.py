@@ -149,7 +149,7 @@ def lab(folder, text):
         running.close()
 
 
-def judge(folder, levels=None, lanes=None):
+def judge(folder, levels=None, lanes=None, multicast=False):
     """Whether ibdmchk finds a credit loop in what OpenSM dumped, and the paths it scanned."""
     command = [
         "stdbuf",
@@ -164,6 +164,7 @@ def judge(folder, levels=None, lanes=None):
     ]
     command += ["-c", str(levels)] if levels else []
     command += ["-d", str(lanes)] if lanes else []
+    command += ["-M"] if multicast else []
     # It may crash after its verdict; only what it said counts.
     said = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=600, check=False

@@ -12,6 +12,7 @@ import pytest
 from fabrics import failed
 from flitloom.fabric import check_subnet, read_fabric, recognise, route_subnet
 from flitloom.fabric.torus_2qos import torus_2qos
+from flitloom.tables.by_destination.beside import Beside, assumed_tree, read_multicast
 from flitloom.tables.by_destination.tables import read_forwarding
 from flitloom.tables.by_destination.writing import levels_text
 from opensm_lab import engine_used, judge, lab, lane_lines, missing, netlist
@@ -107,6 +108,61 @@ def test_fabrics_drawn_at_random_are_loaded(tmp_path):
         gaps.append(tables.report.max_load / tables.bound["value"] - 1)
     print(f"mean gap {100 * np.mean(gaps):.2f} %, worst {100 * max(gaps):.2f} %")
     assert np.mean(gaps) <= 0.01
+
+
+def multicast_rows(subnet, tree):
+    """A multicast tree as OpenSM dumps it, with all hosts as members."""
+    ports = {host.switch: {host.switch_port} for host in subnet.hosts}
+    for channel in tree:
+        cable, back = subnet.cables[channel // 2], channel % 2
+        ports.setdefault(cable.b if back else cable.a, set()).add(cable.b_port if back else cable.a_port)
+    return "".join(
+        f"Switch 0x{subnet.switches[switch].guid:016x}\nLID    : Out Port(s) \n0xC000 : "
+        + " ".join(f"0x{port:03x}" for port in sorted(leaves))
+        + " \n"
+        for switch, leaves in sorted(ports.items())
+    )
+
+
+@pytest.mark.parametrize("reversible", [False, True])
+@pytest.mark.parametrize(("sizes", "cables", "switches"), [((6, 6), 4, 1), ((4, 4, 4), 9, 1)])
+def test_ibdmchk_agrees_on_every_kind_of_traffic(tmp_path, sizes, cables, switches, reversible):
+    with lab(tmp_path, netlist(*failed(sizes, cables, switches, 1))) as fabric:
+        fabric.opensm("first")
+        tables = route_subnet(read_fabric(fabric.discover()), reversible=reversible)
+        out = tables.write(tmp_path / "out")
+        load = ["-R", "file,no_fallback", "-U", str(out / "opensm-lfts.dump")]
+        dumped = fabric.opensm("ours", *load, "-Y", str(out / "qos-policy.conf"))
+    subnet, lanes = tables.subnet, lane_lines(dumped)
+    rows = [row.split() for row in "".join(levels_text(tables)).splitlines()]
+    guids = {host.lid: host.guid for host in subnet.hosts}
+    own = {(int(guid, 16), guids[int(lid)]): int(level) for guid, lid, level in rows}
+
+    def loops(level_of, **how):
+        file = tmp_path / "levels.txt"
+        levels = ((guid, lid, level_of(int(guid, 16), guids[int(lid)])) for guid, lid, _ in rows)
+        file.write_text("".join(f"{guid} {lid} {level}\n" for guid, lid, level in levels))
+        return judge(dumped, file, lanes, **how)[0]
+
+    def verdicts(**known):
+        report = check_subnet(subnet, out, beside=Beside(**known))
+        return {kind.kind: kind.deadlock for kind in report.kinds}
+
+    ours = verdicts()
+    assert ours["host pairs"] is loops(lambda a, b: own[a, b]) is False
+    # Of every pair one side asks first, and both directions have the level of its path.
+    draws = [random.Random(seed) for seed in range(3)]
+    for draw in draws:
+        first = {frozenset(pair): pair for pair in own if draw.random() < 0.5 or (pair[1], pair[0]) > pair}
+        looped = loops(lambda a, b, first=first: own[first.get(frozenset((a, b)), (a, b))])
+        assert ours["both ways"] is looped is not reversible
+    for host in draws[0].sample(subnet.hosts, 4):
+        for level in (0, 7):
+            looped = loops(lambda a, b, at=host.guid, level=level: level if at in (a, b) else own[a, b])
+            assert verdicts(managers=(host.name,), manager_level=level)["managers"] is looped
+    (dumped / "opensm.mcfdbs").write_text(multicast_rows(subnet, assumed_tree(subnet)[0]))
+    assert read_multicast(subnet, dumped / "opensm.mcfdbs") == assumed_tree(subnet)
+    assert ours["multicast"] is loops(lambda a, b: own[a, b], multicast=True)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
