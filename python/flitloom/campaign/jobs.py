@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pydantic
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from flitloom import provenance
@@ -21,6 +21,7 @@ from flitloom.limits import SEARCHES
 from flitloom.network import Network
 from flitloom.reading import read_toml
 from flitloom.spec import OTHER_NAMES, PATTERNS, PERMUTATIONS, SCHEMES, Collective, Router, Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import (
     Checked,
     Problems,
@@ -33,7 +34,19 @@ from flitloom.spec.base import (
     refusal,
     whole,
 )
-from flitloom.spec.kinds import described
+from flitloom.spec.kinds import OrName, described, folder_of
+
+
+def _torus(value: Any, info: ValidationInfo) -> Any:
+    """The torus or mesh that a network, or a text that names one, is; a table of fields as it is."""
+    if not isinstance(value, str | AnyNetwork):
+        return value
+    try:
+        known = described(value, folder=folder_of(info))
+        known.require_rings("campaigns are")
+        return known if known.twist else known.torus("campaigns")
+    except SpecError as error:
+        raise problem(error.problem, error.advice) from None
 
 
 def _grid(value: Any, info: ValidationInfo) -> dict[str, tuple[Any, ...]]:
@@ -112,8 +125,10 @@ class Campaign(SpecModel):
     ----------
     name : str
         What the rows are called in exports.
-    topology, router
-        The network, as in an experiment.
+    topology : Topology or str
+        The torus or mesh: a table of fields, or a text as ``--network`` takes it, e.g. "8x8".
+    router : table
+        Its routers, as in an experiment.
     patterns : sequence of str
         Traffic patterns; by default the papers' six.
     payload, slices : int
@@ -139,7 +154,7 @@ class Campaign(SpecModel):
     positional: ClassVar[str] = ""
 
     name: str = "campaign"
-    topology: Topology
+    topology: Annotated[Topology, BeforeValidator(_torus), OrName]
     router: Router = Field(default_factory=Router)
     patterns: Annotated[
         tuple[str, ...],
@@ -214,8 +229,8 @@ class Campaign(SpecModel):
         return jobs
 
 
-def parse_campaign(fields: dict[str, Any]) -> Campaign:
-    """Build a campaign from the fields of a file.
+def parse_campaign(fields: dict[str, Any], folder: Path = Path()) -> Campaign:
+    """Build a campaign from the fields of a file; files they name are relative to `folder`.
 
     Raises
     ------
@@ -223,7 +238,7 @@ def parse_campaign(fields: dict[str, Any]) -> Campaign:
         The fields are not right; the message names each.
     """
     try:
-        return Campaign.model_validate(fields)
+        return Campaign.model_validate(fields, context={"folder": folder})
     except pydantic.ValidationError as error:
         raise refusal(error, "campaign") from None
 
@@ -244,9 +259,7 @@ def read_campaign(
     """
     fields = {"name": Path(file).stem, **read_toml(file)}
     if topology is not None:
-        known = described(topology)
-        known.require_rings("campaigns are")
-        fields["topology"] = known if known.twist else known.torus("campaigns")
+        fields["topology"] = described(topology)
     if preset is not None and isinstance(router := fields.get("router", {}), dict):
         fields["router"] = {**router, "preset": preset}
-    return parse_campaign(fields)
+    return parse_campaign(fields, Path(file).parent)

@@ -14,10 +14,11 @@ from flitloom.errors import SpecError, require_file, show
 from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import SpecModel, refusal, whole
-from flitloom.spec.kinds import Simulated, choose_model, choose_topology
+from flitloom.spec.kinds import OrName, Simulated, choose_model, choose_topology
 from flitloom.spec.router import Router
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.traffic import Cycle, Kind, Traffic
+from flitloom.spec.what import with_network
 
 
 class Experiment(SpecModel):
@@ -25,8 +26,8 @@ class Experiment(SpecModel):
 
     Parameters
     ----------
-    topology : Topology or Product
-        What exists.
+    topology : Topology, Product or str
+        What exists: a table of fields, or a text as ``--network`` takes it, e.g. "8x8" or "mesh.csv".
     router : Router
         The router at every node.
     traffic : Collective, Load, Packets, TrafficMatrix or Messages
@@ -41,7 +42,7 @@ class Experiment(SpecModel):
         Injection throttle, e.g. ``spth:margin=8`` (docs/throttles.md).
     """
 
-    topology: Annotated[Simulated, WrapValidator(choose_topology)]
+    topology: Annotated[Simulated, WrapValidator(choose_topology), OrName]
     router: Router = Router()
     traffic: Traffic
     seed: Annotated[int, whole(0, 2**64 - 1)] = 1
@@ -54,7 +55,7 @@ class Experiment(SpecModel):
         def __init__(
             self,
             *,
-            topology: AnyNetwork,
+            topology: AnyNetwork | str,
             router: Router = ...,
             traffic: Kind,
             seed: int = 1,
@@ -92,8 +93,8 @@ def read_experiment(file: str | Path, settings: Sequence[str] = ()) -> Experimen
 
 
 def read_fields(file: str | Path) -> dict[str, Any]:
-    """Read the fields of a TOML file, unchecked."""
-    return read_toml(file)
+    """Read the fields of a TOML file, unchecked; a text that names a network becomes its fields."""
+    return with_network(read_toml(file), Path(file).parent)
 
 
 def build_experiment(fields: dict[str, Any], folder: Path = Path()) -> Experiment:

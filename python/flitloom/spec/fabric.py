@@ -86,13 +86,13 @@ class Fabric(AnyNetwork):
         fields = without_grid(data, "failed_nodes", "failed_links")
         if isinstance(fields.get("direct"), Mapping):
             fields["direct"] = Graph.model_validate(fields["direct"])
-        named = [fields.get(name) for name in ("network", "graph", "direct")]
-        if named.count(None) != 2:
-            raise problem("network, graph: give one of them")
         folder = (info.context or {}).get("folder", Path())
         for name in ("graph", "tables"):
             if fields.get(name) is not None:
                 fields[name] = str((folder / fields[name]).absolute())
+        named = [fields.get(name) for name in ("network", "graph", "direct")]
+        if named.count(None) != 2:
+            raise problem("network, graph: give one of them")
         files = _files(fields.get("graph"), fields.get("tables"))
         try:
             content = tuple(map(digest, files))

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pydantic
-from pydantic import SerializeAsAny, ValidationInfo, ValidatorFunctionWrapHandler
+from pydantic import GetJsonSchemaHandler, SerializeAsAny, ValidationInfo, ValidatorFunctionWrapHandler
+from pydantic_core import CoreSchema
 
 from flitloom.errors import SpecError, require_kind
 from flitloom.spec.any_network import AnyNetwork, without_grid
@@ -17,7 +18,7 @@ from flitloom.spec.families import is_family
 from flitloom.spec.graph import Graph
 from flitloom.spec.product import Product
 from flitloom.spec.topology import Topology
-from flitloom.spec.what import fields_of
+from flitloom.spec.what import fields_of, with_network
 
 #: Fields of which one names a network that may have switches.
 OF_SWITCHES = {"network", "graph", "direct"}
@@ -46,7 +47,7 @@ def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
     return Product(**given) if "network" in given else Topology(**given)
 
 
-def described(what: AnyNetwork | str | Path, place: str = "topology") -> AnyNetwork:
+def described(what: AnyNetwork | str | Path, place: str = "topology", folder: Path = Path()) -> AnyNetwork:
     """A network, also by what names it: a torus or mesh, a product, or switches with hosts.
 
     Raises
@@ -60,7 +61,7 @@ def described(what: AnyNetwork | str | Path, place: str = "topology") -> AnyNetw
     4x4 mesh - full4 x ring3 - dragonfly(3,1,2) with 24 hosts
     """
     if isinstance(what, str | Path):
-        return network_of_fields(fields_of(what, place))
+        return network_of_fields(fields_of(what, place, folder))
     require_kind(place, what, AnyNetwork, "topology", "fl.Torus(...), fl.Mesh(...) or fl.Product(...)")
     return what
 
@@ -83,10 +84,31 @@ def run_by(topology: AnyNetwork, model: str | None) -> AnyNetwork:
     return topology if fields is None else Fabric(**fields)
 
 
+def folder_of(info: ValidationInfo) -> Path:
+    """The folder that names of files in a spec are relative to."""
+    return Path((info.context or {}).get("folder", ""))
+
+
+class OrName:
+    """In a JSON schema: a field may also be the text that names a network."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        text = {
+            "type": "string",
+            "description": "as --network takes it: sizes, a product, a family or a file",
+        }
+        return {"anyOf": [handler(schema), text]}
+
+
 def choose_model(data: Any, info: ValidationInfo) -> Any:
     """Make the network of an experiment one that its routers run; fields that say a grid are left alone."""
     if not isinstance(data, Mapping) or "topology" not in data:
         return data
+    try:
+        data = with_network(dict(data), folder_of(info))
+    except SpecError as error:
+        raise problem(str(error)) from None
     router, topology = data.get("router"), data["topology"]
     model = router.get("model") if isinstance(router, Mapping) else getattr(router, "model", None)
     if isinstance(topology, AnyNetwork):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, show
+from flitloom.reading import read_toml
 from flitloom.spec.factors import parse_factors
 from flitloom.spec.families import is_family
 from flitloom.spec.written import ENDINGS, topology_of
@@ -21,7 +22,7 @@ KNOWN = (
 )
 
 
-def fields_of(what: str | Path, place: str = "network") -> dict[str, Any]:
+def fields_of(what: str | Path, place: str = "network", folder: Path = Path()) -> dict[str, Any]:
     """The fields of a topology that a text or a file names.
 
     Parameters
@@ -32,6 +33,8 @@ def fields_of(what: str | Path, place: str = "network") -> dict[str, Any]:
         wrote.
     place : str
         What messages call it.
+    folder : Path
+        The folder that names of files are relative to.
 
     Raises
     ------
@@ -52,7 +55,7 @@ def fields_of(what: str | Path, place: str = "network") -> dict[str, Any]:
         return {"kind": "mesh" if kind == "mesh" else "torus", "sizes": sizes, **twist}
     if isinstance(what, str) and is_family(text):
         return {"network": text}
-    file = Path(what)
+    file = folder / what
     if isinstance(what, Path) or (text and _is_file(file)):
         return _of_file(file, place)
     for factor in parse_factors(text):
@@ -61,6 +64,16 @@ def fields_of(what: str | Path, place: str = "network") -> dict[str, Any]:
                 raise SpecError.at(place, f"{show(text)} is not a file", KNOWN)
             raise SpecError.at(place, f"{show(factor)} is not a factor", KNOWN)
     return {"network": text}
+
+
+def with_network(fields: dict[str, Any], folder: Path = Path()) -> dict[str, Any]:
+    """The fields of an experiment, whose topology may also be a text that names a network.
+
+    >>> with_network({"topology": "mesh 4x4", "seed": 2})
+    {'topology': {'kind': 'mesh', 'sizes': '4x4'}, 'seed': 2}
+    """
+    named = fields.get("topology")
+    return {**fields, "topology": fields_of(named, "topology", folder)} if isinstance(named, str) else fields
 
 
 def without_tables(fields: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +94,11 @@ def _is_file(file: Path) -> bool:
 
 def _of_file(file: Path, place: str) -> dict[str, Any]:
     """The fields of the network that a file is about: any but flitloom's describes switches and cables."""
+    if file.suffix == ".toml" and isinstance(named := read_toml(file).get("topology"), str):
+        if named.strip().endswith(".toml"):
+            problem = f"{show(str(file))} names another experiment for its network, {show(named)}"
+            raise SpecError.at(place, problem, "name that one")
+        return fields_of(named, place, file.parent)
     if file.suffix in ENDINGS or file.is_dir():
         return topology_of(file, place, KNOWN)
     return {"graph": str(file.absolute())}

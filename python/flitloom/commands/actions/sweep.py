@@ -21,7 +21,7 @@ from flitloom.numerals import counted
 from flitloom.outputs import check_output
 from flitloom.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
-from flitloom.spec.what import fields_of
+from flitloom.spec.what import fields_of, with_network
 from flitloom.sweep import Point, Sweep, read_values, sweep_causes, sweep_rows
 from flitloom.sweep.running import run_point
 
@@ -105,7 +105,7 @@ def _fields(asked: Asked) -> dict[str, Any]:
             options.merge(fields, {"router": {"model": "pipelined"}})
     for setting in asked.settings or []:
         change(fields, setting)
-    return fields
+    return with_network(fields)
 
 
 def read_grid(entries: Sequence[str]) -> dict[str, list[Any]]:

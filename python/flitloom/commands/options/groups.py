@@ -8,6 +8,7 @@ from flitloom.commands.options.made import Group
 from flitloom.commands.options.network import has_switches, topology_fields
 from flitloom.commands.options.parts import merge
 from flitloom.errors import SpecError
+from flitloom.spec.what import with_network
 from flitloom.spec.words import FIELDS
 
 
@@ -60,3 +61,4 @@ class Run(Group, part="run"):
         merge(fields, given)
         for setting in self.settings or []:
             change(fields, setting)
+        fields.update(with_network(fields))
