@@ -1,8 +1,7 @@
 use crate::running::interruptible;
 use flitloom_core::{
-    engine::pipelined::{
-        self, Breach, ClassFacts, Delays, Event, OPTIONS, Options, PacketRecord, Phases, Rates,
-    },
+    booksim::{self, Event, OPTIONS, Options, PacketRecord, Phases},
+    engine::pipelined::{Breach, ClassFacts, Delays, Rates},
     probe::Utilisation,
 };
 use numpy::IntoPyArray;
@@ -97,14 +96,14 @@ impl Pipelined {
 
 /// A run of a file of BookSim2 at constant load, judged by how busy source queues are.
 #[pyclass(module = "flitloom._core")]
-pub struct Judged(pipelined::Judged);
+pub struct Judged(booksim::Judged);
 
 #[pymethods]
 impl Judged {
     /// A run at its beginning. Fails with the option and what is wrong with it.
     #[new]
     fn new(options: Vec<(String, String)>) -> PyResult<Self> {
-        let judged = pipelined::Judged::new(&options_of(&options)?);
+        let judged = booksim::Judged::new(&options_of(&options)?);
         judged.map(Self).map_err(|error| PyValueError::new_err((error.option, error.text)))
     }
 

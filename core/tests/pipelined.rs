@@ -4,7 +4,8 @@
 use crate::common::cases;
 use crate::reference::pipelined::{Record, run, run_closed};
 use flitloom_core::{
-    engine::pipelined::{Event, Options, Phases, Place, Setup, Simulation, Stop},
+    booksim::{Event, Options, PacketRecord, Phases},
+    engine::pipelined::{Place, Setup, Simulation, Stop},
     fabric::Shape,
     probe,
     routing::{ChannelRule, Datelines, RoutingFunction},
@@ -95,7 +96,7 @@ fn engine(words: &str) -> Option<Vec<Record>> {
         }
     }
     let log = phases.take_log();
-    let record = |one: &flitloom_core::engine::pipelined::PacketRecord| {
+    let record = |one: &PacketRecord| {
         let times = [one.created, one.injected, one.head, one.tail];
         let [created, injected, head, tail] = times.map(|time| time as usize);
         let ends = (one.source as usize, one.destination as usize);

@@ -2,7 +2,8 @@
 
 use crate::common::cases;
 use flitloom_core::{
-    engine::pipelined::{Lanes, Options, Place, Replies, Setup, Simulation, Stop, Switched},
+    booksim::Options,
+    engine::pipelined::{Lanes, Place, Replies, Setup, Simulation, Stop, Switched},
     fabric::{Graph, Shape},
     probe::PacketRecord,
     routes::by_destination::{ForwardingRequest, forward},

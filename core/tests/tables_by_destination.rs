@@ -1,9 +1,8 @@
 //! Balance and lanes of tables by destination.
 
 use crate::common::sampled;
-use flitloom_core::engine::pipelined::{
-    BlockedQueue, Lanes, Options, Place, Setup, Simulation, Stop, Switched,
-};
+use flitloom_core::booksim::Options;
+use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Setup, Simulation, Stop, Switched};
 use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
 use flitloom_core::flow::bounds::bound;
 use flitloom_core::routes::by_destination::*;

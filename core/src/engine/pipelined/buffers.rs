@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// How the places of a port are shared by its channels.
 #[derive(Clone, Debug)]
-pub(super) enum Policy {
+pub(crate) enum Policy {
     /// So many places per channel.
     Private(u32),
     /// Common places beside those that groups of channels own.
@@ -17,7 +17,7 @@ pub(super) enum Policy {
 
 impl Policy {
     /// Places of a channel, or of a port whose channels share them.
-    pub(super) fn places(&self) -> u32 {
+    pub(crate) fn places(&self) -> u32 {
         match self {
             Self::Private(places) => *places,
             Self::Shared(sharing) => sharing.places,
@@ -25,12 +25,12 @@ impl Policy {
     }
 
     /// Whether round trips limit the places of a channel.
-    pub(super) fn goes_by_round_trips(&self) -> bool {
+    pub(crate) fn goes_by_round_trips(&self) -> bool {
         matches!(self, Self::Shared(Sharing { limit: Limit::RoundTrips(_), .. }))
     }
 
     /// Whether so many channels with an owner can leave no place for each.
-    pub(super) fn can_run_out(&self, channels: usize) -> bool {
+    pub(crate) fn can_run_out(&self, channels: usize) -> bool {
         let Self::Shared(sharing) = self else { return false };
         sharing.most_of_each(channels as u32) == Some(0)
     }
@@ -38,7 +38,7 @@ impl Policy {
 
 /// How places are shared.
 #[derive(Clone, Debug)]
-pub(super) struct Sharing {
+pub(crate) struct Sharing {
     pub places: u32,
     /// Group of every channel, places that every group owns, places that none owns.
     pub group: Vec<u16>,
@@ -49,7 +49,7 @@ pub(super) struct Sharing {
 
 impl Sharing {
     /// So many places of which every channel owns one.
-    pub(super) fn with_a_place_each(channels: usize, places: u32, limit: Limit) -> Self {
+    pub(crate) fn with_a_place_each(channels: usize, places: u32, limit: Limit) -> Self {
         Self {
             places,
             group: (0..channels as u16).collect(),
@@ -71,7 +71,7 @@ impl Sharing {
 
 /// How many places one channel may fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(crate) enum Limit {
     /// No limit.
     None,
     /// A fixed number.
@@ -86,7 +86,7 @@ pub(super) enum Limit {
 
 /// How round trips limit the places of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RoundTrips {
+pub(crate) struct RoundTrips {
     /// Whether one flit at a time is followed, not all.
     pub one_by_one: bool,
     /// The weight of a new round trip in the mean is 1 to 2 to the power of this.
@@ -97,7 +97,7 @@ pub(super) struct RoundTrips {
 
 /// One queue behind a link as it is known in front of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Channel {
+pub(crate) struct Channel {
     /// Flits in the queue or on their way.
     pub used: u32,
     /// Places kept for the owner.
@@ -121,7 +121,7 @@ plain_record!(Port { owned_channels: u32, limit: u32, common: u32 });
 
 /// The queues behind several links as they are known in front of them.
 #[derive(Clone, Debug)]
-pub(super) struct Behind {
+pub(crate) struct Behind {
     count: usize,
     waits_for_tail: bool,
     /// By link and channel.
@@ -152,7 +152,7 @@ impl Behind {
     /// Empty queues without owners.
     ///
     /// `least` is the shortest round trip over a link.
-    pub(super) fn new(
+    pub(crate) fn new(
         policy: &Policy,
         links: usize,
         channels: usize,
@@ -190,7 +190,7 @@ impl Behind {
     }
 
     /// What is known.
-    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Visited {
         let Self { count: _, waits_for_tail: _, channels, free, ports, groups, trips, now } = self;
         archive.slice("channels behind", channels)?;
         archive.slice("channels without owner", free)?;
@@ -201,7 +201,7 @@ impl Behind {
     }
 
     /// Takes out what is known of all links from one on; links stay as they are numbered.
-    pub(super) fn split_off(&mut self, link: usize) -> Self {
+    pub(crate) fn split_off(&mut self, link: usize) -> Self {
         let all = self.free.len().max(1);
         let (groups, trips) = (self.groups.len() / all, self.trips.len() / all);
         Self {
@@ -217,7 +217,7 @@ impl Behind {
     }
 
     /// Adds what is known of further links.
-    pub(super) fn append(&mut self, other: &mut Self) {
+    pub(crate) fn append(&mut self, other: &mut Self) {
         self.channels.append(&mut other.channels);
         self.free.append(&mut other.free);
         self.ports.append(&mut other.ports);
@@ -227,25 +227,25 @@ impl Behind {
 
     /// A cycle begins.
     #[inline]
-    pub(super) fn set_time(&mut self, now: u32) {
+    pub(crate) fn set_time(&mut self, now: u32) {
         self.now = now;
     }
 
     /// A queue.
     #[inline]
-    pub(super) fn channel(&self, link: usize, channel: usize) -> &Channel {
+    pub(crate) fn channel(&self, link: usize, channel: usize) -> &Channel {
         &self.channels[link * self.count + channel]
     }
 
     /// A bit per channel without owner, of the first 64.
     #[inline]
-    pub(super) fn free(&self, link: usize) -> u64 {
+    pub(crate) fn free(&self, link: usize) -> u64 {
         self.free[link]
     }
 
     /// Whether a flit of this channel may not be sent.
     #[inline]
-    pub(super) fn is_full(&self, policy: &Policy, link: usize, channel: usize) -> bool {
+    pub(crate) fn is_full(&self, policy: &Policy, link: usize, channel: usize) -> bool {
         let known = &self.channels[link * self.count + channel];
         match policy {
             Policy::Private(places) => known.used >= *places,
@@ -272,7 +272,7 @@ impl Behind {
 
     /// Whether a flit of this channel would have no place: somebody else took the last shared one in this step.
     #[inline]
-    pub(super) fn overflows(&self, policy: &Policy, link: usize, channel: usize) -> bool {
+    pub(crate) fn overflows(&self, policy: &Policy, link: usize, channel: usize) -> bool {
         match policy {
             Policy::Private(_) => false,
             Policy::Shared(sharing) => {
@@ -283,7 +283,7 @@ impl Behind {
 
     /// A channel gets an owner.
     #[inline]
-    pub(super) fn take(&mut self, policy: &Policy, link: usize, channel: usize) {
+    pub(crate) fn take(&mut self, policy: &Policy, link: usize, channel: usize) {
         let known = &mut self.channels[link * self.count + channel];
         known.is_owned = true;
         known.tail_sent = false;
@@ -302,13 +302,13 @@ impl Behind {
     }
 
     /// Whether the channels that have an owner have a place each.
-    pub(super) fn has_limit(&self, policy: &Policy, link: usize) -> bool {
+    pub(crate) fn has_limit(&self, policy: &Policy, link: usize) -> bool {
         !policy.can_run_out(self.ports[link].owned_channels as usize)
     }
 
     /// A flit is sent; after a tail the channel is given up, or once its last flit has left the queue.
     #[inline]
-    pub(super) fn send(&mut self, policy: &Policy, link: usize, channel: usize, is_tail: bool) {
+    pub(crate) fn send(&mut self, policy: &Policy, link: usize, channel: usize, is_tail: bool) {
         let at = link * self.count + channel;
         self.channels[at].used += 1;
         if let Policy::Private(_) = policy
@@ -360,7 +360,7 @@ impl Behind {
 
     /// A place of a channel has become free.
     #[inline]
-    pub(super) fn credit(&mut self, policy: &Policy, link: usize, channel: usize) {
+    pub(crate) fn credit(&mut self, policy: &Policy, link: usize, channel: usize) {
         let at = link * self.count + channel;
         self.channels[at].used -= 1;
         if let Policy::Private(_) = policy

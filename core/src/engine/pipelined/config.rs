@@ -36,7 +36,7 @@ impl BufferPolicy {
     ];
 
     /// What limits a channel of a port with so many places; `None` if they are private.
-    pub(super) fn limit(self, places: u32) -> Option<Limit> {
+    pub(crate) fn limit(self, places: u32) -> Option<Limit> {
         match self {
             Self::Private => None,
             Self::Shared => Some(Limit::None),
@@ -48,7 +48,7 @@ impl BufferPolicy {
 }
 
 /// First and last channel by kind of message.
-pub(super) type Ranges = [(u32, u32); Kind::COUNT];
+pub(crate) type Ranges = [(u32, u32); Kind::COUNT];
 
 /// Options of the routers of a run.
 ///
@@ -64,11 +64,11 @@ pub struct Config {
     /// Channels of a link.
     pub channels: usize,
     /// Classes of packets, and the channels that they may have.
-    pub(super) classes: usize,
-    pub(super) ranges: Ranges,
+    pub(crate) classes: usize,
+    pub(crate) ranges: Ranges,
     /// The kinds of messages that there are.
-    pub(super) kinds: Range<usize>,
-    pub(super) policy: Policy,
+    pub(crate) kinds: Range<usize>,
+    pub(crate) policy: Policy,
     /// Whether an output channel is free only once the credit of the last tail is back.
     pub waits_for_tail: bool,
     /// Whether an output channel is taken while the queue behind it is full.

@@ -1,6 +1,7 @@
 //! Packets that wait for each other for good: proven from the state, with the circle of channels.
 
 use super::{
+    feed::Feed,
     flit::Kind,
     router::State,
     run::Run,
@@ -33,17 +34,17 @@ enum Queue {
 /// What a queue waits for: it goes on as soon as one of these does; `None` if it goes on by itself.
 type Waits = Option<Vec<Queue>>;
 
-impl Run {
+impl Run<Feed> {
     /// A circle of queues each of which waits for the next, if some flits can never move again; nothing that happens
     /// elsewhere can free them.
     pub(super) fn find_deadlock(&self) -> Option<Vec<BlockedQueue>> {
-        Looked { run: self, seen: self.subnets[0].routers.see(&self.rules)? }.find()
+        Looked { run: self, seen: self.subnets[0].routers.see(&self.terminals.rules)? }.find()
     }
 }
 
 /// A run that is looked at.
 struct Looked<'a> {
-    run: &'a Run,
+    run: &'a Run<Feed>,
     seen: Seen,
 }
 
@@ -91,10 +92,11 @@ impl Looked<'_> {
             (0..inputs.len()).map(move |index| Queue::Input(router as u32, index as u32))
         });
         let run = self.run;
-        let channels = run.rules.channels as u32;
-        let exits = (0..run.exits.len() as u32).map(move |at| Queue::Exit(at / channels, at % channels));
-        let replies = run.feed.iter().filter(|feed| feed.replies.is_some());
-        let replies = replies.flat_map(|_| (0..run.nodes as u32).map(Queue::Replies));
+        let channels = run.terminals.rules.channels as u32;
+        let exits =
+            (0..run.source.exits.len() as u32).map(move |at| Queue::Exit(at / channels, at % channels));
+        let replying = if run.source.replies.is_some() { run.terminals.nodes as u32 } else { 0 };
+        let replies = (0..replying).map(Queue::Replies);
         inputs.chain(exits).chain(replies)
     }
 
@@ -104,7 +106,7 @@ impl Looked<'_> {
             Queue::Replies(node) => BlockedQueue::Replies(node),
             Queue::Input(router, index) => {
                 let (port, channel) = self.at(index);
-                match self.run.rules.wiring.inputs(router)[usize::from(port)].end {
+                match self.run.terminals.rules.wiring.inputs(router)[usize::from(port)].end {
                     End::Router(from, out) => BlockedQueue::Link(from, out, channel),
                     End::Node(node) => BlockedQueue::Entry(node, channel),
                     End::Nothing => BlockedQueue::Entry(0, channel),
@@ -119,12 +121,13 @@ impl Looked<'_> {
 
     /// The port and the channel of an input of a router.
     fn at(&self, index: u32) -> (u16, u16) {
-        let channels = self.run.rules.channels as u32;
+        let channels = self.run.terminals.rules.channels as u32;
         ((index / channels) as u16, (index % channels) as u16)
     }
 
     fn output(&self, router: u32, port: u16, channel: u16) -> SeenOutput {
-        self.seen.outputs[router as usize][usize::from(port) * self.run.rules.channels + usize::from(channel)]
+        self.seen.outputs[router as usize]
+            [usize::from(port) * self.run.terminals.rules.channels + usize::from(channel)]
     }
 
     fn waits(&self, queue: Queue) -> Waits {
@@ -154,7 +157,8 @@ impl Looked<'_> {
     /// Who an empty queue gets the rest of its packet from.
     fn feeder_waits(&self, router: u32, index: u32) -> Waits {
         let (port, channel) = self.at(index);
-        let End::Router(from, out) = self.run.rules.wiring.inputs(router)[usize::from(port)].end else {
+        let End::Router(from, out) = self.run.terminals.rules.wiring.inputs(router)[usize::from(port)].end
+        else {
             return None;
         };
         self.owner(from, out, channel).map(|owner| vec![owner])
@@ -191,9 +195,9 @@ impl Looked<'_> {
 
     /// The queues whose flits are in the way behind an output channel; `None` if they are on their way.
     fn filled(&self, router: u32, port: u16, channel: u16) -> Waits {
-        match self.run.rules.wiring.outputs(router)[usize::from(port)].end {
+        match self.run.terminals.rules.wiring.outputs(router)[usize::from(port)].end {
             End::Router(there, entry) => {
-                let first = usize::from(entry) * self.run.rules.channels;
+                let first = usize::from(entry) * self.run.terminals.rules.channels;
                 let mut filled = self.sharers(channel).map(|channel| (first + channel) as u32);
                 let filled = filled.try_fold(Vec::new(), |mut filled, index| {
                     let has_flits = self.input(there, index).has_flits;
@@ -205,8 +209,8 @@ impl Looked<'_> {
                 (!filled.is_empty()).then_some(filled)
             }
             End::Node(node) => {
-                let at = node as usize * self.run.rules.channels + usize::from(channel);
-                let waits = self.run.exits.get(at).is_some_and(|queue| !queue.is_empty());
+                let at = node as usize * self.run.terminals.rules.channels + usize::from(channel);
+                let waits = self.run.source.exits.get(at).is_some_and(|queue| !queue.is_empty());
                 waits.then(|| vec![Queue::Exit(node, u32::from(channel))])
             }
             End::Nothing => None,
@@ -214,30 +218,29 @@ impl Looked<'_> {
     }
 
     fn policy_is_private(&self) -> bool {
-        matches!(self.run.rules.policy, super::buffers::Policy::Private(_))
+        matches!(self.run.terminals.rules.policy, super::buffers::Policy::Private(_))
     }
 
     /// The channels whose flits take the places of one.
     fn sharers(&self, channel: u16) -> std::ops::Range<usize> {
         let one = usize::from(channel);
-        if self.policy_is_private() { one..one + 1 } else { 0..self.run.rules.channels }
+        if self.policy_is_private() { one..one + 1 } else { 0..self.run.terminals.rules.channels }
     }
 
     fn exit_waits(&self, node: u32, channel: u32) -> Waits {
-        let at = node as usize * self.run.rules.channels + channel as usize;
-        let flit = self.run.exits[at].front()?;
-        let feed = self.run.feed.as_ref()?;
-        let kind = self.run.packets[flit.packet].kind;
-        (flit.is_head() && !feed.accepts(node as usize, kind)).then(|| vec![Queue::Replies(node)])
+        let at = node as usize * self.run.terminals.rules.channels + channel as usize;
+        let flit = self.run.source.exits[at].front()?;
+        let kind = self.run.terminals.packets[flit.packet].kind;
+        (flit.is_head() && !self.run.source.accepts(node as usize, kind)).then(|| vec![Queue::Replies(node)])
     }
 
     fn replies_wait(&self, node: u32) -> Waits {
-        let waiting = &self.run.waiting[node as usize * self.run.classes.len() + 1];
+        let waiting = &self.run.terminals.waiting[node as usize * self.run.terminals.classes + 1];
         if waiting.size == 0 {
             return None;
         }
-        let (router, port) = self.run.rules.wiring.entries[node as usize];
-        let (first, last) = self.run.rules.range(Kind::ReadReply);
+        let (router, port) = self.run.terminals.rules.wiring.entries[node as usize];
+        let (first, last) = self.run.terminals.rules.range(Kind::ReadReply);
         let sources = &self.run.subnets[0].shared.sources;
         let range = if waiting.next > 0 {
             waiting.channel..=waiting.channel
@@ -249,12 +252,13 @@ impl Looked<'_> {
         let mut others = Vec::new();
         for channel in range {
             let known = sources.channel(node as usize, usize::from(channel));
-            let is_full = sources.is_full(&self.run.rules.policy, node as usize, usize::from(channel));
+            let is_full =
+                sources.is_full(&self.run.terminals.rules.policy, node as usize, usize::from(channel));
             let has_no_owner = !known.is_owned || waiting.next > 0;
             if !is_full && has_no_owner {
                 return None;
             }
-            let index = u32::from(port) * self.run.rules.channels as u32 + u32::from(channel);
+            let index = u32::from(port) * self.run.terminals.rules.channels as u32 + u32::from(channel);
             if !self.input(router, index).has_flits {
                 return None;
             }

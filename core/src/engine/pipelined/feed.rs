@@ -1,8 +1,10 @@
-//! Packets from a workload of flitloom, in place of BookSim2's processes, and what came of them.
+//! Packets from a workload, and what came of them.
 
 use super::{
-    flit::{Kind, Packet, Packets, Ways},
-    waiting::Waiting,
+    flit::{Flit, Kind, Packet, Packets},
+    numbers::{Counter, Numbers},
+    source::Source,
+    terminals::Terminals,
 };
 use crate::{
     engine::{Outcome, fingerprint, lateness},
@@ -11,6 +13,7 @@ use crate::{
     traffic::{GraphError, Sources, Workload},
     visit::{Saved, Visited},
 };
+use std::collections::VecDeque;
 
 /// Every packet of a workload is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +42,21 @@ pub(super) struct Feed {
     pub injected: u64,
     pub totals: Outcome,
     pub windows: Option<Windows>,
+    pub numbers: Counter,
+    /// By node and channel the flits that a node has not taken yet, where it does not take all at once.
+    pub exits: Vec<VecDeque<Flit>>,
 }
 
 impl Feed {
     /// All packets of a workload, whose nodes were checked.
     pub(super) fn new(
         workload: &Workload,
-        nodes: usize,
+        (nodes, channels): (usize, usize),
         windows: Option<u64>,
         replies: Option<Replies>,
+        seed: u64,
     ) -> Self {
+        let holds = replies.is_some_and(|replies| replies.places.is_some());
         Self {
             sources: Sources::new(workload, nodes),
             nodes,
@@ -65,12 +73,27 @@ impl Feed {
                     .with_room_told()
                     .with_first_queues()
             }),
+            numbers: Counter::new(seed),
+            exits: vec![VecDeque::new(); if holds { nodes * channels } else { 0 }],
         }
     }
 
     /// What of the workload has been sent, and what came of it.
     pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
-        let Self { sources, nodes, replies: _, owed, is_replying, replied, injected, totals, windows } = self;
+        let Self {
+            sources,
+            nodes,
+            replies: _,
+            owed,
+            is_replying,
+            replied,
+            injected,
+            totals,
+            windows,
+            // It is at the beginning of a saved run.
+            numbers: _,
+            exits,
+        } = self;
         // Packets carry no routes.
         sources.visit(&mut None, &mut Saved::new(archive, *nodes))?;
         archive.slice("requests held", owed)?;
@@ -78,9 +101,11 @@ impl Feed {
         archive.slice("replies begun", replied)?;
         archive.number("packets begun", injected)?;
         totals.fields(archive)?;
-        let Some(windows) = windows else { return Ok(()) };
-        windows.count_messages(sources);
-        windows.fields(archive)
+        if let Some(windows) = windows {
+            windows.count_messages(sources);
+            windows.fields(archive)?;
+        }
+        archive.lists("flits not taken yet", exits)
     }
 
     /// The start of the next packet of any node; `None` if there is none.
@@ -90,7 +115,7 @@ impl Feed {
     }
 
     /// The next packet of a node, if it has started by now.
-    pub(super) fn take(&mut self, node: usize, now: u32) -> Option<Packet> {
+    fn take(&mut self, node: usize, now: u32) -> Option<Packet> {
         let start = self.sources.next_start(node as u32);
         if start > u64::from(now) {
             return None;
@@ -100,32 +125,20 @@ impl Feed {
         // Taking the last packet of a message may let others of its node start.
         self.sources.refresh(&mut |_, _| ());
         let ends = (number as u32, node as u32, given.destination);
-        Some(Packet { slice: given.slice, ..packet(ends, (0, kind), given.length, start as u32) })
+        Some(Packet { slice: given.slice, ..Packet::new(ends, (0, kind), given.length, start as u32) })
     }
 
     /// A reply of a node.
-    pub(super) fn reply(&mut self, node: usize, to: u32, created: u32) -> Option<Packet> {
+    fn reply(&mut self, node: usize, to: u32, created: u32) -> Option<Packet> {
         let length = self.replies?.length;
         self.is_replying[node] = true;
         let number = FIRST_REPLY | self.replied[node];
         self.replied[node] += 1;
-        Some(packet((number, node as u32, to), (1, Kind::ReadReply), length, created))
-    }
-
-    /// The header of a packet of a class leaves its source.
-    pub(super) fn leave(&mut self, node: usize, class: usize, packet: &Packet) {
-        self.injected += u64::from(class == 0);
-        let Some(windows) = &mut self.windows else { return };
-        let queues = windows.queues().queues();
-        if class < queues {
-            let (number, cycle) = (packet.number.into(), packet.injected.into());
-            let departure = Departure { number, cycle, start: packet.created.into(), length: packet.size };
-            windows.leave(node * queues + class, departure);
-        }
+        Some(Packet::new((number, node as u32, to), (1, Kind::ReadReply), length, created))
     }
 
     /// A node sends no reply any more.
-    pub(super) fn has_replied(&mut self, node: usize) {
+    fn has_replied(&mut self, node: usize) {
         if std::mem::take(&mut self.is_replying[node]) {
             self.owed[node] = self.owed[node].saturating_sub(1);
         }
@@ -135,45 +148,6 @@ impl Feed {
     pub(super) fn accepts(&self, node: usize, kind: Kind) -> bool {
         let places = self.replies.and_then(|replies| replies.places);
         kind != Kind::ReadRequest || places.is_none_or(|places| self.owed[node] < places)
-    }
-
-    /// A flit arrives; what is known of its packet if it is a tail.
-    pub(super) fn arrived(&mut self, now: u32, node: u32, packet: &Packet, is_tail: bool) {
-        if packet.kind.is_reply() {
-            if is_tail {
-                self.make_room(now, node);
-            }
-            return;
-        }
-        let cycle = u64::from(now).saturating_sub(2);
-        let totals = &mut self.totals;
-        totals.flits_delivered += 1;
-        totals.duration = now.into();
-        if !is_tail {
-            return;
-        }
-        totals.packets_delivered += 1;
-        totals.latency_sum += cycle - u64::from(packet.created);
-        totals.fingerprint = totals.fingerprint.wrapping_add(fingerprint(cycle, node));
-        totals.lateness += lateness(cycle);
-        if let Some(windows) = &mut self.windows {
-            let (source, start) = (packet.source, packet.created.into());
-            windows.deliver(Delivery { cycle, source, start, injected: packet.injected.into() });
-            if let Some(replies) = self.replies {
-                windows.add_for(source as usize, now.into(), replies.length);
-                if windows.queues().queues() > 1 {
-                    windows.add(node as usize * 2 + 1, now.into());
-                }
-            }
-        }
-        if self.replies.is_none() {
-            self.make_room(now, packet.source);
-        }
-        if !self.sources.are_closed() {
-            // What waits for the message may start in the next cycle.
-            let sent = (packet.source, packet.number.into(), packet.slice);
-            self.sources.delivered(sent, now.into(), |_, _| ());
-        }
     }
 
     /// The cycle in which the last operation of a message graph was complete; `None` for other workloads.
@@ -237,37 +211,104 @@ impl Feed {
     }
 }
 
-/// A packet that was made for a cycle, of a class and kind.
-fn packet(
-    (number, source, destination): (u32, u32, u32),
-    (class, kind): (u16, Kind),
-    size: u32,
-    created: u32,
-) -> Packet {
-    Packet {
-        number,
-        first_flit: 0,
-        source,
-        destination,
-        class,
-        slice: 0,
-        priority: 0,
-        kind,
-        size,
-        created,
-        injected: 0,
-        head_arrival: 0,
-        delivered: 0,
-        is_measured: false,
-        middle: 0,
-        phase: 0,
-        hops: 0,
-        ahead: Ways::default(),
+impl Source for Feed {
+    fn numbers(&mut self) -> &mut dyn Numbers {
+        &mut self.numbers
     }
-}
 
-/// Puts a packet in front of its source.
-pub(super) fn wait_at_source(packets: &mut Packets, waiting: &mut Waiting, packet: Packet, priority: i32) {
-    (waiting.next, waiting.size, waiting.subnet, waiting.priority) = (0, packet.size, 0, priority);
-    waiting.packet = packets.add(Packet { priority, ..packet });
+    /// Nodes whose last packet has left take the next one of the workload, or a reply that they owe.
+    fn make(&mut self, terminals: &mut Terminals) {
+        let classes = terminals.classes;
+        for node in 0..terminals.nodes {
+            for class in 0..classes {
+                if terminals.waiting[node * classes + class].size > 0 {
+                    continue;
+                }
+                let taken = if class == 0 {
+                    self.take(node, terminals.now)
+                } else {
+                    self.has_replied(node);
+                    let reply = terminals.replies[node].pop_front();
+                    reply.and_then(|reply| self.reply(node, reply.to, reply.time))
+                };
+                if let Some(packet) = taken {
+                    terminals.put(packet, 0, 0);
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, node: usize, class: usize, packet: &Packet) {
+        self.injected += u64::from(class == 0);
+        let Some(windows) = &mut self.windows else { return };
+        let queues = windows.queues().queues();
+        if class < queues {
+            let (number, cycle) = (packet.number.into(), packet.injected.into());
+            let departure = Departure { number, cycle, start: packet.created.into(), length: packet.size };
+            windows.leave(node * queues + class, departure);
+        }
+    }
+
+    /// Of the flits that reach nodes each node takes one.
+    fn accept(&mut self, terminals: &Terminals, arrived: &mut Vec<(u32, Flit)>) {
+        if self.exits.is_empty() {
+            return;
+        }
+        let channels = terminals.rules.channels;
+        for (node, flit) in arrived.drain(..) {
+            self.exits[node as usize * channels + usize::from(flit.channel)].push_back(flit);
+        }
+        for node in 0..self.nodes {
+            let first = terminals.now as usize % channels;
+            for turn in 0..channels {
+                let at = node * channels + (first + turn) % channels;
+                let Some(flit) = self.exits[at].front() else { continue };
+                let (is_head, kind) = (flit.is_head(), terminals.packets[flit.packet].kind);
+                if is_head && !self.accepts(node, kind) {
+                    continue;
+                }
+                self.owed[node] += u32::from(is_head && kind == Kind::ReadRequest);
+                arrived.extend(self.exits[at].pop_front().map(|flit| (node as u32, flit)));
+                break;
+            }
+        }
+    }
+
+    fn arrived(&mut self, now: u32, node: u32, packet: &Packet, flit: &Flit) {
+        if packet.kind.is_reply() {
+            if flit.is_tail() {
+                self.make_room(now, node);
+            }
+            return;
+        }
+        let cycle = u64::from(now).saturating_sub(2);
+        let totals = &mut self.totals;
+        totals.flits_delivered += 1;
+        totals.duration = now.into();
+        if !flit.is_tail() {
+            return;
+        }
+        totals.packets_delivered += 1;
+        totals.latency_sum += cycle - u64::from(packet.created);
+        totals.fingerprint = totals.fingerprint.wrapping_add(fingerprint(cycle, node));
+        totals.lateness += lateness(cycle);
+        if let Some(windows) = &mut self.windows {
+            let (source, start) = (packet.source, packet.created.into());
+            windows.deliver(Delivery { cycle, source, start, injected: packet.injected.into() });
+            if let Some(replies) = self.replies {
+                windows.add_for(source as usize, now.into(), replies.length);
+                if windows.queues().queues() > 1 {
+                    windows.add(node as usize * 2 + 1, now.into());
+                }
+            }
+        }
+        if self.replies.is_none() {
+            self.make_room(now, packet.source);
+        }
+        if !self.sources.are_closed() {
+            // What waits for the message may start in the next cycle.
+            let sent = (packet.source, packet.number.into(), packet.slice);
+            self.sources.delivered(sent, now.into(), |_, _| ());
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::{
 
 /// What kind of message a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     ReadRequest,
     ReadReply,
     WriteRequest,
@@ -18,10 +18,10 @@ pub(super) enum Kind {
 
 impl Kind {
     /// How many there are.
-    pub(super) const COUNT: usize = 5;
+    pub(crate) const COUNT: usize = 5;
 
     /// Whether it answers a request.
-    pub(super) fn is_reply(self) -> bool {
+    pub(crate) fn is_reply(self) -> bool {
         matches!(self, Self::ReadReply | Self::WriteReply)
     }
 }
@@ -41,7 +41,7 @@ impl Plain for Kind {
 
 /// A packet from its making to the retirement of its tail.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
+pub(crate) struct Packet {
     pub number: u32,
     pub first_flit: u32,
     pub source: u32,
@@ -68,6 +68,37 @@ pub(super) struct Packet {
     pub ahead: Ways,
 }
 
+impl Packet {
+    /// A packet of a class and kind that was made for a cycle.
+    pub(crate) fn new(
+        (number, source, destination): (u32, u32, u32),
+        (class, kind): (u16, Kind),
+        size: u32,
+        created: u32,
+    ) -> Self {
+        Self {
+            number,
+            first_flit: 0,
+            source,
+            destination,
+            class,
+            slice: 0,
+            priority: 0,
+            kind,
+            size,
+            created,
+            injected: 0,
+            head_arrival: 0,
+            delivered: 0,
+            is_measured: false,
+            middle: 0,
+            phase: 0,
+            hops: 0,
+            ahead: Ways::default(),
+        }
+    }
+}
+
 plain_record!(Packet {
     number: u32,
     first_flit: u32,
@@ -91,7 +122,7 @@ plain_record!(Packet {
 
 /// One flit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flit {
+pub(crate) struct Flit {
     /// Place of its packet.
     pub packet: u32,
     /// Which of its packet it is, and a bit for the last one.
@@ -108,30 +139,30 @@ impl Flit {
     const TAIL: u32 = 1 << 31;
 
     /// A flit of a packet of so many, before it is sent.
-    pub(super) fn new(packet: u32, index: u32, size: u32, priority: i32) -> Self {
+    pub(crate) fn new(packet: u32, index: u32, size: u32, priority: i32) -> Self {
         let place = index | if index + 1 == size { Self::TAIL } else { 0 };
         Self { packet, place, injected: 0, priority, hops: 0, channel: 0 }
     }
 
     /// Which of its packet it is.
-    pub(super) fn index(&self) -> u32 {
+    pub(crate) fn index(&self) -> u32 {
         self.place & !Self::TAIL
     }
 
     #[inline]
-    pub(super) fn is_head(&self) -> bool {
+    pub(crate) fn is_head(&self) -> bool {
         self.place & !Self::TAIL == 0
     }
 
     #[inline]
-    pub(super) fn is_tail(&self) -> bool {
+    pub(crate) fn is_tail(&self) -> bool {
         self.place & Self::TAIL != 0
     }
 }
 
 /// A range of output channels that a packet may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Way {
+pub(crate) struct Way {
     pub port: u16,
     pub first: u16,
     pub last: u16,
@@ -141,14 +172,14 @@ pub(super) struct Way {
 plain_record!(Way { port: u16, first: u16, last: u16, rank: i16 });
 
 /// One of so many equal parts of channels; what does not divide is left out.
-pub(super) fn part((a, b): (u32, u32), parts: u32, number: u32) -> (u32, u32) {
+pub(crate) fn part((a, b): (u32, u32), parts: u32, number: u32) -> (u32, u32) {
     let width = (b - a + 1) / parts;
     (a + number * width, a + (number + 1) * width - 1)
 }
 
 /// At most two ways, the higher rank first.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ways {
+pub(crate) struct Ways {
     ways: [Way; 2],
     count: u8,
 }
@@ -170,14 +201,14 @@ impl Plain for Ways {
 
 impl Ways {
     /// One way.
-    pub(super) fn one(port: usize, first: u32, last: u32) -> Self {
+    pub(crate) fn one(port: usize, first: u32, last: u32) -> Self {
         let mut ways = Self::default();
         ways.add(port, first, last, 0);
         ways
     }
 
     /// Adds a way, unless there is one of the same rank.
-    pub(super) fn add(&mut self, port: usize, first: u32, last: u32, rank: i16) {
+    pub(crate) fn add(&mut self, port: usize, first: u32, last: u32, rank: i16) {
         if self.iter().any(|way| way.rank == rank) {
             return;
         }
@@ -190,12 +221,12 @@ impl Ways {
     }
 
     /// Of channels, cut into as many equal parts as there are ports, those of the port of the first way.
-    pub(super) fn part_of(&self, channels: (u32, u32), ports: usize) -> (u32, u32) {
+    pub(crate) fn part_of(&self, channels: (u32, u32), ports: usize) -> (u32, u32) {
         part(channels, ports as u32, self.ways[0].port.into())
     }
 
     /// The same ways with other channels.
-    pub(super) fn within(mut self, (first, last): (u32, u32)) -> Self {
+    pub(crate) fn within(mut self, (first, last): (u32, u32)) -> Self {
         for way in &mut self.ways {
             (way.first, way.last) = (first as u16, last as u16);
         }
@@ -203,14 +234,14 @@ impl Ways {
     }
 
     /// The ways, the higher rank first.
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, Way> {
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Way> {
         self.ways[..usize::from(self.count)].iter()
     }
 }
 
 /// Packets by place; places of retired ones are used again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packets {
+pub(crate) struct Packets {
     all: Vec<Packet>,
     free: Vec<u32>,
     /// By place and flit when it was sent, for flits that do not carry it; flits of the largest packet.
@@ -220,12 +251,12 @@ pub(super) struct Packets {
 
 impl Packets {
     /// No packets yet; the largest will have so many flits.
-    pub(super) fn new(largest: u32) -> Self {
+    pub(crate) fn new(largest: u32) -> Self {
         Self { largest, ..Self::default() }
     }
 
     /// All packets, and when their flits were sent, of a network of so many nodes and classes.
-    pub(super) fn fields(&mut self, nodes: usize, classes: usize, archive: &mut Archive) -> Visited {
+    pub(crate) fn fields(&mut self, nodes: usize, classes: usize, archive: &mut Archive) -> Visited {
         let Self { all, free, sent, largest } = self;
         if !archive.is_reading() {
             free.iter().for_each(|&place| all[place as usize].ahead = Ways::default());
@@ -246,7 +277,7 @@ impl Packets {
     }
 
     /// No flit may be of a packet that there is not, or in another channel than these.
-    pub(super) fn check<'a>(
+    pub(crate) fn check<'a>(
         &self,
         field: &'static str,
         channels: usize,
@@ -263,12 +294,12 @@ impl Packets {
     }
 
     /// The same packets, without the cycles in which their flits were sent.
-    pub(super) fn without_cycles(&self) -> Self {
+    pub(crate) fn without_cycles(&self) -> Self {
         Self { all: self.all.clone(), largest: self.largest, ..Self::default() }
     }
 
     /// Puts what is known of a packet at its place.
-    pub(super) fn put(&mut self, place: u32, packet: Packet) {
+    pub(crate) fn put(&mut self, place: u32, packet: Packet) {
         let at = place as usize;
         if at >= self.all.len() {
             self.all.resize(at + 1, packet);
@@ -277,25 +308,25 @@ impl Packets {
     }
 
     /// Takes over what routers change of a packet, from where its header is.
-    pub(super) fn learn(&mut self, place: u32, there: &Packet) {
+    pub(crate) fn learn(&mut self, place: u32, there: &Packet) {
         let packet = &mut self.all[place as usize];
         (packet.hops, packet.ahead) = (there.hops, there.ahead);
     }
 
     /// Places of packets.
-    pub(super) fn places(&self) -> usize {
+    pub(crate) fn places(&self) -> usize {
         self.all.len()
     }
 
     /// Notes that a flit was sent.
     #[inline]
-    pub(super) fn note_sent(&mut self, flit: &Flit, now: u32) {
+    pub(crate) fn note_sent(&mut self, flit: &Flit, now: u32) {
         self.note_sent_at(flit.packet, flit.index(), now);
     }
 
     /// Notes that a flit of a packet was sent.
     #[inline]
-    pub(super) fn note_sent_at(&mut self, packet: u32, index: u32, now: u32) {
+    pub(crate) fn note_sent_at(&mut self, packet: u32, index: u32, now: u32) {
         let at = (packet * self.largest + index) as usize;
         if at >= self.sent.len() {
             self.sent.resize(self.all.len() * self.largest as usize, 0);
@@ -305,13 +336,13 @@ impl Packets {
 
     /// When a flit was sent, of those noted.
     #[inline]
-    pub(super) fn sent(&self, place: u32, index: u32) -> u32 {
+    pub(crate) fn sent(&self, place: u32, index: u32) -> u32 {
         self.sent[(place * self.largest + index) as usize]
     }
 
     /// The next flit of a packet to arrive, made of what its packet knows.
     #[inline]
-    pub(super) fn arriving(&self, place: u32, channel: u16) -> Flit {
+    pub(crate) fn arriving(&self, place: u32, channel: u16) -> Flit {
         let packet = &self.all[place as usize];
         let mut flit = Flit::new(place, packet.delivered, packet.size, 0);
         flit.injected = self.sent(place, packet.delivered);
@@ -319,7 +350,7 @@ impl Packets {
         flit
     }
 
-    pub(super) fn add(&mut self, packet: Packet) -> u32 {
+    pub(crate) fn add(&mut self, packet: Packet) -> u32 {
         if let Some(place) = self.free.pop() {
             self.all[place as usize] = packet;
             return place;
@@ -328,13 +359,13 @@ impl Packets {
         self.all.len() as u32 - 1
     }
 
-    pub(super) fn remove(&mut self, place: u32) {
+    pub(crate) fn remove(&mut self, place: u32) {
         self.all[place as usize].size = 0;
         self.free.push(place);
     }
 
     /// A flit as probes see it.
-    pub(super) fn seen(&self, flit: &Flit) -> probe::Flit {
+    pub(crate) fn seen(&self, flit: &Flit) -> probe::Flit {
         let packet = &self[flit.packet];
         probe::Flit {
             source: packet.source,
@@ -347,7 +378,7 @@ impl Packets {
     }
 
     /// All that were not removed.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
         self.all.iter().filter(|packet| packet.size > 0)
     }
 }

@@ -3,20 +3,21 @@
 use super::{
     lists::Lists,
     planes,
-    routers::{AnyRouters, Nodes, Wanted},
+    routers::{AnyRouters, Wanted},
     rules::Rules,
     sets::Sets,
+    source::Source,
 };
 
 /// Routers without flits; `None` if the form does not cover these rules, or what is wanted.
-type Make<N> = fn(&Rules, Wanted) -> Option<AnyRouters<N>>;
+type Make<S> = fn(&Rules, Wanted) -> Option<AnyRouters<S>>;
 
 /// All forms but the last, the fastest first.
-fn forms<N: Nodes>() -> [Make<N>; 2] {
+fn forms<S: Source>() -> [Make<S>; 2] {
     [planes::make, Sets::make]
 }
 
 /// Routers without flits in the fastest form; lists cover everything.
-pub(super) fn choose<N: Nodes>(rules: &Rules, wanted: Wanted) -> AnyRouters<N> {
+pub(super) fn choose<S: Source>(rules: &Rules, wanted: Wanted) -> AnyRouters<S> {
     forms().iter().find_map(|make| make(rules, wanted)).unwrap_or_else(|| Box::new(Lists::new(rules)))
 }

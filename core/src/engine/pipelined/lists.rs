@@ -4,9 +4,10 @@ use super::{
     breach::Breach,
     flit::{Flit, Packets},
     router::{Input, LAST, Router, World},
-    routers::{Cycle, NodePorts, Nodes, Records, Routers},
+    routers::{Cycle, NodePorts, Records, Routers},
     rules::Rules,
     seen::{Seen, SeenInput, SeenOutput},
+    source::Source,
     wiring::End,
 };
 use crate::{
@@ -172,7 +173,7 @@ impl NodePorts for Lists {
     }
 }
 
-impl<N: Nodes> Routers<N> for Lists {
+impl<S: Source> Routers<S> for Lists {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { now, rules, shared, .. } = cycle;
         let at = *now as usize % self.wheel.len();
@@ -197,8 +198,14 @@ impl<N: Nodes> Routers<N> for Lists {
     fn step(&mut self, cycle: &mut Cycle<'_>, steps: u32) -> Option<Breach> {
         let mut breach = None;
         let Cycle { now, rules, packets, numbers, shared } = cycle;
-        let mut world =
-            World { now: *now, rules, packets, numbers, load: &mut shared.load, breach: &mut breach };
+        let mut world = World {
+            now: *now,
+            rules,
+            packets,
+            numbers: &mut **numbers,
+            load: &mut shared.load,
+            breach: &mut breach,
+        };
         for (word, &set) in self.at_work.iter().enumerate() {
             for bit in ones(set) {
                 let router = &mut self.routers[word * 64 + bit];

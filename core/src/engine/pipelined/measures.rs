@@ -22,7 +22,7 @@ plain_record!(Delays { count: u64, sum: u64, least: u64, most: u64 });
 
 impl Delays {
     /// Adds one; true if none was larger.
-    pub(super) fn add(&mut self, delay: u64) {
+    pub(crate) fn add(&mut self, delay: u64) {
         self.least = if self.count == 0 { delay } else { self.least.min(delay) };
         self.most = self.most.max(delay);
         self.count += 1;
@@ -98,7 +98,7 @@ pub struct ClassFacts {
 }
 
 impl ClassFacts {
-    pub(super) fn new(nodes: usize) -> Self {
+    pub(crate) fn new(nodes: usize) -> Self {
         let none = Rates { counts: vec![0; nodes] };
         Self {
             slowest_packet: -1,
@@ -112,7 +112,7 @@ impl ClassFacts {
     }
 
     /// What was counted.
-    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+    pub(crate) fn fields(&mut self, archive: &mut Archive) -> Visited {
         let Self {
             packet,
             network,
@@ -141,7 +141,7 @@ impl ClassFacts {
     }
 
     /// Forgets everything but what is in flight.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         let nodes = self.sent_flits.counts.len();
         let (all, measured) = (self.in_flight, self.measured_in_flight);
         *self = Self { in_flight: all, measured_in_flight: measured, ..Self::new(nodes) };

@@ -1,61 +1,71 @@
-//! The router of BookSim2 (Jiang et al., A detailed and flexible cycle-accurate network-on-chip simulator, ISPASS
-//! 2013) with its pipeline, credits and allocators: for files of BookSim2 the same packets flit for flit
-//! ([`Phases`]), and with flitloom's own networks, packets and numbers ([`Simulation`]).
+//! Routers with a pipeline, credits and allocators, as the field describes them (Dally and Towles, Principles and
+//! Practices of Interconnection Networks, 2004; Jiang et al., A detailed and flexible cycle-accurate network-on-chip
+//! simulator, ISPASS 2013): typed options ([`Config`]), a network with its routing function, and a source of packets.
+//! [`Simulation`] runs them with flitloom's own networks, packets and numbers; files of BookSim2 are in
+//! [`booksim`](crate::booksim).
 
 mod allocators;
-mod batch;
-mod batches;
-mod bound;
 mod breach;
 mod buffers;
-mod build;
-mod classes;
 mod config;
 mod config_error;
+mod cycle;
 mod deadlock;
+mod ejection;
 mod exchange;
 mod feed;
 mod flit;
 mod forms;
-mod judged;
+mod injection;
 mod lists;
 mod measures;
+mod network;
 mod networks;
 mod numbers;
-mod options;
-mod patterns;
-mod phases;
 mod planes;
 mod priority;
-mod process;
 mod router;
 mod routers;
-mod routing;
 mod rules;
 mod run;
+mod saving;
 mod seen;
 mod sets;
-mod shape;
 mod simulation;
-mod sources;
+mod source;
 mod step;
 mod subnet;
 mod switch;
+mod terminals;
 mod waiting;
 mod wiring;
+#[cfg(test)]
+mod with_form;
 
 pub use allocators::{AllocatorKind, ArbiterKind};
-pub use bound::Demand;
 pub use breach::Breach;
 pub use config::{BufferPolicy, Config};
 pub use config_error::ConfigError;
 pub use deadlock::BlockedQueue;
 pub use feed::Replies;
-pub use judged::Judged;
 pub use measures::{ClassFacts, Delays, Rates};
 pub use networks::{Lanes, Switched};
-pub use options::{OPTIONS, OptionError, Options};
-pub use phases::{ClassSample, Event, Left, Phases};
 pub use priority::Priority;
-pub use run::PacketRecord;
 pub use simulation::{Place, Setup, Simulation, Stop};
+#[cfg(test)]
+pub(crate) use with_form::Form;
+pub(crate) use {
+    buffers::{Limit, Policy, RoundTrips, Sharing},
+    config::Ranges,
+    flit::{Flit, Kind, Packet, Ways, part},
+    network::{MOST_IN_LINE, Network, Place as HeaderPlace},
+    numbers::Numbers,
+    routers::Wanted,
+    rules::Rules,
+    run::Run,
+    source::Source,
+    subnet::Subnet,
+    terminals::{Counting, Terminals},
+    waiting::Reply,
+    wiring::{End, Link, Wiring},
+};

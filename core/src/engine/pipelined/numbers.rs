@@ -1,286 +1,52 @@
-//! The two subtractive generators of Knuth, The Art of Computer Programming, volume 2, section 3.6 (2002),
-//! as integers: x[n] = x[n-100] - x[n-37] mod 2^30 and u[n] = u[n-100] + u[n-37] mod 2^52.
+//! Where drawn numbers come from.
 
 use crate::{
-    bits::{Vector, VectorWork, with_longest},
     save::Archive,
     traffic::{Purpose, draw},
     visit::Visited,
 };
 
-/// The long lag.
-const LONG: usize = 100;
-/// The short lag.
-const SHORT: usize = 37;
-/// Values that are made at once; only the first hundred of them are used.
-const BATCH: usize = 1009;
-/// Most values of one run of the recurrence.
-const MOST: usize = 1024;
-/// Separation of the streams of different seeds.
-const SEPARATION: u32 = 70;
-/// The seed of generators that were never seeded.
-pub(super) const UNSEEDED: u32 = 314_159;
-
-/// One generator: whole numbers of some bits whose lagged values are added or subtracted.
-#[derive(Clone, Debug)]
-struct Lagged {
-    mask: u64,
-    adds: bool,
-    state: [u64; LONG],
-    batch: [u64; LONG],
-    used: usize,
-    is_seeded: bool,
-    /// Where the recurrence runs.
-    room: Box<[u64; ROOM]>,
-}
-
-impl Lagged {
-    /// A generator that was not seeded yet: its state is nothing but zeros until it is.
-    fn new(bits: u32, adds: bool) -> Self {
-        let mask = (1 << bits) - 1;
-        Self {
-            mask,
-            adds,
-            state: [0; LONG],
-            batch: [0; LONG],
-            used: LONG,
-            is_seeded: false,
-            room: Box::new([0; ROOM]),
-        }
-    }
-
-    fn combine(&self, older: u64, newer: u64) -> u64 {
-        (if self.adds { older + newer } else { older.wrapping_sub(newer) }) & self.mask
-    }
-
-    /// Runs the recurrence so far: the state becomes the hundred values behind.
-    fn advance(&mut self, by: usize) {
-        with_longest(Advance { state: &mut self.state, room: &mut self.room, by, adds: self.adds });
-        for value in &mut self.state {
-            *value &= self.mask;
-        }
-    }
-
-    /// The state of a seed: a polynomial raised to the power that the seed says, by squares and products.
-    fn seed(&mut self, seed: u32) {
-        let seed = u64::from(seed) & ((1 << 30) - 1);
-        let mut x = [0u64; 2 * LONG - 1];
-        let mut start = if self.adds { 2 * (seed + 2) } else { (seed + 2) & (self.mask - 1) };
-        for value in &mut x[..LONG] {
-            *value = start;
-            start <<= 1;
-            if start > self.mask {
-                start -= self.mask - 1;
-            }
-        }
-        x[1] += 1;
-        let (mut bits, mut left) = (seed, SEPARATION - 1);
-        while left > 0 {
-            for at in (1..LONG).rev() {
-                x[2 * at] = x[at];
-                x[2 * at - 1] = 0;
-            }
-            for at in (LONG..2 * LONG - 1).rev() {
-                x[at - (LONG - SHORT)] = self.combine(x[at - (LONG - SHORT)], x[at]);
-                x[at - LONG] = self.combine(x[at - LONG], x[at]);
-            }
-            if bits & 1 == 1 {
-                x.copy_within(0..LONG, 1);
-                x[0] = x[LONG];
-                x[SHORT] = self.combine(x[SHORT], x[LONG]);
-            }
-            if bits > 0 {
-                bits >>= 1;
-            } else {
-                left -= 1;
-            }
-        }
-        for (at, &value) in x[..LONG].iter().enumerate() {
-            self.state[(at + LONG - SHORT) % LONG] = value;
-        }
-        self.advance(10 * (2 * LONG - 1));
-        self.used = LONG;
-        self.is_seeded = true;
-    }
-
-    #[inline]
-    fn next(&mut self) -> u64 {
-        if self.used == LONG {
-            self.refill();
-        }
-        self.used += 1;
-        self.batch[self.used - 1]
-    }
-
-    #[cold]
-    fn refill(&mut self) {
-        if !self.is_seeded {
-            self.seed(UNSEEDED);
-        }
-        self.batch = self.state;
-        self.advance(BATCH);
-        self.used = 0;
-    }
-}
-
-/// Values that the recurrence makes at once; no more than the short lag, as none of them needs another one.
-const AT_ONCE: usize = 32;
-
-/// The values before, and those that are made of them.
-const ROOM: usize = LONG + MOST + AT_ONCE;
-
-/// Runs the recurrence so far. Values wrap at more bits than they have, which those that they have do not see.
-struct Advance<'a> {
-    state: &'a mut [u64; LONG],
-    room: &'a mut [u64; ROOM],
-    by: usize,
-    adds: bool,
-}
-
-impl VectorWork for Advance<'_> {
-    #[inline(always)]
-    fn run<V: Vector>(self) {
-        let values = self.room;
-        let mut left = self.by;
-        while left > 0 {
-            let by = left.min(MOST);
-            values[..LONG].copy_from_slice(self.state);
-            let mut first = 0;
-            while first < by {
-                for at in (first..first + AT_ONCE).step_by(V::WORDS) {
-                    let (older, newer) = (V::load(&values[at..]), V::load(&values[at + LONG - SHORT..]));
-                    let value =
-                        if self.adds { older.plus(newer) } else { older.plus(!newer).plus(V::splat(1)) };
-                    value.store(&mut values[at + LONG..]);
-                }
-                first += AT_ONCE;
-            }
-            self.state.copy_from_slice(&values[by..][..LONG]);
-            left -= by;
-        }
-    }
-}
-
-/// Both generators, as one seed sets them.
-#[derive(Clone, Debug)]
-pub(super) struct Numbers {
-    whole: Lagged,
-    fractions: Lagged,
-    /// Instead of drawn numbers, all there are, one after the other: what was given since the beginning, each with
-    /// the largest that it may be, and how many of these were asked for.
-    all: Option<Vec<(u32, u32)>>,
-    asked: usize,
-    /// Instead of the generators: a seed, and how many numbers were drawn from its counter.
-    counter: Option<(u64, u64)>,
-}
-
-/// Generators that were not seeded yet.
-impl Default for Numbers {
-    fn default() -> Self {
-        let (whole, fractions) = (Lagged::new(30, false), Lagged::new(52, true));
-        Self { whole, fractions, all: None, asked: 0, counter: None }
-    }
-}
-
-impl Numbers {
-    /// Numbers from a counter, as everywhere else in flitloom.
-    pub(super) fn counted(seed: u64) -> Self {
-        Self { counter: Some((seed, 0)), ..Self::default() }
-    }
-
-    /// How many were drawn from the counter. The generators are those of files of BookSim2, which are run in one go.
-    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
-        let Self { whole: _, fractions: _, all: _, asked: _, counter } = self;
-        counter.as_mut().map_or(Ok(()), |(_, drawn)| archive.number("numbers drawn", drawn))
-    }
-
-    /// Seeds both.
-    pub(super) fn seed(&mut self, seed: u32) {
-        self.whole.seed(seed);
-        self.fractions.seed(seed);
-    }
-
-    /// Runs something with another seed and puts the states back, but not what is left of the batches. Of generators
-    /// that were not seeded before, these states are zeros, and so is what they give then.
-    pub(super) fn aside<T>(&mut self, seed: u32, run: impl FnOnce(&mut Self) -> T) -> T {
-        let kept = (self.whole.state, self.fractions.state);
-        self.seed(seed);
-        let result = run(self);
-        (self.whole.state, self.fractions.state) = kept;
-        result
-    }
-
+/// What routing functions and allocators draw from.
+pub(crate) trait Numbers {
     /// A whole number of 0 to `most`.
-    pub(super) fn upto(&mut self, most: u32) -> u32 {
-        if let Some(given) = &mut self.all {
-            self.asked += 1;
-            if self.asked > given.len() {
-                given.push((0, most));
-            }
-            return given[self.asked - 1].0;
-        }
-        if let Some((seed, drawn)) = &mut self.counter {
-            *drawn += 1;
-            let drawn = u128::from(draw(*seed, 0, Purpose::Arbiter, *drawn));
-            return ((drawn * (u128::from(most) + 1)) >> 64) as u32;
-        }
-        // Whole numbers have 30 bits.
-        self.whole.next() as u32 % most.saturating_add(1)
-    }
+    fn upto(&mut self, most: u32) -> u32;
+}
 
-    /// From now on whole numbers are not drawn: every sequence of them is given once.
-    pub(super) fn begin_all(&mut self) {
-        (self.all, self.asked) = (Some(Vec::new()), 0);
-    }
+/// Where nothing is drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NotDrawn;
 
-    /// Goes on to the next sequence; false if there is none.
-    pub(super) fn next_of_all(&mut self) -> bool {
-        self.asked = 0;
-        let Some(given) = &mut self.all else { return false };
-        while let Some((value, most)) = given.pop() {
-            if value < most {
-                given.push((value + 1, most));
-                return true;
-            }
-        }
-        false
-    }
-
-    /// The probability of the sequence.
-    pub(super) fn chance(&self) -> f64 {
-        let given = self.all.iter().flatten();
-        given.map(|&(_, most)| 1.0 / (f64::from(most) + 1.0)).product()
-    }
-
-    /// Whether a fraction is below one given as so many parts of 2^52.
-    #[inline]
-    pub(super) fn is_below(&mut self, parts: u64) -> bool {
-        self.fractions.next() < parts
-    }
-
-    /// A fraction below 1.
-    pub(super) fn fraction(&mut self) -> f64 {
-        self.fractions.next() as f64 / (1u64 << 52) as f64
+impl Numbers for NotDrawn {
+    fn upto(&mut self, _most: u32) -> u32 {
+        debug_assert!(false, "a number is drawn where none is");
+        0
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::{BATCH, Lagged, UNSEEDED};
+/// Numbers from a counter, as everywhere else in flitloom.
+#[derive(Clone, Debug)]
+pub(super) struct Counter {
+    seed: u64,
+    drawn: u64,
+}
 
-    /// Knuth prints what a right implementation gives after seed 310952: 2010 numbers 1010 times (or the other
-    /// way round) end in 995235265, and for fractions in 0.36410514377569680455.
-    #[test]
-    fn values_printed_by_knuth() {
-        let (mut whole, mut fractions) = (Lagged::new(30, false), Lagged::new(52, true));
-        whole.seed(310_952);
-        fractions.seed(310_952);
-        whole.advance(2009 * BATCH);
-        assert_eq!(whole.state[0], 995_235_265);
-        for _ in 0..2009 {
-            fractions.advance(BATCH);
-        }
-        assert_eq!(fractions.state[0] as f64 / (1u64 << 52) as f64, 0.364_105_143_775_696_8);
-        assert_ne!(UNSEEDED, 310_952);
+impl Counter {
+    /// None drawn yet.
+    pub(super) fn new(seed: u64) -> Self {
+        Self { seed, drawn: 0 }
+    }
+
+    /// How many were drawn.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { seed: _, drawn } = self;
+        archive.number("numbers drawn", drawn)
+    }
+}
+
+impl Numbers for Counter {
+    fn upto(&mut self, most: u32) -> u32 {
+        self.drawn += 1;
+        let drawn = u128::from(draw(self.seed, 0, Purpose::Arbiter, self.drawn));
+        ((drawn * (u128::from(most) + 1)) >> 64) as u32
     }
 }

@@ -5,8 +5,8 @@ use super::{
     breach::Breach,
     buffers::Behind,
     flit::{Flit, Packets, Ways},
+    network::Place,
     numbers::Numbers,
-    routing::Place,
     rules::Rules,
     wiring::End,
 };
@@ -100,7 +100,7 @@ pub(super) struct World<'a> {
     pub now: u32,
     pub rules: &'a Rules,
     pub packets: &'a mut Packets,
-    pub numbers: &'a mut Numbers,
+    pub numbers: &'a mut dyn Numbers,
     /// Per output port of all routers the flits known behind it.
     pub load: &'a mut [u32],
     /// A flit was sent for which there is no place.

@@ -5,44 +5,26 @@ use super::{
     config::Config,
     config_error::ConfigError,
     flit::{Kind, Packet, Ways},
-    networks::Network,
+    network::{Network, Place},
     numbers::Numbers,
     priority::Priority,
-    routing::{Place, Routing},
-    shape::Shape,
-    wiring::{End, Wiring},
+    wiring::Wiring,
 };
 use crate::fault::Fault;
-use std::ops::{Deref, RangeInclusive};
+use std::{
+    ops::{Deref, RangeInclusive},
+    sync::Arc,
+};
 
 /// Added to what goes behind everything else.
 pub(super) const SWITCH_LAST: i64 = i32::MIN as i64;
 
-/// Routers, links and which way packets go.
-pub(super) struct Ground {
-    pub shape: Shape,
-    pub routing: Routing,
-    /// What is no grid of BookSim2.
-    pub network: Option<Network>,
-    pub wiring: Wiring,
-}
-
-impl Ground {
-    /// That of a network that has a routing function of its own.
-    pub(super) fn of(network: Network, wiring: Wiring) -> Self {
-        Self { shape: Shape::new(1, 1, false), routing: Routing::OfNetwork, network: Some(network), wiring }
-    }
-}
-
 /// The rules of all routers: their options, and the network that they are of.
 #[derive(Clone, Debug)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     pub config: Config,
-    pub shape: Shape,
+    pub network: Arc<dyn Network>,
     pub wiring: Wiring,
-    /// What is no grid.
-    pub network: Option<Network>,
-    pub routing: Routing,
     /// Flits of the largest packet.
     pub largest: u32,
     /// Whether channels, and the switch, are allocated without listed requests.
@@ -63,19 +45,24 @@ impl Rules {
     ///
     /// # Errors
     /// A field has a value that is not known, or not together with others.
-    pub(super) fn new(config: Config, ground: Ground) -> Result<Self, ConfigError> {
+    pub(crate) fn new(
+        config: Config,
+        network: impl Network + 'static,
+        wiring: Wiring,
+    ) -> Result<Self, ConfigError> {
         check(&config)?;
-        check_channels(&config, &ground)?;
-        let Ground { shape, routing, network, wiring } = ground;
-        if network.is_none() && config.output_speedup > shape.ports() {
-            return fault("output_speedup", "is more than the ports of a router", "give less");
+        let least = network.least_channels();
+        if config.ranges[config.kinds.clone()].iter().any(|(a, b)| b - a + 1 < least) {
+            let advice = format!("this routing function needs at least {least} for a packet");
+            return fault("channels", "there are too few", advice);
         }
+        network.check(&config)?;
         check_next_port(&config, &wiring)?;
         let has_no_priorities = config.priority == Priority::None;
         let is_plain_channels = has_no_priorities
             && config.channel_allocator.is_plain(1)
             && config.channels <= 64
-            && routing != Routing::MinimalAdaptive
+            && !network.has_escapes()
             && !config.shuffles
             && !config.prefers_empty;
         let is_plain_switch = has_no_priorities
@@ -83,24 +70,18 @@ impl Rules {
             && !config.is_speculative
             && wiring.most_ports() * config.input_speedup.max(config.output_speedup) <= 64;
         let largest = 1;
-        Ok(Self { config, shape, wiring, network, routing, largest, is_plain_channels, is_plain_switch })
+        let network = Arc::new(network);
+        Ok(Self { config, network, wiring, largest, is_plain_channels, is_plain_switch })
     }
 
     /// The channels of a kind of message.
-    pub(super) fn range(&self, kind: Kind) -> (u32, u32) {
+    pub(crate) fn range(&self, kind: Kind) -> (u32, u32) {
         self.ranges[kind as usize]
     }
 
-    /// The shortest round trip of a flit and its credit from a router over a link, as BookSim2 counts it: it asks
-    /// for the latency of a link before it gives one to those of a dragonfly, and to links of a torus that lead to
-    /// routers made later.
+    /// The shortest round trip of a flit and its credit from a router over a link.
     pub(super) fn least_round_trip(&self, router: u32, port: usize) -> u32 {
-        let link = self.wiring.outputs(router)[port];
-        let is_late = match &self.network {
-            None => matches!(link.end, End::Router(there, _) if there > router),
-            Some(network) => matches!(network, Network::Dragonfly(_)),
-        };
-        let latency = if is_late { 1 } else { link.latency };
+        let latency = self.network.latency_of(router, self.wiring.outputs(router)[port]);
         self.least_round_trip_of_source(latency) + self.crossbar_delay + self.credit_delay
     }
 
@@ -112,11 +93,8 @@ impl Rules {
     }
 
     /// The ways of a header at a router.
-    pub(super) fn ways(&self, place: &Place<'_>, packet: &mut Packet, numbers: &mut Numbers) -> Ways {
-        match &self.network {
-            Some(network) => network.ways(&self.wiring, place, packet, numbers),
-            None => self.routing.ways(&self.shape, place, packet, numbers),
-        }
+    pub(crate) fn ways(&self, place: &Place<'_>, packet: &mut Packet, numbers: &mut dyn Numbers) -> Ways {
+        self.network.ways(&self.wiring, place, packet, numbers)
     }
 }
 
@@ -157,40 +135,6 @@ fn check(config: &Config) -> Result<(), ConfigError> {
             "makes more outputs than inputs, which max_size does not know for the switch",
             "give another allocator, or input_speedup as large",
         );
-    }
-    Ok(())
-}
-
-/// Refuses channels that routes or kinds of messages do not find enough of.
-fn check_channels(config: &Config, ground: &Ground) -> Result<(), ConfigError> {
-    let Ground { shape, routing, network, .. } = ground;
-    let used = &config.ranges[config.kinds.clone()];
-    let has_reads = config.kinds.start == 0;
-    if has_reads && *routing == Routing::MinimalAdaptive && config.ranges.iter().any(|&(a, _)| a > 0) {
-        let problem = "is min_adapt with channels of messages that do not begin at 0, which its escape \
-                       channels leave";
-        return fault("routing", problem, "let all kinds begin at channel 0");
-    }
-    let too_few = |problem: &str, advice: String| fault("channels", problem, advice);
-    let parts = network.as_ref().map_or_else(|| routing.parts(shape), Network::least_channels);
-    if used.iter().any(|(a, b)| b - a + 1 < parts) {
-        let advice = format!("this routing function needs at least {parts} for a packet");
-        return too_few("there are too few", advice);
-    }
-    let halves = match routing {
-        Routing::DimensionOrder | Routing::DimensionOrderBalanced => shape.wraps,
-        Routing::PlanarAdaptive | Routing::OfNetwork | Routing::PerNode | Routing::PerCoordinate => false,
-        Routing::MinimalAdaptive if shape.wraps => {
-            if used.iter().any(|(a, b)| b - a < 3) {
-                return too_few("there are too few", "min_adapt on a torus needs at least 4".to_owned());
-            }
-            false
-        }
-        _ => true,
-    };
-    if halves && used.iter().any(|(a, b)| a == b) {
-        let problem = "there are too few: this routing function divides those of a packet";
-        return too_few(problem, "it needs at least 2".to_owned());
     }
     Ok(())
 }

@@ -2,18 +2,17 @@
 
 use super::{
     breach::Breach,
-    classes::Class,
     config::Config,
     config_error::ConfigError,
     deadlock::BlockedQueue,
     feed::{Feed, Replies},
     measures::ClassFacts,
-    networks::{Grid, Network, Switched},
-    numbers::Numbers,
+    networks::{Grid, Switched},
     routers::{Cycle, Routers, Wanted},
-    rules::{Ground, Rules},
+    rules::Rules,
     run::Run,
     subnet::Subnet,
+    terminals::Terminals,
 };
 use crate::{
     engine::Outcome,
@@ -25,7 +24,6 @@ use crate::{
     traffic::{GraphError, PacketSource, Workload},
 };
 use std::{
-    collections::VecDeque,
     panic::resume_unwind,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -118,14 +116,14 @@ pub enum Stop {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    run: Run,
+    run: Run<Feed>,
     is_finished: bool,
     next_look: u32,
     parts: usize,
 }
 
 /// The routers of a run, with records of what happens on links.
-fn subnet(rules: &Rules, setup: &Setup, has_exits: bool) -> Subnet<Run> {
+fn subnet(rules: &Rules, setup: &Setup, has_exits: bool) -> Subnet<Feed> {
     let numbers = u64::from(rules.largest) * 2 * rules.wiring.nodes() as u64;
     let sees_flits = setup.link_time || setup.packets || setup.film || has_exits;
     let single_flits = sees_flits || numbers > MOST_NUMBERS;
@@ -159,24 +157,21 @@ impl Simulation {
             let problem = "divides channels as routing functions of BookSim2's networks do";
             return Err(Fault::at("noq", problem, "leave it out").into());
         }
-        let ground = match *place {
+        let (config, latency) = (config.clone(), setup.latency);
+        let mut rules = match *place {
             Place::Grid(shape, function, rule) => {
-                let (grid, wiring) = Grid::new(shape, function, rule, setup.seed, setup.latency);
-                Ground::of(Network::Grid(grid), wiring)
+                let (grid, wiring) = Grid::new(shape, function, rule, setup.seed, latency);
+                Rules::new(config, grid, wiring)
             }
             Place::Graph(graph, switched) => {
-                Ground::of(Network::Switched(switched.clone()), switched.wiring(graph, setup.latency))
+                Rules::new(config, switched.clone(), switched.wiring(graph, latency))
             }
-        };
-        let mut rules = Rules::new(config.clone(), ground)?;
+        }?;
         rules.largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
-        let has_exits = setup.replies.is_some_and(|replies| replies.places.is_some());
-        let (classes, subnet) = (vec![Class::of_workload(); rules.classes], subnet(&rules, setup, has_exits));
-        let mut run = Run::new(rules, vec![subnet], classes, Numbers::counted(setup.seed));
-        run.feed = Some(Box::new(Feed::new(workload, run.nodes, setup.windows, setup.replies)));
-        if has_exits {
-            run.exits = vec![VecDeque::new(); run.nodes * run.rules.channels];
-        }
+        let ends = (rules.wiring.nodes(), rules.channels);
+        let feed = Feed::new(workload, ends, setup.windows, setup.replies, setup.seed);
+        let subnet = subnet(&rules, setup, !feed.exits.is_empty());
+        let run = Run::new(rules, vec![subnet], feed);
         Ok(Self { run, is_finished: false, next_look: LOOK_EVERY, parts: 1 })
     }
 
@@ -207,11 +202,11 @@ impl Simulation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn divide(&mut self, threads: usize, ports: usize) {
-        let rules = self.run.rules.clone();
+        let rules = self.run.terminals.rules.clone();
         let most = (rules.wiring.all_inputs() / ports.max(1)).min(rules.wiring.routers()).max(1);
         let parts = threads.clamp(1, most);
         if parts > PARTS_OF_SETS
-            && let Some(sets) = self.on_routers(|routers, cycle| routers.as_sets(cycle))
+            && let Some(Some(sets)) = self.run.on_routers(|routers, cycle| routers.as_sets(cycle)).pop()
         {
             self.run.subnets[0].routers = Box::new(sets);
         }
@@ -222,7 +217,7 @@ impl Simulation {
     /// Runs until everything is delivered, or to a cycle; it may go on from where it stopped.
     pub fn run(&mut self, stop_at: Option<u64>, limit: Option<u64>, interrupt: &AtomicBool) -> Stop {
         let stop = self.go_on(stop_at, limit, interrupt);
-        self.run.subnets[0].settle(&self.run.rules);
+        self.run.subnets[0].settle(&self.run.terminals.rules);
         stop
     }
 
@@ -230,14 +225,14 @@ impl Simulation {
         let most = u64::from(u32::MAX - LOOK_EVERY);
         let stop = stop_at.unwrap_or(u64::MAX).min(most);
         let limit = limit.unwrap_or(most);
-        while !self.is_finished && u64::from(self.run.now) < stop {
-            if u64::from(self.run.now) >= limit {
+        while !self.is_finished && u64::from(self.run.terminals.now) < stop {
+            if u64::from(self.run.terminals.now) >= limit {
                 return Stop::Limit;
             }
-            if self.run.now.is_multiple_of(64) && interrupt.load(Ordering::Relaxed) {
+            if self.run.terminals.now.is_multiple_of(64) && interrupt.load(Ordering::Relaxed) {
                 return Stop::Interrupted;
             }
-            if self.parts > 1 && stop.min(limit) - u64::from(self.run.now) >= BRIEF {
+            if self.parts > 1 && stop.min(limit) - u64::from(self.run.terminals.now) >= BRIEF {
                 self.run_in_parts(stop, limit, interrupt);
             } else {
                 if !self.skip(stop) {
@@ -245,7 +240,7 @@ impl Simulation {
                 }
                 self.close();
             }
-            match self.run.breach.take() {
+            match self.run.terminals.breach.take() {
                 None => {}
                 Some(Breach::Deadlock) => {
                     return Stop::Deadlock(self.run.find_deadlock().unwrap_or_default());
@@ -254,8 +249,8 @@ impl Simulation {
                     return Stop::Overflow;
                 }
             }
-            if self.stands() || self.run.now >= self.next_look {
-                self.next_look = self.run.now + LOOK_EVERY;
+            if self.stands() || self.run.terminals.now >= self.next_look {
+                self.next_look = self.run.terminals.now + LOOK_EVERY;
                 if let Some(circle) = self.run.find_deadlock() {
                     return Stop::Deadlock(circle);
                 }
@@ -266,38 +261,40 @@ impl Simulation {
 
     /// Whether no flit has arrived for so long that it is to be looked for the reason.
     fn stands(&self) -> bool {
-        self.run.standstill > 0 && self.run.standstill.is_multiple_of(LOOK_STANDING)
+        self.run.terminals.standstill > 0 && self.run.terminals.standstill.is_multiple_of(LOOK_STANDING)
     }
 
     /// Runs in several threads until there is something to be looked at.
     fn run_in_parts(&mut self, stop: u64, limit: u64, interrupt: &AtomicBool) {
-        let Run { rules, facts, now, .. } = &self.run;
+        let Terminals { rules, facts, now, .. } = &self.run.terminals;
         let hops = facts.iter().fold((0, 0), |all, one| (all.0 + one.hops.sum, all.1 + one.hops.count));
         let routers = rules.wiring.routers() as f64;
         let mean = if hops.1 > 0 { hops.0 as f64 / hops.1 as f64 } else { routers.sqrt() / 2.0 };
         let until = stop.min(limit).min(if *now < FIRST { FIRST.into() } else { u64::MAX });
         let rules = rules.clone();
         let (parts, of_nodes) = (self.parts, NODE_HOPS / mean.max(1.0));
-        let divided = self.on_routers(|routers, cycle| routers.divide(cycle, parts, of_nodes));
-        let Some((divided, exchange, workers)) = divided else { return };
+        let mut divided = self.run.on_routers(|routers, cycle| routers.divide(cycle, parts, of_nodes));
+        let Some(Some((divided, exchange, workers))) = divided.pop() else { return };
         self.run.subnets[0].routers = divided;
-        let parts = std::thread::scope(|scope| {
+        let mut parts = std::thread::scope(|scope| {
             let _watch = exchange.watch();
             let threads: Vec<_> =
                 workers.into_iter().map(|worker| scope.spawn(|| worker.run(&rules))).collect();
             let mut cycle = 0;
             // Whether credits are under way is known once all have run the same cycles.
-            while exchange.wait(if self.run.in_flight() > 0 { u64::max(cycle, 1) - 1 } else { cycle }).is_ok()
+            while exchange
+                .wait(if self.run.terminals.in_flight() > 0 { u64::max(cycle, 1) - 1 } else { cycle })
+                .is_ok()
             {
                 if !self.skip(stop) {
-                    exchange.begin(cycle, self.run.now);
+                    exchange.begin(cycle, self.run.terminals.now);
                     self.run.cycle();
                     cycle += 1;
                 }
                 self.close();
-                let now = self.run.now;
+                let now = self.run.terminals.now;
                 if self.is_finished
-                    || self.run.breach.is_some()
+                    || self.run.terminals.breach.is_some()
                     || self.stands()
                     || now >= self.next_look
                     || u64::from(now) >= until
@@ -311,23 +308,17 @@ impl Simulation {
                 threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             joined.collect()
         });
-        if let Some(joined) = self.on_routers(|routers, cycle| routers.join(parts, cycle)) {
+        let join = |routers: &mut dyn Routers<Feed>, cycle: &mut Cycle<'_>| {
+            routers.join(std::mem::take(&mut parts), cycle)
+        };
+        if let Some(Some(joined)) = self.run.on_routers(join).pop() {
             self.run.subnets[0].routers = joined;
         }
     }
 
-    /// Does something with all routers between two cycles.
-    fn on_routers<T>(&mut self, what: impl FnOnce(&mut dyn Routers<Run>, &mut Cycle<'_>) -> T) -> T {
-        let Run { subnets, rules, packets, numbers, now, .. } = &mut self.run;
-        let Subnet { routers, shared, .. } = &mut subnets[0];
-        what(&mut **routers, &mut Cycle { now: *now, rules, packets, numbers, shared })
-    }
-
     /// Closes the windows that end.
     fn close(&mut self) {
-        if let Some(feed) = &mut self.run.feed {
-            feed.close(self.run.now.into());
-        }
+        self.run.source.close(self.run.terminals.now.into());
     }
 
     /// The state in bytes, from which [`restore`](Self::restore) takes it up again. What the run was made of is not in it,
@@ -385,18 +376,19 @@ impl Simulation {
 
     /// Leaves out cycles in which nothing is under way; false if something is.
     fn skip(&mut self, stop: u64) -> bool {
-        if self.run.in_flight() > 0
+        if self.run.terminals.in_flight() > 0
             || !self.run.is_empty()
-            || self.run.replies.iter().any(|all| !all.is_empty())
+            || self.run.terminals.replies.iter().any(|all| !all.is_empty())
         {
             return false;
         }
-        let next = self.run.feed.as_ref().and_then(|feed| feed.next_start());
-        match next {
+        match self.run.source.next_start() {
             None => self.is_finished = true,
             // Which cycles have a step more depends on how many there were.
-            Some(_) if self.run.rules.internal_speedup.fract() != 0.0 => return false,
-            Some(start) if start > u64::from(self.run.now) => self.run.now = start.min(stop) as u32,
+            Some(_) if self.run.terminals.rules.internal_speedup.fract() != 0.0 => return false,
+            Some(start) if start > u64::from(self.run.terminals.now) => {
+                self.run.terminals.now = start.min(stop) as u32
+            }
             Some(_) => return false,
         }
         true
@@ -405,7 +397,7 @@ impl Simulation {
     /// The cycle that comes next.
     #[must_use]
     pub fn now(&self) -> u64 {
-        self.run.now.into()
+        self.run.terminals.now.into()
     }
 
     /// Whether everything is delivered.
@@ -418,12 +410,12 @@ impl Simulation {
     /// arrival of its tail, less the two cycles that [`Outcome`] does not count.
     #[must_use]
     pub fn totals(&self) -> Outcome {
-        let Some(feed) = &self.run.feed else { return Outcome::default() };
+        let feed = &self.run.source;
         let links = self.run.subnets[0].shared.records.links.iter().flat_map(|links| links.flits.iter());
         let all: u64 = links.sum();
-        let delivered: u64 = self.run.facts.iter().map(|facts| facts.flit.count).sum();
+        let delivered: u64 = self.run.terminals.facts.iter().map(|facts| facts.flit.count).sum();
         Outcome {
-            cycles: self.run.now.into(),
+            cycles: self.run.terminals.now.into(),
             packets_injected: feed.injected,
             flit_hops: all.saturating_sub(delivered),
             makespan: self.makespan().ok().flatten(),
@@ -433,14 +425,13 @@ impl Simulation {
 
     /// The cycle in which the last operation of a message graph was complete, once everything is delivered.
     fn makespan(&self) -> Result<Option<u64>, GraphError> {
-        let feed = self.run.feed.as_ref().filter(|_| self.is_finished);
-        feed.map_or(Ok(None), |feed| feed.makespan())
+        if self.is_finished { self.run.source.makespan() } else { Ok(None) }
     }
 
     /// What was measured of packets, and then of replies if there are any, since the beginning.
     #[must_use]
     pub fn facts(&self) -> &[ClassFacts] {
-        &self.run.facts
+        &self.run.terminals.facts
     }
 
     /// First and last cycle and flits of every output port of all routers.
@@ -473,28 +464,28 @@ impl Simulation {
     /// Flits in the queue of a channel behind an input port of a router.
     #[must_use]
     pub fn queued(&self, router: u32, port: usize, channel: usize) -> usize {
-        self.run.subnets[0].routers.queued(router as usize, port, channel, &self.run.rules)
+        self.run.subnets[0].routers.queued(router as usize, port, channel, &self.run.terminals.rules)
     }
 
     /// Number of the first output port of a router among all.
     #[must_use]
     pub fn first_output(&self, router: u32) -> usize {
-        self.run.rules.wiring.output(router, 0)
+        self.run.terminals.rules.wiring.output(router, 0)
     }
 
     /// What happened in windows, if they are kept.
     pub fn windows(&mut self) -> Option<&mut Windows> {
         // Nothing more will happen in the last window of a finished run.
-        let rest = if self.is_finished { self.run.feed.as_ref()?.window_cycles()? - 1 } else { 0 };
-        let Run { feed, now, waiting, replies, packets, classes, .. } = &mut self.run;
+        let rest = if self.is_finished { self.run.source.window_cycles()? - 1 } else { 0 };
+        let Run { source, terminals, .. } = &mut self.run;
+        let Terminals { now, waiting, replies, packets, classes, .. } = terminals;
         let first = |node: usize| {
-            let sent = waiting[node * classes.len() + 1];
+            let sent = waiting[node * *classes + 1];
             let waits = (sent.size > 0 && sent.next == 0).then(|| packets[sent.packet].created);
             waits.or_else(|| replies[node].front().map(|reply| reply.time))
         };
-        let feed = feed.as_mut()?;
-        feed.close(u64::from(*now) + rest);
-        feed.windows(first)
+        source.close(u64::from(*now) + rest);
+        source.windows(first)
     }
 
     /// In how many parts the routers are run, as long as that is worth it.
@@ -512,17 +503,15 @@ impl Simulation {
     /// Channels of a link, cut into the classes or lanes that the network needs.
     #[must_use]
     pub fn channels(&self) -> usize {
-        self.run.rules.channels
+        self.run.terminals.rules.channels
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{options::Options, sets::Sets},
-        *,
-    };
+    use super::{super::sets::Sets, *};
     use crate::{
+        booksim::Options,
         drawn::drawn,
         routing::Datelines,
         traffic::{OpenLoad, Packet, PacketList, Pattern},
@@ -549,7 +538,7 @@ mod tests {
 
     /// Everything that can be asked of a run, once it has run on to a cycle or to its end.
     fn look(run: &mut Simulation, stop: Option<u64>) -> String {
-        let ports = run.run.rules.wiring.inputs(0).len();
+        let ports = run.run.terminals.rules.wiring.inputs(0).len();
         let ended = run.run(stop, Some(100_000), &false.into());
         let queued: Vec<_> = (0..ports)
             .flat_map(|port| (0..run.channels()).map(move |channel| (port, channel)))
@@ -569,7 +558,7 @@ mod tests {
     /// A run at its beginning with routers that are sets.
     fn in_sets(begun: &Simulation) -> Simulation {
         let mut other = begun.clone();
-        let rules = &begun.run.rules;
+        let rules = &begun.run.terminals.rules;
         let sets = Sets::make(rules, Wanted { single_flits: false, links: true }).unwrap();
         other.run.subnets = vec![Subnet::of(rules, sets)];
         other.run.subnets[0].count_links(rules);

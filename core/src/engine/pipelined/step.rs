@@ -4,8 +4,8 @@ use super::{
     allocators::{Ask, NONE, Request},
     breach::Breach,
     flit::Flit,
+    network::Place,
     router::{Router, State, World},
-    routing::Place,
     rules::{Rules, SWITCH_LAST},
     wiring::End,
 };

@@ -5,29 +5,30 @@ use super::{
     buffers::Behind,
     flit::{Flit, Packets},
     forms,
-    numbers::Numbers,
-    routers::{AnyRouters, Cycle, Nodes, Records, Routers, Shared, Wanted},
+    routers::{AnyRouters, Records, Routers, Shared, Wanted},
     rules::Rules,
     sets::Sets,
+    source::Source,
+    terminals::Terminals,
 };
 use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
 
-/// Routers and links, with such nodes.
+/// Routers and links, with such a source of packets.
 #[derive(Clone, Debug)]
-pub(super) struct Subnet<N: Nodes> {
-    pub routers: AnyRouters<N>,
-    pub shared: Shared,
+pub(crate) struct Subnet<S: Source> {
+    pub(super) routers: AnyRouters<S>,
+    pub(super) shared: Shared,
     steps: f64,
 }
 
-impl<N: Nodes> Subnet<N> {
+impl<S: Source> Subnet<S> {
     /// A network without flits, in the fastest form that covers its rules and what is wanted.
-    pub(super) fn new(rules: &Rules, wanted: Wanted) -> Self {
+    pub(crate) fn new(rules: &Rules, wanted: Wanted) -> Self {
         Self::of(rules, forms::choose(rules, wanted))
     }
 
     /// A network of routers without flits.
-    pub(super) fn of(rules: &Rules, routers: AnyRouters<N>) -> Self {
+    pub(super) fn of(rules: &Rules, routers: AnyRouters<S>) -> Self {
         let sources =
             Behind::new(&rules.policy, rules.wiring.nodes(), rules.channels, rules.waits_for_tail, |node| {
                 let (router, port) = rules.wiring.entries[node];
@@ -47,7 +48,7 @@ impl<N: Nodes> Subnet<N> {
     ) -> Visited {
         let Self { routers, shared: Shared { load, sources, records }, steps } = self;
         match sets {
-            Some(sets) => Routers::<N>::visit(sets, rules, packets, archive)?,
+            Some(sets) => Routers::<S>::visit(sets, rules, packets, archive)?,
             None => routers.visit(rules, packets, archive)?,
         }
         archive.slice("flits behind ports", load)?;
@@ -56,37 +57,31 @@ impl<N: Nodes> Subnet<N> {
         records.visit(archive)
     }
 
-    /// Takes the flits that reach nodes, with their nodes, and gives sources and routers what arrives for them.
+    /// Takes the flits that reach nodes, with their nodes, and gives nodes and routers what arrives for them.
     pub(super) fn receive(
         &mut self,
-        (now, rules): (u32, &Rules),
-        packets: &mut Packets,
-        numbers: &mut Numbers,
+        source: &mut S,
+        terminals: &mut Terminals,
         arrived: &mut Vec<(u32, Flit)>,
     ) {
         let Self { routers, shared, .. } = self;
-        shared.sources.set_time(now);
-        routers.receive(&mut Cycle { now, rules, packets, numbers, shared }, arrived);
+        shared.sources.set_time(terminals.now);
+        routers.receive(&mut terminals.at(source, shared), arrived);
     }
 
-    /// All routers do their steps of a cycle; tells what BookSim2 does not survive.
-    pub(super) fn step(
-        &mut self,
-        (now, rules): (u32, &Rules),
-        packets: &mut Packets,
-        numbers: &mut Numbers,
-    ) -> Option<Breach> {
+    /// All routers do their steps of a cycle; tells what must not happen.
+    pub(super) fn step(&mut self, source: &mut S, terminals: &mut Terminals) -> Option<Breach> {
         let Self { routers, shared, steps } = self;
-        *steps += rules.internal_speedup;
+        *steps += terminals.rules.internal_speedup;
         let whole = steps.floor();
         *steps -= whole;
-        routers.step(&mut Cycle { now, rules, packets, numbers, shared }, whole as u32)
+        routers.step(&mut terminals.at(source, shared), whole as u32)
     }
 
     /// Puts what routers send on the links.
-    pub(super) fn send(&mut self, (now, rules): (u32, &Rules), packets: &mut Packets, numbers: &mut Numbers) {
+    pub(super) fn send(&mut self, source: &mut S, terminals: &mut Terminals) {
         let Self { routers, shared, .. } = self;
-        routers.send(&mut Cycle { now, rules, packets, numbers, shared });
+        routers.send(&mut terminals.at(source, shared));
     }
 
     /// Keeps when flits leave by every output port of all routers.

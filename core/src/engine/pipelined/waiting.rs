@@ -5,7 +5,7 @@ use crate::save::plain_record;
 
 /// A source of one class at a node.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     /// The packet that waits: its place, the next flit and how many it has (0: none waits), the subnet and the
     /// priority of its flits, the channel of those behind the first.
     pub packet: u32,
@@ -36,7 +36,7 @@ plain_record!(Waiting {
 
 /// A reply that a node owes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reply {
+pub(crate) struct Reply {
     pub to: u32,
     pub time: u32,
     pub is_measured: bool,

@@ -2,7 +2,7 @@
 
 /// What a link leads to, or where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     /// A port of a router.
     Router(u32, u16),
     /// A node.
@@ -13,14 +13,14 @@ pub(super) enum End {
 
 /// The far end of a link, and its latency.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
+pub(crate) struct Link {
     pub end: End,
     pub latency: u32,
 }
 
 /// A network of routers, each with input and output ports numbered on their own.
 #[derive(Clone, Debug)]
-pub(super) struct Wiring {
+pub(crate) struct Wiring {
     /// By router the number of its first input port and of its first output port among all, and the ends.
     first_input: Vec<u32>,
     first_output: Vec<u32>,
@@ -34,7 +34,7 @@ pub(super) struct Wiring {
 
 impl Wiring {
     /// Routers with so many input and output ports, without links.
-    pub(super) fn new(nodes: usize, ports: impl IntoIterator<Item = (usize, usize)>) -> Self {
+    pub(crate) fn new(nodes: usize, ports: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let (mut first_input, mut first_output) = (vec![0], vec![0]);
         let (mut inputs, mut outputs) = (0, 0);
         for (incoming, outgoing) in ports {
@@ -55,60 +55,60 @@ impl Wiring {
     }
 
     /// How many routers there are.
-    pub(super) fn routers(&self) -> usize {
+    pub(crate) fn routers(&self) -> usize {
         self.first_input.len() - 1
     }
 
     /// How many nodes there are.
-    pub(super) fn nodes(&self) -> usize {
+    pub(crate) fn nodes(&self) -> usize {
         self.entries.len()
     }
 
     /// The links that enter a router, by port.
-    pub(super) fn inputs(&self, router: u32) -> &[Link] {
+    pub(crate) fn inputs(&self, router: u32) -> &[Link] {
         let router = router as usize;
         &self.inputs[self.first_input[router] as usize..self.first_input[router + 1] as usize]
     }
 
     /// The links that leave a router, by port.
-    pub(super) fn outputs(&self, router: u32) -> &[Link] {
+    pub(crate) fn outputs(&self, router: u32) -> &[Link] {
         let router = router as usize;
         &self.outputs[self.first_output[router] as usize..self.first_output[router + 1] as usize]
     }
 
     /// The number of an output port among all.
-    pub(super) fn output(&self, router: u32, port: usize) -> usize {
+    pub(crate) fn output(&self, router: u32, port: usize) -> usize {
         self.first_output[router as usize] as usize + port
     }
 
     /// The number of an input port among all.
-    pub(super) fn input(&self, router: u32, port: usize) -> usize {
+    pub(crate) fn input(&self, router: u32, port: usize) -> usize {
         self.first_input[router as usize] as usize + port
     }
 
     /// Input ports of all routers.
-    pub(super) fn all_inputs(&self) -> usize {
+    pub(crate) fn all_inputs(&self) -> usize {
         self.inputs.len()
     }
 
     /// Output ports of all routers.
-    pub(super) fn all_outputs(&self) -> usize {
+    pub(crate) fn all_outputs(&self) -> usize {
         self.outputs.len()
     }
 
     /// The most ports that a router has on one side.
-    pub(super) fn most_ports(&self) -> usize {
+    pub(crate) fn most_ports(&self) -> usize {
         let most = |first: &[u32]| first.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         most(&self.first_input).max(most(&self.first_output)) as usize
     }
 
     /// The longest latency.
-    pub(super) fn longest(&self) -> u32 {
+    pub(crate) fn longest(&self) -> u32 {
         self.inputs.iter().chain(&self.outputs).map(|link| link.latency).max().unwrap_or(1)
     }
 
     /// A link from an output port of a router to an input port of another.
-    pub(super) fn connect(&mut self, from: (u32, usize), to: (u32, usize), latency: u32) {
+    pub(crate) fn connect(&mut self, from: (u32, usize), to: (u32, usize), latency: u32) {
         let out = self.output(from.0, from.1);
         self.outputs[out] = Link { end: End::Router(to.0, to.1 as u16), latency };
         let into = self.first_input[to.0 as usize] as usize + to.1;
@@ -116,7 +116,7 @@ impl Wiring {
     }
 
     /// A node enters at a port of a router and leaves by one.
-    pub(super) fn attach(&mut self, node: u32, entry: (u32, usize), exit: (u32, usize), latency: u32) {
+    pub(crate) fn attach(&mut self, node: u32, entry: (u32, usize), exit: (u32, usize), latency: u32) {
         self.entries[node as usize] = (entry.0, entry.1 as u16);
         self.exits[node as usize] = (exit.0, exit.1 as u16);
         let into = self.first_input[entry.0 as usize] as usize + entry.1;

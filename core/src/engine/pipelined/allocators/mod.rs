@@ -216,7 +216,7 @@ impl Allocator {
     }
 
     /// Matches requests; no pair occurs twice. What it found stands in `given` and `taken` until the next call.
-    pub(super) fn allocate(&mut self, requests: &[Request], numbers: &mut Numbers) {
+    pub(super) fn allocate(&mut self, requests: &[Request], numbers: &mut dyn Numbers) {
         self.forget();
         self.asked.extend(requests.iter().map(|request| (request.requester, request.resource)));
         match self.kind {

@@ -3,7 +3,7 @@
 use super::{Allocator, NONE, Numbers, Request, arbiter::behind};
 
 impl Allocator {
-    pub(super) fn pim(&mut self, times: u32, requests: &[Request], numbers: &mut Numbers) {
+    pub(super) fn pim(&mut self, times: u32, requests: &[Request], numbers: &mut dyn Numbers) {
         for _ in 0..times {
             self.clear_offers(requests);
             for start in &mut self.grants {

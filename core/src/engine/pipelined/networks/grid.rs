@@ -2,8 +2,8 @@
 
 use super::super::{
     flit::{Packet, Ways},
-    routing::Place,
-    shape::MOST_IN_LINE,
+    network::{MOST_IN_LINE, Network, Place},
+    numbers::Numbers,
     wiring::Wiring,
 };
 use crate::{
@@ -47,9 +47,23 @@ impl Grid {
         (Self { shape: shape.clone(), function, rule, seed }, wiring)
     }
 
-    /// The nodes in a line along the first dimension of a mesh of at most two, with dimension order, one class of
-    /// channels and links of one cycle; `None` for all others.
-    pub(in super::super) fn line_of_plain_mesh(&self, wiring: &Wiring) -> Option<usize> {
+    /// How many classes of channels there are.
+    fn classes(&self) -> u32 {
+        self.rule.channels().into()
+    }
+}
+
+impl Network for Grid {
+    fn draws(&self) -> bool {
+        // Ways are functions of the packet.
+        false
+    }
+
+    fn least_channels(&self) -> u32 {
+        self.classes()
+    }
+
+    fn line_of_plain_mesh(&self, wiring: &Wiring) -> Option<usize> {
         let Self { shape, function, rule, .. } = self;
         let sizes = shape.sizes();
         let is_plain = (0..sizes.len()).all(|dimension| !shape.wraps(dimension))
@@ -61,12 +75,13 @@ impl Grid {
         is_plain.then_some(sizes[0] as usize)
     }
 
-    /// How many classes of channels there are.
-    pub(super) fn classes(&self) -> u32 {
-        self.rule.channels().into()
-    }
-
-    pub(super) fn ways(&self, place: &Place<'_>, packet: &Packet) -> Ways {
+    fn ways(
+        &self,
+        _wiring: &Wiring,
+        place: &Place<'_>,
+        packet: &mut Packet,
+        _numbers: &mut dyn Numbers,
+    ) -> Ways {
         let (first, last) = place.channels;
         let width = (last - first + 1) / self.classes();
         // What is left over belongs to the last class.

@@ -2,7 +2,8 @@
 
 use super::super::{
     flit::{Packet, Ways},
-    routing::Place,
+    network::{Network, Place},
+    numbers::Numbers,
     wiring::Wiring,
 };
 use crate::fabric::Graph;
@@ -164,8 +165,24 @@ impl Switched {
         }
         wiring
     }
+}
 
-    pub(super) fn ways(&self, place: &Place<'_>, packet: &Packet) -> Ways {
+impl Network for Switched {
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn least_channels(&self) -> u32 {
+        self.lanes()
+    }
+
+    fn ways(
+        &self,
+        _wiring: &Wiring,
+        place: &Place<'_>,
+        packet: &mut Packet,
+        _numbers: &mut dyn Numbers,
+    ) -> Ways {
         let (first, last) = place.channels;
         let (to, here) = (packet.destination, place.router as usize);
         if self.switch_of[to as usize] == place.router {

@@ -4,10 +4,11 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        routers::{Cycle, NodePorts, Nodes, Routers, Shared},
+        routers::{Cycle, NodePorts, Routers, Shared},
         rules::Rules,
         seen::Seen,
         sets::Sets,
+        source::Source,
         waiting::Waiting,
     },
     leaving::Leaving,
@@ -60,7 +61,7 @@ impl<V: Vector> NodePorts for Planes<V> {
     }
 }
 
-impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
+impl<S: Source, V: Vector> Routers<S> for Planes<V> {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { rules, packets, shared, .. } = cycle;
         V::enter(self.proof, Receive { all: self, rules, packets, sources: &mut shared.sources, arrived });
@@ -68,7 +69,7 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
 
     fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
         if self.leaving.as_ref().is_some_and(|leaving| leaving.is_full(cycle.now)) {
-            Routers::<N>::settle(self, cycle.shared, cycle.rules);
+            Routers::<S>::settle(self, cycle.shared, cycle.rules);
         }
         V::enter(self.proof, Step(self, cycle.now));
         None
@@ -108,7 +109,7 @@ impl<N: Nodes, V: Vector> Routers<N> for Planes<V> {
     }
 
     fn as_sets(&mut self, cycle: &mut Cycle<'_>) -> Option<Sets> {
-        Routers::<N>::settle(self, cycle.shared, cycle.rules);
+        Routers::<S>::settle(self, cycle.shared, cycle.rules);
         self.to_sets(cycle)
     }
 

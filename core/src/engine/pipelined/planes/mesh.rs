@@ -1,10 +1,6 @@
 //! Meshes of one or two dimensions with dimension order.
 
-use super::{
-    super::{networks::Network, routing::Routing, rules::Rules, shape::MOST_IN_LINE},
-    matching::PORTS,
-    records::NODE,
-};
+use super::{matching::PORTS, records::NODE};
 
 /// The output by whether x is above and below, then y.
 const TOWARDS: [u8; 16] = {
@@ -16,20 +12,6 @@ const TOWARDS: [u8; 16] = {
     }
     towards
 };
-
-/// The nodes in a line along the first dimension of a mesh of at most two, with dimension order and links of one
-/// cycle; `None` for other networks.
-pub(super) fn line(rules: &Rules) -> Option<usize> {
-    match &rules.network {
-        Some(Network::Grid(grid)) => grid.line_of_plain_mesh(&rules.wiring),
-        Some(_) => None,
-        None => {
-            let shape = &rules.shape;
-            let is_plain = !shape.wraps && shape.dimensions <= 2 && rules.routing == Routing::DimensionOrder;
-            (is_plain && shape.radix as usize <= MOST_IN_LINE).then_some(shape.radix as usize)
-        }
-    }
-}
 
 /// Where nodes are.
 #[derive(Clone)]

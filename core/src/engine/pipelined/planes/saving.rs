@@ -3,9 +3,9 @@
 use super::{
     super::{
         flit::Packets,
-        numbers::Numbers,
+        network::Place,
+        numbers::NotDrawn,
         routers::Cycle,
-        routing::Place,
         rules::Rules,
         sets::{HEAD, NOBODY as NO_LANE, PACKET, Sets, TAIL, turn},
         wiring::End,
@@ -206,7 +206,7 @@ impl<V: Vector> Planes<V> {
                 load: &shared.load,
             };
             // Dimension order on a mesh draws nothing.
-            packet.ahead = rules.ways(&place, packet, &mut Numbers::default());
+            packet.ahead = rules.ways(&place, packet, &mut NotDrawn);
         }
         if let Some((_, is_routed)) = at {
             // Planes count all routers of the way at its beginning.

@@ -7,7 +7,7 @@ use super::{
     leaving::Leaving,
     links::Links,
     matching::{PORTS, Turns},
-    mesh::{Mesh, line},
+    mesh::Mesh,
     queues::Queues,
     records::{CHANNELS, COUNT, FIELDS, Head, IDLE, Known, LEFT, Lane, NOBODY, Output, Owned},
 };
@@ -137,7 +137,7 @@ pub(super) struct Planes<V: Vector> {
 /// Whether routers with these rules can be planes.
 pub(super) fn covers(rules: &Rules) -> bool {
     let Policy::Private(places) = rules.policy else { return false };
-    line(rules).is_some()
+    rules.network.line_of_plain_mesh(&rules.wiring).is_some()
         && places < 1 << COUNT
         && rules.channels <= CHANNELS
         && rules.largest <= 1 << LEFT
@@ -167,7 +167,8 @@ impl<V: Vector> Planes<V> {
         let (options, layout) =
             (RouterOptions::new(rules), Layout::new(nodes, rules.channels, rules.input_speedup));
         // Whoever builds planes has asked whether the rules are those of planes.
-        let mesh = Mesh::new(nodes, line(rules).unwrap_or(nodes));
+        let line = rules.network.line_of_plain_mesh(&rules.wiring);
+        let mesh = Mesh::new(nodes, line.unwrap_or(nodes));
         let (zero, lanes) = (V::zero(), PORTS * layout.vectors);
         let mut idle = [zero; FIELDS];
         idle[IDLE] = V::ones();

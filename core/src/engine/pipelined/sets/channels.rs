@@ -16,7 +16,7 @@ pub(super) fn bits(first: u8, last: u8) -> u64 {
 
 impl Sets {
     /// Decides who of a router's list gets which channel of its output.
-    pub(super) fn allocate_vcs(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
+    pub(super) fn allocate_vcs(&mut self, number: usize, rules: &Rules, numbers: &mut dyn Numbers) {
         let router = &self.routers[number];
         self.scratch.given.clear();
         self.scratch.given.resize(router.waiting.len(), NOBODY);
@@ -84,7 +84,7 @@ impl Sets {
     }
 
     /// Matches with an allocator that takes a list.
-    fn match_listed_vcs(&mut self, number: usize, rules: &Rules, numbers: &mut Numbers) {
+    fn match_listed_vcs(&mut self, number: usize, rules: &Rules, numbers: &mut dyn Numbers) {
         let channels = rules.channels as u32;
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();

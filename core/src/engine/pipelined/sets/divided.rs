@@ -8,9 +8,10 @@ use super::{
         breach::Breach,
         exchange::{Exchange, Message, Messages},
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Nodes, Routers},
+        routers::{AnyRouters, Cycle, NodePorts, Routers},
         rules::Rules,
         seen::Seen,
+        source::Source,
     },
     links::{reach_sinks, reach_sources, way_back, way_in},
     parts::{AHEAD, Borders, Part, join, part},
@@ -108,7 +109,7 @@ impl NodePorts for Divided {
 }
 
 /// What is not said of a part alone is asked once all are joined.
-impl<N: Nodes> Routers<N> for Divided {
+impl<S: Source> Routers<S> for Divided {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { rules, packets, shared, .. } = cycle;
         self.messages_of_nodes.take(&self.exchange, self.cycle);
@@ -159,7 +160,7 @@ impl<N: Nodes> Routers<N> for Divided {
         Ok(())
     }
 
-    fn join(&mut self, further: Vec<Part>, cycle: &mut Cycle<'_>) -> Option<AnyRouters<N>> {
+    fn join(&mut self, further: Vec<Part>, cycle: &mut Cycle<'_>) -> Option<AnyRouters<S>> {
         let now = cycle.now;
         let left = self.exchange.left(self.cycle).into_iter();
         let given = left.map(|(ahead, to, message)| (now + ahead, to, message)).collect();

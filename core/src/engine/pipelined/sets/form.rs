@@ -4,9 +4,10 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Nodes, Parts, Routers, Wanted},
+        routers::{AnyRouters, Cycle, NodePorts, Parts, Routers, Wanted},
         rules::Rules,
         seen::Seen,
+        source::Source,
     },
     Sets,
     divided::Divided,
@@ -19,12 +20,12 @@ use crate::{save::Archive, visit::Visited};
 impl Sets {
     /// Routers without flits. They see no single flits, neither on links nor where nodes do not take them, and keep a
     /// number for every flit under way.
-    pub(in super::super) fn make<N: Nodes>(rules: &Rules, wanted: Wanted) -> Option<AnyRouters<N>> {
+    pub(in super::super) fn make<S: Source>(rules: &Rules, wanted: Wanted) -> Option<AnyRouters<S>> {
         if wanted.single_flits {
             return None;
         }
         let sets = if wanted.links { Self::counting(rules) } else { Self::new(rules) };
-        sets.map(|sets| Box::new(sets) as AnyRouters<N>)
+        sets.map(|sets| Box::new(sets) as AnyRouters<S>)
     }
 }
 
@@ -44,7 +45,7 @@ impl NodePorts for Sets {
     }
 }
 
-impl<N: Nodes> Routers<N> for Sets {
+impl<S: Source> Routers<S> for Sets {
     fn receive(&mut self, cycle: &mut Cycle<'_>, arrived: &mut Vec<(u32, Flit)>) {
         let Cycle { now, rules, packets, shared, .. } = cycle;
         self.take_arriving(*now, rules, packets, shared, arrived);
@@ -55,7 +56,7 @@ impl<N: Nodes> Routers<N> for Sets {
         if let Some(links) = &mut shared.records.links {
             self.leaving().for_each(|output| links.add(output as usize, (*now).into()));
         }
-        self.work(&mut Around::new((*now, steps), rules, packets, numbers, &mut shared.load));
+        self.work(&mut Around::new((*now, steps), rules, packets, &mut **numbers, &mut shared.load));
         None
     }
 
@@ -84,7 +85,7 @@ impl<N: Nodes> Routers<N> for Sets {
         self.leaves_next.is_some() && self.has_parts(rules)
     }
 
-    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Parts<N>> {
+    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Parts<S>> {
         let links = cycle.shared.records.links.take()?;
         let borders = self.borders(parts, cycle.rules, of_nodes);
         let at = (cycle.now, cycle.rules, &*cycle.packets);

@@ -1,8 +1,6 @@
 //! What sets of channels are made of: sizes, and what their rules ask for.
 
-use super::super::{
-    allocators::AllocatorKind, buffers::Policy, priority::Priority, routing::Routing, rules::Rules,
-};
+use super::super::{allocators::AllocatorKind, buffers::Policy, priority::Priority, rules::Rules};
 
 /// Most places of a queue.
 const MOST_PLACES: u32 = 128;
@@ -33,8 +31,6 @@ pub(in super::super) struct Layout {
     pub has_priorities: bool,
     /// Whether an input channel has the priority of its packet.
     pub is_by_packet: bool,
-    /// Whether ways are those of dimension order on a mesh, in all channels of a packet.
-    pub is_straight: bool,
     /// Whether queues have places of their own, and neither priorities nor loads are kept.
     pub is_lean: bool,
     /// Whether flits and credits may queue behind the crossbar.
@@ -64,7 +60,7 @@ impl Layout {
         let most_outer = rules.wiring.most_ports() * rules.output_speedup;
         // These draw, or count how often they are asked.
         let is_odd = |kind| matches!(kind, AllocatorKind::Pim(_) | AllocatorKind::MaxSize);
-        rules.routing != Routing::MinimalAdaptive
+        !rules.network.has_escapes()
             && !rules.shuffles
             && !rules.prefers_empty
             && !is_odd(rules.channel_allocator)
@@ -93,17 +89,7 @@ impl Layout {
 
     /// That of routers with these rules; `None` if they cannot be sets.
     pub(super) fn new(rules: &Rules) -> Option<Self> {
-        let goes_by_load = match &rules.network {
-            Some(network) => network.goes_by_load(),
-            None => rules.routing == Routing::AdaptiveXyYx,
-        };
-        let draws = match &rules.network {
-            Some(network) => network.draws(),
-            None => {
-                rules.shape.wraps
-                    || !matches!(rules.routing, Routing::DimensionOrder | Routing::PlanarAdaptive)
-            }
-        };
+        let (goes_by_load, draws) = (rules.network.goes_by_load(), rules.network.draws());
         let places = rules.policy.places();
         let queues_up = rules.output_speedup > 1 || rules.internal_speedup > 1.0;
         if places > MOST_PLACES
@@ -138,9 +124,6 @@ impl Layout {
             is_by_packet: has_priorities
                 && !rules.donates
                 && matches!(rules.priority, Priority::Class | Priority::Age | Priority::Sequence),
-            is_straight: rules.network.is_none()
-                && !rules.shape.wraps
-                && rules.routing == Routing::DimensionOrder,
             is_lean: matches!(rules.policy, Policy::Private(_)) && !has_priorities && !goes_by_load,
             queues_up,
         })

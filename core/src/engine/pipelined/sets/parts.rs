@@ -5,7 +5,7 @@
 
 use super::{
     super::{
-        exchange::Message, flit::Packets, numbers::Numbers, priority::Priority, rules::Rules, wiring::End,
+        exchange::Message, flit::Packets, numbers::NotDrawn, priority::Priority, rules::Rules, wiring::End,
     },
     state::{Far, HEAD, Leaving, NOBODY, PACKET, Router, Sets},
     step::Around,
@@ -114,8 +114,6 @@ pub(in super::super) struct Part {
     packets: Packets,
     /// What left by their links.
     links: LinkOccupation,
-    /// Nothing is drawn here.
-    numbers: Numbers,
     /// Flits and credits that leave.
     leaving: (Vec<u64>, Vec<u64>),
     /// Credits that arrived.
@@ -317,7 +315,6 @@ pub(in super::super) fn part(
                 last: links.last.split_off(start),
                 flits: links.flits.split_off(start),
             },
-            numbers: Numbers::default(),
             leaving: (Vec::new(), Vec::new()),
             credits: 0,
         });
@@ -380,7 +377,7 @@ impl Part {
         borders: &Borders,
         (come, gone): (&mut [Message], &mut [Message]),
     ) {
-        let Self { sets, packets, links, numbers, leaving: (flits, credits), .. } = self;
+        let Self { sets, packets, links, leaving: (flits, credits), .. } = self;
         let known = come.iter_mut().flat_map(|message| message.packets.drain(..));
         known.for_each(|(place, packet)| packets.put(place, packet));
         sets.flits.take(now, false, flits);
@@ -398,7 +395,7 @@ impl Part {
             message.credits.clear();
         }
         sets.leaving().for_each(|output| links.add(output as usize, now.into()));
-        sets.work(&mut Around::new((now, 1), rules, packets, numbers, &mut []));
+        sets.work(&mut Around::new((now, 1), rules, packets, &mut NotDrawn, &mut []));
         sets.flits.take(now, true, flits);
         sets.credits.take(now, true, credits);
         borders.share_out((flits, credits), packets, gone);

@@ -3,8 +3,8 @@
 use super::{
     super::{
         flit::{Packets, Ways},
+        network::Place,
         numbers::Numbers,
-        routing::Place,
         rules::Rules,
         wiring::End,
     },
@@ -18,7 +18,7 @@ pub(in super::super) struct Around<'a> {
     pub now: u32,
     pub rules: &'a Rules,
     pub packets: &'a mut Packets,
-    pub numbers: &'a mut Numbers,
+    pub numbers: &'a mut dyn Numbers,
     /// Per output port of all routers the flits known behind it.
     pub load: &'a mut [u32],
     /// Steps of this cycle.
@@ -49,7 +49,7 @@ impl<'a> Around<'a> {
         (now, steps): (u32, u32),
         rules: &'a Rules,
         packets: &'a mut Packets,
-        numbers: &'a mut Numbers,
+        numbers: &'a mut dyn Numbers,
         load: &'a mut [u32],
     ) -> Self {
         let looks_ahead = if rules.routing_delay == 0 { HEAD } else { 0 };
@@ -224,15 +224,6 @@ impl Sets {
         let input = &self.inputs[(lane >> self.layout.channel_bits) as usize];
         let packet = &mut around.packets[flit & PACKET];
         packet.hops += 1;
-        if self.layout.is_straight {
-            // Dimension order on a mesh, as the routing function says it.
-            let (here, there) = (self.first_router + number as u32, packet.destination);
-            let (first, last) = rules.range(packet.kind);
-            let along = rules.shape.lowest(here, there);
-            let port = along.map_or(rules.shape.processor(), |along| rules.shape.towards(here, there, along));
-            (state.port, state.first, state.last) = (port as u8, first as u8, last as u8);
-            return;
-        }
         let place = Place {
             router: self.first_router + number as u32,
             port: input.local as usize,

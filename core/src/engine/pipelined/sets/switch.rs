@@ -28,7 +28,7 @@ fn foremost(priorities: &[i32], set: u64, turn: u32) -> u32 {
 
 impl Sets {
     /// Decides in some routers which input crosses to which output.
-    pub(super) fn allocate_switch(&mut self, which: Range<usize>, rules: &Rules, numbers: &mut Numbers) {
+    pub(super) fn allocate_switch(&mut self, which: Range<usize>, rules: &Rules, numbers: &mut dyn Numbers) {
         self.scratch.winners.clear();
         let (is_small, is_single) = (
             self.layout.is_small && self.switch_allocators.is_empty(),
@@ -174,7 +174,7 @@ impl Sets {
     }
 
     /// Matches with an allocator that takes a list; those that wait come behind all others.
-    fn match_listed(&mut self, number: usize, asks: u64, numbers: &mut Numbers) {
+    fn match_listed(&mut self, number: usize, asks: u64, numbers: &mut dyn Numbers) {
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();
         let router = &self.routers[number];

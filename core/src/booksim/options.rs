@@ -1,7 +1,6 @@
 //! The options of a BookSim2 file: names, defaults, how their values are read.
 
-use super::config_error::ConfigError;
-use crate::fault::Fault;
+use crate::{engine::pipelined::ConfigError, fault::Fault};
 use std::{collections::BTreeMap, fmt, ops::RangeInclusive};
 
 /// The options that have a say in what happens, with their defaults.
@@ -169,7 +168,7 @@ impl Options {
     /// Sets an option; false if there is none of this name.
     ///
     /// ```
-    /// let mut options = flitloom_core::engine::pipelined::Options::default();
+    /// let mut options = flitloom_core::booksim::Options::default();
     /// assert!(options.set("num_vcs", "4"));
     /// assert!(!options.set("channels", "4"));
     /// ```

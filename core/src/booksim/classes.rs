@@ -1,7 +1,7 @@
 //! Classes of packets, and how options make them.
 
 use super::{
-    numbers::Numbers,
+    numbers::Generators,
     options::{OptionError, Options, refuse},
     patterns::{Digits, Pattern},
     process::Process,
@@ -27,23 +27,6 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// One whose packets come from a workload.
-    pub(super) fn of_workload() -> Self {
-        Self {
-            pattern: Pattern::Uniform,
-            process: Process::Bernoulli(0.0),
-            sizes: Vec::new(),
-            weights: 0,
-            packets_per_rate: 1.0,
-            priority: 0,
-            is_measured: true,
-            messages: None,
-            latency_limit: f64::INFINITY,
-            warm_up: (0.0, 0.0),
-            stopping: (0.0, 0.0),
-        }
-    }
-
     /// The size of its largest packet.
     pub(super) fn largest(&self) -> u32 {
         let sizes = self.sizes.iter().map(|&(size, _)| size);
@@ -168,7 +151,7 @@ pub(super) fn class(
     index: usize,
     classes: usize,
     digits: &Digits,
-    numbers: &mut Numbers,
+    numbers: &mut Generators,
 ) -> Result<Class, OptionError> {
     for name in ["traffic", "injection_process"] {
         if has_open_comma(options.text(name)) {

@@ -1,14 +1,9 @@
 //! Dragonflies (Kim et al., ISCA 2008): groups of 2p routers with p nodes, every two routers of a group and every
 //! two groups linked once.
 
-use super::super::{
-    flit::{Packet, Ways},
-    numbers::Numbers,
-    options::{OptionError, Options},
-    routing::Place,
-    wiring::Wiring,
-};
+use super::super::options::{OptionError, Options};
 use super::{bounded, named};
+use crate::engine::pipelined::{HeaderPlace as Place, Link, Network, Numbers, Packet, Ways, Wiring};
 
 /// Latencies within and between groups.
 const LOCAL: u32 = 10;
@@ -18,7 +13,7 @@ const THRESHOLD: u32 = 30;
 
 /// A dragonfly.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Dragonfly {
+pub(super) struct Dragonfly {
     /// Nodes per router, which are its links to other groups as well.
     nodes: u32,
     /// Whether packets may take a way through a drawn group.
@@ -27,7 +22,7 @@ pub(in super::super) struct Dragonfly {
 
 impl Dragonfly {
     pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
-        let adapts = named(options, &[("min", false), ("ugal", true)])?;
+        let adapts = named(options, &[("min", false), ("ugal", true)], options.text("topology"))?;
         let nodes = options.within("k", 1..=1 << 8)? as u32;
         if options.whole("n")? != 1 {
             return Err(OptionError { option: "n", text: "dragonflies are known here with 1 only".into() });
@@ -68,10 +63,6 @@ impl Dragonfly {
         Ok((made, wiring))
     }
 
-    pub(super) fn goes_by_load(&self) -> bool {
-        self.adapts
-    }
-
     /// Routers of a group.
     fn group(&self) -> u32 {
         2 * self.nodes
@@ -110,15 +101,17 @@ impl Dragonfly {
         let (leaves, port) = self.out_of(mine, other);
         if leaves == router { port } else { self.within(router, leaves) }
     }
+}
 
+impl Network for Dragonfly {
     /// Channel 0 is that of ways to a drawn node, or of `min` before the link between groups; the highest one that
     /// behind it.
-    pub(super) fn ways(
+    fn ways(
         &self,
         wiring: &Wiring,
         place: &Place<'_>,
         packet: &mut Packet,
-        numbers: &mut Numbers,
+        numbers: &mut dyn Numbers,
     ) -> Ways {
         let here = place.router;
         let one = |port: usize, channel: u8| Ways::one(port, channel.into(), channel.into());
@@ -153,5 +146,30 @@ impl Dragonfly {
             packet.phase = 2;
         }
         one(port, packet.phase)
+    }
+
+    /// One of all is drawn.
+    fn entry_channels(
+        &self,
+        _wiring: &Wiring,
+        _to: u32,
+        (all, _channels): (usize, (u32, u32)),
+        numbers: &mut dyn Numbers,
+    ) -> (u32, u32) {
+        let one = numbers.upto(all as u32 - 1);
+        (one, one)
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn goes_by_load(&self) -> bool {
+        self.adapts
+    }
+
+    /// BookSim2 asks for the latency of a link before it gives it one.
+    fn latency_of(&self, _router: u32, _link: Link) -> u32 {
+        1
     }
 }

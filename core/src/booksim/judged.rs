@@ -1,13 +1,15 @@
 //! Runs at constant load, judged by how busy source queues are.
 
 use super::{
-    breach::Breach,
     build,
     classes::Class,
     options::{OptionError, Options, refuse},
-    run::Run,
+    traffic_manager::TrafficManager,
 };
-use crate::probe::{SourceQueues, Utilisation};
+use crate::{
+    engine::pipelined::{Breach, Run, Terminals},
+    probe::{SourceQueues, Utilisation},
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Cycles of a slot at first.
@@ -17,7 +19,7 @@ const SLOT: u64 = 100;
 ///
 /// ```
 /// use flitloom_core::{
-///     engine::pipelined::{Judged, Options},
+///     booksim::{Judged, Options},
 ///     probe::Verdict,
 /// };
 ///
@@ -28,11 +30,11 @@ const SLOT: u64 = 100;
 /// let mut run = Judged::new(&options)?;
 /// let found = run.look(10_000, &false.into()).expect("nothing ends it");
 /// assert_eq!(found[0].map(|found| found.verdict), Some(Verdict::Growing));
-/// # Ok::<(), flitloom_core::engine::pipelined::OptionError>(())
+/// # Ok::<(), flitloom_core::booksim::OptionError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Judged {
-    run: Run,
+    run: Run<TrafficManager>,
 }
 
 impl Judged {
@@ -46,8 +48,9 @@ impl Judged {
             return refuse("sim_type", "is batch, which has no rate; give latency or throughput");
         }
         let mut run = build::run(options, false)?;
-        let queues = SourceQueues::new(run.nodes, run.classes.len(), run.nodes, SLOT);
-        run.queues = Some(Box::new(queues));
+        let queues =
+            SourceQueues::new(run.terminals.nodes, run.source.classes.len(), run.terminals.nodes, SLOT);
+        run.source.queues = Some(Box::new(queues));
         Ok(Self { run })
     }
 
@@ -63,13 +66,14 @@ impl Judged {
         interrupt: &AtomicBool,
     ) -> Result<Vec<Option<Utilisation>>, (Breach, u32)> {
         let run = &mut self.run;
-        while run.now < cycle && !interrupt.load(Ordering::Relaxed) {
+        while run.terminals.now < cycle && !interrupt.load(Ordering::Relaxed) {
             run.cycle();
-            if let Some(breach) = run.breach.take() {
-                return Err((breach, run.now - 1));
+            if let Some(breach) = run.terminals.breach.take() {
+                return Err((breach, run.terminals.now - 1));
             }
         }
-        let Run { classes, waiting, packets, queues, now, .. } = run;
+        let Terminals { waiting, packets, now, .. } = &run.terminals;
+        let TrafficManager { classes, queues, .. } = &mut run.source;
         let Some(queues) = queues else { return Ok(Vec::new()) };
         let fronts: Vec<u64> = (waiting.iter())
             .map(|waiting| match (waiting.size, waiting.next) {

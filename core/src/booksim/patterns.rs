@@ -1,6 +1,7 @@
 //! Traffic patterns: where a packet of a node goes.
 
-use super::{numbers::Numbers, options::parts};
+use super::{numbers::Generators, options::parts};
+use crate::engine::pipelined::Numbers;
 
 /// The digits that patterns shift, and the nodes of a network.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +147,7 @@ impl Pattern {
         text: &str,
         digits: &Digits,
         permutation: u32,
-        numbers: &mut Numbers,
+        numbers: &mut Generators,
     ) -> Result<Self, String> {
         let (name, inside) = text.split_once('(').unwrap_or((text, ""));
         let inside = inside.rsplit_once(')').map_or(inside, |(inside, _)| inside);
@@ -198,7 +199,7 @@ impl Pattern {
     }
 
     /// Nodes, then weights; a node below 0 is drawn.
-    fn hotspot(given: &[String], nodes: u32, numbers: &mut Numbers) -> Result<Self, String> {
+    fn hotspot(given: &[String], nodes: u32, numbers: &mut Generators) -> Result<Self, String> {
         let list = |index: usize, otherwise: &str| {
             let text = given.get(index).map_or(otherwise, |text| text);
             parts(text).iter().map(|text| number(text)).collect::<Result<Vec<_>, _>>()
@@ -229,7 +230,7 @@ impl Pattern {
     }
 
     /// Draws a destination.
-    pub(super) fn destination(&self, node: u32, nodes: u32, numbers: &mut Numbers) -> u32 {
+    pub(super) fn destination(&self, node: u32, nodes: u32, numbers: &mut impl Numbers) -> u32 {
         match self {
             Self::Uniform => numbers.upto(nodes - 1),
             Self::Fixed(to) => to[node as usize],

@@ -1,18 +1,14 @@
 //! Any graph of routers and nodes, from a text: `router 0 node 0 node 1 router 1 5` gives router 0 two nodes and a
 //! link of latency 5 to router 1. Routing takes the cheapest way by latency.
 
-use super::super::{
-    flit::{Packet, Ways},
-    options::{OptionError, Options},
-    routing::Place,
-    wiring::Wiring,
-};
+use super::super::options::{OptionError, Options};
 use super::named;
+use crate::engine::pipelined::{HeaderPlace as Place, Network, Numbers, Packet, Ways, Wiring};
 use std::collections::BTreeMap;
 
 /// A graph with a table of ports.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Any {
+pub(super) struct Any {
     /// By router and node.
     table: Vec<u16>,
     nodes: usize,
@@ -85,7 +81,7 @@ impl Graph {
 
 impl Any {
     pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
-        named(options, &[("min", ())])?;
+        named(options, &[("min", ())], options.text("topology"))?;
         let graph = Graph::read(options.text("network_file"))?;
         let (count, nodes) = (graph.routers.len(), graph.nodes.len());
         let mut own = vec![Vec::new(); count];
@@ -154,9 +150,21 @@ impl Any {
         }
         first
     }
+}
 
-    pub(super) fn ways(&self, place: &Place<'_>, packet: &Packet) -> Ways {
+impl Network for Any {
+    fn ways(
+        &self,
+        _wiring: &Wiring,
+        place: &Place<'_>,
+        packet: &mut Packet,
+        _numbers: &mut dyn Numbers,
+    ) -> Ways {
         let port = self.table[place.router as usize * self.nodes + packet.destination as usize];
         Ways::one(port.into(), place.channels.0, place.channels.1)
+    }
+
+    fn draws(&self) -> bool {
+        true
     }
 }

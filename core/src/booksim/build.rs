@@ -1,64 +1,22 @@
 //! From options to rules, classes and a run; what is not known here, or what BookSim2 does not survive, is refused.
 
 use super::{
-    allocators::AllocatorKind,
     batch::Batch,
-    buffers::{Limit, Policy, RoundTrips, Sharing},
     classes::{Class, class},
-    config::{BufferPolicy, Config, Ranges},
-    flit::Kind,
-    networks::Network,
-    numbers::Numbers,
+    networks,
+    numbers::Generators,
     options::{OptionError, Options, is_list, parts, refuse},
     patterns::Digits,
-    priority::Priority,
-    routers::Wanted,
-    routing::Routing,
-    rules::{Ground, Rules},
-    run::Run,
-    shape::Shape,
-    subnet::Subnet,
+    traffic_manager::TrafficManager,
 };
-use crate::names;
+use crate::{
+    engine::pipelined::{
+        AllocatorKind, BufferPolicy, Config, Kind, Limit, Policy, Priority, Ranges, RoundTrips, Run, Sharing,
+        Subnet, Wanted,
+    },
+    names,
+};
 use std::ops::{Range, RangeInclusive};
-
-fn shape(options: &Options) -> Result<Shape, OptionError> {
-    let wraps = match options.text("topology") {
-        "mesh" => false,
-        "torus" => true,
-        // A network that is no grid.
-        _ => return Ok(Shape::new(1, 1, false)),
-    };
-    let (radix, dimensions) = (options.within("k", 1..=4096)?, options.within("n", 1..=8)?);
-    let fits = (radix as u64).checked_pow(dimensions as u32).is_some_and(|nodes| nodes <= 1 << 16);
-    if !fits {
-        return refuse("k", format!("{radix}^{dimensions} nodes are more than {}", 1 << 16));
-    }
-    if options.whole("c")? != 1 {
-        return refuse("c", "several nodes per router are not known on meshes and tori; 1 is");
-    }
-    Ok(Shape::new(radix as u32, dimensions as u32, wraps))
-}
-
-fn routing(options: &Options, shape: &Shape) -> Result<Routing, OptionError> {
-    let known: &[(&str, Routing)] = if shape.wraps { &Routing::TORUS } else { &Routing::MESH };
-    let text = options.text("routing_function");
-    if let Some(&(_, routing)) = known.iter().find(|(name, _)| *name == text) {
-        return Ok(routing);
-    }
-    if text == "valiant" && shape.wraps {
-        return refuse(
-            "routing_function",
-            "valiant on a torus reads a variable that BookSim2 never sets, so there is nothing to reproduce",
-        );
-    }
-    let names: Vec<_> = known.iter().map(|(name, _)| *name).collect();
-    let what = if shape.wraps { "tori" } else { "meshes" };
-    refuse(
-        "routing_function",
-        format!("{text:?} is not known on {what} here; there are {}", names.join(", ")),
-    )
-}
 
 fn policy(options: &Options, channels: usize) -> Result<Policy, OptionError> {
     let per_channel = options.whole("vc_buf_size")?;
@@ -209,18 +167,6 @@ fn ranges(options: &Options, channels: usize, classes: usize) -> Result<(Ranges,
     Ok((ranges, kinds))
 }
 
-/// The network of a file of BookSim2.
-fn ground(options: &Options) -> Result<Ground, OptionError> {
-    let shape = shape(options)?;
-    if matches!(options.text("topology"), "mesh" | "torus") {
-        let latency = if shape.wraps && options.whole("use_noc_latency")? == 1 { 2 } else { 1 };
-        let (routing, wiring) = (routing(options, &shape)?, shape.wiring(latency));
-        return Ok(Ground { shape, routing, network: None, wiring });
-    }
-    let (network, wiring) = Network::new(options)?;
-    Ok(Ground::of(network, wiring))
-}
-
 /// Refuses what no router is known for here.
 fn check_router(options: &Options) -> Result<(), OptionError> {
     if options.text("router") != "iq" {
@@ -324,11 +270,11 @@ fn config(options: &Options) -> Result<Config, OptionError> {
 const SUBNETS: RangeInclusive<usize> = 1..=16;
 
 /// A run of a file of BookSim2 at its beginning.
-pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError> {
-    let mut rules = Rules::new(config(options)?, ground(options)?).map_err(OptionError::of)?;
+pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run<TrafficManager>, OptionError> {
+    let mut rules = networks::rules(options, config(options)?)?;
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", SUBNETS)?;
-    let mut numbers = Numbers::default();
+    let mut numbers = Generators::default();
     let (k, xr) = (options.within("k", 1..=1 << 16)? as u32, options.within("xr", 1..=1 << 10)? as u32);
     let digits = Digits { k, xr, count: options.within("n", 1..=32)? as u32, nodes: nodes as u32 };
     let mut classes = Vec::new();
@@ -343,9 +289,8 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
         })?;
     numbers.seed(seed as u32);
     rules.largest = classes.iter().map(Class::largest).max().unwrap_or(1);
-    let made = (0..subnets).map(|_| Subnet::new(&rules, Wanted::default())).collect();
-    let subnet = |name: &'static str| options.within(name, 0..=subnets - 1).map(|at| at as u32);
-    Ok(Run {
+    let subnet = |name: &'static str| options.within(name, 0..=subnets - 1).map(|at| at as u16);
+    let source = TrafficManager {
         subnet_of: [
             subnet("read_request_subnet")?,
             subnet("read_reply_subnet")?,
@@ -356,6 +301,8 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run, OptionError
         log: keeps_log.then(Vec::new),
         patience: options.whole("deadlock_warn_timeout")?.max(0) as u32,
         batch: Batch::from_options(options, nodes)?,
-        ..Run::new(rules, made, classes, numbers)
-    })
+        ..TrafficManager::new(classes, numbers, subnets as u32)
+    };
+    let made = (0..subnets).map(|_| Subnet::new(&rules, Wanted::default())).collect();
+    Ok(Run::new(rules, made, source))
 }

@@ -1,9 +1,6 @@
 //! Meshes and tori: coordinates, ports and wires.
 
-use super::wiring::Wiring;
-
-/// Most nodes in a line of a mesh whose coordinates are bytes.
-pub(super) const MOST_IN_LINE: usize = 256;
+use crate::engine::pipelined::Wiring;
 
 /// A mesh or a torus with `radix` nodes in each of `dimensions` dimensions, dimension 0 fastest.
 #[derive(Clone, Debug)]

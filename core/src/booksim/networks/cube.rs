@@ -1,14 +1,21 @@
-//! Routing functions of meshes and tori.
+//! Meshes and tori: k-ary n-cubes, with their routing functions.
 
 use super::{
-    flit::{Packet, Ways, part},
-    numbers::Numbers,
+    super::options::{OptionError, Options, refuse},
+    named,
     shape::Shape,
+};
+use crate::{
+    engine::pipelined::{
+        Config, ConfigError, End, HeaderPlace as Place, Link, MOST_IN_LINE, Network, Numbers, Packet, Ways,
+        Wiring, part,
+    },
+    fault::Fault,
 };
 
 /// The routing functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Routing {
+enum Routing {
     DimensionOrder,
     DimensionOrderBalanced,
     XyYx,
@@ -21,13 +28,11 @@ pub(super) enum Routing {
     PerNode,
     PerCoordinate,
     RommPerNode,
-    /// That of a network that is no grid.
-    OfNetwork,
 }
 
 impl Routing {
     /// The names on meshes, and what they stand for.
-    pub(super) const MESH: [(&str, Self); 11] = [
+    const MESH: [(&str, Self); 11] = [
         ("dor", Self::DimensionOrder),
         ("dim_order", Self::DimensionOrder),
         ("xy_yx", Self::XyYx),
@@ -42,7 +47,7 @@ impl Routing {
     ];
 
     /// The names on tori, and what they stand for.
-    pub(super) const TORUS: [(&str, Self); 4] = [
+    const TORUS: [(&str, Self); 4] = [
         ("dim_order", Self::DimensionOrder),
         ("dim_order_bal", Self::DimensionOrderBalanced),
         ("min_adapt", Self::MinimalAdaptive),
@@ -50,7 +55,7 @@ impl Routing {
     ];
 
     /// Into how many parts channels are cut for destinations.
-    pub(super) fn parts(self, shape: &Shape) -> u32 {
+    fn parts(self, shape: &Shape) -> u32 {
         match self {
             Self::PerNode | Self::RommPerNode => shape.nodes() as u32,
             Self::PerCoordinate => shape.radix,
@@ -59,7 +64,7 @@ impl Routing {
     }
 
     /// The channels of a packet on its way out of a router along a dimension, of those given.
-    pub(super) fn part(self, shape: &Shape, to: u32, along: u32, channels: (u32, u32)) -> (u32, u32) {
+    fn part(self, shape: &Shape, to: u32, along: u32, channels: (u32, u32)) -> (u32, u32) {
         let number = match self {
             Self::PerNode | Self::RommPerNode => to,
             Self::PerCoordinate => shape.coordinate(to, along),
@@ -69,28 +74,127 @@ impl Routing {
     }
 }
 
-/// Where a header is when its ways are computed.
-pub(super) struct Place<'a> {
-    pub router: u32,
-    /// The port it came in by, whether that is one of a node, and the channel it came in.
-    pub port: usize,
-    pub enters: bool,
-    pub channel: u32,
-    /// First and last channel it may use.
-    pub channels: (u32, u32),
-    /// Per output port of all routers the flits known behind it.
-    pub load: &'a [u32],
+/// A mesh or a torus with a routing function.
+#[derive(Clone, Debug)]
+pub(super) struct Cube {
+    shape: Shape,
+    routing: Routing,
+}
+
+impl Cube {
+    pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
+        let wraps = options.text("topology") == "torus";
+        let (radix, dimensions) = (options.within("k", 1..=4096)?, options.within("n", 1..=8)?);
+        let fits = (radix as u64).checked_pow(dimensions as u32).is_some_and(|nodes| nodes <= 1 << 16);
+        if !fits {
+            return refuse("k", format!("{radix}^{dimensions} nodes are more than {}", 1 << 16));
+        }
+        if options.whole("c")? != 1 {
+            return refuse("c", "several nodes per router are not known on meshes and tori; 1 is");
+        }
+        let shape = Shape::new(radix as u32, dimensions as u32, wraps);
+        let latency = if wraps && options.whole("use_noc_latency")? == 1 { 2 } else { 1 };
+        if wraps && options.text("routing_function") == "valiant" {
+            return refuse(
+                "routing_function",
+                "valiant on a torus reads a variable that BookSim2 never sets, so there is nothing to reproduce",
+            );
+        }
+        let known: &[(&str, Routing)] = if wraps { &Routing::TORUS } else { &Routing::MESH };
+        let routing = named(options, known, if wraps { "tori" } else { "meshes" })?;
+        let wiring = shape.wiring(latency);
+        Ok((Self { shape, routing }, wiring))
+    }
+
+    /// Whether the routing function cuts the channels of a packet in halves.
+    fn needs_halves(&self) -> bool {
+        match self.routing {
+            Routing::DimensionOrder | Routing::DimensionOrderBalanced => self.shape.wraps,
+            Routing::PlanarAdaptive | Routing::PerNode | Routing::PerCoordinate => false,
+            Routing::MinimalAdaptive => !self.shape.wraps,
+            _ => true,
+        }
+    }
+}
+
+/// A field of the routers is refused.
+fn fault<T>(field: &'static str, problem: &'static str, advice: &'static str) -> Result<T, ConfigError> {
+    Err(Fault::at(field, problem, advice).into())
+}
+
+impl Network for Cube {
+    fn ways(
+        &self,
+        _wiring: &Wiring,
+        place: &Place<'_>,
+        packet: &mut Packet,
+        numbers: &mut dyn Numbers,
+    ) -> Ways {
+        self.routing.ways(&self.shape, place, packet, numbers)
+    }
+
+    fn entry_channels(
+        &self,
+        _wiring: &Wiring,
+        to: u32,
+        (_all, channels): (usize, (u32, u32)),
+        _numbers: &mut dyn Numbers,
+    ) -> (u32, u32) {
+        if self.shape.wraps { channels } else { self.routing.part(&self.shape, to, 0, channels) }
+    }
+
+    fn draws(&self) -> bool {
+        self.shape.wraps || !matches!(self.routing, Routing::DimensionOrder | Routing::PlanarAdaptive)
+    }
+
+    fn goes_by_load(&self) -> bool {
+        self.routing == Routing::AdaptiveXyYx
+    }
+
+    fn has_escapes(&self) -> bool {
+        self.routing == Routing::MinimalAdaptive
+    }
+
+    fn least_channels(&self) -> u32 {
+        self.routing.parts(&self.shape)
+    }
+
+    fn line_of_plain_mesh(&self, _wiring: &Wiring) -> Option<usize> {
+        let Shape { radix, dimensions, wraps, .. } = self.shape;
+        let is_plain = !wraps && dimensions <= 2 && self.routing == Routing::DimensionOrder;
+        (is_plain && radix as usize <= MOST_IN_LINE).then_some(radix as usize)
+    }
+
+    /// BookSim2 asks for the latency of a link before it gives one to links that lead to routers made later.
+    fn latency_of(&self, router: u32, link: Link) -> u32 {
+        if matches!(link.end, End::Router(there, _) if there > router) { 1 } else { link.latency }
+    }
+
+    fn check(&self, config: &Config) -> Result<(), ConfigError> {
+        let used = &config.ranges[config.kinds.clone()];
+        let has_reads = config.kinds.start == 0;
+        if has_reads && self.has_escapes() && config.ranges.iter().any(|&(a, _)| a > 0) {
+            let problem = "is min_adapt with channels of messages that do not begin at 0, which its escape \
+                           channels leave";
+            return fault("routing", problem, "let all kinds begin at channel 0");
+        }
+        if self.has_escapes() && self.shape.wraps && used.iter().any(|(a, b)| b - a < 3) {
+            return fault("channels", "there are too few", "min_adapt on a torus needs at least 4");
+        }
+        if self.needs_halves() && used.iter().any(|(a, b)| a == b) {
+            let problem = "there are too few: this routing function divides those of a packet";
+            return fault("channels", problem, "it needs at least 2");
+        }
+        if config.output_speedup > self.shape.ports() {
+            return fault("output_speedup", "is more than the ports of a router", "give less");
+        }
+        Ok(())
+    }
 }
 
 impl Routing {
     /// The ways of a header at a router.
-    pub(super) fn ways(
-        self,
-        shape: &Shape,
-        place: &Place<'_>,
-        packet: &mut Packet,
-        numbers: &mut Numbers,
-    ) -> Ways {
+    fn ways(self, shape: &Shape, place: &Place<'_>, packet: &mut Packet, numbers: &mut dyn Numbers) -> Ways {
         let here = place.router;
         let (a, b) = match shape.lowest(here, packet.destination) {
             Some(along) => self.part(shape, packet.destination, along, place.channels),
@@ -159,7 +263,7 @@ impl Routing {
                 }
                 ways
             }
-            Self::Romm | Self::Valiant | Self::RommPerNode | Self::OfNetwork => Ways::default(),
+            Self::Romm | Self::Valiant | Self::RommPerNode => Ways::default(),
         }
     }
 
@@ -170,7 +274,7 @@ impl Routing {
         shape: &Shape,
         place: &Place<'_>,
         packet: &mut Packet,
-        numbers: &mut Numbers,
+        numbers: &mut dyn Numbers,
         dimension: u32,
     ) -> usize {
         let first = 2 * dimension as usize;
@@ -208,7 +312,7 @@ impl Routing {
         shape: &Shape,
         place: &Place<'_>,
         packet: &mut Packet,
-        numbers: &mut Numbers,
+        numbers: &mut dyn Numbers,
         lower: (u32, u32),
         upper: (u32, u32),
     ) -> Ways {

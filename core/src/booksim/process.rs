@@ -1,6 +1,7 @@
 //! When a node makes a packet.
 
-use super::{numbers::Numbers, options::parts};
+use super::{numbers::Generators, options::parts};
+use crate::engine::pipelined::Numbers;
 
 /// A process, for every node.
 #[derive(Clone, Debug)]
@@ -13,7 +14,7 @@ pub(super) enum Process {
 
 impl Process {
     /// Asks whether a packet is made.
-    pub(super) fn fires(&mut self, node: usize, numbers: &mut Numbers) -> bool {
+    pub(super) fn fires(&mut self, node: usize, numbers: &mut Generators) -> bool {
         match self {
             Self::Bernoulli(rate) => numbers.fraction() < *rate,
             Self::OnOff { on, off, rate, is_on, .. } => {
@@ -55,7 +56,7 @@ impl Process {
         rate: f64,
         burst: [f64; 3],
         nodes: usize,
-        numbers: &mut Numbers,
+        numbers: &mut Generators,
     ) -> Result<Self, String> {
         let (name, inside) = text.split_once('(').unwrap_or((text, ""));
         match name {

@@ -1,14 +1,9 @@
 //! Grids of routers with several nodes each: concentrated meshes, and flattened butterflies (Kim et al., ISCA 2007)
 //! whose routers are linked with all others in the same row and column.
 
-use super::super::{
-    flit::{Packet, Ways, part},
-    numbers::Numbers,
-    options::{OptionError, Options},
-    routing::Place,
-    wiring::Wiring,
-};
+use super::super::options::{OptionError, Options};
 use super::{bounded, named};
+use crate::engine::pipelined::{HeaderPlace as Place, Network, Numbers, Packet, Ways, Wiring, part};
 use std::cmp::Ordering;
 
 /// How a packet finds its way.
@@ -42,7 +37,7 @@ fn lengths_to_nodes(side: u32) -> Vec<u32> {
 
 /// A concentrated mesh or a flattened butterfly.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Flat {
+pub(super) struct Flat {
     radix: u32,
     dimensions: u32,
     /// Nodes per router.
@@ -66,7 +61,7 @@ impl Flat {
                 ("xy_yx_no_express", (Way::XyYx, None)),
                 ("xy_yx", (Way::XyYx, Some(2))),
             ];
-            named(options, &known)?
+            named(options, &known, options.text("topology"))?
         } else {
             let known = [
                 ("ran_min", Way::DimensionOrder),
@@ -77,7 +72,7 @@ impl Flat {
                 ("ugal_xyyx", ugal(true, false)),
                 ("ugal_pni", ugal(false, true)),
             ];
-            (named(options, &known)?, None)
+            (named(options, &known, options.text("topology"))?, None)
         };
         let refuse = |option, text: &str| Err(OptionError { option, text: text.into() });
         if options.whole("n")? != 2 {
@@ -118,31 +113,6 @@ impl Flat {
             wiring.attach(node, at, at, lengths[at.1]);
         }
         Ok((made, wiring))
-    }
-
-    pub(super) fn least_channels(&self) -> u32 {
-        match self.way {
-            Way::DimensionOrder => 1,
-            Way::XyYx | Way::AdaptiveXyYx | Way::Valiant | Way::Ugal { is_drawn: false, is_apart: false } => {
-                2
-            }
-            Way::Ugal { is_drawn: true, .. } => 4,
-            Way::Ugal { is_apart: true, .. } => 2 * self.radix - 1,
-        }
-    }
-
-    pub(super) fn goes_by_load(&self) -> bool {
-        matches!(self.way, Way::AdaptiveXyYx | Way::Ugal { .. })
-    }
-
-    /// The channels that a header may take from its source.
-    pub(super) fn entry_channels(&self, wiring: &Wiring, to: u32, channels: (u32, u32)) -> (u32, u32) {
-        match self.way {
-            Way::Ugal { is_apart: true, .. } => {
-                part(channels, self.radix, self.coordinate(wiring.exits[to as usize].0, 0))
-            }
-            _ => channels,
-        }
     }
 
     fn coordinate(&self, router: u32, dimension: u32) -> u32 {
@@ -226,12 +196,76 @@ impl Flat {
         first + usize::from(y < x)
     }
 
-    pub(super) fn ways(
+    /// The port and channels of a packet that goes straight or through a drawn router, by the load.
+    fn ugal(
+        &self,
+        (place, wiring): (&Place<'_>, &Wiring),
+        (packet, numbers): (&mut Packet, &mut dyn Numbers),
+        (is_drawn, is_apart): (bool, bool),
+        lowest_first: bool,
+    ) -> (usize, (u32, u32)) {
+        let (here, (a, b)) = (place.router, place.channels);
+        let half = (b - a).div_ceil(2);
+        let (there, exit) = wiring.exits[packet.destination as usize];
+        let load = |port: usize| place.load[wiring.output(here, port)];
+        if place.enters {
+            packet.middle = self.drawn_router(here, there, numbers);
+            let cost = |to: u32, hops: u32| hops * load(self.towards(here, to, lowest_first));
+            let hops = self.hops(here, packet.middle) + self.hops(packet.middle, there);
+            let is_short = packet.middle == here
+                || cost(there, self.hops(here, there)) <= cost(packet.middle, hops) + THRESHOLD;
+            packet.phase = u8::from(is_short);
+        } else if here == packet.middle {
+            packet.phase = 1;
+        }
+        let to = if packet.phase == 0 { packet.middle } else { there };
+        let port = self.towards(here, to, lowest_first);
+        let (mut first, mut last) = (a, b);
+        let mut cut = half;
+        if is_drawn {
+            (first, last) = if lowest_first { (a, b - half) } else { (a + half, b) };
+            cut = half / 2;
+        }
+        if packet.phase == 0 {
+            last -= cut
+        } else {
+            first += cut
+        }
+        let mut channels = (first, last);
+        if is_apart {
+            // The coordinate after the next one, or the node in the end.
+            let next = (port as u32 - self.nodes) / (self.radix - 1) + 1;
+            let coordinate = if next == self.dimensions { exit.into() } else { self.coordinate(there, next) };
+            channels = part(channels, self.radix, coordinate);
+        }
+        (port, channels)
+    }
+
+    /// Hops between two routers of a flattened butterfly.
+    fn hops(&self, a: u32, b: u32) -> u32 {
+        (0..self.dimensions).filter(|&d| self.coordinate(a, d) != self.coordinate(b, d)).count() as u32
+    }
+
+    /// A router that differs from both in those dimensions alone in which they differ.
+    fn drawn_router(&self, from: u32, to: u32, numbers: &mut dyn Numbers) -> u32 {
+        // Which node of the router makes no difference.
+        numbers.upto(self.nodes - 1);
+        let draw = |dimension| {
+            let [mine, other] = [from, to].map(|router| self.coordinate(router, dimension));
+            let coordinate = if mine == other { mine } else { numbers.upto(self.radix - 1) };
+            coordinate * self.radix.pow(dimension)
+        };
+        (0..self.dimensions).map(draw).sum()
+    }
+}
+
+impl Network for Flat {
+    fn ways(
         &self,
         wiring: &Wiring,
         place: &Place<'_>,
         packet: &mut Packet,
-        numbers: &mut Numbers,
+        numbers: &mut dyn Numbers,
     ) -> Ways {
         let (here, (a, b)) = (place.router, place.channels);
         let half = (b - a).div_ceil(2);
@@ -280,65 +314,37 @@ impl Flat {
         Ways::one(port, first, last)
     }
 
-    /// The port and channels of a packet that goes straight or through a drawn router, by the load.
-    fn ugal(
+    fn entry_channels(
         &self,
-        (place, wiring): (&Place<'_>, &Wiring),
-        (packet, numbers): (&mut Packet, &mut Numbers),
-        (is_drawn, is_apart): (bool, bool),
-        lowest_first: bool,
-    ) -> (usize, (u32, u32)) {
-        let (here, (a, b)) = (place.router, place.channels);
-        let half = (b - a).div_ceil(2);
-        let (there, exit) = wiring.exits[packet.destination as usize];
-        let load = |port: usize| place.load[wiring.output(here, port)];
-        if place.enters {
-            packet.middle = self.drawn_router(here, there, numbers);
-            let cost = |to: u32, hops: u32| hops * load(self.towards(here, to, lowest_first));
-            let hops = self.hops(here, packet.middle) + self.hops(packet.middle, there);
-            let is_short = packet.middle == here
-                || cost(there, self.hops(here, there)) <= cost(packet.middle, hops) + THRESHOLD;
-            packet.phase = u8::from(is_short);
-        } else if here == packet.middle {
-            packet.phase = 1;
+        wiring: &Wiring,
+        to: u32,
+        (_all, channels): (usize, (u32, u32)),
+        _numbers: &mut dyn Numbers,
+    ) -> (u32, u32) {
+        match self.way {
+            Way::Ugal { is_apart: true, .. } => {
+                part(channels, self.radix, self.coordinate(wiring.exits[to as usize].0, 0))
+            }
+            _ => channels,
         }
-        let to = if packet.phase == 0 { packet.middle } else { there };
-        let port = self.towards(here, to, lowest_first);
-        let (mut first, mut last) = (a, b);
-        let mut cut = half;
-        if is_drawn {
-            (first, last) = if lowest_first { (a, b - half) } else { (a + half, b) };
-            cut = half / 2;
-        }
-        if packet.phase == 0 {
-            last -= cut
-        } else {
-            first += cut
-        }
-        let mut channels = (first, last);
-        if is_apart {
-            // The coordinate after the next one, or the node in the end.
-            let next = (port as u32 - self.nodes) / (self.radix - 1) + 1;
-            let coordinate = if next == self.dimensions { exit.into() } else { self.coordinate(there, next) };
-            channels = part(channels, self.radix, coordinate);
-        }
-        (port, channels)
     }
 
-    /// Hops between two routers of a flattened butterfly.
-    fn hops(&self, a: u32, b: u32) -> u32 {
-        (0..self.dimensions).filter(|&d| self.coordinate(a, d) != self.coordinate(b, d)).count() as u32
+    fn draws(&self) -> bool {
+        true
     }
 
-    /// A router that differs from both in those dimensions alone in which they differ.
-    fn drawn_router(&self, from: u32, to: u32, numbers: &mut Numbers) -> u32 {
-        // Which node of the router makes no difference.
-        numbers.upto(self.nodes - 1);
-        let draw = |dimension| {
-            let [mine, other] = [from, to].map(|router| self.coordinate(router, dimension));
-            let coordinate = if mine == other { mine } else { numbers.upto(self.radix - 1) };
-            coordinate * self.radix.pow(dimension)
-        };
-        (0..self.dimensions).map(draw).sum()
+    fn goes_by_load(&self) -> bool {
+        matches!(self.way, Way::AdaptiveXyYx | Way::Ugal { .. })
+    }
+
+    fn least_channels(&self) -> u32 {
+        match self.way {
+            Way::DimensionOrder => 1,
+            Way::XyYx | Way::AdaptiveXyYx | Way::Valiant | Way::Ugal { is_drawn: false, is_apart: false } => {
+                2
+            }
+            Way::Ugal { is_drawn: true, .. } => 4,
+            Way::Ugal { is_apart: true, .. } => 2 * self.radix - 1,
+        }
     }
 }

@@ -1,14 +1,9 @@
 //! Butterflies (k-ary n-flies) and fat trees: routers in stages of k^(n-1), whose positions are numbers of
 //! n - 1 digits to the base k; a link between two stages may change one digit.
 
-use super::super::{
-    flit::{Packet, Ways},
-    numbers::Numbers,
-    options::{OptionError, Options},
-    routing::Place,
-    wiring::Wiring,
-};
+use super::super::options::{OptionError, Options};
 use super::{bounded, named};
+use crate::engine::pipelined::{HeaderPlace as Place, Network, Numbers, Packet, Ways, Wiring};
 
 /// How a packet finds its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +18,7 @@ enum Way {
 
 /// A butterfly or a fat tree.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Staged {
+pub(super) struct Staged {
     radix: u32,
     stages: u32,
     way: Way,
@@ -33,9 +28,9 @@ impl Staged {
     pub(super) fn new(options: &Options) -> Result<(Self, Wiring), OptionError> {
         let is_tree = options.text("topology") == "fattree";
         let way = if is_tree {
-            named(options, &[("nca", Way::Ancestor), ("anca", Way::Adaptive)])?
+            named(options, &[("nca", Way::Ancestor), ("anca", Way::Adaptive)], options.text("topology"))?
         } else {
-            named(options, &[("dest_tag", Way::Tag)])?
+            named(options, &[("dest_tag", Way::Tag)], options.text("topology"))?
         };
         let radix = options.within("k", 2..=1 << 10)? as u32;
         let stages = options.within("n", 1..=16)? as u32;
@@ -43,10 +38,6 @@ impl Staged {
         let made = Self { radix, stages, way };
         let wiring = if is_tree { made.tree(nodes) } else { made.butterfly(nodes) };
         Ok((made, wiring))
-    }
-
-    pub(super) fn goes_by_load(&self) -> bool {
-        self.way == Way::Adaptive
     }
 
     /// Routers of one stage.
@@ -106,13 +97,15 @@ impl Staged {
         }
         wiring
     }
+}
 
-    pub(super) fn ways(
+impl Network for Staged {
+    fn ways(
         &self,
         wiring: &Wiring,
         place: &Place<'_>,
-        packet: &Packet,
-        numbers: &mut Numbers,
+        packet: &mut Packet,
+        numbers: &mut dyn Numbers,
     ) -> Ways {
         let (k, count, (a, b)) = (self.radix, self.per_stage(), place.channels);
         let (stage, position) = (place.router / count, place.router % count);
@@ -134,5 +127,13 @@ impl Staged {
             }
         }
         Ways::one(up as usize, a, b)
+    }
+
+    fn draws(&self) -> bool {
+        true
+    }
+
+    fn goes_by_load(&self) -> bool {
+        self.way == Way::Adaptive
     }
 }

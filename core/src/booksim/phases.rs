@@ -1,13 +1,12 @@
 //! The phases of a run: warming up, measuring until little changes, waiting for what was measured, emptying.
 
 use super::{
-    bound::Demand,
-    breach::Breach,
     build,
-    measures::ClassFacts,
+    demand::{Demand, demand},
     options::{OptionError, Options},
-    run::{PacketRecord, Run},
+    traffic_manager::{PacketRecord, TrafficManager},
 };
+use crate::engine::pipelined::{Breach, ClassFacts, Counting, Run};
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicBool, Ordering},
@@ -107,7 +106,7 @@ pub(super) enum Phase {
 /// A run in its phases.
 ///
 /// ```
-/// use flitloom_core::engine::pipelined::{Event, Options, Phases};
+/// use flitloom_core::booksim::{Event, Options, Phases};
 ///
 /// let mut options = Options::default();
 /// for (name, value) in [("topology", "mesh"), ("routing_function", "dor"), ("k", "4")] {
@@ -116,11 +115,11 @@ pub(super) enum Phase {
 /// let mut run = Phases::new(&options, false)?;
 /// let last = std::iter::from_fn(|| run.advance(&false.into())).last();
 /// assert!(matches!(last, Some(Event::End { .. })));
-/// # Ok::<(), flitloom_core::engine::pipelined::OptionError>(())
+/// # Ok::<(), flitloom_core::booksim::OptionError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Phases {
-    pub(super) run: Run,
+    pub(super) run: Run<TrafficManager>,
     pub(super) phase: Phase,
     pub(super) events: VecDeque<Event>,
     samples: u32,
@@ -157,7 +156,7 @@ impl Phases {
         };
         let runs = options.within("sim_count", 1..=1 << 20)? as u32;
         let run = build::run(options, keeps_log)?;
-        let classes = run.classes.len();
+        let classes = run.source.classes.len();
         let mut all = Self {
             run,
             phase: Phase::Sampling,
@@ -187,13 +186,13 @@ impl Phases {
             if interrupt.load(Ordering::Relaxed) {
                 return None;
             }
-            if let Some(breach) = self.run.breach.take() {
+            if let Some(breach) = self.run.terminals.breach.take() {
                 self.phase = Phase::Over;
                 self.events.clear();
-                return Some(Event::Broken(breach, self.run.now - 1));
+                return Some(Event::Broken(breach, self.run.terminals.now - 1));
             }
-            if self.run.warnings > 0 {
-                self.run.warnings -= 1;
+            if self.run.source.warnings > 0 {
+                self.run.source.warnings -= 1;
                 return Some(Event::Stuck);
             }
             if let Some(event) = self.events.pop_front() {
@@ -213,81 +212,93 @@ impl Phases {
     /// What a unit of the injection rate means for nodes and links.
     #[must_use]
     pub fn demand(&self) -> Demand {
-        self.run.demand()
+        demand(&self.run)
     }
 
     /// The cycle that comes next.
     #[must_use]
     pub fn now(&self) -> u32 {
-        self.run.now
+        self.run.terminals.now
     }
 
     /// The records of packets since the last call, in the order of their arrival.
     pub fn take_log(&mut self) -> Vec<PacketRecord> {
-        self.run.log.as_mut().map(std::mem::take).unwrap_or_default()
+        self.run.source.log.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Whether all packets count, before those do that are measured.
+    fn warms_up(&self) -> bool {
+        self.run.terminals.counting == Counting::All
+    }
+
+    fn measures(&self) -> bool {
+        self.run.terminals.counting == Counting::Measured
     }
 
     pub(super) fn measured(&self) -> Vec<usize> {
-        (0..self.run.classes.len()).filter(|&class| self.run.classes[class].is_measured).collect()
+        (0..self.run.source.classes.len())
+            .filter(|&class| self.run.source.classes[class].is_measured)
+            .collect()
     }
 
     /// The first of some classes whose mean latency, with flits under way at their age, is above its limit.
     fn exceeded(&self, classes: impl IntoIterator<Item = usize>) -> Option<usize> {
         let run = &self.run;
         classes.into_iter().find(|&class| {
-            let facts = &run.facts[class];
-            let ages = facts.in_flight * u64::from(run.now) - run.created_in_flight[class];
-            let limit = run.classes[class].latency_limit;
+            let facts = &run.terminals.facts[class];
+            let ages =
+                facts.in_flight * u64::from(run.terminals.now) - run.terminals.created_in_flight[class];
+            let limit = run.source.classes[class].latency_limit;
             let mean = (facts.packet.sum + ages) as f64 / (facts.packet.count + facts.in_flight) as f64;
             limit >= 0.0 && mean > limit
         })
     }
 
     fn sample(&mut self, interrupt: &AtomicBool) {
-        if self.samples >= self.most || (self.run.measures && self.converged >= 3) {
+        if self.samples >= self.most || (self.measures() && self.converged >= 3) {
             self.end_samples();
             return;
         }
-        if std::mem::take(&mut self.clears) || self.run.warms_up && self.samples.is_multiple_of(2) {
-            self.run.facts.iter_mut().for_each(ClassFacts::clear);
-            self.cleared_at = self.run.now;
+        if std::mem::take(&mut self.clears) || self.warms_up() && self.samples.is_multiple_of(2) {
+            self.run.terminals.facts.iter_mut().for_each(ClassFacts::clear);
+            self.cleared_at = self.run.terminals.now;
         }
         for _ in 0..self.period {
-            if self.run.breach.is_some() || interrupt.load(Ordering::Relaxed) {
+            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
                 return;
             }
             self.run.cycle();
         }
         let mut classes = Vec::new();
         let (mut latency_moves, mut rate_moves) = (false, false);
-        let time = f64::from(self.run.now - self.cleared_at);
+        let time = f64::from(self.run.terminals.now - self.cleared_at);
         for class in self.measured() {
-            let facts = &self.run.facts[class];
+            let facts = &self.run.terminals.facts[class];
             let latency = facts.packet.mean();
-            let rate = facts.delivered_flits.sum() as f64 / time / self.run.nodes as f64;
+            let rate = facts.delivered_flits.sum() as f64 / time / self.run.terminals.nodes as f64;
             let (latency_before, rate_before) = self.before[class];
             let changes = (((latency - latency_before) / latency).abs(), ((rate - rate_before) / rate).abs());
             self.before[class] = (latency, rate);
-            let settings = &self.run.classes[class];
-            let limits = if self.run.warms_up { settings.warm_up } else { settings.stopping };
+            let settings = &self.run.source.classes[class];
+            let limits = if self.warms_up() { settings.warm_up } else { settings.stopping };
             latency_moves |= limits.0 >= 0.0 && changes.0 > limits.0;
             rate_moves |= limits.1 >= 0.0 && changes.1 > limits.1;
             classes.push((class, ClassSample { facts: facts.clone(), changes }));
         }
-        self.events.push_back(Event::Sample { cycles: self.run.now - self.cleared_at, classes });
+        self.events.push_back(Event::Sample { cycles: self.run.terminals.now - self.cleared_at, classes });
         if let Some(class) = self.exceeded(self.measured()).filter(|_| self.by_latency) {
-            self.events.push_back(Event::Exceeded(class, self.run.classes[class].latency_limit));
+            self.events.push_back(Event::Exceeded(class, self.run.source.classes[class].latency_limit));
             self.fail();
             return;
         }
         let settled = !(self.by_latency && latency_moves || rate_moves);
-        if self.run.warms_up {
+        if self.warms_up() {
             let is_warm =
                 if self.warm_up > 0 { i64::from(self.samples) + 1 >= self.warm_up } else { settled };
             if is_warm {
-                self.events.push_back(Event::WarmedUp(self.run.now));
+                self.events.push_back(Event::WarmedUp(self.run.terminals.now));
                 self.clears = true;
-                (self.run.warms_up, self.run.measures) = (false, true);
+                self.run.terminals.counting = Counting::Measured;
             }
         } else {
             self.converged = if settled { self.converged + 1 } else { 0 };
@@ -302,12 +313,12 @@ impl Phases {
     }
 
     fn end_samples(&mut self) {
-        if !self.run.measures {
+        if !self.measures() {
             self.fail();
             return;
         }
-        self.run.measures = false;
-        self.run.drains_after = Some(self.run.now);
+        self.run.terminals.counting = Counting::Delays;
+        self.run.source.drains_after = Some(self.run.terminals.now);
         self.steps = 0;
         if self.by_latency {
             self.events.push_back(Event::Waiting);
@@ -319,30 +330,32 @@ impl Phases {
 
     pub(super) fn begin_to_empty(&mut self) {
         self.events.push_back(Event::Emptying);
-        self.run.sources_work = false;
+        self.run.source.is_on = false;
         self.steps = 0;
         self.phase = Phase::Emptying;
     }
 
     fn is_outstanding(&self) -> bool {
-        let classes = self.run.classes.len();
+        let classes = self.run.source.classes.len();
         self.measured().into_iter().any(|class| {
-            self.run.facts[class].measured_in_flight > 0
-                || (0..self.run.nodes).any(|node| !self.run.waiting[node * classes + class].is_done)
+            self.run.terminals.facts[class].measured_in_flight > 0
+                || (0..self.run.terminals.nodes)
+                    .any(|node| !self.run.terminals.waiting[node * classes + class].is_done)
         })
     }
 
     fn wait(&mut self, interrupt: &AtomicBool) {
         while self.is_outstanding() {
-            if self.run.breach.is_some() || interrupt.load(Ordering::Relaxed) {
+            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
                 return;
             }
             self.run.cycle();
             self.steps += 1;
             if self.steps.is_multiple_of(1000) {
                 // Now those that are not measured count, too.
-                if let Some(class) = self.exceeded(0..self.run.classes.len()) {
-                    self.events.push_back(Event::Exceeded(class, self.run.classes[class].latency_limit));
+                if let Some(class) = self.exceeded(0..self.run.source.classes.len()) {
+                    self.events
+                        .push_back(Event::Exceeded(class, self.run.source.classes[class].latency_limit));
                     self.events.push_back(Event::Unstable);
                     self.phase = Phase::Over;
                     return;
@@ -356,11 +369,11 @@ impl Phases {
 
     fn empty(&mut self, interrupt: &AtomicBool) {
         while !self.run.is_empty() {
-            if self.run.breach.is_some() || interrupt.load(Ordering::Relaxed) {
+            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
                 return;
             }
             // While only credits are left nothing is told.
-            let counts = self.run.in_flight() > 0;
+            let counts = self.run.terminals.in_flight() > 0;
             self.run.cycle();
             self.steps += u32::from(counts);
             if counts && self.steps.is_multiple_of(1000) {
@@ -368,18 +381,20 @@ impl Phases {
                 return;
             }
         }
-        let time = self.run.drains_after.unwrap_or(self.run.now) - self.cleared_at;
-        let classes = self.measured().into_iter().map(|class| (class, self.run.facts[class].clone()));
+        let time = self.run.source.drains_after.unwrap_or(self.run.terminals.now) - self.cleared_at;
+        let classes =
+            self.measured().into_iter().map(|class| (class, self.run.terminals.facts[class].clone()));
         let classes = classes.collect();
-        let durations = self.run.batch.as_mut().map(|batch| std::mem::take(&mut batch.durations));
+        let durations = self.run.source.batch.as_mut().map(|batch| std::mem::take(&mut batch.durations));
         let durations = durations.unwrap_or_default();
-        self.events.push_back(Event::End { now: self.run.now, cycles: time, classes, durations });
+        self.events.push_back(Event::End { now: self.run.terminals.now, cycles: time, classes, durations });
         if self.runs_left == 0 {
             self.phase = Phase::Over;
             return;
         }
         self.runs_left -= 1;
         self.run.restart();
+        self.run.source.restart();
         (self.samples, self.converged, self.clears, self.cleared_at) = (0, 0, false, 0);
         self.before.fill((0.0, 0.0));
         self.phase = Phase::Sampling;
@@ -390,9 +405,14 @@ impl Phases {
         /// Flits that are named.
         const NAMED: usize = 10;
         let mut left = Vec::new();
-        for class in 0..self.run.classes.len() {
-            let mut packets: Vec<_> =
-                self.run.packets.iter().filter(|packet| usize::from(packet.class) == class).collect();
+        for class in 0..self.run.source.classes.len() {
+            let mut packets: Vec<_> = self
+                .run
+                .terminals
+                .packets
+                .iter()
+                .filter(|packet| usize::from(packet.class) == class)
+                .collect();
             packets.sort_unstable_by_key(|packet| packet.first_flit);
             let first = |only_measured: bool| {
                 let packets = packets.iter().filter(|packet| packet.is_measured || !only_measured);
@@ -401,7 +421,7 @@ impl Phases {
                     .take(NAMED)
                     .collect::<Vec<_>>()
             };
-            let facts = &self.run.facts[class];
+            let facts = &self.run.terminals.facts[class];
             left.push(((first(false), facts.in_flight), (first(true), facts.measured_in_flight)));
         }
         Event::Remaining(left)
