@@ -37,7 +37,7 @@ PYTEST := $(BIN)/pytest --hypothesis-seed=$(SEED)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := build
-.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted
+.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted test-integration all-rust all-python
 
 build: $(VENV)/extension.stamp
 
@@ -82,21 +82,21 @@ lint-quick: build
 	$(BIN)/mypy
 
 # The integration tests run on the core that the extension was built from, which saves a build of it: both packages
-# are named because features of what they share are chosen for all packages together. Tests inside the core are
-# built in that profile, too: optimized they take seconds.
+# are named because features of what they share are chosen for all packages together. For the tests inside the core
+# all of it is built once more, at the lowest level of optimization: the build takes longer than the tests.
 BUILT := --release -p flitloom-core -p flitloom-bindings --no-default-features \
 	--features flitloom-core/vectors,flitloom-bindings/vectors
-INSIDE := --release -p flitloom-core --no-default-features --lib
+INSIDE := --release --config profile.release.package.flitloom-core.opt-level=1 -p flitloom-core --no-default-features --lib
 # TIMES=1 prints the time of every test of the core, which test programs do with their unstable options only.
-ifneq ($(TIMES),)
-REPORT := --config 'target."cfg(all())".runner=["env","RUSTC_BOOTSTRAP=1"]' -- -Z unstable-options --report-time
-else
-REPORT := --quiet
-endif
-test-rust: export FLITLOOM_TESTS := $(SAMPLE)
-test-rust: build
-	cargo test --locked $(BUILT) --test integration $(REPORT)
+report = $(if $(1),--config 'target."cfg(all())".runner=["env"$(comma)"RUSTC_BOOTSTRAP=1"]' -- -Z unstable-options --report-time,--quiet)
+comma := ,
+REPORT = $(call report,$(TIMES))
+test-rust test-integration: export FLITLOOM_TESTS := $(SAMPLE)
+test-rust: test-integration
 	CARGO_INCREMENTAL=0 cargo test --locked $(INSIDE) $(REPORT)
+
+test-integration: build
+	cargo test --locked $(BUILT) --test integration $(REPORT)
 
 test-python: build
 	FLITLOOM_TESTS=$(SAMPLE) $(PYTEST) -n auto -m "not long"
@@ -137,16 +137,25 @@ DRAWN ?= 0
 booksim: build
 	$(BIN)/flitloom validate booksim --binary $(BOOKSIM) --configs $(CONFIGS) --seed $(DRAWN)
 
-# All cases in the profile of the extension, and a sample of them with the checks of overflow (cargo's dev profile),
-# with which the examples in the documents of the core run as well. Workers of Python tests start as new processes.
-# Where Rust lacks the target, the tests of live pages are left out and say so.
+# Rust and Python side by side, as in test. Workers of Python tests start as new processes. Where Rust lacks the
+# target, the tests of live pages are left out and say so.
 test-all: lint-quick
+	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
+	@$(MAKE) --no-print-directory -j2 all-rust all-python
+
+# All cases in the profile of the extension, and with the checks of overflow (cargo's dev profile) all cases inside the
+# core, a sample of the others, and the examples in the documents of the core.
+DEV := cargo test --locked -p flitloom-core --no-default-features
+all-rust: build
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	@$(MAKE) --no-print-directory test-rust SAMPLE= TIMES=1
-	FLITLOOM_TESTS=quick CARGO_INCREMENTAL=0 cargo test --locked -p flitloom-core --no-default-features --quiet
+	@$(MAKE) --no-print-directory test-integration SAMPLE= TIMES=1
+	CARGO_INCREMENTAL=0 $(DEV) --lib $(call report,1)
+	FLITLOOM_TESTS=quick CARGO_INCREMENTAL=0 $(DEV) --test integration --quiet
+	FLITLOOM_TESTS=quick CARGO_INCREMENTAL=0 $(DEV) --doc --quiet
 	$(MAKE) --no-print-directory model
-	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
+
+all-python: build
 	$(PYTEST) -n auto --durations=20
 
 # Judges from outside: OpenSM on ibsim loads our tables, ibdmchk looks for loops. As root on Debian the packages are
