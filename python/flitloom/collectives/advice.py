@@ -108,19 +108,17 @@ class Advice:
     plan: CollectivePlan
 
     def best(self, row: int) -> int:
-        """The fastest algorithm for a size; the first of those that differ by rounding only."""
-        times = self.seconds[row]
-        return min(range(len(times)), key=lambda number: (float(f"{times[number]:.12g}"), number))
+        """The fastest algorithm for a size of those of which a plan is made.
 
-    def is_made(self, number: int) -> bool:
-        """Whether an algorithm can be written as a plan; planned steps are one."""
-        return self.algorithms[number].messages is not None or number == len(self.algorithms) - 1
-
-    def best_made(self, row: int) -> int:
-        """The fastest algorithm for a size of those that can be written as a plan."""
+        Of those that differ by rounding only it is the first.
+        """
         times = self.seconds[row]
         made = filter(self.is_made, range(len(times)))
         return min(made, key=lambda number: (float(f"{times[number]:.12g}"), number))
+
+    def is_made(self, number: int) -> bool:
+        """Whether a plan is made of an algorithm, as of planned steps; else its time is an estimate."""
+        return self.algorithms[number].messages is not None or number == len(self.algorithms) - 1
 
     def crossovers(self) -> list[tuple[float, str]]:
         """From which of the sizes on which algorithm is the fastest."""
@@ -154,7 +152,6 @@ class Advice:
                     "bytes": size,
                     "bound": self.bounds[row],
                     "best": names[self.best(row)],
-                    "best_plan": names[self.best_made(row)],
                     **dict(zip(("algbw", "busbw"), self.bandwidths(row), strict=True)),
                     "seconds": dict(zip(names, self.seconds[row], strict=True)),
                 }

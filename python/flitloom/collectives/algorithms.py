@@ -24,6 +24,8 @@ MULTI_RING = "Bae and Bose 2003"
 THAKUR = "Thakur, Rabenseifner and Gropp 2005"
 #: Largest torus on which Hamiltonian cycles are found and walked.
 WALKED = 1024
+#: Hops of the messages of every round by the size of a ring, either way.
+LOG3 = {2: [1], 3: [1], 8: [1, 3], 9: [1, 3]}
 #: From every node: the dimension, the hops along it (of all nodes, or per node), the share of the vector.
 Message = tuple[int, int | NDArray[np.int64], float]
 
@@ -310,7 +312,7 @@ def bine_tree(sizes: Sequence[int]) -> Program | None:
 
 def log3(sizes: Sequence[int]) -> Program | None:
     """Sums exchanged at +-1 and then +-3 hops, one part per dimension; rings of 2, 3, 8 or 9."""
-    hops = {2: [1], 3: [1], 8: [1, 3], 9: [1, 3]}
+    hops = LOG3
     if any(size not in hops for size in sizes):
         return None
     parts = len(sizes)

@@ -1,9 +1,11 @@
-"""Messages of exchanges between partners and of trees, on tori and between ranks."""
+"""Messages of exchanges between partners, of trees, rings and shifts, on tori and between ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from math import prod
 
 from flitloom.collectives.algorithms import (
@@ -15,7 +17,7 @@ from flitloom.collectives.algorithms import (
     swing,
 )
 from flitloom.collectives.rounds import sent
-from flitloom.collectives.rounds_plan import Messages
+from flitloom.collectives.rounds_plan import Messages, Row
 
 #: Most nodes whose messages are made.
 MOST_NODES = 1024
@@ -67,20 +69,15 @@ def rank_makers(order: Sequence[int], owned: bool) -> dict[str, Maker]:
 
     >>> made = rank_makers([0, 1, 2], owned=False)["binomial tree"]()
     >>> made.sums, made.moves
-    ([(0, 1, 0, 0, 3), (1, 2, 0, 0, 3)], [(2, 0, 2, 0, 3), (3, 0, 1, 0, 3)])
+    ([(0, 1, 0, 0, 1), (1, 2, 0, 0, 1)], [(2, 0, 2, 0, 1), (3, 0, 1, 0, 1)])
     """
-    count = len(order)
-    doublings = count.bit_length() - 1
-    over = count - (1 << doublings)
-    whole: dict[str, Maker] = {
+    doublings = len(order).bit_length() - 1
+    return {
         "binomial tree": partial(_rank_tree, order),
-        "recursive doubling": partial(_doubling, order),
+        "recursive doubling": partial(_folded, order, 0, False),
+        "halving/doubling": partial(_folded, order, doublings, owned),
+        "Bruck": partial(bruck_messages, order),
     }
-    if over:
-        return whole
-    place = {node: rank for rank, node in enumerate(order)}
-    partners = [{node: order[place[node] ^ (1 << step)] for node in order} for step in range(doublings)]
-    return whole | {"halving/doubling": lambda: exchange_messages(order, [partners], doublings, owned)}
 
 
 def _exchanges(sizes: Sequence[int], program: Program, halved: int, owned: bool) -> Messages:
@@ -97,46 +94,58 @@ def exchange_messages(
 ) -> Messages:
     """Exchanges, the first of which halve what is exchanged.
 
-    A node answers for the blocks of all nodes that later exchanges reach from it; it sends its partner what
-    that one answers for. Once nothing is halved any more, partners exchange all they answer for.
+    A node answers for some of the parts; it sends its partner what that one answers for. Once nothing is
+    halved any more, partners exchange all they answer for.
 
     Parameters
     ----------
     nodes : sequence of int
-        The nodes, in the order of their parts.
+        The nodes.
     partners : sequence of sequences of dict
         Per part of the vector and step the partner of every node.
     halved : int
         How many exchanges halve.
     owned : bool
-        As of `torus_makers`.
+        As of `torus_makers`; only if all exchanges halve.
     """
-    made = Messages(len(partners), alike=False)
+    pieces = len(partners) * (1 if owned else 1 << halved)
+    made = Messages(pieces, alike=False, owned=owned)
     places = {node: place for place, node in enumerate(sorted(nodes))}
     for part, steps in enumerate(partners):
-        answers = [{node: [node] for node in nodes}]
-        for table in reversed(steps):
+        answers = [_groups(nodes, steps[halved:])]
+        for table in reversed(steps[:halved]):
             later = answers[-1]
             answers.append({node: later[node] + later[table[node]] for node in nodes})
         answers.reverse()
         if owned:
-            number = {node: place * made.pieces + part for node, place in places.items()}
+            number = {node: place * pieces + part for node, place in places.items()}
         else:
-            # What node 0 answers for is in a row after every exchange.
-            first = part * len(nodes)
-            number = {node: first + rank for rank, node in enumerate(answers[0][nodes[0]])}
+            # What the first node answers for is in a row after every exchange.
+            first = part << halved
+            number = {one: first + rank for rank, one in enumerate(answers[0][nodes[0]])}
         for step, table in enumerate(steps):
             for node, other in table.items():
                 asked = answers[halved][node] if step >= halved else answers[step + 1][other]
-                made.sums.extend((step, node, other, *run) for run in _runs(number[one] for one in asked))
+                made.sums.extend((step, node, other, *run) for run in runs(number[one] for one in asked))
                 if step < halved:
                     turn = len(steps) + halved - 1 - step
-                    known = _runs(number[one] for one in answers[step + 1][node])
+                    known = runs(number[one] for one in answers[step + 1][node])
                     made.moves.extend((turn, node, other, *run) for run in known)
     return made
 
 
-def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+def _groups(nodes: Sequence[int], steps: Sequence[dict[int, int]]) -> dict[int, list[int]]:
+    """Per node the first one of those that exchange whole sums with it."""
+    found: dict[int, list[int]] = {}
+    for first in nodes:
+        group = [] if first in found else [first]
+        for node in group:
+            found[node] = [first]
+            group += {table[node] for table in steps} - {*group}
+    return found
+
+
+def runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Numbers as ranges: the first one and how many."""
     first, count = -1, 0
     for number in sorted(numbers):
@@ -153,7 +162,7 @@ def _tree(sizes: Sequence[int], program: Program) -> Messages:
     """The whole vector up a tree and down again."""
     half = program.rounds[: len(program.rounds) // 2]
     up = [[(a, b) for a, b, _ in sent(sizes, messages)] for messages in half]
-    return _up_and_down(up, _backwards(up), prod(sizes))
+    return _up_and_down(up, _backwards(up))
 
 
 def _rank_tree(order: Sequence[int]) -> Messages:
@@ -166,32 +175,97 @@ def _rank_tree(order: Sequence[int]) -> Messages:
         ]
         for step in range((count - 1).bit_length())
     ]
-    return _up_and_down(up, _backwards(up), count)
+    return _up_and_down(up, _backwards(up))
 
 
 def _backwards(up: Sequence[Sequence[tuple[int, int]]]) -> list[list[tuple[int, int]]]:
     return [[(b, a) for a, b in row] for row in reversed(up)]
 
 
-def _doubling(order: Sequence[int]) -> Messages:
-    """Whole vectors exchanged; the ranks above a power of two give theirs away first and get the sum."""
+def _folded(order: Sequence[int], halved: int, owned: bool) -> Messages:
+    """Exchanges; the ranks above a power of two give their vector away first and get the sum at the end."""
     count = len(order)
     doublings = count.bit_length() - 1
     over = count - (1 << doublings)
     folded = [(order[2 * rank + 1], order[2 * rank]) for rank in range(over)]
     active = [*order[: 2 * over : 2], *order[2 * over :]]
-    rounds = [
-        [(node, active[rank ^ (1 << step)]) for rank, node in enumerate(active)] for step in range(doublings)
+    partners = [
+        {node: active[rank ^ (1 << step)] for rank, node in enumerate(active)} for step in range(doublings)
     ]
-    back = _backwards([folded]) if over else []
-    return _up_and_down([*([folded] if over else []), *rounds], back, count)
+    inner = exchange_messages(active, [partners], halved, owned)
+    if not over:
+        return inner
+    last = doublings + halved + 1
+    whole = (0, inner.pieces)
+    return replace(
+        inner,
+        sums=[
+            *((0, a, b, *whole) for a, b in folded),
+            *((turn + 1, a, b, first, parts) for turn, a, b, first, parts in inner.sums),
+        ],
+        moves=[
+            *((turn + 1, a, b, first, parts) for turn, a, b, first, parts in inner.moves),
+            *((last, b, a, *whole) for a, b in folded),
+        ],
+    )
+
+
+def circle_messages(orders: Sequence[Sequence[int]]) -> Messages:
+    """Parts of the vector round a circle of nodes each, half of them either way.
+
+    >>> made = circle_messages([[0, 1, 2]])
+    >>> made.pieces, [row for row in made.moves if row[1] == 0]  # its own chunk, then its neighbours'
+    (2, [(2, 0, 1, 0, 1), (3, 0, 1, 4, 1), (2, 0, 2, 1, 1), (3, 0, 2, 3, 1)])
+    """
+    count = len(orders[0])
+    places = {node: place for place, node in enumerate(sorted(orders[0]))}
+    pieces = 2 * len(orders)
+    moves = []
+    for number, order in enumerate(orders):
+        for half, row in enumerate((order, order[::-1])):
+            for turn in range(count - 1):
+                moves += [
+                    (turn, a, b, places[row[rank - turn]] * pieces + 2 * number + half, 1)
+                    for rank, (a, b) in enumerate(pairwise((*row, row[0])))
+                ]
+    return mirrored(pieces, moves, count - 1)
+
+
+def bruck_messages(order: Sequence[int]) -> Messages:
+    """In every round a rank passes on all blocks it has, to the rank 1, 2, 4, ... before it.
+
+    >>> bruck_messages([0, 1, 2]).moves
+    [(2, 0, 2, 0, 1), (2, 1, 0, 1, 1), (2, 2, 1, 2, 1), (3, 0, 1, 0, 1), (3, 1, 2, 1, 1), (3, 2, 0, 2, 1)]
+    """
+    count = len(order)
+    places = {node: place for place, node in enumerate(sorted(order))}
+    rounds = (count - 1).bit_length()
+    moves = [
+        (turn, node, order[rank - (1 << turn)], *run)
+        for turn in range(rounds)
+        for rank, node in enumerate(order)
+        for run in runs(
+            places[order[(rank + block) % count]] for block in range(min(1 << turn, count - (1 << turn)))
+        )
+    ]
+    return mirrored(1, moves, rounds)
+
+
+def mirrored(pieces: int, moves: Sequence[Row], rounds: int) -> Messages:
+    """An all-reduce by an all-gather in which every node gets every part once, and its mirror."""
+    return Messages(
+        pieces,
+        alike=False,
+        sums=[(rounds - 1 - turn, b, a, first, parts) for turn, a, b, first, parts in moves],
+        moves=[(rounds + row[0], *row[1:]) for row in moves],
+    )
 
 
 def _up_and_down(
-    up: Sequence[Sequence[tuple[int, int]]], down: Sequence[Sequence[tuple[int, int]]], nodes: int
+    up: Sequence[Sequence[tuple[int, int]]], down: Sequence[Sequence[tuple[int, int]]]
 ) -> Messages:
     """Whole vectors: sums first, then what is complete."""
-    made = Messages(1, alike=False)
-    made.sums.extend((turn, a, b, 0, nodes) for turn, row in enumerate(up) for a, b in row)
-    made.moves.extend((len(up) + turn, a, b, 0, nodes) for turn, row in enumerate(down) for a, b in row)
+    made = Messages(1, alike=False, owned=False)
+    made.sums.extend((turn, a, b, 0, 1) for turn, row in enumerate(up) for a, b in row)
+    made.moves.extend((len(up) + turn, a, b, 0, 1) for turn, row in enumerate(down) for a, b in row)
     return made

@@ -289,7 +289,11 @@ def members(sizes: Sequence[int]) -> list[Member]:
     >>> [(one.name, len(one.loads), one.factor) for one in members((8, 8))][:2]
     [('family (sums over all)', 3, 7.25), ('family (sums,sums)', 4, 3.5)]
     """
-    sizes = tuple(sizes)
+    return list(_members(tuple(sizes)))
+
+
+@cache
+def _members(sizes: tuple[int, ...]) -> tuple[Member, ...]:
     tables: list[Entry] = []
     for pick in _picks(sizes):
         half = _half(sizes, pick)
@@ -313,7 +317,7 @@ def members(sizes: Sequence[int]) -> list[Member]:
         outer = loads[: len(loads) - sums]
         loads = [*loads, *reversed(outer)]
         found.append(Member(pick, tuple(loads), tuple(shares)))
-    return _undominated(found)
+    return tuple(_undominated(found))
 
 
 def _promising(tables: list[Entry]) -> list[Entry]:

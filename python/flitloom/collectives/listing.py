@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from flitloom.collectives.algorithms import Algorithm, algorithms
+from flitloom.collectives.algorithms import Algorithm, algorithms, cycles
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.direct import direct_messages, directs
-from flitloom.collectives.exchanged import MOST_NODES, rank_makers, torus_makers
-from flitloom.collectives.rounds import around, by_rank, exchanges_of_all, gathers_by_rank, on_grid
+from flitloom.collectives.exchanged import MOST_NODES, Maker, circle_messages, rank_makers, torus_makers
+from flitloom.collectives.phases import phase_makers
+from flitloom.collectives.rounds import (
+    around,
+    busiest_loads,
+    by_rank,
+    exchanges_of_all,
+    gathers_by_rank,
+    on_grid,
+)
+from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, shifted
 from flitloom.collectives.spheres import spheres, spheres_messages
+from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 
 #: Most nodes for which every message is routed.
@@ -50,16 +61,12 @@ def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
     order = [node for node in path if node in set(ground.working)]
     if operation == "all-to-all":
         return exchanges_of_all(ground, order)
-    owned = operation != "all-reduce"
     if grid and not topology.failed_nodes:
         found = algorithms(ground.sizes) if plain else on_grid(ground)
-        makers = torus_makers(ground.sizes, owned)
     else:
         found = by_rank(ground, order)
-        makers = rank_makers(order, owned)
-    if len(order) <= MOST_NODES:
-        found = [replace(one, messages=makers.get(one.name)) for one in found]
-    found = [*own_distances(ground), *found]
+    makers = _makers(ground, order, operation != "all-reduce", plain)
+    found = [*own_distances(ground), *(replace(one, messages=makers.get(one.name)) for one in found)]
     if operation == "all-reduce":
         return found
     gathers = [
@@ -68,10 +75,43 @@ def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
         if one.halves
     ]
     if ground.nodes <= MOST_ROUTED:
-        gathers += gathers_by_rank(ground, order)
+        gathers += [replace(one, messages=makers[one.name]) for one in gathers_by_rank(ground, order)]
     if operation == "all-gather":
         return gathers
     return [Algorithm(one.name, one.loads[::-1], one.source, messages=one.messages) for one in gathers]
+
+
+def _makers(ground: Ground, order: Sequence[int], owned: bool, plain: bool) -> dict[str, Maker]:
+    """What makes the messages of the algorithms of a network, by their names."""
+    sizes = ground.sizes
+    on_torus = ground.is_torus and not ground.topology.failed_nodes
+    found = rank_makers(order, owned) if len(order) <= MOST_NODES else {}
+    circles = {"ring": [order]}
+    if on_torus:
+        if len(order) <= MOST_NODES:
+            found |= torus_makers(sizes, owned)
+        found |= phase_makers(sizes, owned, plain)
+        found["spheres of the torus"] = partial(torus_spheres_messages, sizes)
+        circles["multi-ring"] = list(cycles(sizes) or ())
+    for name, orders in circles.items():
+        if orders and 4 * len(orders) * len(order) * (len(order) - 1) <= MOST_ROWS:
+            found[name] = partial(circle_messages, orders)
+    return found
+
+
+def torus_spheres_messages(sizes: Sequence[int]) -> Messages:
+    """Spheres of a healthy torus, for all nodes one by one.
+
+    >>> made = torus_spheres_messages((4,))
+    >>> made.alike, len(made.moves)
+    (False, 24)
+    """
+    plain = Ground(Topology(sizes=tuple(sizes)))
+    made = spheres_messages(plain, spheres(plain))
+    rows = [
+        [one for row in rows for one in shifted(plain, made.pieces, row)] for rows in (made.sums, made.moves)
+    ]
+    return replace(made, alike=False, sums=rows[0], moves=rows[1])
 
 
 def own_distances(ground: Ground) -> list[Algorithm]:
@@ -85,7 +125,12 @@ def own_distances(ground: Ground) -> list[Algorithm]:
     if count == 1:
         return []
     gathered = spheres(ground)
-    half = tuple(most / gathered.pieces / count for most in gathered.most)
+    most: Sequence[float] = gathered.most
+    if max(ground.links.values()) > 1:
+        # Parallel links share what a whole piece of one of them would be.
+        made = spheres_messages(ground, gathered).of("all-gather", 2 * len(most))
+        most = busiest_loads(ground, made, len(most))
+    half = tuple(load / gathered.pieces / count for load in most)
     return [
         Algorithm(
             "spheres", (*half[::-1], *half), "this project", True, partial(spheres_messages, ground, gathered)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from flitloom import provenance
 from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import OperationName
-from flitloom.collectives.rounds import Replay
-from flitloom.collectives.rounds_plan import Messages, RoundsPlan, taken
+from flitloom.collectives.rounds import busiest_loads
+from flitloom.collectives.rounds_plan import Messages, RoundsPlan, extent, taken
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.ground import Ground
 
 #: The name that asks for the fastest algorithm of those that are made.
 BEST = "best"
@@ -70,7 +68,7 @@ def make_rounds(
 def choose(advice: Advice, row: int, algorithm: str) -> Algorithm:
     """The algorithm of a name, or the fastest one that can be made for a size."""
     if algorithm == BEST:
-        return advice.algorithms[advice.best_made(row)]
+        return advice.algorithms[advice.best(row)]
     names = [one.name for one in advice.algorithms]
     if algorithm not in names:
         raise SpecError.at("algorithm", *unknown_parts(algorithm, (BEST, *names)))
@@ -79,7 +77,7 @@ def choose(advice: Advice, row: int, algorithm: str) -> Algorithm:
         made = ", ".join(name for number, name in enumerate(names) if advice.is_made(number))
         raise SpecError.at(
             "algorithm",
-            f"{algorithm!r} is compared, but its messages are not made yet",
+            f"{algorithm!r} is an estimate, since its messages are too many to be listed",
             f"write one of {made}",
         )
     return found
@@ -92,32 +90,27 @@ def from_messages(
     ground, operation = advice.plan.ground, advice.operation
     scattered_too = algorithm.rounds if operation == "all-reduce" else 2 * algorithm.rounds
     messages = messages.of(operation, scattered_too)
-    loads = _loads(ground, messages, algorithm.rounds)
-    parts = messages.pieces * len(ground.working)
+    loads = busiest_loads(ground, messages, algorithm.rounds)
+    parts = messages.pieces * (len(ground.working) if messages.owned else 1)
+    total = extent((0, parts), messages.pieces, messages.lengths)
     fields: dict[str, Any] = {
         "operation": operation,
         "topology": ground.topology.model_dump(mode="json"),
         "twist": ground.twist,
         "algorithm": algorithm.name,
         "pieces": messages.pieces,
+        "owned": messages.owned,
+        "lengths": list(messages.lengths),
         "rounds": algorithm.rounds,
         "loads": loads,
         "size": size,
         "alpha": alpha,
         "bandwidth": bandwidth,
-        "seconds": taken(loads, parts, size, alpha, bandwidth),
+        "seconds": taken(loads, total, size, alpha, bandwidth),
         "version": provenance.version(),
         "alike": messages.alike,
         "sums": [list(row) for row in sorted(messages.sums)],
+        "partials": [list(row) for row in sorted(messages.partials)],
         "moves": [list(row) for row in sorted(messages.moves)],
     }
     return RoundsPlan.model_construct(**fields)
-
-
-def _loads(ground: Ground, messages: Messages, rounds: int) -> list[float]:
-    """Per round the parts on the busiest link."""
-    table: list[defaultdict[tuple[int, int], int]] = [defaultdict(int) for _ in range(rounds)]
-    for turn, start, end, _, count in (*messages.sums, *messages.moves):
-        table[turn][start, end] += count
-    replay = Replay(ground)
-    return [replay.busiest((*ends, float(count)) for ends, count in row.items()) for row in table]

@@ -6,6 +6,7 @@ message per link that it has on the healthy network.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from math import prod
@@ -29,6 +30,7 @@ from flitloom.collectives.algorithms import (
     undominated,
 )
 from flitloom.collectives.family import Member, members, ring_sums, ring_windows, whole_sums
+from flitloom.collectives.rounds_plan import Messages, extent, vector_sum
 from flitloom.spec.ground import Ground
 
 BRUCK = "Bruck et al. 1997"
@@ -125,6 +127,26 @@ class Replay:
             for one in ((a, b, share), (b, a, share))
         ]
         return Algorithm(name, (self.busiest(turn),) * (2 * (nodes - 1)), source, True)
+
+
+def busiest_loads(ground: Ground, messages: Messages, rounds: int) -> list[float]:
+    """Per round the length on the busiest link of messages, with `Messages.lengths` as the unit."""
+    table: list[defaultdict[tuple[int, int], int]] = [defaultdict(int) for _ in range(rounds)]
+    for turn, start, end, first, count, *_ in (*messages.sums, *messages.partials, *messages.moves):
+        table[turn][start, end] += extent((first, first + count), messages.pieces, messages.lengths)
+    replay = Replay(ground)
+    if not messages.alike:
+        return [replay.busiest((*ends, float(length)) for ends, length in row.items()) for row in table]
+    ways = [vector_sum(ground, end, start, -1) for start, end in ground.links]
+    loads = []
+    for row in table:
+        # All links that lead the same way have what those that node 0 uses have in all.
+        along: defaultdict[int, float] = defaultdict(float)
+        for ends, length in row.items():
+            for link, part in zip(*(array.tolist() for array in replay.routes(*ends)), strict=True):
+                along[ways[link]] += part * length
+        loads.append(max(along.values(), default=0.0))
+    return loads
 
 
 def sent(sizes: Sequence[int], messages: Iterable[Message]) -> Iterator[Sent]:

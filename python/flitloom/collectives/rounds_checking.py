@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.collectives.rounds_plan import RoundsPlan, Row
+from flitloom.collectives.rounds_plan import RoundsPlan
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.ground import Ground
@@ -46,7 +46,7 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
     try:
         _head(plan)
         replay = _Replay(plan)
-        loads = [replay.round(rows, problems) for rows in _by_round(plan)]
+        loads = [replay.round(turn, rows, problems) for turn, rows in enumerate(_by_round(plan))]
         replay.end(problems)
     except SpecError as error:
         problems.append(str(error))
@@ -55,7 +55,8 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
     ):
         problems.append("loads: they are not those of the busiest links")
     total = float(sum(loads))
-    seconds = plan.rounds * plan.alpha + total / plan.parts * plan.size / plan.bandwidth
+    factor = total / _length(plan)
+    seconds = plan.rounds * plan.alpha + factor * plan.size / plan.bandwidth
     if not isclose(seconds, plan.seconds, rel_tol=1e-9):
         problems.append(f"seconds: the file says {plan.seconds:.6g}, the replay takes {seconds:.6g}")
     algbw, busbw = plan.bandwidths
@@ -65,7 +66,7 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
         "network": str(plan.ground),
         "algorithm": plan.algorithm,
         "rounds": plan.rounds,
-        "factor": round(total / plan.parts, 6),
+        "factor": round(factor, 6),
         "microseconds": round(1e6 * seconds, 4),
         "algbw": algbw,
         "busbw": busbw,
@@ -79,18 +80,29 @@ def _head(plan: RoundsPlan) -> None:
         raise SpecError.at("operation", f"{plan.operation} has no plans in rounds")
     if len(plan.members) < 2:
         raise SpecError.at("topology", "fewer than two nodes take part")
+    if plan.lengths and len(plan.lengths) != plan.pieces:
+        raise SpecError.at("lengths", f"{len(plan.lengths)} of {counted(plan.pieces, 'piece')}")
+    if not plan.owned and (plan.alike or plan.operation != "all-reduce"):
+        raise SpecError.at(
+            "owned", "nodes have a share if all do the same, and of an all-gather and its mirror"
+        )
     members = len(plan.members)
-    words = (plan.pieces if plan.alike else plan.parts) * members * -(-members // 64)
+    words = (plan.pieces if plan.alike else plan.parts) * members * _words(plan)
     if words > MOST_WORDS:
         raise SpecError.at(
             "plan", f"{counted(plan.parts, 'part')} at {members} nodes", "fewer of them can be followed"
         )
     if plan.alike and not plan.ground.whole:
         raise SpecError.at("alike", "not all nodes see the same network")
-    if plan.sums and plan.operation == "all-gather":
+    if (plan.sums or plan.partials) and plan.operation == "all-gather":
         raise SpecError.at("sums", "have no part in all-gather")
+    if plan.partials and plan.alike:
+        raise SpecError.at("partials", "they are those of all nodes")
     if plan.moves and plan.operation == "reduce-scatter":
         raise SpecError.at("moves", "have no part in reduce-scatter")
+    for row in plan.partials:
+        if len(row) % 2 == 0:
+            raise SpecError.at("partials", str(row), "a round without a node")
     known = set(plan.members)
     for adds, (turn, start, end, first, count) in plan.rows():
         what = f"{'sums' if adds else 'moves'}: {[turn, start, end, first, count]}"
@@ -104,11 +116,23 @@ def _head(plan: RoundsPlan) -> None:
             raise SpecError(f"{what}: only what node 0 sends is listed")
 
 
-def _by_round(plan: RoundsPlan) -> list[list[tuple[bool, Row]]]:
-    found: list[list[tuple[bool, Row]]] = [[] for _ in range(plan.rounds)]
-    for adds, row in plan.rows():
-        found[row[0]].append((adds, row))
+def _by_round(plan: RoundsPlan) -> list[list[tuple[bool, list[int]]]]:
+    found: list[list[tuple[bool, list[int]]]] = [[] for _ in range(plan.rounds)]
+    for adds, rows in ((True, plan.sums), (True, plan.partials), (False, plan.moves)):
+        for row in rows:
+            found[row[0]].append((adds, row))
     return found
+
+
+def _length(plan: RoundsPlan) -> int:
+    """Of the whole vector."""
+    once = sum(plan.lengths) or plan.pieces
+    return once * (len(plan.members) if plan.owned else 1)
+
+
+def _words(plan: RoundsPlan) -> int:
+    """Words of bits of who has contributed to a part: of all-gathers only whether it is there."""
+    return 1 if plan.operation == "all-gather" else -(-len(plan.members) // 64)
 
 
 class _Replay:
@@ -122,8 +146,8 @@ class _Replay:
         self.points = [self.ground.point(node) for node in range(self.ground.nodes)] if plan.alike else []
         self.parts = plan.pieces if plan.alike else plan.parts
         numbers = np.arange(count)
-        one = np.zeros((count, -(-count // 64)), dtype=np.uint64)
-        one[numbers, numbers // 64] = np.uint64(1) << (numbers % 64).astype(np.uint64)
+        one = np.zeros((count, _words(plan)), dtype=np.uint64)
+        one[numbers, numbers // 64 % one.shape[1]] = np.uint64(1) << (numbers % 64).astype(np.uint64)
         self.full = np.bitwise_or.reduce(one, axis=0)
         # By node, part and word of bits.
         self.held = np.zeros((count, self.parts, len(self.full)), dtype=np.uint64)
@@ -133,15 +157,25 @@ class _Replay:
         else:
             self.held[:] = one[:, None]
         self.routes = _Routes(self.ground, plan.alike)
+        share = np.array(plan.lengths or [1] * plan.pieces, dtype=np.int64)
+        self.until = np.concatenate([[0], np.cumsum(np.tile(share, plan.parts // plan.pieces))])
+        # What partial sums are made of: what was there when a round began, and what came in it from where.
+        named = [row[at : at + 2] + row[1:2] for row in plan.partials for at in range(5, len(row), 2)]
+        self.begins = {turn for turn, node, sender in named if node == sender}
+        self.wanted = {(turn, node, end) for turn, node, end in named if node != end}
+        self.begun: dict[int, NDArray[np.uint64]] = {}
+        self.came: defaultdict[tuple[int, int, int], list[tuple[slice, NDArray[np.uint64]]]] = defaultdict(
+            list
+        )
 
     def difference(self, a: int, b: int) -> int:
         """The node at which a vector from node b to node a ends, if it begins at node 0."""
         vector = [x - y for x, y in zip(self.points[a], self.points[b], strict=True)]
         return self.ground.number(self.ground.normal(vector))
 
-    def pieces(self, row: Row) -> Iterator[tuple[int, int, slice]]:
+    def pieces(self, row: list[int]) -> Iterator[tuple[int, int, slice]]:
         """Sender, receiver and parts of a row; if alike, as the node with the parts of node 0 sees it."""
-        _, start, end, first, count = row
+        start, end, first, count = row[1:5]
         if not self.plan.alike:
             yield self.place[start], self.place[end], slice(first, first + count)
             return
@@ -151,18 +185,50 @@ class _Replay:
             yield self.difference(start, owner), self.difference(end, owner), slice(piece, piece + several)
             first, count = first + several, count - several
 
-    def round(self, rows: list[tuple[bool, Row]], problems: list[str]) -> Fraction:
-        """Send all messages of a round; the parts on its busiest link."""
+    def partial(self, row: list[int], parts: slice) -> NDArray[np.uint64]:
+        """The sum that a row names, of its parts; `SpecError` if its sender cannot have it."""
+        turn, start = row[:2]
+        found = np.zeros((parts.stop - parts.start, len(self.full)), dtype=np.uint64)
+        for when, node in zip(row[5::2], row[6::2], strict=True):
+            if when > turn or (when == turn and node != start):
+                raise SpecError.at("partials", str(row), f"nothing came in round {when} before it was sent")
+            if node == start:
+                pieces = [(parts, self.begun[when][self.place[start], parts])]
+            else:
+                pieces = self.came.get((when, node, start), [])
+            covered = np.zeros(len(found), dtype=bool)
+            for place, values in pieces:
+                low, high = max(place.start, parts.start), min(place.stop, parts.stop)
+                if low < high:
+                    inner = values[low - place.start : high - place.start]
+                    known = found[low - parts.start : high - parts.start]
+                    if (known & inner).any():
+                        raise SpecError.at("partials", str(row), "something is added twice")
+                    known |= inner
+                    covered[low - parts.start : high - parts.start] = True
+            if not covered.all():
+                raise SpecError.at(
+                    "partials", str(row), f"not all of it came from node {node} in round {when}"
+                )
+        return found
+
+    def round(self, turn: int, rows: list[tuple[bool, list[int]]], problems: list[str]) -> Fraction:
+        """Send all messages of a round; the length on its busiest link."""
         arriving: list[tuple[bool, int, slice, NDArray[np.uint64]]] = []
         loads: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
         sizes: defaultdict[tuple[int, int], int] = defaultdict(int)
+        if turn in self.begins:
+            self.begun[turn] = self.held.copy()
         for adds, row in rows:
-            sizes[row[1], row[2]] += row[4]
+            first, count = row[3:5]
+            sizes[row[1], row[2]] += int(self.until[first + count] - self.until[first])
             for sender, receiver, parts in self.pieces(row):
-                values = self.held[sender, parts].copy()
+                values = self.partial(row, parts) if len(row) > 5 else self.held[sender, parts].copy()
+                if adds and (turn, row[1], row[2]) in self.wanted:
+                    self.came[turn, row[1], row[2]].append((parts, values))
                 if not values.any(axis=1).all():
                     node = self.members[sender]
-                    problems.append(f"round {row[0]}: node {node} does not have all parts of {list(row)}")
+                    problems.append(f"round {turn}: node {node} does not have all parts of {row}")
                 arriving.append((adds, receiver, parts, values))
         for (start, end), count in sizes.items():
             for link, share in self.routes.shares(start, end):

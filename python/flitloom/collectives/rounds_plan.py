@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,10 +25,14 @@ from flitloom.spec.product import network_of
 
 #: Form of the files; readers refuse others.
 FORMAT: Literal["flitloom rounds 1"] = "flitloom rounds 1"
+#: Most rows of a plan that are made.
+MOST_ROWS = 1 << 20
 Whole = Annotated[int, Field(ge=0, lt=2**32)]
 #: Round, sender, receiver, first part, number of parts.
 Row = tuple[int, int, int, int, int]
 WholeRow = Annotated[list[Whole], Field(min_length=5, max_length=5)]
+#: The same, then per piece of the sum a round and a node.
+PartialRow = Annotated[list[Whole], Field(min_length=7, max_length=5 + 2 * 64)]
 
 
 @dataclass(frozen=True)
@@ -37,17 +42,27 @@ class Messages:
     Attributes
     ----------
     pieces : int
-        Into how many equal parts the share of a node is cut.
+        Into how many parts the share of a node is cut; the whole vector if nodes have no share.
     alike : bool
         Whether only what node 0 sends is listed; all other nodes do the same, shifted.
     sums, moves : list of Row
         Partial sums that receivers add to their own, and parts that they keep.
+    partials : list of tuple of int
+        Sums of some pieces that the sender has, which receivers add to their own: rows, then the pieces,
+        as in the file.
+    owned : bool
+        Whether every node has a share.
+    lengths : tuple of int
+        Relative lengths of the pieces; none if they are equal.
     """
 
     pieces: int
     alike: bool
     sums: list[Row] = field(default_factory=list)
     moves: list[Row] = field(default_factory=list)
+    partials: list[tuple[int, ...]] = field(default_factory=list)
+    owned: bool = True
+    lengths: tuple[int, ...] = ()
 
     def of(self, operation: str, rounds: int) -> Messages:
         """Those of one half of an all-reduce of that many rounds: the first scatters, the second gathers."""
@@ -61,7 +76,7 @@ class Messages:
 class RoundsPlan(Frozen):
     """Who sends which parts of the vector to whom in which round, and how long that takes.
 
-    The vector is cut into equal parts, as many for each node that takes part; they are numbered node after
+    The vector is cut into parts, as many for each node that takes part; they are numbered node after
     node. In a round all nodes send what they had when it began. A round takes alpha and the time of
     the bytes on the busiest link.
 
@@ -80,11 +95,18 @@ class RoundsPlan(Frozen):
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
     twist: bool = Field(default=False, description="Whether the torus is twisted.")
     algorithm: str = Field(description="Its name among those that flitloom collective advise compares.")
-    pieces: int = Field(ge=1, lt=2**16, description="Equal parts of the vector per node that takes part.")
+    pieces: int = Field(ge=1, lt=2**20, description="Parts of the vector per node that takes part.")
+    owned: bool = Field(
+        default=True,
+        description="Whether every node has as many parts; else the pieces are those of the whole vector.",
+    )
+    lengths: list[Annotated[int, Field(ge=1, lt=2**40)]] = Field(
+        default=[], description="Relative lengths of the pieces; none if all are equal."
+    )
     rounds: int = Field(ge=0, lt=2**20, description="Number of rounds.")
     loads: list[Annotated[float, Field(ge=0)]] = Field(
-        description="Per round the parts on the busiest link; messages over several hops take all minimal "
-        "routes evenly."
+        description="Per round the parts on the busiest link, or their lengths; messages over several hops "
+        "take all minimal routes evenly."
     )
     size: float = Field(gt=0, lt=2**60, description="Bytes of the vector for which the time is.")
     alpha: float = Field(ge=0, lt=2**20, description="Seconds of a round besides its bytes.")
@@ -97,6 +119,11 @@ class RoundsPlan(Frozen):
     sums: list[WholeRow] = Field(
         default=[],
         description="[round, from, to, first part, parts]: partial sums that the receiver adds to its own.",
+    )
+    partials: list[PartialRow] = Field(
+        default=[],
+        description="[round, from, to, first part, parts, round, node, ...]: the same of some pieces that "
+        "the sender has: what came from a node in a round; from itself, what it had when the round began.",
     )
     moves: list[WholeRow] = Field(
         default=[],
@@ -126,13 +153,18 @@ class RoundsPlan(Frozen):
 
     @property
     def parts(self) -> int:
-        """Equal parts of the vector."""
-        return self.pieces * len(self.members)
+        """Parts of the vector."""
+        return self.pieces * (len(self.members) if self.owned else 1)
+
+    @property
+    def total(self) -> int:
+        """Length of the vector: its parts, if they are equal."""
+        return extent((0, self.parts), self.pieces, self.lengths)
 
     @property
     def factor(self) -> float:
         """Vectors on the busiest links, over all rounds."""
-        return sum(self.loads) / self.parts
+        return sum(self.loads) / self.total
 
     @property
     def bandwidths(self) -> tuple[float, float]:
@@ -141,20 +173,55 @@ class RoundsPlan(Frozen):
         return rate, rate * bus_factor(self.operation, len(self.members))
 
     def rows(self) -> Iterator[tuple[bool, Row]]:
-        """All rows, with whether they are sums."""
-        for adds, rows in ((True, self.sums), (False, self.moves)):
+        """All rows, with whether they are sums; of partial ones without what they sum up."""
+        for adds, rows in ((True, self.sums), (True, self.partials), (False, self.moves)):
             for one in rows:
                 yield adds, (one[0], one[1], one[2], one[3], one[4])
 
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
-        head = self.model_dump(exclude={"sums", "moves"})
+        rows = ("sums", "partials", "moves")
+        given = {
+            name
+            for name in ("owned", "lengths")
+            if getattr(self, name) == self.__class__.model_fields[name].default
+        }
+        head = self.model_dump(exclude={*rows, *given})
         fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
-        for name in ("sums", "moves"):
-            if rows := getattr(self, name):
-                text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in rows)
+        for name in rows:
+            if listed := getattr(self, name):
+                text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in listed)
                 fields.append(f" {json.dumps(name)}: [\n  {text}\n ]")
         write_text(file, "{\n" + ",\n".join(fields) + "\n}\n")
+
+
+def shifted(ground: Ground, pieces: int, row: Row) -> Iterator[Row]:
+    """What all nodes do as node 0 does, part by part."""
+    turn, _, end, first, count = row
+    for node in range(ground.nodes):
+        for part in range(first, first + count):
+            owner, piece = divmod(part, pieces)
+            there = vector_sum(ground, node, owner) * pieces + piece
+            yield turn, node, vector_sum(ground, node, end), there, 1
+
+
+def vector_sum(ground: Ground, a: int, b: int, sign: int = 1) -> int:
+    """The node at the sum, or the difference, of two vectors from node 0."""
+    vector = [x + sign * y for x, y in zip(ground.point(a), ground.point(b), strict=True)]
+    return ground.number(ground.normal(vector))
+
+
+def extent(parts: tuple[int, int], pieces: int, lengths: Sequence[int]) -> int:
+    """Length of the parts from a first one to before a last one.
+
+    >>> extent((1, 4), 2, []), extent((1, 4), 2, [3, 1])
+    (3, 5)
+    """
+    if not lengths:
+        return parts[1] - parts[0]
+    ends = [0, *accumulate(lengths)]
+    before, until = (ends[-1] * (part // pieces) + ends[part % pieces] for part in parts)
+    return until - before
 
 
 def bus_factor(operation: str, members: int) -> float:
@@ -166,13 +233,13 @@ def bus_factor(operation: str, members: int) -> float:
     return (2 if operation == "all-reduce" else 1) * (members - 1) / members
 
 
-def taken(loads: list[float], parts: int, size: float, alpha: float, bandwidth: float) -> float:
-    """Seconds of rounds by the parts on their busiest links.
+def taken(loads: list[float], total: int, size: float, alpha: float, bandwidth: float) -> float:
+    """Seconds of rounds by the lengths on their busiest links, of a vector of a length.
 
     >>> round(taken([7.0, 7.0], 56, 1e6, 1e-6, 50e9) * 1e6, 3)  # 2 us, and 2/8 of 1 MB
     7.0
     """
-    return len(loads) * alpha + sum(loads) / parts * size / bandwidth
+    return len(loads) * alpha + sum(loads) / total * size / bandwidth
 
 
 def read_rounds(file: str | Path) -> RoundsPlan:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from itertools import accumulate
+from math import gcd
 from typing import Any
 
 from flitloom.collectives.collective_plan import MOST_MOVES, CollectivePlan
 from flitloom.collectives.proofs import evaluate
-from flitloom.collectives.rounds_plan import RoundsPlan, Row
+from flitloom.collectives.rounds_plan import RoundsPlan, Row, shifted, vector_sum
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 
@@ -19,7 +20,8 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
     Raises
     ------
     SpecError
-        A message goes to a node that is not a neighbour, or there are too many parts.
+        A message goes to a node that is not a neighbour, nodes send sums of some pieces, or there are too
+        many parts.
 
     Examples
     --------
@@ -31,6 +33,8 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
     """
     ground = plan.ground
     links = ground.links
+    if plan.partials:
+        raise SpecError.at("plan", "nodes send sums of some pieces that they have", "steps send all of them")
     for _, (_, start, end, _, _) in plan.rows():
         if (start, end) not in links:
             raise SpecError.at(
@@ -44,12 +48,14 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
     alike = plan.alike and sum(row[4] for row in gathered) == share
     table: dict[str, list[Any]] = defaultdict(list)
     begin = 0
-    rows = _by_round(plan, whole=not alike)
+    first_chunk = _chunks(plan)
+    chunks = first_chunk[-1] // len(plan.members)
+    rows = _by_round(plan, first_chunk, whole=not alike)
     for turn in range(plan.rounds):
         taken: defaultdict[tuple[int, int], int] = defaultdict(int)
         for adds, (_, start, end, first, count) in rows[turn]:
-            for part in range(first, first + count):
-                place, chunk = divmod(part, plan.pieces)
+            for number in range(first_chunk[first], first_chunk[first + count]):
+                place, chunk = divmod(number, chunks)
                 step, lane = divmod(taken[start, end], links[start, end])
                 taken[start, end] += 1
                 name = "sums" if adds else "moves"
@@ -59,7 +65,7 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
         operation=plan.operation,
         topology=plan.topology,
         twist=plan.twist,
-        chunks=plan.pieces,
+        chunks=chunks,
         steps=begin,
         version=plan.version,
         proof=_proof(plan),
@@ -75,34 +81,24 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
     return found.model_copy(update={"bound": bound, "optimal": bound == begin})
 
 
-def _by_round(plan: RoundsPlan, whole: bool) -> list[list[tuple[bool, Row]]]:
+def _chunks(plan: RoundsPlan) -> list[int]:
+    """The first of equal chunks of every part, and how many there are: as many for every node."""
+    share = plan.lengths or [1] * plan.pieces
+    times = 1 if plan.owned else len(plan.members) // gcd(sum(share), len(plan.members))
+    return [0, *accumulate(times * length for length in share * (plan.parts // plan.pieces))]
+
+
+def _by_round(plan: RoundsPlan, first: list[int], whole: bool) -> list[list[tuple[bool, Row]]]:
     """Rows of every round, part after part; `whole` lists those of all nodes."""
-    total = sum(row[4] for _, row in plan.rows())
+    total = sum(first[row[3] + row[4]] - first[row[3]] for _, row in plan.rows())
     if total * (len(plan.members) if plan.alike and whole else 1) > MOST_MOVES:
         raise SpecError.at("plan", f"more than {counted(MOST_MOVES, 'move')}", "it is kept as rounds")
     found: list[list[tuple[bool, Row]]] = [[] for _ in range(plan.rounds)]
     for adds, row in plan.rows():
-        for one in _shifted(plan, row) if plan.alike and whole else (row,):
+        for one in shifted(plan.ground, plan.pieces, row) if plan.alike and whole else (row,):
             found[row[0]].append((adds, one))
     # What is exchanged between several nodes is sent to all of them in the same step.
     return [sorted(rows, key=lambda row: row[1][3]) for rows in found]
-
-
-def _shifted(plan: RoundsPlan, row: Row) -> Iterator[Row]:
-    """What all nodes do as node 0 does."""
-    ground = plan.ground
-    turn, _, end, first, count = row
-    for node in range(ground.nodes):
-        for part in range(first, first + count):
-            owner, piece = divmod(part, plan.pieces)
-            yield turn, node, _sum(plan, node, end), _sum(plan, node, owner) * plan.pieces + piece, 1
-
-
-def _sum(plan: RoundsPlan, a: int, b: int, sign: int = 1) -> int:
-    """The node at the sum, or the difference, of two vectors from node 0."""
-    ground = plan.ground
-    vector = [x + sign * y for x, y in zip(ground.point(a), ground.point(b), strict=True)]
-    return ground.number(ground.normal(vector))
 
 
 def _orbits(plan: RoundsPlan, table: dict[str, list[Any]]) -> dict[str, Any]:
@@ -114,11 +110,11 @@ def _orbits(plan: RoundsPlan, table: dict[str, list[Any]]) -> dict[str, Any]:
         first[ground.number(end)] = len(directions)
         directions += [list(end)] * count
     adds = [
-        (step, first[end] + lane, list(ground.point(_sum(plan, 0, owner, -1))), chunk)
+        (step, first[end] + lane, list(ground.point(vector_sum(ground, 0, owner, -1))), chunk)
         for step, _, end, owner, chunk, lane in table["sums"]
     ]
     sends = [
-        (step, first[end] + lane, list(ground.point(_sum(plan, end, owner, -1))), chunk)
+        (step, first[end] + lane, list(ground.point(vector_sum(ground, end, owner, -1))), chunk)
         for step, _, end, owner, chunk, lane in table["moves"]
     ]
     return {"directions": directions, "adds": adds, "sends": sends}

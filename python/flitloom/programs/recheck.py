@@ -40,8 +40,9 @@ Plans of collective operations. Every chunk is followed over links that exist an
 has it at that time; sums must have each contribution once. Then the bound is counted anew from what the plan
 names as its proof: a cut, distances, or lengths of links.
 
-Plans in rounds. Every part is followed from round to round in the same manner, and the busiest link of every
-round is found with messages over several hops on all minimal routes, evenly. The time follows from these.
+Plans in rounds. Every part is followed from round to round in the same manner, also sums of some pieces of a
+node, and the busiest link of every round is found with messages over several hops on all minimal routes,
+evenly. The time follows from these.
 
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
 order, and the busiest channel, the busiest port and the hop-bytes are counted, also with ranks in the order
@@ -61,7 +62,7 @@ import tomllib
 from collections import Counter
 from fractions import Fraction
 from heapq import heappop, heappush
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 from math import comb
 
 NAMES = "xyzuvw"
@@ -1284,12 +1285,26 @@ class Rounds:
         self.members = self.network.working
         need(len(self.members) > 1, "topology: fewer than two nodes take part")
         self.pieces = whole(document["pieces"], 1, 1 << 16, "pieces")
-        self.parts = self.pieces * len(self.members)
+        self.alike, self.owned = document["alike"], document.get("owned", True)
+        need(self.owned or (self.name == "all-reduce" and not self.alike), "owned: nodes have a share here")
+        self.parts = self.pieces * (len(self.members) if self.owned else 1)
+        lengths = [whole(one, 1, 1 << 40, "lengths") for one in document.get("lengths", [])]
+        need(len(lengths) in (0, self.pieces), f"lengths: {self.pieces} are needed")
+        # How long the parts before every part are together.
+        share = lengths or [1] * self.pieces
+        self.before = [0, *accumulate(share * (self.parts // self.pieces))]
         self.count = whole(document["rounds"], 0, 1 << 20, "rounds")
-        self.alike = document["alike"]
         need(not self.alike or self.network.whole, "alike: not all nodes see the same network")
         self.rows = [(True, row) for row in document.get("sums", [])]
+        partials = document.get("partials", [])
+        need(not self.alike or not partials, "partials: they are those of all nodes")
+        self.rows += [(True, row) for row in partials]
         self.rows += [(False, row) for row in document.get("moves", [])]
+        # What partial sums are made of: what a node had in a round, and what it got from whom.
+        named = [(row[at], row[at + 1], row[1]) for row in partials for at in range(5, len(row) - 1, 2)]
+        self.begins = {turn for turn, node, end in named if node == end}
+        self.asked = {one for one in named if one[1] != one[2]}
+        self.kept = {}
         self.points = {}
         if self.alike:
             every = product(*map(range, self.network.sizes))
@@ -1309,7 +1324,8 @@ class Rounds:
 
     def finish(self):
         """Per round the parts on the busiest link; `Refused` unless all nodes get all they need."""
-        owners = self.members[:1] if self.alike else self.members
+        # Without shares of nodes all parts are alike.
+        owners = self.members[:1] if self.alike or not self.owned else self.members
         need(len(owners) * len(self.members) * self.pieces <= MOST_MOVES, "pieces: too many to be followed")
         bit = {node: 1 << place for place, node in enumerate(self.members)}
         full = (1 << len(bit)) - 1
@@ -1323,37 +1339,56 @@ class Rounds:
                 wanted += [(node, part) for node in ([owner] if self.name[0] == "r" else self.members)]
         by_round = [[] for _ in range(self.count)]
         for adds, row in self.rows:
-            turn, start, end, first, count = (whole(value, 0, 1 << 32, "a row") for value in row)
+            turn, start, end, first, count, *made = (whole(value, 0, 1 << 32, "a row") for value in row)
             need(turn < self.count, f"{row}: there is no such round")
             need(
                 start in bit and end in bit and start != end, f"{row}: a node has failed, or sends to itself"
             )
             need(count and first + count <= self.parts, f"{row}: there are no such parts")
             need(not self.alike or not start, f"{row}: is not of node 0")
+            need(len(made) % 2 == 0, f"{row}: a round without a node")
             other = "all-gather" if adds else "reduce-scatter"
             need(self.name != other, f"{row}: does not belong to {self.name}")
-            by_round[turn].append((adds, start, end, range(first, first + count)))
-        most = [self.send(has, rows) for rows in by_round]
+            by_round[turn].append((adds, start, end, range(first, first + count), made))
+        most = [self.send(turn, has, rows) for turn, rows in enumerate(by_round)]
         need(all(has.get(place) == full for place in wanted), "a node does not get a part, or not all of it")
         return most
 
-    def send(self, has, rows):
-        """Sends the messages of a round, as all was when it began; the parts on its busiest link."""
+    def send(self, turn, has, rows):
+        """Sends the messages of a round, as all was when it began; the length on its busiest link."""
         loads, arriving = Counter(), []
-        for adds, start, end, parts in rows:
+        if turn in self.begins:
+            self.kept.update(((turn, node, node, part), who) for (node, part), who in has.items())
+        for adds, start, end, parts, made in rows:
             for part in parts:
                 sender, receiver, what = start, end, part
                 if self.alike:
                     owner, what = divmod(part, self.pieces)
                     sender, receiver = self.apart(owner, start), self.apart(owner, end)
                 need((sender, what) in has, f"node {sender} sends part {what}, which it does not have")
-                arriving.append((adds, (receiver, what), has[sender, what]))
+                who = self.made_of(made, turn, start, part) if made else has[sender, what]
+                arriving.append((adds, (receiver, what), who))
+                if (turn, start, end) in self.asked and adds:
+                    need((turn, start, end, part) not in self.kept, f"part {part} comes twice to node {end}")
+                    self.kept[turn, start, end, part] = who
+            length = self.before[parts.stop] - self.before[parts.start]
             for link, share in self.shares(start, end):
-                loads[link] += share * len(parts)
+                loads[link] += share * length
         for adds, place, who in arriving:
             need(not adds or not has.get(place, 0) & who, f"something is added twice at {place}")
             has[place] = has.get(place, 0) | who if adds else who
         return max(loads.values(), default=Fraction(0))
+
+    def made_of(self, made, turn, node, part):
+        """Whose contributions are in a sum of some of what a node has."""
+        who = 0
+        for when, whence in zip(made[::2], made[1::2], strict=True):
+            need(when < turn or (when == turn and whence == node), f"round {when} is not over")
+            piece = self.kept.get((when, whence, node, part), 0)
+            need(piece, f"partials: node {node} did not get part {part} from node {whence} in round {when}")
+            need(not who & piece, f"partials: something is added twice at node {node}")
+            who |= piece
+        return who
 
     def shares(self, start, end):
         """What every link transfers of a message that takes all minimal routes evenly."""
@@ -1386,7 +1421,7 @@ def verified_rounds(document):
     need(len(most) == len(document["loads"]), f"loads: {plan.count} are needed")
     for number, (found, said) in enumerate(zip(most, document["loads"], strict=True)):
         need(abs(float(found) - said) <= 1e-9 * said, f"loads: round {number} has {float(found)}")
-    factor = sum(most) / plan.parts
+    factor = sum(most) / plan.before[-1]
     bytes_ = document["size"] / document["bandwidth"]
     seconds = plan.count * document["alpha"] + float(factor) * bytes_
     fits = seconds < float("inf") and abs(seconds - document["seconds"]) <= 1e-9 * seconds

@@ -74,17 +74,23 @@ def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed:
     screen.print_table(
         ["algorithm", "rounds", "bytes on a link", "plan", "source"],
         [
-            [one.name, one.rounds, round(one.factor, 4), "yes" if advice.is_made(number) else "-", one.source]
+            [
+                one.name,
+                one.rounds,
+                round(one.factor, 4),
+                "yes" if advice.is_made(number) else "estimate",
+                one.source,
+            ]
             for number, one in enumerate(advice.algorithms)
         ],
     )
     screen.echo()
-    columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s", "best plan"]
+    columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"]
     screen.print_table(columns, [_row(advice, row) for row in range(len(advice.sizes))])
     screen.echo(
         f"bound: {counted(advice.rounds, 'round')} at least, and the bytes that some link must transfer"
     )
-    screen.echo(f"best plan of {show_size(advice.sizes[-1])}: {command}")
+    screen.echo(f"plan of the best for {show_size(advice.sizes[-1])}: {command}")
     if compared:
         screen.echo()
         screen.print_table(
@@ -98,7 +104,7 @@ def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed:
 
 def _row(advice: Advice, row: int) -> list[object]:
     """What is printed of a size."""
-    best, made = advice.best(row), advice.best_made(row)
+    best = advice.best(row)
     taken, bound = advice.seconds[row][best], advice.bounds[row]
     return [
         show_size(advice.sizes[row]),
@@ -107,7 +113,4 @@ def _row(advice: Advice, row: int) -> list[object]:
         round(1e6 * bound, 2),
         round(100 * bound / taken, 1),
         *(round(rate / 1e9, 1) for rate in advice.bandwidths(row)),
-        "the best"
-        if made == best
-        else f"{advice.algorithms[made].name}, {1e6 * advice.seconds[row][made]:,.2f} us",
     ]

@@ -88,7 +88,7 @@ def _print(facts: dict[str, Any]) -> None:
             "algorithm": f"{facts['algorithm']}, {counted(facts['rounds'], 'round')}",
             "bytes on a link": f"{facts['factor']:.4g} of the vector",
             "time": f"{facts['microseconds']:,.2f} us for {show_size(facts['bytes'])}, bound "
-            f"{facts['bound']:,.2f} us",
+            f"{facts['bound']:,.2f} us, {100 * facts['bound'] / facts['microseconds']:.1f} % of it",
             "bandwidth": f"algbw {facts['algbw'] / 1e9:,.1f} GB/s, busbw {facts['busbw'] / 1e9:,.1f} GB/s",
             "rows": facts["rows"],
         }
