@@ -9,7 +9,7 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.errors import SpecError
-from flitloom.fabric import parse_fabric, reading
+from flitloom.fabric import cables, parse_fabric, reading
 from flitloom.outputs import write_text
 from flitloom.tables.formats import known
 from flitloom.tables.formats.format import Format, Listed, without_heading
@@ -91,7 +91,7 @@ def test_a_description_of_fabrics_is_a_line(monkeypatch):
     text = "pairs a-b b-c c-a"
 
     def parse(text, source):
-        return parse_fabric("\n".join(pair.replace("-", ",") for pair in text.split()[1:]), source)
+        return cables.parse_cables("\n".join(pair.replace("-", ",") for pair in text.split()[1:]), source)
 
     with pytest.raises(SpecError, match="no fabric in it"):
         parse_fabric(text)

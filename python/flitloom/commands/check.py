@@ -23,6 +23,8 @@ class OfFabric(Group):
         ),
     ] = None
     network: options.Network = None
+    hosts: options.HostList = None
+    no_hosts: options.NoHosts = False
     lft: Annotated[Path | None, typer.Option(help="With --fabric: opensm-lfts.dump.")] = None
     fdbs: Annotated[Path | None, typer.Option(help="With --fabric: opensm.fdbs, instead of --lft.")] = None
     path_sl: Annotated[
@@ -75,6 +77,10 @@ class OfFabric(Group):
             metavar="KINDS",
         ),
     ] = None
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        options.take_hosts(self, "fabric")
 
 
 class Judged(Group):

@@ -31,6 +31,11 @@ class Where(Group):
     twist: options.Twist = False
     fail: options.Fail = None
     hosts: options.HostNames = None
+    no_hosts: options.NoHosts = False
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        options.take_hosts(self, names=True)
 
     def fields(self, advice: str) -> dict[str, Any]:
         """Fields of the network; `advice` says how to name one.

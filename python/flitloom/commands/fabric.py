@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flitloom.commands.actions import perform
-from flitloom.commands.options import Json, Network
+from flitloom.commands.options import Group, HostList, Json, Network, NoHosts, grouped, take_hosts
 
 app = typer.Typer(
     help="Recognise a fabric described by ibnetdiscover, OpenSM, ibsim or Slurm.", no_args_is_help=True
@@ -20,16 +20,30 @@ def _fabrics() -> None:
     """Keep the group a group."""
 
 
-@app.command()
-def show(
+class Where(Group):
+    """The fabric."""
+
     file: Annotated[
         Path | None,
         typer.Argument(
             help="What ibnetdiscover prints, opensm-subnet.lst, a netlist of ibsim, GraphML, anynet, "
             "topology.conf, or a CSV of cables."
         ),
-    ] = None,
-    network: Network = None,
+    ] = None
+    network: Network = None
+    hosts: HostList = None
+    no_hosts: NoHosts = False
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        take_hosts(self, "file")
+
+
+@app.command()
+@grouped
+def show(
+    *,
+    where: Where,
     sizes: Annotated[
         str | None, typer.Option(help="Sizes of the torus, if not with the fewest dimensions, e.g. 4x2x2.")
     ] = None,
@@ -45,4 +59,4 @@ def show(
 
     Example: flitloom fabric show --network "dragonfly(6,3)" --picture dragonfly.png
     """
-    perform("fabric", file, network, (sizes, torus_config), picture, as_json)
+    perform("fabric", where, (sizes, torus_config), picture, as_json)

@@ -17,7 +17,13 @@ class Where(Group, part="topology", only=("torus", "mesh", "wrap", "twist", "fai
 
     network: options.Switches = None
     graph: Graph = None
+    hosts: options.HostList = None
+    no_hosts: options.NoHosts = False
     model: Annotated[str | None, options.shown("model")] = None
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        options.take_hosts(self)
 
 
 class Asked(Group, part="traffic", only=("pattern", "destinations", "hotspot_fraction", "hotspot_target")):

@@ -118,9 +118,15 @@ class Compared(Group):
     twist: options.Twist = False
     network: options.Switches = None
     graph: Graph = None
+    hosts: options.HostList = None
+    no_hosts: options.NoHosts = False
     fail: options.Fail = None
     tables: RoutingTables = None
     pattern: Pattern = None
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        options.take_hosts(self)
 
 
 class Packets(

@@ -39,7 +39,13 @@ class Where(Group):
             help="File of switches, cables and hosts (ibnetdiscover, GraphML, CSV).",
         ),
     ] = None
+    hosts: options.HostNames = None
+    no_hosts: options.NoHosts = False
     fail: options.Fail = None
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        options.take_hosts(self, names=True)
 
 
 class Ranks(Group):
@@ -143,9 +149,6 @@ class Sought(Group):
 class Reported(Group):
     """What is made of it."""
 
-    hosts: Annotated[
-        Path | None, typer.Option(help="File with a host name per node, one per line, for -o.")
-    ] = None
     out: Annotated[
         list[Path] | None,
         typer.Option(

@@ -18,11 +18,13 @@ from flitloom.commands.options import (
     Json,
     Mesh,
     Network,
+    NoHosts,
     Torus,
     Twist,
     grouped,
     one_of,
     shown,
+    take_hosts,
 )
 from flitloom.tables.formats.known import endings
 
@@ -51,6 +53,12 @@ class Named(Group):
             help="File with the output of ibnetdiscover: tables for OpenSM go to the folder of --out.",
         ),
     ] = None
+    hosts: HostNames = None
+    no_hosts: NoHosts = False
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        take_hosts(self, "fabric", names=True)
 
 
 class OfFabric(Group):
@@ -119,7 +127,6 @@ class Sought(Group):
             metavar="LIST",
         ),
     ] = None
-    hosts: HostNames = None
     through: Annotated[
         bool,
         typer.Option(

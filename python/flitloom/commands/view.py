@@ -31,12 +31,18 @@ class Page(Group):
         ),
     ] = None
     network: options.Network = None
+    hosts: options.HostList = None
+    no_hosts: options.NoHosts = False
     fail: options.Fail = None
     preset: options.Preset = None
     live: Annotated[
         bool, typer.Option("--live", help="No file: a page with the engine inside, to try anything.")
     ] = False
     as_json: options.Json = False
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        options.take_hosts(self, "fabric")
 
 
 @dataclass(frozen=True)

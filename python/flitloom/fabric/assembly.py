@@ -11,6 +11,7 @@ from typing import Any
 from flitloom.errors import SpecError, show
 from flitloom.fabric.kinds import OTHERWISE, guessed_hosts
 from flitloom.fabric.model import NO_HOSTS, PORTS, Cable, Host, Subnet, Switch
+from flitloom.fabric.names import Names
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
 
@@ -134,10 +135,16 @@ class Assembly:
         self.require_two(a, b, place)
         self.connect(self.plug(a), self.plug(b), place)
 
-    def finish(self) -> Subnet:
-        """The subnet; hosts are given to every switch if the file names none."""
+    def finish(self, hosts: Sequence[str] | None = None) -> Subnet:
+        """The subnet; hosts are given to every switch if there are none.
+
+        Parameters
+        ----------
+        hosts : sequence of str, optional
+            Lists of the nodes that are hosts, where the file does not say what its nodes are; empty for none.
+        """
         self._check_ends()
-        own = self._settle_kinds()
+        own = self._settle_kinds(hosts)
         switches = sorted(
             (name for name, node in self.nodes.items() if node.kind == "switch"), key=self._order
         )
@@ -156,7 +163,7 @@ class Assembly:
         for (name, port), facts in self.port_facts.items():
             self._in_range(facts, f"{self.source}: port {port} of {show(name)}")
         index = {name: place for place, name in enumerate(switches)}
-        cables, hosts, lost = [], [], 0
+        cables, found, lost = [], [], 0
         for (name, port), (other, other_port, _) in self.ends.items():
             if name in index and other in index:
                 ends = ((index[name], port), (index[other], other_port))
@@ -165,21 +172,21 @@ class Assembly:
                 elif ends[0] < ends[1]:
                     cables.append(Cable(*ends[0], *ends[1]))
             elif other in index and self.nodes[name].kind == "host":
-                hosts.append(self._host(name, port, index[other], other_port))
+                found.append(self._host(name, port, index[other], other_port))
         if lost:
             self.remarks.append(f"{lost} cables join a switch to itself; they are left out")
-        if not hosts and own in (set(), set(switches)):
+        if not found and own in (set(), set(switches)):
             self.remarks.append(NO_HOSTS)
             own = set(switches)
-        hosts += self._one_each(cables, hosts, [index[name] for name in switches if name in own], switches)
-        hosts.sort(key=lambda host: (host.switch, host.switch_port))
+        found += self._one_each(cables, found, [index[name] for name in switches if name in own], switches)
+        found.sort(key=lambda host: (host.switch, host.switch_port))
         cables.sort(key=lambda cable: (cable.a, cable.a_port))
         made = tuple(
             Switch(self.nodes[name].name, self.nodes[name].guid, self.nodes[name].lid) for name in switches
         )
         self._distinct("GUID", [switch.guid for switch in made])
-        self._distinct("LID", [*(switch.lid for switch in made), *(host.lid for host in hosts)])
-        plugged = [(host.switch, host.switch_port) for host in hosts]
+        self._distinct("LID", [*(switch.lid for switch in made), *(host.lid for host in found)])
+        plugged = [(host.switch, host.switch_port) for host in found]
         for cable in cables:
             plugged += [(cable.a, cable.a_port), (cable.b, cable.b_port)]
         for switch, port in plugged:
@@ -188,7 +195,7 @@ class Assembly:
                     f"{self.source}: {show(made[switch].name)} has more than {PORTS} ports "
                     "(hosts included); no switch has that many"
                 )
-        subnet = Subnet(made, tuple(hosts), tuple(cables))
+        subnet = Subnet(made, tuple(found), tuple(cables))
         return replace(subnet, remarks=(*self.remarks, *self._told(subnet)))
 
     def _check_ends(self) -> None:
@@ -198,17 +205,42 @@ class Assembly:
                 if side not in self.nodes:
                     raise SpecError(f"{place}: {side!r} is described nowhere")
 
-    def _settle_kinds(self) -> set[str]:
-        """Guess the kinds that the file does not say; the names of switches that are hosts as well."""
+    def _take_for_hosts(self, hosts: Sequence[str]) -> set[str]:
+        """Let these nodes be hosts, all others of no kind relays; which of them the file calls switches."""
+        identifiers, called = list(self.nodes), [node.name for node in self.nodes.values()]
+        names, chosen = Names(len(called), tuple(called)), set[str]()
+        for item in hosts:
+            numbers = names.of(item, "hosts") if item in called else names.numbers(item, "hosts")
+            chosen.update(identifiers[number] for number in numbers)
+        stated = {name for name, node in self.nodes.items() if node.kind == "host"}
+        own = set()
+        for name, node in self.nodes.items():
+            shown = show(node.name)
+            if not node.kind:
+                node.kind = "host" if name in chosen else "switch"
+            elif name in stated - chosen:
+                problem = f"{self.source} says that {shown} is a host, and it is not among them"
+                raise SpecError.at("hosts", problem, "name it as well, or do not say which nodes are hosts")
+            elif name in chosen and node.kind in ("switch", "aggregation"):
+                if stated or node.kind != "switch":
+                    kind = "a switch" if node.kind == "switch" else "an aggregation node"
+                    problem = f"{self.source} says that {shown} is {kind}"
+                    raise SpecError.at("hosts", problem, "leave it out of them")
+                own.add(name)
+        return own
+
+    def _settle_kinds(self, hosts: Sequence[str] | None) -> set[str]:
+        """Settle the kinds that the file does not say; the names of switches that are hosts as well."""
+        taken = set() if hosts is None else self._take_for_hosts(hosts)
         near: dict[str, list[str]] = {name: [] for name in self.nodes}
         for (name, _), (other, _, _) in self.ends.items():
             near[name].append(other)
         if unknown := [name for name, node in self.nodes.items() if not node.kind]:
-            hosts, why = guessed_hosts({name: near[name] for name in unknown})
+            guessed, why = guessed_hosts({name: near[name] for name in unknown})
             for name in unknown:
-                self.nodes[name].kind = "host" if name in hosts else "switch"
-            if hosts:
-                some = _some([show(self.nodes[name].name)[1:-1] for name in sorted(hosts, key=self._order)])
+                self.nodes[name].kind = "host" if name in guessed else "switch"
+            if guessed:
+                some = _some([show(self.nodes[name].name)[1:-1] for name in sorted(guessed, key=self._order)])
                 self.remarks.append(f"{some} are taken for hosts {why}; {OTHERWISE}")
         for node in self.nodes.values():
             if node.kind == "host" and _AGGREGATION.search(node.name):
@@ -229,7 +261,7 @@ class Assembly:
         own = {name for name in is_host if any(other in is_host for other in near[name])}
         for name in own:
             self.nodes[name].kind = "switch"
-        return own
+        return own | taken
 
     def _told(self, subnet: Subnet) -> list[str]:
         """What is to be said of a network: hosts with several ports, pieces, and what is not used."""

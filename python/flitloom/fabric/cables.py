@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.kinds import kind_of
-from flitloom.fabric.model import Subnet
 from flitloom.limits import FABRIC_PARTS
 from flitloom.reading import text_lines
 
@@ -33,7 +32,7 @@ _PORT = re.compile(r"(?:port|p)?[ _]?(\d{1,9})", re.IGNORECASE)
 _AMOUNT = re.compile(r"\d[\d.]{0,20}\s*(?:[kKMGT]?i?(?:bps|bit/s|b/s|B/s)|[nmuµ]?s|k?m|cycles?)|\dx\w{2,4}")
 
 
-def parse_cables(text: str, source: str) -> Subnet:
+def parse_cables(text: str, source: str) -> Assembly:
     """Read a table of cables: ``a,b`` or ``a,port,b,port`` per line.
 
     Commas, semicolons or tabulators separate; a heading that names the ends and ports may give them any place
@@ -60,7 +59,7 @@ def parse_cables(text: str, source: str) -> Subnet:
         _cable(assembly, row if columns is None else columns.cable(row, assembly, place), place)
     if not count:
         raise SpecError(f"{source}: no cables found; a cable is a line a,b or a,port,b,port")
-    return assembly.finish()
+    return assembly
 
 
 def _cable(assembly: Assembly, row: list[str], place: str) -> None:

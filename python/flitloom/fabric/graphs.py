@@ -9,11 +9,10 @@ from xml.etree.ElementTree import Element
 from flitloom.errors import SpecError, show
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.kinds import kind_of
-from flitloom.fabric.model import Subnet
 from flitloom.reading import parse_xml, text_lines
 
 
-def parse_graphml(text: str, source: str) -> Subnet:
+def parse_graphml(text: str, source: str) -> Assembly:
     """Read GraphML; nodes are what their ``type`` (or ``kind``, ``role``) says, or what is guessed.
 
     Raises
@@ -65,7 +64,7 @@ def parse_graphml(text: str, source: str) -> Subnet:
             f"{source}, edge {a} - {b}: leads one way, and so do {one_way.total() - 1} others; cables have "
             'both directions: write edgedefault="undirected", or each edge both ways'
         )
-    return assembly.finish()
+    return assembly
 
 
 def _facts(element: Element, keys: dict[str | None, str]) -> dict[str, str]:
@@ -73,7 +72,7 @@ def _facts(element: Element, keys: dict[str | None, str]) -> dict[str, str]:
     return {keys.get(data.get("key"), ""): (data.text or "").strip() for data in element.findall("data")}
 
 
-def parse_anynet(text: str, source: str) -> Subnet:
+def parse_anynet(text: str, source: str) -> Assembly:
     """Read BookSim's anynet: ``router 0 node 0 node 1 router 1 [latency] ...`` per line."""
     assembly = Assembly(source)
     joined: set[frozenset[str]] = set()
@@ -102,4 +101,4 @@ def parse_anynet(text: str, source: str) -> Subnet:
             if frozenset((pairs[0], other)) not in joined:
                 joined.add(frozenset((pairs[0], other)))
                 assembly.join(pairs[0], other, place)
-    return assembly.finish()
+    return assembly

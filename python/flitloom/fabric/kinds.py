@@ -17,7 +17,7 @@ _SWITCHES = re.compile(
     re.IGNORECASE,
 )
 #: How the guess is put right.
-OTHERWISE = "columns a,a_type,b,b_type of a table, or a type in GraphML, say otherwise"
+OTHERWISE = "--hosts NAMES, --no-hosts, columns a,a_type,b,b_type, or a type in GraphML say otherwise"
 
 
 def kind_of(said: str) -> str:

@@ -6,7 +6,6 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
-from flitloom.fabric.model import Subnet
 from flitloom.reading import text_lines
 
 _PORT = re.compile(
@@ -35,7 +34,7 @@ def looks_like(text: str) -> bool:
     )
 
 
-def parse(text: str, source: str) -> Subnet:
+def parse(text: str, source: str) -> Assembly:
     """Read a list; nodes are told apart by their LIDs. Raises `SpecError` at a damaged line."""
     assembly = Assembly(source)
     section: re.Match[str] | None = None
@@ -81,7 +80,7 @@ def parse(text: str, source: str) -> Subnet:
     assembly.remarks.append(
         "the list names GUIDs of ports; service levels by the GUIDs of hosts need what ibnetdiscover prints"
     )
-    return assembly.finish()
+    return assembly
 
 
 def _join_ports(assembly: Assembly) -> None:

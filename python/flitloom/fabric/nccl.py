@@ -6,7 +6,6 @@ from xml.etree.ElementTree import Element
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
-from flitloom.fabric.model import Subnet
 from flitloom.reading import parse_xml
 
 #: PCI class of NVSwitches.
@@ -18,7 +17,7 @@ def looks_like(text: str) -> bool:
     return text.lstrip().startswith("<system") and "<gpu" in text
 
 
-def parse(text: str, source: str) -> Subnet:
+def parse(text: str, source: str) -> Assembly:
     """Read the file that NCCL_TOPO_DUMP_FILE names: GPUs are hosts, NVSwitches switches.
 
     Raises
@@ -52,7 +51,7 @@ def parse(text: str, source: str) -> Subnet:
         for _ in range(cables):
             assembly.join(a, b, f"{source}, nvlink {a} - {b}")
     assembly.remarks.append("only NVLinks are read; CPUs, PCI switches and NICs are left out")
-    return assembly.finish()
+    return assembly
 
 
 def _name(gpu: Element, place: int) -> str:

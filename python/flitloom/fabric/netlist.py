@@ -6,7 +6,6 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
-from flitloom.fabric.model import Subnet
 from flitloom.limits import DIGITS
 from flitloom.reading import text_lines
 
@@ -39,7 +38,7 @@ def looks_like(text: str) -> bool:
     return _BEGIN.search(text) is not None
 
 
-def parse(text: str, source: str) -> Subnet:
+def parse(text: str, source: str) -> Assembly:
     """Read a netlist; raises `SpecError` at a damaged line."""
     assembly = Assembly(source)
     current: str | None = None
@@ -75,7 +74,7 @@ def parse(text: str, source: str) -> Subnet:
         more = f" and {unknown - 3} more" if unknown > 3 else ""
         assembly.remarks.append(f"lines not understood and left out: {', '.join(strange)}{more}")
     _undescribed(assembly, mentioned)
-    return assembly.finish()
+    return assembly
 
 
 def _node(assembly: Assembly, match: re.Match[str], fields: dict[str, int], place: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from flitloom.errors import SpecError, show
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.examples import subnet, switch_name, twisted_torus
 from flitloom.fabric.failures import fail_parts
-from flitloom.fabric.model import Subnet
+from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.fabric.reading import read_fabric
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
@@ -23,10 +23,15 @@ from flitloom.spec.failed import read_failed
 from flitloom.spec.families import build, is_family
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
-from flitloom.spec.what import fields_of, without_tables
+from flitloom.spec.what import fields_of, with_hosts, without_tables
 
 
-def fabric(network: Subnet | Graph | Product | Topology | Path | str, *, fail: Iterable[str] = ()) -> Subnet:
+def fabric(
+    network: Subnet | Graph | Product | Topology | Path | str,
+    *,
+    fail: Iterable[str] = (),
+    hosts: str | Sequence[str] | None = None,
+) -> Subnet:
     """The fabric of a network: what `make` makes tables by destination for.
 
     Parameters
@@ -36,6 +41,8 @@ def fabric(network: Subnet | Graph | Product | Topology | Path | str, *, fail: I
         file of a fabric (a `pathlib.Path`); or a name, e.g. ``"dragonfly(6,3)"`` or ``"full8 x ring4"``.
     fail : iterable of str
         Failed parts, e.g. ``"node:S5"``, ``"cable:S5/3"``, ``"link:S5-S6"`` or ``"link:(0,1)+x"``.
+    hosts : str or sequence of str, optional
+        Which nodes of a file of cables are hosts, as `read_fabric` takes them.
 
     Raises
     ------
@@ -50,26 +57,31 @@ def fabric(network: Subnet | Graph | Product | Topology | Path | str, *, fail: I
     >>> len(made.switches), len(made.cables)
     (4, 3)
     """
-    made = _whole(network)
-    named, parts = made.named or _named_by(network), list(fail)
+    parts = list(fail)
+    named: Mapping[str, Any] | None
+    if isinstance(network, str | Path):
+        fields = without_tables(fields_of(network))
+        made, named = _named(fields if hosts is None else with_hosts(fields, hosts))
+    elif hosts is not None:
+        raise SpecError.at("hosts", f"{network} is not a file of cables", "leave them out")
+    else:
+        made = _whole(network)
+        named = made.named or _named_by(network)
     if parts:
         made, named = fail_parts(made, parts), _without(named, parts)
     return replace(made, named=named)
 
 
 def _named_by(network: object) -> dict[str, Any] | None:
-    """The fields of a topology that name a network; of a file, what it holds, too."""
-    if isinstance(network, AnyNetwork):
-        fields = network.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-        return (
-            fields
-            if {"network", "cables"} & fields.keys()
-            else network.model_dump(mode="json", exclude_none=True)
-        )
-    if not isinstance(network, str | Path):
+    """The fields of a topology that name a network."""
+    if not isinstance(network, AnyNetwork):
         return None
-    fields = without_tables(fields_of(network))
-    return {**fields, "content": [digest(fields["graph"])]} if "graph" in fields else fields
+    fields = network.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    return (
+        fields
+        if {"network", "cables"} & fields.keys()
+        else network.model_dump(mode="json", exclude_none=True)
+    )
 
 
 def _without(named: Mapping[str, Any] | None, parts: list[str]) -> dict[str, Any] | None:
@@ -90,8 +102,6 @@ def _whole(network: object) -> Subnet:
     match network:
         case Subnet():
             return network
-        case str() | Path():
-            return _named(network)
         case Graph():
             names = list(network.names) or [f"S{node}" for node in range(network.nodes)]
             pairs = [(names[a], names[b]) for a, b in network.cables]
@@ -135,12 +145,15 @@ def _with_hosts(network: Graph, names: list[str]) -> Subnet:
     return assembly.finish()
 
 
-def _named(text: str | Path) -> Subnet:
-    """The fabric of what a text names; a torus or mesh has a host at every switch."""
-    fields = without_tables(fields_of(text))
-    if failed := fields.pop("failed", ()):
-        return fail_parts(_of_fields(fields), failed)
-    return _of_fields(fields)
+def _named(fields: dict[str, Any]) -> tuple[Subnet, dict[str, Any]]:
+    """The fabric that fields name, and the fields with what a file holds and all names of said hosts."""
+    made = _of_fields({name: value for name, value in fields.items() if name != "failed"})
+    if "graph" in fields:
+        fields = {**fields, "content": [digest(fields["graph"])]}
+    if "hosts" in fields and "graph" in fields:
+        hosts = () if NO_HOSTS in made.remarks else (host.name for host in made.hosts)
+        fields["hosts"] = list(dict.fromkeys(hosts))
+    return fail_parts(made, fields["failed"]) if fields.get("failed") else made, fields
 
 
 def _of_fields(fields: dict[str, Any]) -> Subnet:
@@ -148,7 +161,7 @@ def _of_fields(fields: dict[str, Any]) -> Subnet:
     if "cables" in fields:
         return _whole(Graph(**fields))
     if "graph" in fields:
-        return read_fabric(Path(fields["graph"]))
+        return read_fabric(Path(fields["graph"]), fields.get("hosts"))
     if "network" in fields and is_family(fields["network"]):
         return named_subnet(fields["network"])
     if "network" in fields:
@@ -225,7 +238,7 @@ def direct_network(what: str | Path) -> AnyNetwork:
     fields = without_tables(fields_of(what))
     if "graph" in fields:
         file = Path(fields["graph"])
-        return graph_of(read_fabric(file), file.name)
+        return graph_of(read_fabric(file, fields.get("hosts")), file.name)
     return network_of(fields)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
-from flitloom.fabric.model import Subnet
 from flitloom.limits import DIGITS, FABRIC_PARTS
 from flitloom.reading import text_lines
 
@@ -20,7 +19,7 @@ def looks_like(text: str) -> bool:
     return _HEAD.match(text) is not None and _LINK.search(text) is not None
 
 
-def parse(text: str, source: str) -> Subnet:
+def parse(text: str, source: str) -> Assembly:
     """Read a topology: ``nodes switches links``, the switches, and ``a b speed delay error`` per link.
 
     SimAI's first line is ``nodes gpus_per_server nvswitches switches links [gpu]``. Other nodes
@@ -61,7 +60,7 @@ def parse(text: str, source: str) -> Subnet:
         raise SpecError(
             f"{source}: the first line says {links} links, and there are {found}: was the file cut off?"
         )
-    return assembly.finish()
+    return assembly
 
 
 def _line(text: str) -> list[tuple[int, str]]:

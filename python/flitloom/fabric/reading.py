@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flitloom import limits, remarks
@@ -20,8 +20,10 @@ from flitloom.fabric import (
     subnet_list,
     tenstorrent,
 )
+from flitloom.fabric.assembly import Assembly
 from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.reading import opened
+from flitloom.spec.what import host_lists
 
 
 def _begins(pattern: str, flags: int = 0) -> Callable[[str], bool]:
@@ -32,7 +34,7 @@ def _begins(pattern: str, flags: int = 0) -> Callable[[str], bool]:
 
 _CABLES = re.compile(r"^[^\n,;\t{(]+[,;\t][^\n]+", re.MULTILINE)
 #: The closed list of what describes fabrics: whether a text is such, and what reads it; the first that fits.
-READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Subnet]], ...] = (
+READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Assembly]], ...] = (
     (netlist.looks_like, netlist.parse),
     (subnet_list.looks_like, subnet_list.parse),
     (link_lists.looks_like, link_lists.parse),
@@ -56,7 +58,7 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Subnet]], ...] 
 )
 
 
-def read_fabric(file: str | Path) -> Subnet:
+def read_fabric(file: str | Path, hosts: str | Sequence[str] | None = None) -> Subnet:
     """Read the description of a fabric; the contents decide how, not the name.
 
     Known are what ``ibnetdiscover``, ``ibnetdiscover -p`` and ``iblinkinfo`` print, ibsim's netlists,
@@ -64,6 +66,15 @@ def read_fabric(file: str | Path) -> Subnet:
     ``topology.yaml`` (trees), descriptors of Tenstorrent pods (cluster, physical system, mesh graph),
     topologies of HPCC and SimAI for ns-3, of ASTRA-sim's analytical backend and of htsim, a cluster of
     SimGrid, NCCL's description of a machine, and CSV tables of cables.
+
+    Parameters
+    ----------
+    file : path
+        The description.
+    hosts : str or sequence of str, optional
+        Which nodes are hosts, where the file does not say what its nodes are: a list like ``"n[0-3],gw"``, a
+        file that has one, or several lists; an empty sequence for none. The others are relays. They are
+        guessed without.
 
     Raises
     ------
@@ -73,7 +84,7 @@ def read_fabric(file: str | Path) -> Subnet:
     """
     with opened(file, limits.FABRIC_BYTES) as source:
         # Descriptions of nodes come in any encoding.
-        subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), source.name)
+        subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), source.name, hosts)
     if subnet.remarks:
         remarks.tell(f"{source.name} is taken for {subnet.taken_for()}")
     for text in subnet.remarks:
@@ -82,7 +93,7 @@ def read_fabric(file: str | Path) -> Subnet:
     return subnet
 
 
-def parse_fabric(text: str, source: str = "fabric") -> Subnet:
+def parse_fabric(text: str, source: str = "fabric", hosts: str | Sequence[str] | None = None) -> Subnet:
     """Read a fabric from a text; see `read_fabric`.
 
     Examples
@@ -91,10 +102,13 @@ def parse_fabric(text: str, source: str = "fabric") -> Subnet:
     >>> text = 'Switch 8 "one"\\n[1] "two"[2]\\n\\nSwitch 8 "two"\\n[2] "one"[1]\\n'
     >>> [switch.name for switch in parse_fabric(text).switches]
     ['one', 'two']
+    >>> chain = "a,b\\nb,c\\nc,d\\n"
+    >>> [host.name for host in parse_fabric(chain, hosts="a,d").hosts]
+    ['a', 'd']
     """
     for is_one, parse in READERS:
         if is_one(text):
-            return parse(text, source)
+            return parse(text, source).finish(None if hosts is None else host_lists(hosts))
     if _begins(r"Connections[ \t]+\d+", re.IGNORECASE)(text):
         raise SpecError(f"{source}: says who sends what, no network; flitloom place --traffic takes it")
     raise SpecError(

@@ -10,7 +10,6 @@ from itertools import combinations, product
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.hostlist import expand
-from flitloom.fabric.model import Subnet
 from flitloom.limits import DIGITS, FABRIC_PARTS
 from flitloom.reading import parse_xml, text_lines
 
@@ -24,7 +23,7 @@ def is_astra(text: str) -> bool:
     return {"topology", "npus_count"} <= {match[1] for match in _ASTRA.finditer(text)}
 
 
-def parse_astra(text: str, source: str) -> Subnet:
+def parse_astra(text: str, source: str) -> Assembly:
     """Read ``topology: [ Ring, FullyConnected, Switch ]`` and ``npus_count: [ 4, 2, 8 ]``.
 
     Neighbours along the first dimension are numbered one after the other. A dimension with switches has one
@@ -56,7 +55,7 @@ def parse_astra(text: str, source: str) -> Subnet:
             values = fields.get(fact, [])
             value = values[dimension] if dimension < len(values) else ""
             assembly.leave_out(fact, value, (len(assembly.ends) - before) // 2)
-    return assembly.finish()
+    return assembly
 
 
 def _cables(kind: str, size: int) -> int:
@@ -92,7 +91,7 @@ def is_htsim(text: str) -> bool:
     return _TIER.search(text) is not None
 
 
-def parse_htsim(text: str, source: str) -> Subnet:
+def parse_htsim(text: str, source: str) -> Assembly:
     """Read a fat tree of htsim: ``Nodes``, ``Tiers`` and ``Podsize``, and per ``Tier`` its radices.
 
     ``Radix_Down`` and ``Radix_Up`` count the ports of a switch of a tier; with ``Oversubscribed`` alone the
@@ -134,7 +133,7 @@ def parse_htsim(text: str, source: str) -> Subnet:
         raise SpecError(f"{source}: Tiers {tree['tiers']} with {len(tiers)} times Tier; 2 or 3 of both")
     _few(tree["nodes"], source)
     _fat_tree(assembly, tree["nodes"], tree.get("podsize", tree["nodes"]), tiers, source)
-    return assembly.finish()
+    return assembly
 
 
 def _fat_tree(assembly: Assembly, nodes: int, pod: int, tiers: list[dict[str, int]], source: str) -> None:
@@ -183,7 +182,7 @@ def is_simgrid(text: str) -> bool:
     return _CLUSTER.search(text) is not None
 
 
-def parse_simgrid(text: str, source: str) -> Subnet:
+def parse_simgrid(text: str, source: str) -> Assembly:
     """Read the one ``<cluster>`` of a platform: a torus, a fat tree, a dragonfly, or hosts at one switch."""
     root = parse_xml(re.sub(r"<!DOCTYPE[^\[>]*>", "", text, count=1), source)
     clusters = list(root.iter("cluster"))
@@ -211,7 +210,7 @@ def parse_simgrid(text: str, source: str) -> Subnet:
     )
     for fact in ("bw", "lat"):
         assembly.leave_out(fact, cluster.get(fact, ""), len(assembly.ends) // 2)
-    return assembly.finish()
+    return assembly
 
 
 def _require(right: bool, names: Sequence[str], where: str) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.hostlist import count, expand
-from flitloom.fabric.model import Subnet
 from flitloom.limits import FABRIC_PARTS, LINE_BYTES
 from flitloom.reading import text_lines
 
@@ -17,7 +16,7 @@ from flitloom.reading import text_lines
 MOST_NAMES = 4 * FABRIC_PARTS
 
 
-def parse_slurm(text: str, source: str) -> Subnet:
+def parse_slurm(text: str, source: str) -> Assembly:
     """Read Slurm's topology.conf: ``SwitchName=s0 Nodes=n[0-3]`` and ``SwitchName=top Switches=s[0-3]``."""
     assembly, homes = Assembly(source), _Homes()
     blocks: list[tuple[str, list[str], str]] = []
@@ -44,7 +43,7 @@ def parse_slurm(text: str, source: str) -> Subnet:
     for host, name, place in homes.lowest():
         assembly.nodes[f"host {host}"] = Node("host", host)
         assembly.join(f"switch {name}", f"host {host}", place)
-    return assembly.finish()
+    return assembly
 
 
 def _rows(text: str, source: str) -> Iterator[tuple[str, str, dict[str, str]]]:
@@ -129,7 +128,7 @@ class _Described:
     default: bool = False
 
 
-def parse_slurm_yaml(text: str, source: str) -> Subnet:
+def parse_slurm_yaml(text: str, source: str) -> Assembly:
     """Read a tree of Slurm's topology.yaml: ``switch``, ``children`` and ``nodes``.
 
     Of several topologies it is the only tree, or the one with ``cluster_default: true``.
@@ -163,8 +162,7 @@ def parse_slurm_yaml(text: str, source: str) -> Subnet:
         trees = [one for one in trees if one.default]
         if len(trees) != 1:
             raise SpecError(f"{source}: has the trees {names}; mark one with cluster_default: true")
-    subnet = parse_slurm("\n".join(trees[0].rows), source)
+    assembly = parse_slurm("\n".join(trees[0].rows), source)
     if len(described) > 2:
-        remark = f"of the topologies of the file, {trees[0].name} is read"
-        subnet = replace(subnet, remarks=(*subnet.remarks, remark))
-    return subnet
+        assembly.remarks.append(f"of the topologies of the file, {trees[0].name} is read")
+    return assembly

@@ -6,7 +6,6 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
-from flitloom.fabric.model import Subnet
 from flitloom.reading import text_lines
 
 _END = re.compile(
@@ -25,7 +24,7 @@ def looks_like(text: str) -> bool:
     return re.search(r"^[ \t]*\{[ \t]*(?:CA|SW|RT)(?:-SM)?[ \t]+Ports:", text, re.MULTILINE) is not None
 
 
-def parse(text: str, source: str) -> Subnet:
+def parse(text: str, source: str) -> Assembly:
     """Read a list; raises `SpecError` at a damaged line. All its numbers are hexadecimal."""
     assembly = Assembly(source)
     for number, line in enumerate(text_lines(text, source), start=1):
@@ -56,4 +55,4 @@ def parse(text: str, source: str) -> Subnet:
         if speed := _SPEED.search(row):
             assembly.leave_out_of((keys[0], keys[1]), "speed", f"{speed[1]} {speed[2] or ''}".strip())
         assembly.connect(keys[0], keys[1], place)
-    return assembly.finish()
+    return assembly

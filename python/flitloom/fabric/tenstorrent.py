@@ -17,7 +17,6 @@ from typing import Any
 from flitloom.errors import SpecError, show
 from flitloom.extras import need
 from flitloom.fabric.assembly import Assembly, Node
-from flitloom.fabric.model import Subnet
 from flitloom.fabric.textproto import Message, parse
 from flitloom.limits import FABRIC_PARTS
 from flitloom.numerals import counted
@@ -43,7 +42,7 @@ def is_mesh_graph(text: str) -> bool:
     return re.search(r"^[ \t]*(?:mesh_descriptors\b|ChipSpec[ \t]*:)", text, re.MULTILINE) is not None
 
 
-def parse_cluster(text: str, source: str) -> Subnet:
+def parse_cluster(text: str, source: str) -> Assembly:
     """Read a cluster descriptor: its chips, and a cable per Ethernet link between two of them.
 
     Channel c of a chip is port c + 1. Links to chips of other hosts are counted in the remarks.
@@ -68,14 +67,14 @@ def parse_cluster(text: str, source: str) -> Subnet:
             f"{len(_list(remote, source))} links lead to chips of other hosts; a physical system "
             "descriptor has all of them"
         )
-    return assembly.finish()
+    return assembly
 
 
 def _chip_end(assembly: Assembly, end: Mapping[str, Any], place: str) -> tuple[str, int]:
     return _add(assembly, _index(end.get("chip"), f"{place}: chip")), _port(end.get("chan"), place)
 
 
-def parse_system(text: str, source: str) -> Subnet:
+def parse_system(text: str, source: str) -> Assembly:
     """Read a physical system descriptor: the chips of all hosts, and a cable per Ethernet link."""
     fields = parse(text, source)
     assembly = Assembly(source)
@@ -90,7 +89,7 @@ def parse_system(text: str, source: str) -> Subnet:
         for host in _messages(graph, "asic_connectivity_graph", source):
             for asic in _messages(host, "asic_topologies", source):
                 _add_asic(assembly, asic, where, source)
-    return assembly.finish()
+    return assembly
 
 
 def _add_asic(assembly: Assembly, asic: Message, where: Mapping[int, str], source: str) -> None:
@@ -114,7 +113,7 @@ def _add_asic(assembly: Assembly, asic: Message, where: Mapping[int, str], sourc
                 assembly.connect((key, ends[0]), (other, ends[1]), place)
 
 
-def parse_mesh_graph(text: str, source: str) -> Subnet:
+def parse_mesh_graph(text: str, source: str) -> Assembly:
     """Read a mesh graph descriptor, version 2: every device of its meshes, and a cable per channel.
 
     Devices of a mesh are numbered with the last dimension fastest. A connection between meshes that
@@ -125,7 +124,7 @@ def parse_mesh_graph(text: str, source: str) -> Subnet:
             f"{source}: is a mesh graph descriptor of version 1, whose topologies count chips or boards; "
             "give the .textproto of version 2"
         )
-    return _Meshes(parse(text, source), source).subnet()
+    return _Meshes(parse(text, source), source).assembled()
 
 
 class _Meshes:
@@ -150,7 +149,7 @@ class _Meshes:
             found[name] = entry
         return found
 
-    def subnet(self) -> Subnet:
+    def assembled(self) -> Assembly:
         if len(self.top) != 1:
             raise SpecError(f"{self.source}: top_level_instance: {len(self.top)} given; there is exactly one")
         self.instance(self.top[0], "", ())
@@ -159,7 +158,7 @@ class _Meshes:
                 f"{self.spread} connections between meshes name no devices; their channels are spread over "
                 "devices of equal numbers"
             )
-        return self.assembly.finish()
+        return self.assembly
 
     def instance(self, node: Any, above: str, around: tuple[str, ...]) -> tuple[str, list[str]]:
         """Build a mesh or graph; its label among its siblings, and its devices."""

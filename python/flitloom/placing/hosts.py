@@ -186,7 +186,7 @@ def host_names(subnet: Subnet) -> list[str]:
     return [(name.split() or [name])[0] for name in names_of_hosts(subnet).called]
 
 
-def names_of(topology: AnyNetwork, hosts: Path | None = None) -> Names:
+def names_of(topology: AnyNetwork, hosts: str | Path | None = None) -> Names:
     """What the nodes of a network are called, by a file of hosts or by the network.
 
     None of a torus, a mesh or a product has a name.
@@ -206,6 +206,6 @@ def names_of(topology: AnyNetwork, hosts: Path | None = None) -> Names:
     return Names(topology.nodes, topology.node_names)
 
 
-def named_nodes(fields: dict[str, Any], hosts: Path | None) -> Names:
+def named_nodes(fields: dict[str, Any], hosts: str | Path | None) -> Names:
     """The same of a network that its fields describe."""
     return names_of(network_of(fields), hosts)

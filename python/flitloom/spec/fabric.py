@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from pydantic import SerializerFunctionWrapHandler, ValidationInfo, model_serializer, model_validator
 
@@ -16,10 +16,17 @@ from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import problem
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
 from flitloom.spec.graph import Graph
+from flitloom.spec.what import host_lists
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Subnet
     from flitloom.tables.by_destination.tables import ForwardingTables
+
+
+#: Name, file or cables, what has failed, which nodes are hosts, and what the file holds.
+_Named: TypeAlias = tuple[
+    str | None, str | None, Graph | None, tuple[str, ...], tuple[str, ...] | None, tuple[str, ...]
+]
 
 
 class Fabric(AnyNetwork):
@@ -40,6 +47,9 @@ class Fabric(AnyNetwork):
         searched for without.
     failed : sequence of str
         Parts that do not work, as ``--fail`` names them.
+    hosts : str or sequence of str, optional
+        Which nodes of `graph` are hosts: a list like ``"n[0-3],gw"``, a file that has one, or several lists;
+        empty for none. As the file says, or guessed, without.
     content : sequence of str
         SHA-256 of `graph` and `tables`, of those that are given; found if it is left out. Another one than
         that of the files is refused.
@@ -63,6 +73,7 @@ class Fabric(AnyNetwork):
     direct: Graph | None = None
     tables: str | None = None
     failed: tuple[str, ...] = ()
+    hosts: tuple[str, ...] | None = None
     content: tuple[str, ...] = ()
 
     if TYPE_CHECKING:
@@ -75,6 +86,7 @@ class Fabric(AnyNetwork):
             direct: Graph | None = None,
             tables: str | None = None,
             failed: tuple[str, ...] = (),
+            hosts: str | Sequence[str] | None = None,
             content: tuple[str, ...] = (),
         ) -> None: ...
 
@@ -94,23 +106,29 @@ class Fabric(AnyNetwork):
         if named.count(None) != 2:
             raise problem("network, graph: give one of them")
         files = _files(fields.get("graph"), fields.get("tables"))
+        hosts = fields.get("hosts")
+        if hosts is not None and fields.get("graph") is None:
+            raise problem("hosts: say which nodes of a graph are hosts", "leave them out")
         try:
             content = tuple(map(digest, files))
             if given := tuple(fields.get("content") or ()):
                 require_same(files, given, "content")
-            hosts = len(_subnet_of(*named, _failed(fields), content).hosts)
+            said = None if hosts is None else host_lists(hosts, folder)
+            subnet = _subnet_of(*named, _failed(fields), said, content)
         except SpecError as error:
             raise problem(str(error)) from None
-        if hosts < 2:
+        if len(subnet.hosts) < 2:
             raise problem(f"{next(filter(None, named))}: has fewer than two hosts")
-        return {**fields, "failed": _failed(fields), "content": content}
+        hosts = None if subnet.named is None or said is None else tuple(subnet.named["hosts"])
+        return {**fields, "failed": _failed(fields), "hosts": hosts, "content": content}
 
     @model_serializer(mode="wrap")
     def _without_none(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The fields; names and files need no cables."""
         fields: dict[str, Any] = handler(self)
-        if self.direct is None:
-            fields.pop("direct", None)
+        for name in ("direct", "hosts"):
+            if getattr(self, name) is None:
+                fields.pop(name, None)
         return fields
 
     @property
@@ -133,8 +151,8 @@ class Fabric(AnyNetwork):
         return _forwarding_of(*self._named, self.tables)
 
     @property
-    def _named(self) -> tuple[str | None, str | None, Graph | None, tuple[str, ...], tuple[str, ...]]:
-        return self.network, self.graph, self.direct, self.failed, self.content
+    def _named(self) -> _Named:
+        return self.network, self.graph, self.direct, self.failed, self.hosts, self.content
 
     def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself, by pipelined routers only."""
@@ -202,13 +220,14 @@ def _subnet_of(
     graph: str | None,
     direct: Graph | None,
     failed: tuple[str, ...],
+    hosts: tuple[str, ...] | None,
     content: tuple[str, ...],
 ) -> Subnet:
     """The switches, cables and hosts of a name, of a file with this content, or of a graph."""
     from flitloom.fabric.allocation import first_ports
     from flitloom.fabric.networks import fabric
 
-    made = first_ports(fabric(network or direct or Path(graph or ""), fail=failed))
+    made = first_ports(fabric(network or direct or Path(graph or ""), fail=failed, hosts=hosts))
     require_same(_files(graph, None), content[: graph is not None], "topology.content")
     return made
 
@@ -219,6 +238,7 @@ def _forwarding_of(
     graph: str | None,
     direct: Graph | None,
     failed: tuple[str, ...],
+    hosts: tuple[str, ...] | None,
     content: tuple[str, ...],
     tables: str | None,
 ) -> ForwardingTables:
@@ -226,7 +246,7 @@ def _forwarding_of(
     from flitloom.tables.by_destination.making import route_subnet
     from flitloom.tables.by_destination.tables import read_tables
 
-    subnet = _subnet_of(network, graph, direct, failed, content)
+    subnet = _subnet_of(network, graph, direct, failed, hosts, content)
     if tables is None:
         return route_subnet(subnet).forwarding()
     made = read_tables(subnet, tables)

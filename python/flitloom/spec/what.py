@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, show
-from flitloom.reading import read_toml
+from flitloom.limits import NODES_BYTES
+from flitloom.reading import read_text, read_toml
 from flitloom.spec.factors import parse_factors
 from flitloom.spec.families import is_family
 from flitloom.spec.written import ENDINGS, topology_of
 
 _GRID = re.compile(r"(?:(torus|mesh|twisted)\s+)?([0-9]{1,9}(?:x[0-9]{1,9})*)")
+#: What follows a file of cables and says which of its nodes are hosts.
+_HOSTS = re.compile(r"\s+(?:no\s+hosts$|hosts\s+)")
 #: How names of files end that are about networks.
 _ENDINGS = (*ENDINGS, ".csv", ".graphml", ".topo", ".net", ".txt", ".yaml", ".conf")
 #: How a network is written.
@@ -30,7 +34,8 @@ def fields_of(what: str | Path, place: str = "network", folder: Path = Path()) -
     what : str or path
         Sizes of a torus (``8x8x8``), ``mesh 8x8``, ``twisted 4x4x8``, a product, a family, or a file: of
         cables, or a plan, placement, result, certificate, tables (also a folder) or experiment that flitloom
-        wrote.
+        wrote. Behind a file of cables may stand which nodes are hosts: ``cables.csv hosts n[0-3],gw``, or
+        ``cables.csv no hosts``.
     place : str
         What messages call it.
     folder : Path
@@ -58,6 +63,11 @@ def fields_of(what: str | Path, place: str = "network", folder: Path = Path()) -
     file = folder / what
     if isinstance(what, Path) or (text and _is_file(file)):
         return _of_file(file, place)
+    for said in _HOSTS.finditer(text):
+        file = folder / text[: said.start()]
+        if _is_file(file):
+            hosts = text[said.end() :]
+            return with_hosts(_of_file(file, place), host_lists(hosts, folder) if hosts else ())
     for factor in parse_factors(text):
         if isinstance(factor, str):
             if file.suffix in _ENDINGS:
@@ -76,6 +86,50 @@ def with_network(fields: dict[str, Any], folder: Path = Path()) -> dict[str, Any
     return {**fields, "topology": fields_of(named, "topology", folder)} if isinstance(named, str) else fields
 
 
+def host_lists(hosts: str | Sequence[str], folder: Path = Path()) -> tuple[str, ...]:
+    """Lists of nodes that are hosts, of a text which is one or names the file that has it.
+
+    Raises
+    ------
+    SpecError
+        The list is empty.
+
+    Examples
+    --------
+    >>> host_lists("n[0-3],gw"), host_lists(["a", "b"])
+    (('n[0-3],gw',), ('a', 'b'))
+    """
+    if not isinstance(hosts, str):
+        return tuple(map(str, hosts))
+    # No file has a name as long as a list may be.
+    file = folder / hosts if len(hosts) < 4096 else None
+    text = read_text(file, NODES_BYTES) if file is not None and _is_plain(file) else hosts
+    if not text.strip():
+        raise SpecError.at("hosts", "name no node", "write names, or say that there are no hosts")
+    return (text,)
+
+
+def with_hosts(fields: dict[str, Any], hosts: str | Sequence[str]) -> dict[str, Any]:
+    """The fields of a network in a file of cables, with the nodes of it that are hosts.
+
+    Raises
+    ------
+    SpecError
+        It is of another network, or says them itself.
+
+    Examples
+    --------
+    >>> with_hosts({"graph": "ring.csv"}, "n[0-3]")
+    {'graph': 'ring.csv', 'hosts': ('n[0-3]',)}
+    """
+    if "graph" not in fields:
+        problem = "say which nodes of a file of cables are hosts, and another network is named"
+        raise SpecError.at("hosts", problem, "leave them out")
+    if "hosts" in fields:
+        raise SpecError.at("hosts", "are stated by the file that names the network", "leave them out")
+    return {**fields, "hosts": host_lists(hosts)}
+
+
 def without_tables(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a network alone, where its own tables are not asked for.
 
@@ -88,6 +142,13 @@ def without_tables(fields: dict[str, Any]) -> dict[str, Any]:
 def _is_file(file: Path) -> bool:
     try:
         return file.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_plain(file: Path) -> bool:
+    try:
+        return file.is_file() or file.is_fifo()
     except (OSError, ValueError):
         return False
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.commands import pictures
+from flitloom.commands.fabric import Where
 from flitloom.commands.options import sizes_of_fabric
 from flitloom.commands.screen import echo, print_json, print_table
 from flitloom.errors import SpecError
@@ -15,17 +16,18 @@ from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.networks import fabric
 from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.numerals import counted
+from flitloom.spec.what import fields_of
 
 
 def run(
-    file: Path | None,
-    network: str | None,
+    where: Where,
     torus: tuple[str | None, Path | None],
     picture: Path | None,
     as_json: bool,
 ) -> None:
     """Recognise a fabric and print what it is; `torus` are the sizes or the configuration of one."""
     sizes, config = torus
+    file, network = where.file, where.network
     if sizes is not None and config is not None:
         raise SpecError("--sizes and --torus-config both say what the torus is; give one")
     named = file if network is None else network
@@ -38,7 +40,7 @@ def run(
         found = recognise(subnet, sizes_of_fabric(sizes))
     else:
         found = configured(with_identifiers(subnet), read_torus_config(config))
-    if picture is not None and network is None:
+    if picture is not None and (network is None or "graph" in fields_of(network)):
         pictures.draw_fabric(found, picture)
     elif picture is not None and network is not None:
         pictures.draw_network(network, picture)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from flitloom.commands import options
@@ -16,7 +15,7 @@ from flitloom.spec.product import network_of
 
 
 def grid_topology(
-    torus: str | None, mesh: str | None, fail: Sequence[str], hosts: Path | None = None
+    torus: str | None, mesh: str | None, fail: Sequence[str], hosts: str | None = None
 ) -> Topology:
     """The network of ``--torus``, ``--mesh`` and ``--fail``, whose nodes ``--hosts`` may name.
 

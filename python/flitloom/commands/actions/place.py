@@ -71,7 +71,8 @@ def run(context: typer.Context, asked: Asked) -> None:
         refuse(context, NOT_OF_SHAPES, "does not go with --shape")
         place_shape.run(asked)
     elif asked.ranks.jobs is not None:
-        refuse(context, NOT_OF_JOBS, "does not go with --jobs")
+        others = [name for name in NOT_OF_JOBS if name != "hosts" or asked.where.hosts is not None]
+        refuse(context, others, "does not go with --jobs")
         named = asked.where.network is not None
         place_jobs.run(asked, _of_switches(asked.where, None) if named else _network(asked.where, None)[0])
     else:
@@ -82,13 +83,13 @@ def run(context: typer.Context, asked: Asked) -> None:
 def _place(asked: Asked) -> None:
     """Search for a placement of ranks, print how good it is, and write what is asked for."""
     where, sought, reported = asked.where, asked.sought, asked.reported
-    topology, names = _network(where, sought.routing, reported.hosts)
+    topology, names = _network(where, sought.routing, where.hosts)
     for file in reported.out or []:
         require_coordinates(topology, file)
     if reported.chart is not None:
         check_picture(reported.chart, "--picture")
-    if reported.hosts is not None:
-        names = list(read_hosts(reported.hosts, topology.nodes))
+    if where.hosts is not None:
+        names = list(read_hosts(where.hosts, topology.nodes))
     called = names_of(topology) if names is None else Names(topology.nodes, tuple(names))
     nodes = None if sought.nodes is None else called.listed(sought.nodes, "--nodes")
     traffic = traffic_of(asked.ranks)
@@ -117,7 +118,7 @@ def _place(asked: Asked) -> None:
 
 
 def _network(
-    where: Where, routing: str | None, hosts: Path | None = None
+    where: Where, routing: str | None, hosts: str | None = None
 ) -> tuple[AnyNetwork, list[str] | None]:
     """The network, and the names of its nodes where a file has them; failed parts may have those of `hosts`.
 

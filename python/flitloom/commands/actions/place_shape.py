@@ -19,6 +19,7 @@ from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
 from flitloom.placing.fitting import EFFORT, as_placement
 from flitloom.placing.ground import ground_of_network
 from flitloom.spec import Topology
+from flitloom.spec.what import fields_of
 
 
 def run(asked: Asked) -> None:
@@ -29,9 +30,10 @@ def run(asked: Asked) -> None:
     steps = EFFORT if effort is None else 1000 * effort
     if steps < 1:
         raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
-    names = list(ground.names) if where.graph is not None else None
-    if reported.hosts is not None:
-        names = list(read_hosts(reported.hosts, len(ground.names)))
+    of_file = where.graph is not None or "graph" in fields_of(where.network or "2")
+    names = list(ground.names) if of_file else None
+    if where.hosts is not None:
+        names = list(read_hosts(where.hosts, len(ground.names)))
     begin = time.perf_counter()
     found = fit(grid, ground, steps)
     seconds = time.perf_counter() - begin

@@ -63,9 +63,13 @@ def run(context: typer.Context, asked: Asked) -> None:
     if sought.placement is not None and not (elsewhere or named.twist or named.network):
         given = written_topology(placement_weights(sought.placement, None)[0])
         if {"network", "graph"} & given.keys():
-            graph = Path(given["graph"]) if "graph" in given else None
-            changed = replace(cast(Any, named), network=given.get("network"), fabric=graph)
-            failed = replace(cast(Any, sought), fail=given.get("failed"))
+            whole = "hosts" in given
+            changed = replace(
+                cast(Any, named),
+                network=str(sought.placement) if whole else given.get("network"),
+                fabric=Path(given["graph"]) if "graph" in given and not whole else None,
+            )
+            failed = replace(cast(Any, sought), fail=None if whole else given.get("failed"))
             asked = replace(asked, named=changed, sought=failed)
     if asked.named.fabric is not None or asked.named.network is not None or named.twist:
         route_fabric.run(context, asked)
@@ -79,7 +83,7 @@ def run(context: typer.Context, asked: Asked) -> None:
     if sought.traffic is not None:
         weights = read_matrix(sought.traffic, topology.nodes)
     if sought.through and sought.nodes is not None:
-        members = names_of(topology, sought.hosts).listed(sought.nodes, "--nodes")
+        members = names_of(topology, named.hosts).listed(sought.nodes, "--nodes")
         weights = pairs_among(topology, members, "--nodes")
     made = _make(asked, topology, weights)
     _report(made, written)
@@ -110,9 +114,9 @@ def _network(asked: Asked) -> tuple[Topology, Weights]:
     named, sought = asked.named, asked.sought
     fail = sought.fail or []
     if sought.placement is None:
-        topology = grid_topology(named.torus, named.mesh, fail, sought.hosts)
+        topology = grid_topology(named.torus, named.mesh, fail, named.hosts)
         if sought.nodes is not None and not sought.through:
-            called = names_of(topology, sought.hosts)
+            called = names_of(topology, named.hosts)
             topology = without_others(topology, called.listed(sought.nodes, "--nodes"))
         return topology, None
     given = None

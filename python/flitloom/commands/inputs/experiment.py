@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from flitloom.commands.inputs.seating import Sitting, Table
 
 #: Options that describe an experiment, and what is done with one.
-TAKES = names_of(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "tables", "json")
+TAKES = names_of(
+    *(Grid, Traffic, Router, Run, Kept, Outputs, "graph", "network", "hosts", "no_hosts", "tables", "json")
+)
 _STEADY = (load_options.Compared, load_options.Packets, load_options.Router, load_options.Measured)
 #: The same of a curve, and of a saturation.
 CURVED = names_of(*_STEADY, Points, "rates")

@@ -105,7 +105,7 @@ INPUT = Input(
         ),
         "view": Use(
             view,
-            names_of("out", "fabric", "network", "fail", "as_json"),
+            names_of("out", "fabric", "network", "hosts", "no_hosts", "fail", "as_json"),
             (Refusal(names_of("stop_at"), "{option}", "belongs to what moves", "leave it out"), NOT_ANEW),
         ),
     },

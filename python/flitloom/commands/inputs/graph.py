@@ -97,8 +97,8 @@ INPUT = Input(
         "simulate": Use(
             simulate,
             names_of(
-                "graph", "network", "torus", "twist", "fail", "matrix", "length", "buffer", "latency",
-                "channels", "cycle_limit", "tables", "json",
+                "graph", "network", "hosts", "no_hosts", "torus", "twist", "fail", "matrix", "length",
+                "buffer", "latency", "channels", "cycle_limit", "tables", "json",
             ),
         ),
     },

@@ -24,7 +24,7 @@ def topology_fields(
     twist: bool = False,
     network: str | None = None,
     graph: Path | None = None,
-    hosts: Path | None = None,
+    hosts: str | None = None,
 ) -> dict[str, Any]:
     """The fields of a topology, a product or a graph that options give; `hosts` names its nodes."""
     if torus is not None and mesh is not None:
@@ -34,12 +34,13 @@ def topology_fields(
     if network is not None:
         fields = without_tables(fields_of(network, "--network"))
         fail = [*fields.pop("failed", ()), *(fail or ())]
-        graph = Path(fields["graph"]) if "graph" in fields else graph
     if graph is not None:
+        fields = {"graph": str(graph)}
+    if "graph" in fields:
         from flitloom.fabric import read_fabric
         from flitloom.fabric.networks import graph_of
 
-        read = graph_of(read_fabric(graph), graph.name)
+        read = graph_of(read_fabric(fields["graph"], fields.get("hosts")), Path(fields["graph"]).name)
         fields = {name: getattr(read, name) for name in ("cables", "nodes", "name", "names", "hosts")}
     if torus is not None or mesh is not None:
         fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
@@ -56,7 +57,7 @@ def topology_fields(
     return fields | {name: [*fields.get(name, ()), *parts] for name, parts in failed.items()}
 
 
-def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: Path | None) -> list[str]:
+def _numbered(fail: Sequence[str], fields: dict[str, Any], hosts: str | None) -> list[str]:
     """Failed parts with numbers for names of the network."""
     if hosts is None and "names" not in fields and not is_family(fields.get("network")):
         return list(fail)
@@ -94,7 +95,7 @@ def resolved(where: Where, file: str = "graph") -> tuple[Where, list[str]]:
     if named.network is None:
         return where, []
     fields = fields_of(named.network, "--network")
-    if "cables" in fields:
+    if {"cables", "hosts"} & fields.keys():
         return where, []
     changes: dict[str, Any] = {"network": fields.get("network")}
     fail = [f"node:{node}" for node in fields.get("failed_nodes", ())]
@@ -109,6 +110,40 @@ def resolved(where: Where, file: str = "graph") -> tuple[Where, list[str]]:
         if not plain and not topology.twist and not all(topology.wrap or (True,)):
             changes["wrap"] = ",".join("yes" if wraps else "no" for wraps in topology.wrap or ())
     return replace(named, **changes), [*fail, *fields.get("failed", ())]
+
+
+def take_hosts(where: Any, file: str = "graph", names: bool = False) -> None:
+    """Let ``--hosts`` and ``--no-hosts`` be part of what ``--network`` says.
+
+    Parameters
+    ----------
+    where : group of options
+        With `network`, `hosts`, `no_hosts` and an option of the name `file`.
+    file : str
+        The option of a file of cables.
+    names : bool
+        Whether ``--hosts`` names all nodes of other networks.
+
+    Raises
+    ------
+    SpecError
+        No file of cables is named, or the options contradict each other.
+    """
+    given = "--no-hosts" if where.no_hosts else "--hosts"
+    cables = getattr(where, file)
+    if (where.hosts is None and not where.no_hosts) or (cables is not None and where.network is not None):
+        return
+    if where.no_hosts and where.hosts is not None:
+        raise SpecError.at(given, "contradicts --hosts", "give one of them")
+    named = None if where.network is None else fields_of(where.network, "--network")
+    if cables is None and "graph" not in (named or {}):
+        if names and not where.no_hosts:
+            return
+        raise SpecError.at(given, "is about a file of cables", "name one with --graph or --network")
+    said = " no hosts" if where.no_hosts else f" hosts {where.hosts}"
+    where.network = f"{where.network if cables is None else cables}{said}"
+    where.hosts, where.no_hosts = None, False
+    setattr(where, file, None)
 
 
 def has_switches(graph: Path | None, network: str | None, tables: Path | None, model: str | None) -> bool:
@@ -157,9 +192,10 @@ def switches_fields(
         raise SpecError.at("--network", f"{network} has no switches with hosts", "name a family or a file")
     if "cables" in named:
         named = {"direct": named}
-    kept = ("network", "graph", "direct", "tables", "failed")
+    kept = ("network", "graph", "direct", "tables", "failed", "hosts")
     named = {name: value for name, value in named.items() if name in kept}
-    values = {"graph": graph, "tables": tables, "failed": fail}
+    failed = None if fail is None else [*named.get("failed", ()), *fail]
+    values = {"graph": graph, "tables": tables, "failed": failed}
     return named | {
         name: str(value.absolute()) if isinstance(value, Path) else value
         for name, value in values.items()

@@ -57,14 +57,28 @@ GraphFile = Annotated[
         metavar="FILE",
     ),
 ]
-HostNames = Annotated[
-    Path | None,
+HostList = Annotated[
+    str | None,
     typer.Option(
         "--hosts",
-        help="File with the name of every node, in the order of the nodes; lists and failed parts then have "
-        "these names.",
-        metavar="FILE",
+        help="Which nodes of a file of cables are hosts, n[0-3],gw or a file; all others are relays. "
+        "[default: as the file says, or guessed]",
+        metavar="LIST",
     ),
+]
+HostNames = Annotated[
+    str | None,
+    typer.Option(
+        "--hosts",
+        help="Which nodes of a file of cables are hosts, n[0-3],gw or a file; all others are relays. Of a "
+        "torus, mesh or product: a file with the name of every node, in their order, for lists and failed "
+        "parts.",
+        metavar="LIST",
+    ),
+]
+NoHosts = Annotated[
+    bool,
+    typer.Option("--no-hosts", help="No node of a file of cables is a host alone: every one has its own."),
 ]
 Switches = Annotated[
     str | None,

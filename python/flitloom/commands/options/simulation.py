@@ -10,10 +10,10 @@ import typer
 
 from flitloom.commands.options.groups import Grid, Router, Run, Traffic
 from flitloom.commands.options.made import Group
-from flitloom.commands.options.network import has_switches, switches_fields, topology_fields
+from flitloom.commands.options.network import has_switches, switches_fields, take_hosts, topology_fields
 from flitloom.commands.options.parts import merge
 from flitloom.commands.options.refusing import check_files
-from flitloom.commands.options.shared import Html, Json, Switches
+from flitloom.commands.options.shared import HostList, Html, Json, NoHosts, Switches
 from flitloom.errors import SpecError, show
 from flitloom.extras import check_picture
 from flitloom.outputs import check_output
@@ -31,6 +31,8 @@ class Brought(Group):
         ),
     ] = None
     network: Switches = None
+    hosts: HostList = None
+    no_hosts: NoHosts = False
     tables: Annotated[
         Path | None,
         typer.Option(help="Routes of all packets: tables (.json) made by flitloom route for this network."),
@@ -49,6 +51,10 @@ class Brought(Group):
     plan: Annotated[
         Path | None, typer.Option(help="A plan made by flitloom schedule (.json), instead of a spec.")
     ] = None
+
+    def __post_init__(self) -> None:
+        """Let the network say which nodes are hosts."""
+        take_hosts(self)
 
 
 class Late(Group):
