@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         run_responses,
         run_step,
     )
-    from flitloom.load.search import run_saturation
+    from flitloom.load.searching import run_saturation
     from flitloom.load.steady import Steady, run_steady
     from flitloom.load.studies import burst, curve, ramp, saturation, step
     from flitloom.load.verdicts import verdict
@@ -58,7 +58,7 @@ _HOMES = {
     "run_impulse": "responses",
     "run_ramp": "responses",
     "run_responses": "responses",
-    "run_saturation": "search",
+    "run_saturation": "searching",
     "run_steady": "steady",
     "run_step": "responses",
     "saturation": "studies",

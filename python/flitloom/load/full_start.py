@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from flitloom.analysis.utilisation import STEADY, UNDECIDED
 from flitloom.errors import SpecError
+from flitloom.load.search import Search
 from flitloom.load.steady import FIRST_LOOK, STATISTICS, Run, Steady, begin_endless
 from flitloom.spec import Experiment, Impulse, Load
 
 if TYPE_CHECKING:
-    from flitloom.load.search import Search
     from flitloom.tables.by_source.tables import Tables
 
 #: Packets with which every node begins.

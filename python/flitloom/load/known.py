@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flitloom.load.cases import make_cases
-from flitloom.load.search import run_saturation
+from flitloom.load.searching import run_saturation
 
 #: Half widths within which a saturation is the known one.
 WIDTHS = 3

@@ -6,16 +6,11 @@ that starves is a small share of all flits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flitloom.load.cases import at_load
+from flitloom.load.search import LEAST, Search
 from flitloom.load.steady import begin_run
-
-if TYPE_CHECKING:
-    from flitloom.load.search import Search
-
-#: A search ends below this load, in flits per node and cycle.
-LEAST = 1e-4
 
 
 def level_saturation(search: Search, level: float) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from flitloom.load.curves import curve_rows, run_curve
 from flitloom.load.labelled import Networks, by_case, cases_of, dataset, go_on, joined
 from flitloom.load.responses import ramp_end, ramp_profile, run_responses
 from flitloom.load.running import Pool
-from flitloom.load.search import run_saturation
+from flitloom.load.searching import run_saturation
 from flitloom.load.verdicts import verdict
 from flitloom.spec import Load
 

@@ -14,7 +14,7 @@ from flitloom.errors import DeadlockError, SpecError
 from flitloom.load.bounds import most_generated
 from flitloom.load.cases import Case
 from flitloom.load.full_start import doubted
-from flitloom.load.search import run_saturation
+from flitloom.load.searching import run_saturation
 from flitloom.load.steady import Progress, begin_run, run_steady
 from flitloom.spec.experiment import Experiment
 

@@ -20,7 +20,7 @@ from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_source.making import METHODS, MethodName, RulesName, TurnsName, route
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.traffic import matrix_of_hosts
+from flitloom.tables.pairs import matrix_of_hosts
 
 
 @overload

@@ -36,7 +36,7 @@ from flitloom.tables.by_source.compared import MadeTables, danger, make_tables
 from flitloom.tables.by_source.making import METHODS, without_others
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.known import endings, written_as
-from flitloom.tables.traffic import pairs_among
+from flitloom.tables.pairs import pairs_among
 from flitloom.verdict import circle
 
 Weights = NDArray[np.int64] | None

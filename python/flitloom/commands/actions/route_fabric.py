@@ -29,7 +29,8 @@ from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.risk import critical_parts, repair_risk
 from flitloom.tables.formats.known import endings
-from flitloom.tables.traffic import MOST_WEIGHT, matrix_of_hosts
+from flitloom.tables.pairs import matrix_of_hosts
+from flitloom.tables.traffic import MOST_WEIGHT
 from flitloom.verdict import Row, bound_row, laid_out
 
 #: Options of tables of source routes alone.
