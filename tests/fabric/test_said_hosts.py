@@ -101,6 +101,14 @@ def test_every_verb_takes_them(verb: str, folder: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_grid_of_ranks_fits_or_not(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("ring.csv").write_text("a,b\nb,c\nc,d\nd,a\n")
+    assert answer("place --graph ring.csv --no-hosts --shape 4", capsys)["fits"]
+    Path("chain.csv").write_text("a,b\nb,c\nc,d\n")
+    assert answer("place --graph chain.csv --hosts a,d --shape 2", capsys)["nodes"] == 2
+
+
+@pytest.mark.usefixtures("folder")
 def test_what_was_written_says_them(capsys: pytest.CaptureFixture[str]) -> None:
     said = "--graph said/net.csv --hosts u[0-3]"
     made(f"route {said} -o tables", f"simulate {said} --pattern next -o run.nc")

@@ -231,7 +231,7 @@ def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:
     SpecError
         The file is not understood, or a failed part is not in it.
     """
-    return ground_of_subnet(fabric(Path(file), fail=failed))
+    return ground_of_subnet(fabric(file, fail=failed))
 
 
 def ground_of_subnet(subnet: Subnet, names: Sequence[str] | None = None) -> Ground:

@@ -30,8 +30,7 @@ def run(asked: Asked) -> None:
     steps = EFFORT if effort is None else 1000 * effort
     if steps < 1:
         raise SpecError.at("--effort", f"{effort} is out of range", "it must be at least 1")
-    of_file = where.graph is not None or "graph" in fields_of(where.network or "2")
-    names = list(ground.names) if of_file else None
+    names = list(ground.names) if _file(where) is not None else None
     if where.hosts is not None:
         names = list(read_hosts(where.hosts, len(ground.names)))
     begin = time.perf_counter()
@@ -67,12 +66,19 @@ def _grid(sizes: str, wrap: str | None) -> Grid:
     return Grid(parsed, tuple(answers))
 
 
+def _file(where: Where) -> Path | str | None:
+    """The file of cables that is named, with what stands behind its name; none where another network is."""
+    if where.network is None:
+        return where.graph
+    return where.network if "graph" in fields_of(where.network) else None
+
+
 def _ground(where: Where) -> Ground:
     fail = where.fail or []
     if sum(one is not None for one in (where.torus, where.mesh, where.graph, where.network)) != 1:
         raise SpecError.at("topology", "give one of --torus, --mesh, --network and --graph")
-    if where.graph is not None:
-        return ground_of_fabric(where.graph, fail)
+    if (file := _file(where)) is not None:
+        return ground_of_fabric(file, fail)
     if where.network is not None:
         return ground_of_network(where.network, fail)
     return ground_of(Topology(**options.topology_fields(where.torus, where.mesh, None, list(fail))))
