@@ -28,7 +28,7 @@ from flitloom.spec.product import network_of
 
 PROGRAM = Path(fl.__file__).parent / "programs" / "recheck.py"
 SCHEMA = Path(fl.__file__).parent / "schemas" / "rounds.schema.json"
-OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter")
+OPERATIONS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 NETWORKS: list[AnyNetwork] = [
     fl.Torus(4, 4),
     fl.Torus(3, 5),
@@ -130,6 +130,11 @@ def test_vectors_are_summed_and_gathered(network: AnyNetwork, operation: str) ->
         own = np.repeat(np.eye(count, dtype=bool), pieces, axis=1)
         if operation == "all-reduce":
             assert (after == before.sum(axis=0)).all()
+        elif operation == "all-to-all":
+            for number, node in enumerate(before):
+                # Parts are numbered by sender, then by receiver.
+                mine = slice(number * count, (number + 1) * count)
+                assert (np.diag(after[:, mine]) == node[mine]).all()
         elif operation == "all-gather":
             assert (after == before[own]).all()
         else:
@@ -159,7 +164,10 @@ def test_every_row_of_advice_is_a_plan_that_takes_its_time(network: AnyNetwork, 
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_plans_between_neighbours_are_plans_in_steps(network: AnyNetwork, operation: str) -> None:
     for plan in _made(network, operation):
-        if plan.partials:
+        if operation == "all-to-all":
+            with pytest.raises(fl.SpecError, match="kept as rounds"):
+                to_steps(plan)
+        elif plan.partials:
             with pytest.raises(fl.SpecError, match="sums of some"):
                 to_steps(plan)
         elif any((row[1], row[2]) not in plan.ground.links for _, row in plan.rows()):

@@ -251,6 +251,46 @@ def bruck_messages(order: Sequence[int]) -> Messages:
     return mirrored(1, moves, rounds)
 
 
+def shift_messages(order: Sequence[int], shifts: Sequence[Sequence[int]]) -> Messages:
+    """An all-to-all straight between ranks: per round by how many ranks blocks go ahead.
+
+    >>> shift_messages([0, 1, 2], [[1, 2]]).moves  # parts are numbered by sender, then by receiver
+    [(0, 0, 1, 1, 1), (0, 1, 2, 5, 1), (0, 2, 0, 6, 1), (0, 0, 2, 2, 1), (0, 1, 0, 3, 1), (0, 2, 1, 7, 1)]
+    """
+    count = len(order)
+    places = {node: place for place, node in enumerate(sorted(order))}
+    made = Messages(count, alike=False)
+    for turn, row in enumerate(shifts):
+        for by in row:
+            for rank, node in enumerate(order):
+                end = order[(rank + by) % count]
+                made.moves.append((turn, node, end, places[node] * count + places[end], 1))
+    return made
+
+
+def bruck_exchange_messages(order: Sequence[int]) -> Messages:
+    """An all-to-all in which a rank passes blocks 1, 2, 4, ... ranks on, as far as each still has to go.
+
+    >>> bruck_exchange_messages([0, 1]).moves
+    [(0, 0, 1, 1, 1), (0, 1, 0, 2, 1)]
+    """
+    count = len(order)
+    places = {node: place for place, node in enumerate(sorted(order))}
+    made = Messages(count, alike=False)
+    for turn in range((count - 1).bit_length()):
+        step = 1 << turn
+        for rank, node in enumerate(order):
+            blocks = []
+            for by in range(count):
+                if by & step:
+                    source = rank - by % step
+                    blocks.append(
+                        places[order[source % count]] * count + places[order[(source + by) % count]]
+                    )
+            made.moves.extend((turn, node, order[(rank + step) % count], *run) for run in runs(blocks))
+    return made
+
+
 def mirrored(pieces: int, moves: Sequence[Row], rounds: int) -> Messages:
     """An all-reduce by an all-gather in which every node gets every part once, and its mirror."""
     return Messages(

@@ -9,7 +9,15 @@ from functools import partial
 from flitloom.collectives.algorithms import Algorithm, algorithms, cycles
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.direct import direct_messages, directs
-from flitloom.collectives.exchanged import MOST_NODES, Maker, circle_messages, rank_makers, torus_makers
+from flitloom.collectives.exchanged import (
+    MOST_NODES,
+    Maker,
+    bruck_exchange_messages,
+    circle_messages,
+    rank_makers,
+    shift_messages,
+    torus_makers,
+)
 from flitloom.collectives.phases import phase_makers
 from flitloom.collectives.rounds import (
     around,
@@ -18,6 +26,7 @@ from flitloom.collectives.rounds import (
     exchanges_of_all,
     gathers_by_rank,
     on_grid,
+    shift_rounds,
 )
 from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, shifted
 from flitloom.collectives.spheres import spheres, spheres_messages
@@ -60,7 +69,11 @@ def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
     path = around(ground.sizes) if grid else ground.working
     order = [node for node in path if node in set(ground.working)]
     if operation == "all-to-all":
-        return exchanges_of_all(ground, order)
+        makers: dict[str, Maker] = {
+            "shifts": lambda: shift_messages(order, shift_rounds(ground, order)),
+            "Bruck": partial(bruck_exchange_messages, order),
+        }
+        return [replace(one, messages=makers[one.name]) for one in exchanges_of_all(ground, order)]
     if grid and not topology.failed_nodes:
         found = algorithms(ground.sizes) if plain else on_grid(ground)
     else:

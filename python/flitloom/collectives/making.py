@@ -9,7 +9,7 @@ from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.collectives.rounds import busiest_loads
-from flitloom.collectives.rounds_plan import Messages, RoundsPlan, extent, taken
+from flitloom.collectives.rounds_plan import Messages, RoundsPlan, taken
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.spec.any_network import AnyNetwork
 
@@ -34,7 +34,7 @@ def make_rounds(
     topology : Topology, Product or Graph
         The network with its failed parts.
     operation : str
-        ``all-reduce``, ``all-gather`` or ``reduce-scatter``.
+        ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
     algorithm : str
         Its name, or ``best`` for the fastest one of those that are made as messages.
     size : float
@@ -90,9 +90,12 @@ def from_messages(
     ground, operation = advice.plan.ground, advice.operation
     scattered_too = algorithm.rounds if operation == "all-reduce" else 2 * algorithm.rounds
     messages = messages.of(operation, scattered_too)
-    loads = busiest_loads(ground, messages, algorithm.rounds)
-    parts = messages.pieces * (len(ground.working) if messages.owned else 1)
-    total = extent((0, parts), messages.pieces, messages.lengths)
+    # Blocks of all-to-alls are of one length, and the rounds of comparisons have as many messages.
+    loads = (
+        [load * messages.pieces for load in algorithm.loads]
+        if operation == "all-to-all"
+        else busiest_loads(ground, messages, algorithm.rounds)
+    )
     fields: dict[str, Any] = {
         "operation": operation,
         "topology": ground.topology.model_dump(mode="json"),
@@ -106,11 +109,12 @@ def from_messages(
         "size": size,
         "alpha": alpha,
         "bandwidth": bandwidth,
-        "seconds": taken(loads, total, size, alpha, bandwidth),
+        "seconds": 0.0,
         "version": provenance.version(),
         "alike": messages.alike,
         "sums": [list(row) for row in sorted(messages.sums)],
         "partials": [list(row) for row in sorted(messages.partials)],
         "moves": [list(row) for row in sorted(messages.moves)],
     }
-    return RoundsPlan.model_construct(**fields)
+    made = RoundsPlan.model_construct(**fields)
+    return made.model_copy(update={"seconds": taken(loads, made.total, size, alpha, bandwidth)})

@@ -345,6 +345,19 @@ def _shift(order: Sequence[int], by: int, share: float) -> list[Sent]:
     return [(node, order[(rank + by) % len(order)], share) for rank, node in enumerate(order)]
 
 
+def shift_rounds(ground: Ground, order: Sequence[int]) -> list[list[int]]:
+    """Per round how many ranks ahead blocks go, near ones first: as many shifts as every node has links.
+
+    >>> import flitloom as fl
+    >>> shift_rounds(Ground(fl.Torus(5)), range(5))
+    [[1, 4], [2, 3]]
+    """
+    count = len(order)
+    ports = min(len(ground.outgoing[node]) for node in order)
+    distances = iter(sorted(range(1, count), key=lambda by: min(by, count - by)))
+    return list(iter(lambda: list(islice(distances, ports)), []))
+
+
 def exchanges_of_all(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
     """All-to-alls between ranks; the vector of a node holds a block for every rank.
 
@@ -352,11 +365,9 @@ def exchanges_of_all(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
     passes half of the blocks on in every round.
     """
     replay, count = Replay(ground), len(order)
-    ports = min(len(ground.outgoing[node]) for node in order)
-
-    distances = iter(sorted(range(1, count), key=lambda by: min(by, count - by)))
-    rows = iter(lambda: list(islice(distances, ports)), [])
-    shifts = [[one for by in row for one in _shift(order, by, 1 / count)] for row in rows]
+    shifts = [
+        [one for by in row for one in _shift(order, by, 1 / count)] for row in shift_rounds(ground, order)
+    ]
     bruck = []
     for step in range((count - 1).bit_length()):
         blocks = sum(1 for by in range(count) if by >> step & 1)

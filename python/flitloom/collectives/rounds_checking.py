@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import cache
 from math import isclose
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.collectives.advice import COMPARED
 from flitloom.collectives.rounds_plan import RoundsPlan
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
@@ -42,7 +42,7 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
     (True, 8, [])
     """
     problems: list[str] = []
-    loads: list[Fraction] = []
+    loads: list[float] = []
     try:
         _head(plan)
         replay = _Replay(plan)
@@ -76,7 +76,7 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
 
 
 def _head(plan: RoundsPlan) -> None:
-    if plan.operation not in ("all-reduce", "all-gather", "reduce-scatter"):
+    if plan.operation not in COMPARED:
         raise SpecError.at("operation", f"{plan.operation} has no plans in rounds")
     if len(plan.members) < 2:
         raise SpecError.at("topology", "fewer than two nodes take part")
@@ -94,8 +94,10 @@ def _head(plan: RoundsPlan) -> None:
         )
     if plan.alike and not plan.ground.whole:
         raise SpecError.at("alike", "not all nodes see the same network")
-    if (plan.sums or plan.partials) and plan.operation == "all-gather":
-        raise SpecError.at("sums", "have no part in all-gather")
+    if (plan.sums or plan.partials) and plan.operation in ("all-gather", "all-to-all"):
+        raise SpecError.at("sums", f"have no part in {plan.operation}")
+    if plan.operation == "all-to-all" and (plan.alike or plan.lengths or plan.pieces != members):
+        raise SpecError.at("pieces", "in an all-to-all a node has a part for every node, one by one")
     if plan.partials and plan.alike:
         raise SpecError.at("partials", "they are those of all nodes")
     if plan.moves and plan.operation == "reduce-scatter":
@@ -127,12 +129,12 @@ def _by_round(plan: RoundsPlan) -> list[list[tuple[bool, list[int]]]]:
 def _length(plan: RoundsPlan) -> int:
     """Of the whole vector."""
     once = sum(plan.lengths) or plan.pieces
-    return once * (len(plan.members) if plan.owned else 1)
+    return once * (len(plan.members) if plan.owned and plan.operation != "all-to-all" else 1)
 
 
 def _words(plan: RoundsPlan) -> int:
-    """Words of bits of who has contributed to a part: of all-gathers only whether it is there."""
-    return 1 if plan.operation == "all-gather" else -(-len(plan.members) // 64)
+    """Words of bits of who has contributed to a part; where nothing is added only whether it is there."""
+    return 1 if plan.operation in ("all-gather", "all-to-all") else -(-len(plan.members) // 64)
 
 
 class _Replay:
@@ -152,7 +154,7 @@ class _Replay:
         # By node, part and word of bits.
         self.held = np.zeros((count, self.parts, len(self.full)), dtype=np.uint64)
         self.own = np.arange(self.parts) // plan.pieces
-        if plan.operation == "all-gather":
+        if plan.operation in ("all-gather", "all-to-all"):
             self.held[self.own, np.arange(self.parts)] = self.full
         else:
             self.held[:] = one[:, None]
@@ -212,10 +214,10 @@ class _Replay:
                 )
         return found
 
-    def round(self, turn: int, rows: list[tuple[bool, list[int]]], problems: list[str]) -> Fraction:
+    def round(self, turn: int, rows: list[tuple[bool, list[int]]], problems: list[str]) -> float:
         """Send all messages of a round; the length on its busiest link."""
         arriving: list[tuple[bool, int, slice, NDArray[np.uint64]]] = []
-        loads: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
+        loads: defaultdict[tuple[int, int], float] = defaultdict(float)
         sizes: defaultdict[tuple[int, int], int] = defaultdict(int)
         if turn in self.begins:
             self.begun[turn] = self.held.copy()
@@ -238,13 +240,15 @@ class _Replay:
             if adds and (known & values).any():
                 problems.append(f"sums at node {self.members[receiver]}: something is added twice")
             self.held[receiver, parts] = known | values if adds else values
-        return max(loads.values(), default=Fraction(0))
+        return max(loads.values(), default=0.0)
 
     def end(self, problems: list[str]) -> None:
         """Whether every node has what it needs."""
         complete = (self.held == self.full).all(axis=2)
         if self.plan.operation == "reduce-scatter":
             complete[np.arange(len(self.members))[:, None] != self.own] = True
+        if self.plan.operation == "all-to-all":
+            complete[np.arange(len(self.members))[:, None] != np.arange(self.parts) % self.plan.pieces] = True
         problems += [
             f"node {self.members[place]} does not get part {part}, or lacks contributions to it"
             for place, part in np.argwhere(~complete)[: MOST + 1].tolist()
@@ -256,14 +260,36 @@ class _Routes:
 
     def __init__(self, ground: Ground, alike: bool) -> None:
         self.ground, self.alike = ground, alike
-        self.known: dict[tuple[int, int], list[tuple[tuple[int, int], Fraction]]] = {}
+        self.known: dict[tuple[int, int], list[tuple[tuple[int, int], float]]] = {}
         self.distances = cache(ground.distances)
+        self.beside = cache(self._beside)
 
-    def shares(self, start: int, end: int) -> list[tuple[tuple[int, int], Fraction]]:
+    def shares(self, start: int, end: int) -> list[tuple[tuple[int, int], float]]:
         """Links, and the share that each of their parallel links transfers; alike ones are as from node 0."""
         links = self.ground.links
         if (start, end) in links:
-            return [((start, end), Fraction(1, links[start, end]))]
+            return [((start, end), 1 / links[start, end])]
+        if not self.ground.whole:
+            return self.routed(start, end)
+        # All nodes see the same network, so it is as from node 0.
+        row = self.beside(start)
+        found = self.routed(0, row.index(end))
+        if self.alike:
+            return [((0, self.beside(a).index(b)), share) for (a, b), share in found]
+        return [((row[a], row[b]), share) for (a, b), share in found]
+
+    def _beside(self, node: int) -> list[int]:
+        """Where vectors from node 0 to all nodes end if they begin at a node."""
+        ground, here = self.ground, self.ground.point(node)
+        points = map(ground.point, range(ground.nodes))
+        return [
+            ground.number(ground.normal([x + y for x, y in zip(here, point, strict=True)]))
+            for point in points
+        ]
+
+    def routed(self, start: int, end: int) -> list[tuple[tuple[int, int], float]]:
+        """Links of all minimal routes, with their shares."""
+        links = self.ground.links
         if (start, end) not in self.known:
             before, behind = self.distances(start), self.distances(end, True)
             if end not in before:
@@ -282,17 +308,9 @@ class _Routes:
                     if inside.get(after) == inside[node] + 1:
                         onward[node] = onward.get(node, 0) + onward[after] * links[node, after]
             self.known[start, end] = [
-                (self.named(node, after), Fraction(routes[node] * onward[after], routes[end]))
+                ((node, after), routes[node] * onward[after] / routes[end])
                 for node in inside
                 for after in self.ground.outgoing[node]
                 if inside.get(after) == inside[node] + 1
             ]
         return self.known[start, end]
-
-    def named(self, node: int, after: int) -> tuple[int, int]:
-        """A link; of those that are alike the one from node 0."""
-        if not self.alike:
-            return node, after
-        ground = self.ground
-        vector = [b - a for a, b in zip(ground.point(node), ground.point(after), strict=True)]
-        return 0, ground.number(ground.normal(vector))

@@ -66,7 +66,7 @@ class Messages:
 
     def of(self, operation: str, rounds: int) -> Messages:
         """Those of one half of an all-reduce of that many rounds: the first scatters, the second gathers."""
-        if operation == "all-reduce":
+        if operation in ("all-reduce", "all-to-all"):
             return self
         if operation == "reduce-scatter":
             return replace(self, moves=[])
@@ -77,8 +77,8 @@ class RoundsPlan(Frozen):
     """Who sends which parts of the vector to whom in which round, and how long that takes.
 
     The vector is cut into parts, as many for each node that takes part; they are numbered node after
-    node. In a round all nodes send what they had when it began. A round takes alpha and the time of
-    the bytes on the busiest link.
+    node. In an all-to-all the parts of a node are what it sends to each of them. In a round all nodes send
+    what they had when it began. A round takes alpha and the time of the bytes on the busiest link.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class RoundsPlan(Frozen):
 
     model_config = ConfigDict(extra="forbid", ignored_types=(cached_property,))
     format: Literal["flitloom rounds 1"] = FORMAT
-    operation: OperationName = Field(description="all-reduce or one of its halves.")
+    operation: OperationName = Field(description="all-reduce, one of its halves, or all-to-all.")
     topology: dict[str, Any] = Field(description="The network, as in an experiment file.")
     twist: bool = Field(default=False, description="Whether the torus is twisted.")
     algorithm: str = Field(description="Its name among those that flitloom collective advise compares.")
@@ -158,8 +158,9 @@ class RoundsPlan(Frozen):
 
     @property
     def total(self) -> int:
-        """Length of the vector: its parts, if they are equal."""
-        return extent((0, self.parts), self.pieces, self.lengths)
+        """Length of the vector of a node: its parts, if they are equal."""
+        owners = 1 if self.operation == "all-to-all" or not self.owned else len(self.members)
+        return owners * extent((0, self.pieces), self.pieces, self.lengths)
 
     @property
     def factor(self) -> float:

@@ -33,6 +33,8 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
     """
     ground = plan.ground
     links = ground.links
+    if plan.operation == "all-to-all":
+        raise SpecError.at("plan", "all-to-alls in rounds", "they are checked, and kept as rounds")
     if plan.partials:
         raise SpecError.at("plan", "nodes send sums of some pieces that they have", "steps send all of them")
     for _, (_, start, end, _, _) in plan.rows():

@@ -1280,7 +1280,8 @@ class Rounds:
 
     def __init__(self, document):
         self.name = document["operation"]
-        need(self.name in ("all-reduce", "all-gather", "reduce-scatter"), "operation: is unknown")
+        known = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+        need(self.name in known, "operation: is unknown")
         self.network = Links({**document, "width": []})
         self.members = self.network.working
         need(len(self.members) > 1, "topology: fewer than two nodes take part")
@@ -1288,6 +1289,11 @@ class Rounds:
         self.alike, self.owned = document["alike"], document.get("owned", True)
         need(self.owned or (self.name == "all-reduce" and not self.alike), "owned: nodes have a share here")
         self.parts = self.pieces * (len(self.members) if self.owned else 1)
+        # Without sums a part is there or not.
+        self.passed_on = self.name in ("all-gather", "all-to-all")
+        self.pairs = self.name == "all-to-all"
+        blocks = self.pieces == len(self.members) and not self.alike and not document.get("lengths")
+        need(not self.pairs or blocks, "pieces: a node has a part for every node")
         lengths = [whole(one, 1, 1 << 40, "lengths") for one in document.get("lengths", [])]
         need(len(lengths) in (0, self.pieces), f"lengths: {self.pieces} are needed")
         # How long the parts before every part are together.
@@ -1306,10 +1312,10 @@ class Rounds:
         self.asked = {one for one in named if one[1] != one[2]}
         self.kept = {}
         self.points = {}
-        if self.alike:
+        if self.network.whole:
             every = product(*map(range, self.network.sizes))
             self.points = {self.network.number(point): point for point in every}
-        self.routes, self.known = {}, {}
+        self.routes, self.known, self.spots = {}, {}, {}
 
     def far(self, node, backwards=False):
         """Hops from a node, or to it."""
@@ -1332,11 +1338,12 @@ class Rounds:
         has, wanted = {}, []
         for place, owner in enumerate(owners):
             for part in range(place * self.pieces, (place + 1) * self.pieces):
-                if self.name == "all-gather":
+                if self.passed_on:
                     has[owner, part] = full
                 else:
                     has.update(((node, part), bit[node]) for node in self.members)
-                wanted += [(node, part) for node in ([owner] if self.name[0] == "r" else self.members)]
+                ends = [owner] if self.name[0] == "r" else self.members
+                wanted += [(node, part) for node in (ends if not self.pairs else [ends[part % self.pieces]])]
         by_round = [[] for _ in range(self.count)]
         for adds, row in self.rows:
             turn, start, end, first, count, *made = (whole(value, 0, 1 << 32, "a row") for value in row)
@@ -1347,8 +1354,8 @@ class Rounds:
             need(count and first + count <= self.parts, f"{row}: there are no such parts")
             need(not self.alike or not start, f"{row}: is not of node 0")
             need(len(made) % 2 == 0, f"{row}: a round without a node")
-            other = "all-gather" if adds else "reduce-scatter"
-            need(self.name != other, f"{row}: does not belong to {self.name}")
+            wrong = self.passed_on if adds else self.name == "reduce-scatter"
+            need(not wrong, f"{row}: does not belong to {self.name}")
             by_round[turn].append((adds, start, end, range(first, first + count), made))
         most = [self.send(turn, has, rows) for turn, rows in enumerate(by_round)]
         need(all(has.get(place) == full for place in wanted), "a node does not get a part, or not all of it")
@@ -1377,7 +1384,7 @@ class Rounds:
         for adds, place, who in arriving:
             need(not adds or not has.get(place, 0) & who, f"something is added twice at {place}")
             has[place] = has.get(place, 0) | who if adds else who
-        return max(loads.values(), default=Fraction(0))
+        return max(loads.values(), default=0.0)
 
     def made_of(self, made, turn, node, part):
         """Whose contributions are in a sum of some of what a node has."""
@@ -1392,11 +1399,31 @@ class Rounds:
 
     def shares(self, start, end):
         """What every link transfers of a message that takes all minimal routes evenly."""
-        if (start, end) not in self.routes:
-            self.routes[start, end] = list(self.along(start, end))
-        return self.routes[start, end]
+        if (start, end) in self.network.links:
+            return [(((0 if self.alike else start), end), 1 / self.network.links[start, end])]
+        if not self.network.whole:
+            return self.along(start, end)
+        # From all nodes it is as from node 0.
+        if start not in self.spots:
+            net = self.network
+            here = self.points[start]
+            ends = [
+                net.normal([x + y for x, y in zip(here, self.points[n], strict=True)]) for n in self.points
+            ]
+            self.spots[start] = dict(zip(self.points, map(net.number, ends), strict=True))
+        spots = self.spots[start]
+        found = self.along(0, self.apart(start, end))
+        if self.alike:
+            return [((0, self.apart(a, b)), share) for (a, b), share in found]
+        return [((spots[a], spots[b]), share) for (a, b), share in found]
 
     def along(self, start, end):
+        """Links of all minimal routes from a node to another one, with their shares."""
+        if (start, end) not in self.routes:
+            self.routes[start, end] = [(link, float(share)) for link, share in self.ways(start, end)]
+        return self.routes[start, end]
+
+    def ways(self, start, end):
         net = self.network
         near, far = self.far(end, True), self.far(start)
         need(start in near, f"node {end} cannot be reached from node {start}")
@@ -1411,7 +1438,7 @@ class Rounds:
                 if near.get(other) == near[node] - 1:
                     one = share[node] * Fraction(ways[other], ways[node])
                     share[other] += one * net.links[node, other]
-                    yield (0, self.apart(node, other)) if self.alike else (node, other), one
+                    yield (node, other), one
 
 
 def verified_rounds(document):
@@ -1421,7 +1448,7 @@ def verified_rounds(document):
     need(len(most) == len(document["loads"]), f"loads: {plan.count} are needed")
     for number, (found, said) in enumerate(zip(most, document["loads"], strict=True)):
         need(abs(float(found) - said) <= 1e-9 * said, f"loads: round {number} has {float(found)}")
-    factor = sum(most) / plan.before[-1]
+    factor = sum(most) / plan.before[plan.pieces if plan.pairs else -1]
     bytes_ = document["size"] / document["bandwidth"]
     seconds = plan.count * document["alpha"] + float(factor) * bytes_
     fits = seconds < float("inf") and abs(seconds - document["seconds"]) <= 1e-9 * seconds
