@@ -101,6 +101,7 @@ MADE = {
 CODES = {
     "flitloom check ring.json --rules unrestricted": 1,
     "flitloom route --mesh 4 --fail link:1-2": 2,
+    'flitloom check --network "dragonfly(4,2)" --fail node:g0s1 first --mix second': 1,
     "flitloom simulate --torus 8 --pattern rand --channels 1 --rate 0.9 --cycles 2000 --length 8": 2,
 }
 

@@ -78,6 +78,15 @@ class OfFabric(Group):
         ),
     ] = None
 
+    mix: Annotated[
+        Path | None,
+        typer.Option(
+            help="With --fabric: other tables of it, a folder or a dump. Judges whether switches may have "
+            "entries of both in any order while hosts send.",
+            metavar="TABLES",
+        ),
+    ] = None
+
     def __post_init__(self) -> None:
         """Let the network say which nodes are hosts."""
         options.take_hosts(self, "fabric")
@@ -140,5 +149,7 @@ def command(
     Example: flitloom check tables.json --certificate certificate.json
 
     Example: flitloom check --fabric cluster.topo --lft opensm-lfts.dump --path-sl path-sl.txt
+
+    Example: flitloom check --fabric cluster.topo out --mix repaired
     """
     perform("check", context, Asked(tables, of_fabric, judged))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from flitloom.tables.by_destination.checking import SubnetReport, check_subnet
     from flitloom.tables.by_destination.made import SubnetTables
     from flitloom.tables.by_destination.making import route_subnet
+    from flitloom.tables.by_destination.mixing import MixtureReport, check_mixture
 else:
     # Tables are made and checked by what uses fabrics.
     __getattr__ = names_of(
@@ -17,6 +18,8 @@ else:
         {
             "SubnetReport": "flitloom.tables.by_destination.checking:SubnetReport",
             "SubnetTables": "flitloom.tables.by_destination.made:SubnetTables",
+            "MixtureReport": "flitloom.tables.by_destination.mixing:MixtureReport",
+            "check_mixture": "flitloom.tables.by_destination.mixing:check_mixture",
             "check_subnet": "flitloom.tables.by_destination.checking:check_subnet",
             "route_subnet": "flitloom.tables.by_destination.making:route_subnet",
         },
@@ -25,11 +28,13 @@ else:
 __all__ = [
     "Cable",
     "Host",
+    "MixtureReport",
     "Recognition",
     "Subnet",
     "SubnetReport",
     "SubnetTables",
     "Switch",
+    "check_mixture",
     "check_subnet",
     "parse_fabric",
     "read_fabric",

@@ -1,0 +1,217 @@
+"""The packets of destinations where every entry of every switch is of either of two sets of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.fabric.model import Subnet
+from flitloom.tables.by_destination.tables import LEVELS, NONE, ForwardingTables, port_rows
+
+#: No pairs of channels.
+NOTHING = np.zeros(0, dtype=np.int64)
+#: Lanes that an entry of a lane table may name; on the last one packets are dropped.
+LANES = LEVELS - 1
+
+
+def places_of(subnet: Subnet) -> int:
+    """Numbers of pairs of a channel and a lane."""
+    return max(1, len(subnet.cables) * 2 * LANES)
+
+
+class Mixture:
+    """Two sets of tables of one subnet, in arrays and one more switch, for where packets go nowhere."""
+
+    def __init__(self, first: ForwardingTables, second: ForwardingTables) -> None:
+        subnet = first.subnet
+        self.subnet, self.tables = subnet, (first, second)
+        self.none = len(subnet.switches)
+        ends = subnet.cable_ends().astype(np.int64)
+        self.heads = np.append(ends[:, ::-1].reshape(-1), self.none)
+        self.host_switches = np.array([host.switch for host in subnet.hosts], dtype=np.int64)
+        self._lane_rows()
+
+    def _lane_rows(self) -> None:
+        """Where a lane table has the entries of a channel in, or of a host, and of a channel out."""
+        subnet, rows, outgoing = self.subnet, port_rows(self.subnet), self.subnet.outgoing()
+        degrees = np.array([len(lists) for lists in outgoing], dtype=np.int64)
+        sizes = degrees * np.array([len(ports) for ports in rows], dtype=np.int64)
+        starts = np.cumsum([0, *sizes[:-1]])
+        self.column = np.zeros(2 * len(subnet.cables), dtype=np.int64)
+        self.row_in = np.zeros(2 * len(subnet.cables), dtype=np.int64)
+        for switch, lists in enumerate(outgoing):
+            for column, (channel, _, _) in enumerate(lists):
+                self.column[channel] = column
+                # The channel that comes in by the same port.
+                self.row_in[channel ^ 1] = starts[switch] + column * degrees[switch]
+        self.row_of_host = np.array(
+            [
+                starts[host.switch] + rows[host.switch][host.switch_port] * degrees[host.switch]
+                for host in subnet.hosts
+            ],
+            dtype=np.int64,
+        )
+        self.size = int(sizes.sum())
+
+    def lanes(self, entries: NDArray[np.int64], level: int) -> Iterator[NDArray[np.int64]]:
+        """The lanes of a level at entries of the lane tables, by either set."""
+        for tables in self.tables:
+            if tables.rows is None:
+                yield np.full(len(entries), level % tables.lanes, dtype=np.int64)
+            else:
+                yield tables.rows[1][entries, level].astype(np.int64)
+
+
+class Destinations:
+    """Some destinations of a mixture: switches that their packets come by, and on which levels."""
+
+    def __init__(self, mixture: Mixture, rows: slice) -> None:
+        self.mixture, self.rows = mixture, rows
+        tables, none = mixture.tables, mixture.none
+        count = rows.stop - rows.start
+        #: The channel by set, destination and switch; the number behind the last one where there is none.
+        channels = np.array([each.following[rows] for each in tables], dtype=np.int64)
+        channels[channels == NONE] = len(mixture.heads) - 1
+        self.channels = channels
+        self.next = np.full((2, count, none + 1), none, dtype=np.int64)
+        self.next[:, :, :none] = mixture.heads[channels]
+        self.roots = np.array(tables[0].roots[rows], dtype=np.int64)
+        self.owners = tables[0].owners[rows]
+        self.line = np.arange(count)[:, None]
+        served = np.array([self._served(one) for one in range(2)])
+        #: Whether either set serves a host, by set, destination and host on another switch.
+        by_host = served[:, :, mixture.host_switches]
+        others = self.roots[:, None] != mixture.host_switches[None, :]
+        self.served = by_host & others
+        self.unserved = (~by_host & others).sum(axis=(1, 2))
+        levels = np.zeros((2, count, len(mixture.host_switches)), dtype=np.int64)
+        for one, each in enumerate(tables):
+            if each.levels is not None:
+                levels[one] = each.levels[rows]
+        self.levels = levels
+        self.moved = int((self.served.all(axis=0) & (levels[0] != levels[1])).sum())
+        self.reached = self._reached(others)
+
+    def _served(self, one: int) -> NDArray[np.bool_]:
+        """Switches by destination from which a set of tables leads to it."""
+        served = np.zeros(self.next.shape[1:], dtype=bool)
+        served[self.line[:, 0], self.roots] = True
+        while True:
+            more = served | served[self.line, self.next[one]]
+            if np.array_equal(more, served):
+                return served
+            served = more
+
+    def _reached(self, others: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """By destination and switch the levels, a bit each, on which packets can come there."""
+        hosts = self.mixture.host_switches
+        reached = np.zeros(self.next.shape[1:], dtype=np.int64)
+        for one in range(2):
+            bits = np.where(others, 1 << self.levels[one], 0)
+            np.bitwise_or.at(reached, (self.line, hosts[None, :]), bits)
+        new = reached.copy()
+        while new.any():
+            row, switch = np.nonzero(new)
+            bits, before = new[row, switch], reached.copy()
+            for one in range(2):
+                np.bitwise_or.at(reached, (row, self.next[one, row, switch]), bits)
+            reached[:, -1] = 0
+            new = reached & ~before
+        return reached
+
+    def circles(self) -> NDArray[np.int64]:
+        """Destinations whose packets can go round in a circle."""
+        self.ends = np.zeros(self.next.shape[1:], dtype=bool)
+        self.ends[:, -1] = True
+        self.ends[self.line[:, 0], self.roots] = True
+        while True:
+            more = self.ends | (self.ends[self.line, self.next[0]] & self.ends[self.line, self.next[1]])
+            if np.array_equal(more, self.ends):
+                break
+            self.ends = more
+        return np.flatnonzero(((self.reached != 0) & ~self.ends).any(axis=1))
+
+    def circle(self, row: int) -> list[str]:
+        """The names of a circle's switches, the first at the end again, and of the destination behind it."""
+        mixture = self.mixture
+        at = int(np.flatnonzero((self.reached[row] != 0) & ~self.ends[row])[0])
+        way: list[int] = []
+        while at not in way:
+            way.append(at)
+            first, second = (int(each) for each in self.next[:, row, at])
+            at = second if self.ends[row, first] else first
+        names = [mixture.subnet.switches[switch].name for switch in [*way[way.index(at) :], at]]
+        return [*names[:-1], f"{names[-1]}, for {mixture.subnet.hosts[self.owners[row]].name}"]
+
+    def lost(self) -> list[tuple[int, int]]:
+        """Destination and host of packets that both sets bring there and a mixture may not."""
+        nowhere = (self.next == self.mixture.none).any(axis=0)
+        nowhere[self.line[:, 0], self.roots] = False
+        nowhere[:, -1] = True
+        while True:
+            more = nowhere | nowhere[self.line, self.next[0]] | nowhere[self.line, self.next[1]]
+            more[self.line[:, 0], self.roots] = False
+            if np.array_equal(more, nowhere):
+                break
+            nowhere = more
+        found = self.served.all(axis=0) & nowhere[:, self.mixture.host_switches]
+        return [(int(row), int(host)) for row, host in np.argwhere(found)]
+
+    def pair(self, row: int, host: int) -> str:
+        """A pair of hosts by name."""
+        hosts = self.mixture.subnet.hosts
+        return f"{hosts[host].name} to {hosts[self.owners[row]].name}"
+
+    def waits(self) -> NDArray[np.int64]:
+        """Pairs of a channel with its lane and the next one, each as a number."""
+        mixture, places = self.mixture, places_of(self.mixture.subnet)
+        row, switch = np.nonzero(self.reached[:, :-1])
+        ways = self.channels[:, row, switch]
+        differs = np.concatenate([np.ones(len(row), bool), ways[0] != ways[1]])
+        channel, row, switch = ways.reshape(-1), np.tile(row, 2), np.tile(switch, 2)
+        kept = differs & (channel != len(mixture.heads) - 1)
+        channel, row, switch = channel[kept], row[kept], switch[kept]
+        bits = self.reached[row, switch]
+        # Where packets that leave a switch for a destination stand in these lists.
+        place = np.full((2, *self.reached.shape), -1, dtype=np.int64)
+        of_set = (channel != self.channels[0, row, switch]).astype(np.int64)
+        place[of_set, row, switch] = np.arange(len(channel))
+        head = mixture.heads[channel]
+        both = place[:, row, head]
+        before = np.concatenate([np.flatnonzero(both[0] >= 0), np.flatnonzero(both[1] >= 0)])
+        after = np.concatenate([both[0][both[0] >= 0], both[1][both[1] >= 0]])
+        entries = mixture.row_in[channel[before]] + mixture.column[channel[after]]
+        found = [NOTHING]
+        for level in range(LEVELS):
+            some = np.flatnonzero(bits[before] >> level & 1)
+            on = self._from_hosts(level, place, channel)
+            if not len(some):
+                continue
+            start, end = before[some], after[some]
+            behind = list(mixture.lanes(entries[some], level))
+            for lanes in behind:
+                np.bitwise_or.at(on, end, 1 << lanes)
+            for lane in range(LANES):
+                here = np.flatnonzero(on[start] >> lane & 1)
+                for lanes in behind:
+                    passes = here[lanes[here] < LANES]
+                    waiting = channel[start[passes]] * LANES + lane
+                    found.append(np.unique(waiting * places + channel[end[passes]] * LANES + lanes[passes]))
+        return np.unique(np.concatenate(found))
+
+    def _from_hosts(
+        self, level: int, place: NDArray[np.int64], channel: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Lanes, a bit each, that packets of hosts on a level begin on, by place in the lists of `waits`."""
+        mixture, on = self.mixture, np.zeros(len(channel), dtype=np.int64)
+        others = self.roots[:, None] != mixture.host_switches[None, :]
+        row, host = np.nonzero(others & (self.levels == level).any(axis=0))
+        for one in range(2):
+            at = place[one, row, mixture.host_switches[host]]
+            leaves = at >= 0
+            entries = mixture.row_of_host[host[leaves]] + mixture.column[channel[at[leaves]]]
+            for lanes in mixture.lanes(entries, level):
+                np.bitwise_or.at(on, at[leaves], 1 << lanes)
+        return on
