@@ -174,6 +174,7 @@ impl Default for Generators {
 }
 
 impl Numbers for Generators {
+    #[inline]
     fn upto(&mut self, most: u32) -> u32 {
         // Whole numbers have 30 bits.
         self.whole.next() as u32 % most.saturating_add(1)

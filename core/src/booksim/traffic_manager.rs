@@ -251,10 +251,12 @@ impl TrafficManager {
 }
 
 impl Source for TrafficManager {
+    #[inline]
     fn numbers(&mut self) -> &mut dyn Numbers {
         &mut self.numbers
     }
 
+    #[inline]
     fn make(&mut self, terminals: &mut Terminals) {
         let standstill = terminals.standstill;
         if standstill > 0 && standstill.is_multiple_of(self.patience + 1) {
@@ -265,6 +267,7 @@ impl Source for TrafficManager {
         }
     }
 
+    #[inline]
     fn leave(&mut self, node: usize, class: usize, packet: &Packet) {
         if let Some(queues) = &mut self.queues {
             let (number, cycle) = (packet.number.into(), packet.injected.into());
@@ -273,10 +276,12 @@ impl Source for TrafficManager {
         }
     }
 
+    #[inline]
     fn arrived(&mut self, _now: u32, _node: u32, packet: &Packet, flit: &Flit) {
         self.last_retired = Some((packet.number, packet.first_flit + flit.index()));
     }
 
+    #[inline]
     fn delivered(&mut self, now: u32, _node: u32, packet: &Packet, hops: u16) {
         if let Some(log) = &mut self.log {
             log.push(PacketRecord {

@@ -79,6 +79,8 @@ impl Routing {
 pub(super) struct Cube {
     shape: Shape,
     routing: Routing,
+    /// Whether it is dimension order on a mesh, in all channels of a packet.
+    is_straight: bool,
 }
 
 impl Cube {
@@ -103,7 +105,8 @@ impl Cube {
         let known: &[(&str, Routing)] = if wraps { &Routing::TORUS } else { &Routing::MESH };
         let routing = named(options, known, if wraps { "tori" } else { "meshes" })?;
         let wiring = shape.wiring(latency);
-        Ok((Self { shape, routing }, wiring))
+        let is_straight = !wraps && routing == Routing::DimensionOrder;
+        Ok((Self { shape, routing, is_straight }, wiring))
     }
 
     /// Whether the routing function cuts the channels of a packet in halves.
@@ -130,6 +133,13 @@ impl Network for Cube {
         packet: &mut Packet,
         numbers: &mut dyn Numbers,
     ) -> Ways {
+        if self.is_straight {
+            let (shape, (first, last)) = (&self.shape, place.channels);
+            let along = shape.lowest(place.router, packet.destination);
+            let port = along
+                .map_or(shape.processor(), |along| shape.towards(place.router, packet.destination, along));
+            return Ways::one(port, first, last);
+        }
         self.routing.ways(&self.shape, place, packet, numbers)
     }
 
@@ -140,7 +150,11 @@ impl Network for Cube {
         (_all, channels): (usize, (u32, u32)),
         _numbers: &mut dyn Numbers,
     ) -> (u32, u32) {
-        if self.shape.wraps { channels } else { self.routing.part(&self.shape, to, 0, channels) }
+        if self.shape.wraps || self.is_straight {
+            channels
+        } else {
+            self.routing.part(&self.shape, to, 0, channels)
+        }
     }
 
     fn draws(&self) -> bool {
@@ -160,8 +174,8 @@ impl Network for Cube {
     }
 
     fn line_of_plain_mesh(&self, _wiring: &Wiring) -> Option<usize> {
-        let Shape { radix, dimensions, wraps, .. } = self.shape;
-        let is_plain = !wraps && dimensions <= 2 && self.routing == Routing::DimensionOrder;
+        let Shape { radix, dimensions, .. } = self.shape;
+        let is_plain = self.is_straight && dimensions <= 2;
         (is_plain && radix as usize <= MOST_IN_LINE).then_some(radix as usize)
     }
 

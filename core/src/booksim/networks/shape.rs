@@ -45,16 +45,19 @@ impl Shape {
     }
 
     /// The port of the processor.
+    #[inline]
     pub(super) fn processor(&self) -> usize {
         2 * self.dimensions as usize
     }
 
     /// A coordinate of a node.
+    #[inline]
     pub(super) fn coordinate(&self, node: u32, dimension: u32) -> u32 {
         u32::from(self.coordinates[(node * self.dimensions + dimension) as usize])
     }
 
     /// The lowest dimension in which two nodes differ.
+    #[inline]
     pub(super) fn lowest(&self, from: u32, to: u32) -> Option<u32> {
         (0..self.dimensions).find(|&d| self.coordinate(from, d) != self.coordinate(to, d))
     }
@@ -65,6 +68,7 @@ impl Shape {
     }
 
     /// The port that leads from one node closer to another along a dimension of a mesh.
+    #[inline]
     pub(super) fn towards(&self, from: u32, to: u32, dimension: u32) -> usize {
         let down = self.coordinate(from, dimension) > self.coordinate(to, dimension);
         2 * dimension as usize + usize::from(down)

@@ -1,6 +1,6 @@
-//! What ends BookSim2 in the middle of a run.
+//! What ends a run in the middle of it.
 
-/// What happens in a network that BookSim2 does not survive.
+/// What must not happen in a network. BookSim2 does not survive it, either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Breach {
     /// Two flits took the last shared place of a queue in one step.

@@ -212,6 +212,7 @@ impl Feed {
 }
 
 impl Source for Feed {
+    #[inline]
     fn numbers(&mut self) -> &mut dyn Numbers {
         &mut self.numbers
     }
@@ -238,6 +239,7 @@ impl Source for Feed {
         }
     }
 
+    #[inline]
     fn leave(&mut self, node: usize, class: usize, packet: &Packet) {
         self.injected += u64::from(class == 0);
         let Some(windows) = &mut self.windows else { return };
@@ -274,6 +276,7 @@ impl Source for Feed {
         }
     }
 
+    #[inline]
     fn arrived(&mut self, now: u32, node: u32, packet: &Packet, flit: &Flit) {
         if packet.kind.is_reply() {
             if flit.is_tail() {

@@ -70,6 +70,7 @@ pub(crate) struct Packet {
 
 impl Packet {
     /// A packet of a class and kind that was made for a cycle.
+    #[inline]
     pub(crate) fn new(
         (number, source, destination): (u32, u32, u32),
         (class, kind): (u16, Kind),
@@ -145,6 +146,7 @@ impl Flit {
     }
 
     /// Which of its packet it is.
+    #[inline]
     pub(crate) fn index(&self) -> u32 {
         self.place & !Self::TAIL
     }
@@ -201,6 +203,7 @@ impl Plain for Ways {
 
 impl Ways {
     /// One way.
+    #[inline]
     pub(crate) fn one(port: usize, first: u32, last: u32) -> Self {
         let mut ways = Self::default();
         ways.add(port, first, last, 0);
@@ -208,6 +211,7 @@ impl Ways {
     }
 
     /// Adds a way, unless there is one of the same rank.
+    #[inline]
     pub(crate) fn add(&mut self, port: usize, first: u32, last: u32, rank: i16) {
         if self.iter().any(|way| way.rank == rank) {
             return;

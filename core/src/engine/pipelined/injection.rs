@@ -12,6 +12,7 @@ use crate::bits::ones;
 
 impl Terminals {
     /// What routers work with now.
+    #[inline]
     pub(super) fn at<'a>(&'a mut self, source: &'a mut impl Source, shared: &'a mut Shared) -> Cycle<'a> {
         let Self { now, rules, packets, .. } = self;
         Cycle { now: *now, rules, packets, numbers: source.numbers(), shared }

@@ -73,6 +73,7 @@ impl Terminals {
     }
 
     /// A packet waits at its node for a subnet; its class has a priority.
+    #[inline]
     pub(crate) fn put(&mut self, packet: Packet, subnet: u16, priority: i32) {
         let (node, class, created) = (packet.source as usize, usize::from(packet.class), packet.created);
         let sequence = self.sequence[node];
@@ -91,6 +92,7 @@ impl Terminals {
     }
 
     /// Whether rates are counted.
+    #[inline]
     pub(super) fn counts_rates(&self) -> bool {
         self.counting != Counting::Delays
     }
