@@ -120,7 +120,7 @@ def test_what_a_store_has_is_not_run_again(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from flitloom.load import curves, search
+    from flitloom.load import curves, searching
 
     runs: list[int] = []
 
@@ -133,7 +133,7 @@ def test_what_a_store_has_is_not_run_again(
 
     # On several cores workers are processes, which count for themselves.
     monkeypatch.setattr(curves, "_point", counted(curves._point))
-    monkeypatch.setattr(search, "_search", counted(search._search))
+    monkeypatch.setattr(searching, "_search", counted(searching._search))
     monkeypatch.setattr("flitloom.load.running.as_finished", _here)
     asked = ["load", verb, "--torus", "4x4", "--pattern", "rand", "--measure", "500", "--json", *options]
     assert run(asked) == 0

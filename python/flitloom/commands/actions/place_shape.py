@@ -67,7 +67,7 @@ def _grid(sizes: str, wrap: str | None) -> Grid:
 
 
 def _file(where: Where) -> Path | str | None:
-    """The file of cables that is named, with what stands behind its name; none where another network is."""
+    """The file of cables that is named, with what is said of its hosts; none where another network is."""
     if where.network is None:
         return where.graph
     return where.network if "graph" in fields_of(where.network) else None
