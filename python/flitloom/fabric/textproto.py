@@ -103,6 +103,9 @@ class _Reader:
                 values.append(self.value(depth))
             else:
                 raise self.damaged(f"{name} has no value; write {name}: VALUE or {name} {{ ... }}")
+            if not values:
+                # An empty list is as none.
+                del fields[name]
             self.takes(",", ";")
         if closing:
             self.advance()
