@@ -251,3 +251,8 @@ def test_what_does_not_belong_together_is_refused(capsys: pytest.CaptureFixture[
         2,
         "error: --lanes: does not go with --mix; each folder names its levels and lanes\n",
     )
+    route_subnet(parse_fabric("a,b\nb,c\nh1,a\nh2,b\nh3,c\n")).write(tmp_path / "line")
+    with pytest.raises(
+        SpecError, match="line brings no packet to another switch; name tables of this fabric"
+    ):
+        check_mixture(parse_fabric("h1,a\nh2,c\na,x\nx,y\ny,z\nz,c\n"), tmp_path / "line", tmp_path / "line")

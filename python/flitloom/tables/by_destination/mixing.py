@@ -150,6 +150,13 @@ def check_mixture(
             "give hosts the LIDs that they had (OpenSM's guid2lid), or load all of it while nothing sends",
         )
     found = judge_mixture(before, after, progress)
+    switches = np.array([host.switch for host in before.subnet.hosts])
+    pairs = int((switches[before.owners][:, None] != switches).sum())
+    for file, unserved in zip((first, second), found.unserved, strict=True):
+        if unserved == pairs > 0:
+            raise SpecError.at(
+                "--mix", f"{show_file(file)} brings no packet to another switch", "name tables of this fabric"
+            )
     return replace(found, remarks=tuple(dict.fromkeys(subnet.remarks + before.remarks + after.remarks)))
 
 
