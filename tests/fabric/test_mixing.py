@@ -256,3 +256,13 @@ def test_what_does_not_belong_together_is_refused(capsys: pytest.CaptureFixture[
         SpecError, match="line brings no packet to another switch; name tables of this fabric"
     ):
         check_mixture(parse_fabric("h1,a\nh2,c\na,x\nx,y\ny,z\nz,c\n"), tmp_path / "line", tmp_path / "line")
+    for given, said in (
+        (["out"], "no fabric is named; name it with --fabric, --network or --torus --twist"),
+        (
+            ["--network", "dragonfly(4,2)"],
+            "only one set of tables is named; name the other one, too: a folder",
+        ),
+    ):
+        words = [tmp_path / given[0]] if given == ["out"] else given
+        code, _, err = command(capsys, "check", *words, "--mix", tmp_path / "out")
+        assert (code, err) == (2, f"error: --mix: {said}\n")

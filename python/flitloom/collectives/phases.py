@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
+from itertools import accumulate
 from math import gcd, lcm, prod
 
 from flitloom.collectives.algorithms import LOG3
@@ -107,10 +108,15 @@ class Phases:
             found.append(found[-1] + (2 * chunks if weight else 0))
         return found
 
+    @cached_property
+    def halves(self) -> list[int]:
+        """Halves of the parts before every part, of those that are not empty; at last all."""
+        return [0, *accumulate(2 * bool(weight) for weight in self.weights)]
+
     def messages(self) -> Messages:
         """All messages, and how the vector is cut."""
         made = Messages(
-            2 * sum(map(bool, self.weights)) if self.owned else self.first[-1],
+            self.halves[-1] if self.owned else self.first[-1],
             self.alike,
             owned=self.owned,
             lengths=self.lengths(),
@@ -198,9 +204,7 @@ class Phases:
         nodes = [self.moved(node, dims[phase], hops) for hops in owners]
         for dim in dims[phase + 1 :]:
             nodes = [self.moved(one, dim, hops) for one in nodes for hops in range(self.sizes[dim])]
-        number = 2 * sum(map(bool, self.weights[:part])) + half
-        pieces = 2 * sum(map(bool, self.weights))
-        yield from runs(one * pieces + number for one in nodes)
+        yield from runs(one * self.halves[-1] + self.halves[part] + half for one in nodes)
 
 
 def whole_numbers(shares: Sequence[float]) -> list[int]:

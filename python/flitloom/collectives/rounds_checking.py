@@ -55,7 +55,7 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
     ):
         problems.append("loads: they are not those of the busiest links")
     total = float(sum(loads))
-    factor = total / _length(plan)
+    factor = total / plan.total
     seconds = plan.rounds * plan.alpha + factor * plan.size / plan.bandwidth
     if not isclose(seconds, plan.seconds, rel_tol=1e-9):
         problems.append(f"seconds: the file says {plan.seconds:.6g}, the replay takes {seconds:.6g}")
@@ -124,12 +124,6 @@ def _by_round(plan: RoundsPlan) -> list[list[tuple[bool, list[int]]]]:
         for row in rows:
             found[row[0]].append((adds, row))
     return found
-
-
-def _length(plan: RoundsPlan) -> int:
-    """Of the whole vector."""
-    once = sum(plan.lengths) or plan.pieces
-    return once * (len(plan.members) if plan.owned and plan.operation != "all-to-all" else 1)
 
 
 def _words(plan: RoundsPlan) -> int:

@@ -20,22 +20,33 @@ from flitloom.fabric.networks import fabric
 from flitloom.tables.by_destination.beside import KINDS, Beside
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.checking import judge
-from flitloom.tables.by_destination.mixing import check_mixture
 from flitloom.tables.by_destination.tables import read_tables
 
 
 def check(asked: Asked) -> None:
     """Judge the tables; exit code 1 for danger."""
     given = asked.of_fabric
-    named = given.fabric if given.network is None else given.network
-    assert named is not None
-    if asked.file is not None and (given.lft is not None or given.fdbs is not None):
-        raise SpecError(f"{show_file(asked.file)} and --lft or --fdbs: name one file of tables")
-    tables = dump_of(given) or asked.file
-    subnet = fabric(named, fail=asked.judged.fail or [])
+    tables = tables_of(asked)
+    subnet = subnet_of(asked)
     if given.nodes is not None:
         subnet = allocated(subnet, given.nodes, "what they send is not judged")
     judge_tables(subnet, tables, asked)
+
+
+def subnet_of(asked: Asked) -> Subnet:
+    """The fabric that options name."""
+    given = asked.of_fabric
+    named = given.fabric if given.network is None else given.network
+    assert named is not None
+    return fabric(named, fail=asked.judged.fail or [])
+
+
+def tables_of(asked: Asked) -> Path | None:
+    """The file of tables that the argument or an option names."""
+    dump = dump_of(asked.of_fabric)
+    if asked.file is not None and dump is not None:
+        raise SpecError(f"{show_file(asked.file)} and --lft or --fdbs: name one file of tables")
+    return dump or asked.file
 
 
 def dump_of(given: OfFabric) -> Path | None:
@@ -50,9 +61,6 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
     given, wanted = asked.of_fabric, asked.judged.certificate
     if file is None:
         raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
-    if given.mix is not None:
-        judge_mixture(subnet, file, given.mix, asked)
-        return
     beside = _beside(given, file)
     tables = read_tables(subnet, file, path_levels=given.path_sl, lane_tables=given.slvl, lanes=given.lanes)
     found = judge(tables, beside=beside)
@@ -60,30 +68,6 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
     if wanted is not None and found.passed:
         with screen.progress(f"certificate of {show_file(file)}", "destinations") as step:
             write_certificate(tables, wanted, found.proven, step)
-    if not found.passed:
-        raise typer.Exit(1)
-
-
-def judge_mixture(subnet: Subnet, first: Path, second: Path, asked: Asked) -> None:
-    """Print the verdict on all mixtures of two sets of tables."""
-    given, judged = asked.of_fabric, asked.judged
-    other = {
-        "--path-sl": given.path_sl,
-        "--slvl": given.slvl,
-        "--lanes": given.lanes,
-        "--nodes": given.nodes,
-        "--manager": given.manager,
-        "--sm-sl": given.sm_sl or None,
-        "--mcfdbs": given.mcfdbs,
-        "--multicast-sl": given.multicast_sl or None,
-        "--safe-for": given.safe_for,
-        "--certificate": judged.certificate,
-    }
-    if unused := [option for option, value in other.items() if value is not None]:
-        raise SpecError.at(unused[0], "does not go with --mix", "each folder names its levels and lanes")
-    with screen.progress(f"mixtures with {show_file(second)}", "destinations") as step:
-        found = check_mixture(subnet, first, second, step)
-    print_verdict(found, judged.as_json)
     if not found.passed:
         raise typer.Exit(1)
 

@@ -44,6 +44,7 @@ class Entry:
 #: that options ask for; files go before options, but for those marked
 #: so; what is meant otherwise is last.
 INPUTS: dict[str, Entry] = {
+    "mixture": Entry(options=("mix",), first=True),
     "fabric": Entry(options=("fabric", "network"), first=True),
     "twisted": Entry(options=("twist",), first=True),
     "booksim": Entry((".cfg", ".toml", "")),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,33 +84,34 @@ class Destinations:
         served = np.array([self._served(one) for one in range(2)])
         #: Whether either set serves a host, by set, destination and host on another switch.
         by_host = served[:, :, mixture.host_switches]
-        others = self.roots[:, None] != mixture.host_switches[None, :]
-        self.served = by_host & others
-        self.unserved = (~by_host & others).sum(axis=(1, 2))
+        self.others = self.roots[:, None] != mixture.host_switches[None, :]
+        self.served = by_host & self.others
+        self.unserved = (~by_host & self.others).sum(axis=(1, 2))
         levels = np.zeros((2, count, len(mixture.host_switches)), dtype=np.int64)
         for one, each in enumerate(tables):
             if each.levels is not None:
                 levels[one] = each.levels[rows]
         self.levels = levels
         self.moved = int((self.served.all(axis=0) & (levels[0] != levels[1])).sum())
-        self.reached = self._reached(others)
+        self.reached = self._reached()
 
     def _served(self, one: int) -> NDArray[np.bool_]:
         """Switches by destination from which a set of tables leads to it."""
-        served = np.zeros(self.next.shape[1:], dtype=bool)
-        served[self.line[:, 0], self.roots] = True
-        while True:
-            more = served | served[self.line, self.next[one]]
-            if np.array_equal(more, served):
-                return served
-            served = more
+        served = self._at_roots()
+        return _settled(lambda known: served | known[self.line, self.next[one]], served)
 
-    def _reached(self, others: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _at_roots(self) -> NDArray[np.bool_]:
+        """By destination and switch whether it is the one of the destination."""
+        found = np.zeros(self.next.shape[1:], dtype=bool)
+        found[self.line[:, 0], self.roots] = True
+        return found
+
+    def _reached(self) -> NDArray[np.int64]:
         """By destination and switch the levels, a bit each, on which packets can come there."""
         hosts = self.mixture.host_switches
         reached = np.zeros(self.next.shape[1:], dtype=np.int64)
         for one in range(2):
-            bits = np.where(others, 1 << self.levels[one], 0)
+            bits = np.where(self.others, 1 << self.levels[one], 0)
             np.bitwise_or.at(reached, (self.line, hosts[None, :]), bits)
         new = reached.copy()
         while new.any():
@@ -121,16 +123,16 @@ class Destinations:
             new = reached & ~before
         return reached
 
+    @cached_property
+    def ends(self) -> NDArray[np.bool_]:
+        """By destination and switch whether packets end from there, whatever entries they meet."""
+        known = self._at_roots()
+        known[:, -1] = True
+        first, second = self.next
+        return _settled(lambda ends: known | ends[self.line, first] & ends[self.line, second], known)
+
     def circles(self) -> NDArray[np.int64]:
         """Destinations whose packets can go round in a circle."""
-        self.ends = np.zeros(self.next.shape[1:], dtype=bool)
-        self.ends[:, -1] = True
-        self.ends[self.line[:, 0], self.roots] = True
-        while True:
-            more = self.ends | (self.ends[self.line, self.next[0]] & self.ends[self.line, self.next[1]])
-            if np.array_equal(more, self.ends):
-                break
-            self.ends = more
         return np.flatnonzero(((self.reached != 0) & ~self.ends).any(axis=1))
 
     def circle(self, row: int) -> list[str]:
@@ -147,15 +149,12 @@ class Destinations:
 
     def lost(self) -> list[tuple[int, int]]:
         """Destination and host of packets that both sets bring there and a mixture may not."""
-        nowhere = (self.next == self.mixture.none).any(axis=0)
-        nowhere[self.line[:, 0], self.roots] = False
-        nowhere[:, -1] = True
-        while True:
-            more = nowhere | nowhere[self.line, self.next[0]] | nowhere[self.line, self.next[1]]
-            more[self.line[:, 0], self.roots] = False
-            if np.array_equal(more, nowhere):
-                break
-            nowhere = more
+        others = ~self._at_roots()
+        loses = (self.next == self.mixture.none).any(axis=0) & others
+        first, second = self.next
+        nowhere = _settled(
+            lambda known: (loses | known[self.line, first] | known[self.line, second]) & others, loses
+        )
         found = self.served.all(axis=0) & nowhere[:, self.mixture.host_switches]
         return [(int(row), int(host)) for row, host in np.argwhere(found)]
 
@@ -206,8 +205,7 @@ class Destinations:
     ) -> NDArray[np.int64]:
         """Lanes, a bit each, that packets of hosts on a level begin on, by place in the lists of `waits`."""
         mixture, on = self.mixture, np.zeros(len(channel), dtype=np.int64)
-        others = self.roots[:, None] != mixture.host_switches[None, :]
-        row, host = np.nonzero(others & (self.levels == level).any(axis=0))
+        row, host = np.nonzero(self.others & (self.levels == level).any(axis=0))
         for one in range(2):
             at = place[one, row, mixture.host_switches[host]]
             leaves = at >= 0
@@ -215,3 +213,12 @@ class Destinations:
             for lanes in mixture.lanes(entries, level):
                 np.bitwise_or.at(on, at[leaves], 1 << lanes)
         return on
+
+
+def _settled(
+    step: Callable[[NDArray[np.bool_]], NDArray[np.bool_]], known: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """What a step leads to that adds to what is known, when it adds nothing more."""
+    while not np.array_equal(more := step(known), known):
+        known = more
+    return known
