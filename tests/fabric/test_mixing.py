@@ -150,6 +150,8 @@ def test_the_verdict_is_that_of_all_walks(seed: int) -> None:
     assert (found.circles, found.lost, found.moved) == (len(around), len(lost), moved)
     assert list(found.unserved) == unserved
     assert bool(found.cycle) != nx.is_directed_acyclic_graph(walk.waits)
+    other_levels = any(first.levels[row, host] != second.levels[row, host] for host, row in pairs(first))
+    assert (found.levels_first is not None) == (bool(found.cycle) and other_levels)
     assert found.passed == (not around and not lost and not found.cycle)
     names = {f"{first.subnet.channel_name(channel)}, lane {on}": (channel, on) for channel, on in walk.waits}
     ring = [names[name] for name in found.cycle]

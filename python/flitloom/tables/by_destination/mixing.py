@@ -165,7 +165,7 @@ def judge_mixture(
 ) -> MixtureReport:
     """Judge tables that are in memory; see `check_mixture`."""
     subnet, count = first.subnet, len(first.owners)
-    circles, lost, moved, unserved = 0, 0, 0, np.zeros(2, dtype=int)
+    circles, lost, moved, unserved, differs = 0, 0, 0, np.zeros(2, dtype=int), False
     circle: list[str] = []
     lost_pairs: list[str] = []
     waits = [NOTHING]
@@ -179,11 +179,12 @@ def judge_mixture(
         lost_pairs += [part.pair(row, host) for row, host in pairs[: SHOWN - len(lost_pairs)]]
         unserved += part.unserved
         moved += part.moved
+        differs |= part.differs
         waits = [np.unique(np.concatenate([*waits, part.waits()]))]
         if progress is not None:
             progress(part.rows.stop, count)
     cycle, levels_first = _cycle(subnet, waits), None
-    if cycle and moved:
+    if cycle and differs:
         given = replace(first, levels=second.levels)
         stages = ((first, given), (given, second))
         cycles = (_cycle(subnet, [part.waits() for part in _parts(*stage)]) for stage in stages)

@@ -92,7 +92,9 @@ class Destinations:
             if each.levels is not None:
                 levels[one] = each.levels[rows]
         self.levels = levels
-        self.moved = int((self.served.all(axis=0) & (levels[0] != levels[1])).sum())
+        differs = (levels[0] != levels[1]) & self.others
+        self.differs = bool(differs.any())
+        self.moved = int((self.served.all(axis=0) & differs).sum())
         self.reached = self._reached()
 
     def _served(self, one: int) -> NDArray[np.bool_]:
