@@ -32,6 +32,8 @@ SEED ?= 1
 export PROPTEST_RNG_SEED := $(SEED)
 # Of long lists and loops test runs a sample; make test SAMPLE= runs all of them.
 SAMPLE ?= quick
+# Compiling every module of every package takes twice as long as unpacking them; Python compiles what it imports.
+PIP := --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/pytest --hypothesis-seed=$(SEED)
 # The tests start many short processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -44,11 +46,11 @@ build: $(VENV)/extension.stamp
 $(VENV)/requirements.stamp: requirements/dev.lock
 	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 found; install one or say which: make PYTHON=/path/to/python"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/dev.lock
+	$(BIN)/pip install $(PIP) --require-hashes --only-binary :all: -r requirements/dev.lock
 	touch $@
 
 $(VENV)/extension.stamp: $(VENV)/requirements.stamp $(CORE_SOURCES)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install $(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
 # The engine of live pages (flitloom view --live).
@@ -182,7 +184,7 @@ WHEELS := $(VENV)-wheels
 MATURIN := PATH="$(CURDIR)/$(WHEELS)/bin:$$PATH" $(WHEELS)/bin/maturin build --locked --release --zig --compatibility $(WHEEL)
 $(WHEELS)/requirements.stamp: requirements/wheels.lock
 	$(PYTHON) -m venv $(WHEELS)
-	$(WHEELS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	$(WHEELS)/bin/pip install $(PIP) --require-hashes --only-binary :all: -r $<
 	touch $@
 
 dist: $(VENV)/requirements.stamp $(WHEELS)/requirements.stamp wasm

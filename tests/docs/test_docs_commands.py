@@ -48,6 +48,13 @@ REDUCED = {
     "--method genetic": "--method genetic --generations 20",
     "figure-1 --out figures": "figure-1 --out figures --quick",
     "jitter --torus 16x16": "jitter --torus 4x4 --trials 2 --moves 2000",
+    "--rates 0.2:0.6:0.2 --routing do,sa,cl": "--rates 0.2:0.4:0.2 --routing do,cl",
+    "collective degraded --torus 8x8": "collective degraded --torus 4x4",
+    "--mesh 8x8 --pattern rand --set": "--mesh 4x4 --pattern rand --within 0.1 --set",
+    "--ties wrap --full-start": "--ties wrap --full-start --within 0.1",
+    "8x8 --pattern rand --rates 0.1:0.6:0.1 --picture": "4x4 --pattern rand --rates 0.1:0.4:0.3 --picture",
+    "8x8,16x16 --pattern rand --rates 0.1:0.5:0.1": "4x4,8x8 --pattern rand --rates 0.1:0.5:0.2",
+    'x ring4" --pattern rand': 'x ring4" --pattern rand --within 0.1',
 }
 #: Commands that are only parsed, by how they begin, and why.
 PARSED = {
@@ -119,7 +126,7 @@ def commands(page):
                 yield command
 
 
-def programs(command):
+def started(command):
     """The programs that a line of the shell starts, but for settings of the environment before them."""
     # Brackets of a synopsis are not the shell's.
     split = shlex.shlex(re.sub(r"\[[^]]*\]", "", command), punctuation_chars=True)
@@ -135,7 +142,7 @@ def programs(command):
 
 def why_parsed(command):
     """Why a command is not run here, if it is not."""
-    for program in programs(command):
+    for program in started(command):
         if program in OTHERS:
             return OTHERS[program]
         assert program in RUN, f"{command}: {program} is neither a program that is run here nor one of others"
@@ -167,10 +174,10 @@ def reduced(command):
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_of_a_page(page, tmp_path):
+def test_the_commands_of_a_page(page, tmp_path, programs):
     for name in ("examples", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = set()
     for command in commands(page):
         if command in done:
@@ -217,10 +224,10 @@ def test_commands_need_no_program_that_a_fresh_machine_lacks(tmp_path):
         assert why_parsed(command) in OTHERS.values(), command
     with pytest.raises(AssertionError, match="flitlom is neither"):
         why_parsed("flitlom version")
-    assert list(programs("A=1 flitloom version; echo 'a | b' > c")) == ["flitloom", "echo"]
+    assert list(started("A=1 flitloom version; echo 'a | b' > c")) == ["flitloom", "echo"]
     (tmp_path / "flitloom").symlink_to(Path(sys.executable).with_name("flitloom"))
     for page in PAGES:
         for command in commands(page):
             if why_parsed(command) is None:
-                missing = [name for name in programs(command) if name not in RUN]
+                missing = [name for name in started(command) if name not in RUN]
                 assert not missing, command

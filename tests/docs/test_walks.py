@@ -24,6 +24,7 @@ import pytest
 
 from browser import start
 from places import ROOT, TESTS
+from warm_commands import command_line
 
 FOLDER = Path(__file__).with_name("walks")
 #: Sessions, and whether they are left to `make test-all`.
@@ -40,26 +41,17 @@ SESSIONS = {
 }
 #: Packages that sessions need and a machine may lack.
 NEEDED = {"dask-user.py": "distributed", "jax-user.py": "jax"}
-#: A program that runs flitloom, or a file, and looks at every picture before it is written.
+#: A program that runs a file, and looks at every picture before it is written.
 LOOKING = """\
 #!{python}
 import runpy, sys
 sys.path.insert(0, {tests!r})
-# Matplotlib takes a while to import.
-draws = sys.argv[0].endswith("python-looking") or any(
-    word.endswith((".png", ".pdf", ".svg")) for word in sys.argv
-) or "papers" in sys.argv
+from matplotlib.figure import Figure
+from pictures import looked_at
 seen = []
-if draws:
-    from matplotlib.figure import Figure
-    from pictures import looked_at
-    Figure.savefig = looked_at(Figure.savefig, seen)
+Figure.savefig = looked_at(Figure.savefig, seen)
 try:
-    if sys.argv[0].endswith("python-looking"):
-        runpy.run_path(sys.argv[1], run_name="__main__")
-    else:
-        from flitloom.commands import run
-        sys.exit(run(sys.argv[1:]))
+    runpy.run_path(sys.argv[1], run_name="__main__")
 finally:
     wrong = [fault for _, found in seen for fault in found]
     if wrong:
@@ -93,7 +85,7 @@ def timeless(text):
 def rewritten(page, folder):
     """A page with what its blocks print here."""
     text = page.read_text(encoding="utf-8")
-    for command, expected, printed in outcomes(page, folder):
+    for command, expected, printed in outcomes(page, folder, Path(sys.executable).parent):
         if expected is not None and timeless(printed) != timeless(expected):
             shown = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
             after = f"```text\n{expected}```"
@@ -108,13 +100,13 @@ def lacking(text):
     return next((name for name in named if find_spec(name) is None), None)
 
 
-def outcomes(page, folder):
-    """What every block of a page prints, run in a folder.
+def outcomes(page, folder, programs):
+    """What every block of a page prints, run in a folder with the ``flitloom`` of another.
 
     A ``py`` block is a program, and is run if the page has its output and all its packages are installed.
     """
     names = {}
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for kind, text, expected in steps(page):
         if kind == "py" and (expected is None or lacking(text)):
             continue
@@ -142,16 +134,16 @@ def outcomes(page, folder):
 )
 # Dask warns of a busy machine.
 @pytest.mark.filterwarnings("ignore:::distributed")
-def test_a_page_prints_what_it_says(page, tmp_path):
+def test_a_page_prints_what_it_says(page, tmp_path, programs):
     compared = 0
-    for text, expected, printed in outcomes(page, tmp_path):
+    for text, expected, printed in outcomes(page, tmp_path, programs):
         if expected is None:
             continue
         compared += 1
         assert timeless(printed) == timeless(expected), text
     assert compared >= 3
-    programs = [text for kind, text, expected in steps(page) if kind == "py" and expected is not None]
-    if missing := next(filter(None, map(lacking, programs)), None):
+    shown = [text for kind, text, expected in steps(page) if kind == "py" and expected is not None]
+    if missing := next(filter(None, map(lacking, shown)), None):
         pytest.skip(f"{missing} is not installed; all else agrees")
 
 
@@ -186,21 +178,19 @@ def walked(name, place):
 
 def walk(name, folder):
     """Run a session in a folder; what it said if it failed."""
-    programs = folder.parent / f"{name}-programs"
-    programs.mkdir()
-    for program in ("flitloom", "python-looking"):
-        file = programs / program
-        file.write_text(LOOKING.format(python=sys.executable, tests=str(TESTS)), encoding="utf-8")
-        file.chmod(0o755)
-    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
-        [str(programs / "python-looking") if name.endswith(".py") else "bash", str(FOLDER / name)],
-        cwd=folder,
-        env={**os.environ, "PATH": path, "MPLBACKEND": "agg"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    looking = folder.parent / f"{name}-looking"
+    looking.write_text(LOOKING.format(python=sys.executable, tests=str(TESTS)), encoding="utf-8")
+    looking.chmod(0o755)
+    with command_line(looking=True) as programs:
+        path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+        done = subprocess.run(
+            [str(looking) if name.endswith(".py") else "bash", str(FOLDER / name)],
+            cwd=folder,
+            env={**os.environ, "PATH": path, "MPLBACKEND": "agg"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     return "" if done.returncode == 0 else f"exit code {done.returncode}\n{done.stdout}{done.stderr}"
 
 
