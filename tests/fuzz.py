@@ -189,9 +189,7 @@ def _spec(file):
     experiment = fl.read_experiment(file)
     network = fl.Network(experiment.topology, experiment.router)
     if network.nodes <= 256:
-        from flitloom.workload import make_workload
-
-        make_workload(network, experiment.traffic, experiment.seed)
+        experiment.traffic.workload(network, experiment.seed)
 
 
 def _plan(file):

@@ -10,7 +10,7 @@ from typing import Any
 
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.spec import Collective, Experiment, Load
+from flitloom.spec import Experiment
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.certificate import write_ranks
 from flitloom.verdict import Row, laid_out
@@ -164,11 +164,8 @@ def escape_order(experiment: Experiment) -> EscapeOrder:
 
 def _longest(experiment: Experiment) -> int:
     """Flits of the longest packet."""
-    match experiment.traffic:
-        case Collective() as traffic:
-            return traffic.slice_length
-        case Load() as traffic if traffic.classes is None and not traffic.changes:
-            return traffic.length
+    if (length := experiment.traffic.certified_length) is not None:
+        return length
     raise SpecError.at(
         "traffic", "its packets are of several lengths or in another file", "give a pattern with one length"
     )

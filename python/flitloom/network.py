@@ -14,6 +14,9 @@ from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.followed import Followed, followed
 from flitloom.spec.kinds import described, run_by
 
+#: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
+Bound = tuple[int, str, list[int], int | None]
+
 
 def network_of(network: Network | str | Path) -> Network:
     """A network, also by what names it; see `Network`.
@@ -189,6 +192,14 @@ class Network(Fixed):
         The hosts of a network of switches are numbered one after the other.
         """
         return self._core
+
+    def route_bound(self, workload: _core.Workload) -> Bound | None:
+        """A duration that a workload cannot beat on its routes in a grid, and what it rests on.
+
+        ``None`` for traffic that is not listed, and where packets go by tables by destination. Links and
+        ports transfer a flit per cycle with any routers, and pipelined ones take longer for a hop.
+        """
+        return None if self.follows_tables else _core.lower_bound(self.grid("bounds are of"), workload)
 
     def working_links(self) -> list[bool]:
         """Whether every link works, by the numbers of links in records.

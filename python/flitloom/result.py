@@ -16,13 +16,12 @@ from flitloom.lazy import xr
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outputs import check_output, write_netcdf, write_text
-from flitloom.spec import DIMENSION_NAMES, Experiment, Load, Messages
-from flitloom.workload import Bound, describe
+from flitloom.spec import DIMENSION_NAMES, Experiment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from flitloom.network import Network
+    from flitloom.network import Bound, Network
     from flitloom.tables.by_source.tables import Tables
     from flitloom.view import Film
 
@@ -310,10 +309,7 @@ class Result(Fixed):
             "engine": self.engine,
             "parts": self.parts,
         }
-        if isinstance(self.spec.traffic, Messages):
-            summary |= {"ranks": self.spec.traffic.ranks, "makespan": self.makespan}
-        if isinstance(self.spec.traffic, Load) and self.cycles:
-            summary["throughput"] = self.throughput
+        summary |= self.spec.traffic.totals(self)
         if "network_latency_sum" in self._raw:
             delivered = self.packets_delivered or 1
             summary["network_latency"] = self._raw["network_latency_sum"] / delivered
@@ -379,7 +375,7 @@ class Result(Fixed):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return fields_html(describe(self.network, self.spec.traffic), self.summary())
+        return fields_html(self.spec.traffic.describe(self.network), self.summary())
 
     def film(self) -> Film:
         """All that moved, as a page that plays; a notebook shows it at once, `write_page` writes it.

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.lazy import xr
-from flitloom.spec import Collective, Load, Messages, Packets
-from flitloom.workload import silent_nodes
 
 if TYPE_CHECKING:
     from flitloom.network import Network
-    from flitloom.spec.traffic import Kind
+    from flitloom.spec.any_traffic import AnyTraffic
 
 #: Variables over windows: their units and what they are.
 VARIABLES = {
@@ -39,7 +37,7 @@ BY_SOURCE = {
 
 def make_series(
     network: Network,
-    traffic: Kind,
+    traffic: AnyTraffic,
     raw: dict[str, Any],
     window_cycles: int,
     seed: int = 1,
@@ -47,12 +45,13 @@ def make_series(
     """The dataset of what the core counted; see `Simulation.windows`."""
     counted = raw["generated_flits"]
     window = np.arange(len(counted)) * window_cycles
-    silent = silent_nodes(network, traffic, seed) if isinstance(traffic, Load) else ()
-    if isinstance(traffic, Load):
-        offered = offered_flits(traffic, network.nodes - len(silent), window_cycles, len(counted))
-    else:
-        offered = counted.astype(float)
-    columns = {"offered_flits": offered, **{name: raw[name] for name in list(VARIABLES)[1:]}}
+    silent = traffic.silent(network, seed)
+    edges = np.arange(len(counted) + 1) * window_cycles
+    offered = traffic.offered_flits(edges, network.nodes - len(silent))
+    columns = {
+        "offered_flits": counted.astype(float) if offered is None else offered,
+        **{name: raw[name] for name in list(VARIABLES)[1:]},
+    }
     variables: dict[str, Any] = {
         name: ("window", columns[name], {"units": unit, "long_name": text})
         for name, (unit, text) in VARIABLES.items()
@@ -78,7 +77,7 @@ def make_series(
         "window_cycles": window_cycles,
         "slot_cycles": raw["slot_cycles"],
         "nodes": network.nodes,
-        "packet_length": packet_length(traffic),
+        "packet_length": traffic.common_length,
         "measured_from": begin,
         # An end that was not set is none.
         "measured_to": end if end < 2**63 else -1,
@@ -109,25 +108,3 @@ def _of_slots(raw: dict[str, Any], nodes: int) -> dict[str, Any]:
         **variables,
         "generated_for": (("slot", "node"), generated_for, {"units": "flits", "long_name": text}),
     }
-
-
-def packet_length(traffic: Kind) -> int:
-    """Flits of every packet; 0 if they differ."""
-    match traffic:
-        case Collective():
-            return traffic.slice_length
-        case Packets():
-            lengths = {row[2] for row in traffic.table}
-            return lengths.pop() if len(lengths) == 1 else 0
-        case Messages():
-            return 0
-        case _:
-            return traffic.length
-
-
-def offered_flits(load: Load, nodes: int, window_cycles: int, windows: int) -> NDArray[np.float64]:
-    """Flits per window at a load's rate."""
-    flits = load.offered(np.arange(windows + 1) * window_cycles) * nodes
-    if load.impulse is not None and load.impulse.at < windows * window_cycles:
-        flits[load.impulse.at // window_cycles] += load.impulse.packets * load.length * nodes
-    return flits

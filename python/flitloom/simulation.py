@@ -15,7 +15,7 @@ from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind, show_file
 from flitloom.lazy import xr
 from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
-from flitloom.network import Network, network_of
+from flitloom.network import Bound, Network, network_of
 from flitloom.notebook import fields_html
 from flitloom.numerals import counted
 from flitloom.outlook import memory_needed, require_memory
@@ -26,12 +26,11 @@ from flitloom.ranks import Ranks
 from flitloom.reading import placed
 from flitloom.result import Result
 from flitloom.series import make_series
-from flitloom.spec import DIMENSION_NAMES, Collective, Experiment, Load, Messages, Packets, TrafficMatrix
+from flitloom.spec import DIMENSION_NAMES, Experiment
+from flitloom.spec.any_traffic import AnyTraffic, PlannedTraffic
 from flitloom.spec.base import require_whole, show
 from flitloom.spec.followed import followed
-from flitloom.spec.traffic import Kind
 from flitloom.tables.by_destination.lower_bound import least_duration
-from flitloom.workload import Bound, make_workload, route_bound
 
 if TYPE_CHECKING:
     from flitloom.ranks import Ranks
@@ -106,7 +105,7 @@ class Simulation:
     def __init__(
         self,
         network: Network | str | Path,
-        traffic: Kind | Plan,
+        traffic: AnyTraffic | Plan,
         *,
         seed: int = 1,
         stop_at: int | None = None,
@@ -127,7 +126,7 @@ class Simulation:
         if isinstance(traffic, Plan):
             network = traffic.arbitrated(network)
             traffic = traffic.as_packets(network)
-        if not isinstance(traffic, Kind):
+        if not isinstance(traffic, AnyTraffic):
             raise SpecError.at(
                 "traffic", f"{show(traffic)} is not traffic", "give fl.Collective(...) or fl.Load(...)"
             )
@@ -191,15 +190,15 @@ class Simulation:
         self._tables, self._threads, self._ranks = tables, threads, ranks
         traffic = spec.traffic
         require_memory(_memory(network, traffic, links=records["links"]))
-        workload = make_workload(network, traffic, spec.seed)
+        workload = traffic.workload(network, spec.seed)
         if tables is not None:
             workload = tables.routed(network, workload)
         is_pipelined = network.router.model == "pipelined"
         # Links and ports carry a flit per cycle with any routers, and pipelined ones take longer for a hop.
-        self._bound = route_bound(network, workload)
+        self._bound = network.route_bound(workload)
         if records["link_time"]:
             _check_link_time(network, traffic, spec.stop_at, self._bound)
-        count = _packets_of(network, traffic) if workload.count is None else workload.count
+        count = traffic.count(network.nodes) if workload.count is None else workload.count
         if records["packets"] and count > RECORDED_PACKETS:
             raise SpecError.at(
                 "packets",
@@ -325,7 +324,7 @@ class Simulation:
 
     def unit(self, until: int | None) -> str:
         """What progress towards a cycle is told in: cycles if an end is known, else packets."""
-        return "packets" if until is None and not isinstance(self._spec.traffic, Load) else "cycles"
+        return "packets" if until is None and self._spec.traffic.generated_until is None else "cycles"
 
     def _interrupts(self, checkpoint: str | Path | None) -> AbstractContextManager[None]:
         """What Ctrl-C does: it ends the process at once unless there is something to save."""
@@ -348,9 +347,8 @@ class Simulation:
 
     def _done(self, until: int | None) -> tuple[int, int]:
         """How much of how much is done, in cycles if an end is known, else in packets."""
-        traffic = self._spec.traffic
-        if until is None and isinstance(traffic, Load):
-            until = traffic.cycles
+        if until is None:
+            until = self._spec.traffic.generated_until
         if until is not None:
             return min(self.now, until), until
         return self._core.delivered, self._core.packets or 1
@@ -545,12 +543,12 @@ def _routes_checksum(spec: Experiment, tables: Tables | None) -> int | None:
 
 def _check_link_time(
     network: Network,
-    traffic: Kind,
+    traffic: AnyTraffic,
     stop_at: int | None,
     bound: Bound | None,
 ) -> None:
     """Refuse link-time records that would not fit in memory."""
-    end = traffic.cycles if isinstance(traffic, Load) else bound[0] if bound else 0
+    end = traffic.generated_until or (bound[0] if bound else 0)
     cells = min(stop_at or 2**63, end) * network.nodes * len(network.directions)
     if cells > LINK_TIME_CELLS:
         raise SpecError.at(
@@ -562,7 +560,7 @@ def _check_link_time(
 
 def simulate(
     network: Network | str | Path,
-    traffic: Kind | Plan,
+    traffic: AnyTraffic | Plan,
     *,
     seed: int = 1,
     stop_at: int | None = None,
@@ -641,36 +639,10 @@ def simulate(
     return simulation.result()
 
 
-def _memory(network: Network, traffic: Kind, *, links: bool) -> int:
-    match traffic:
-        case Collective():
-            longest = traffic.slice_length
-        case Packets():
-            longest = max(row[2] for row in traffic.table)
-        case Messages():
-            longest = traffic.packet_payload + 1
-        case _:
-            longest = traffic.length
-    # More than are supported are refused for that.
-    packets = min(_packets_of(network, traffic), LIMITS["packets"])
-    # Of loads and messages no more are known than buffers hold.
-    listed = not isinstance(traffic, Load | Messages)
-    return memory_needed(network, packets=packets, listed=listed, longest=longest, links=links)
-
-
-def _packets_of(network: Network, traffic: Kind) -> int:
-    """Packets that traffic has, or may be expected to have."""
-    match traffic:
-        case Collective():
-            return network.nodes * traffic.packets * traffic.slices
-        case Load():
-            return int(network.nodes * traffic.cycles * traffic.mean_rate / traffic.length)
-        case Packets():
-            return len(traffic.table)
-        case Messages():
-            return LIMITS["packets"]
-        case _:
-            return sum(map(sum, traffic.matrix))
+def _memory(network: Network, traffic: AnyTraffic, *, links: bool) -> int:
+    # More than are supported are refused for that. Of what is not listed no more are known than buffers hold.
+    packets, listed = min(traffic.count(network.nodes), LIMITS["packets"]), traffic.is_listed
+    return memory_needed(network, packets=packets, listed=listed, longest=traffic.longest, links=links)
 
 
 def experiment_memory(experiment: Experiment, *, links: bool = True) -> int:
@@ -684,6 +656,23 @@ def experiment_memory(experiment: Experiment, *, links: bool = True) -> int:
     True
     """
     return _memory(Network(experiment.topology, experiment.router), experiment.traffic, links=links)
+
+
+def left_working(experiment: Experiment) -> tuple[Experiment, str]:
+    """An experiment as it is sent among the nodes that work, and a text that says so; empty where all do.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> load = fl.Load("next", rate=0.1, cycles=9)
+    >>> left_working(fl.Experiment(topology=fl.Torus(4, failed_nodes=[1]), traffic=load))[1]
+    'packets go among the 3 nodes that work; 1 of them sends nothing, since its destination has failed'
+    """
+    if not experiment.topology.failed_nodes:
+        return experiment, ""
+    network = Network(experiment.topology, experiment.router)
+    traffic, text = experiment.traffic.left_working(network, experiment.seed)
+    return experiment.model_copy(update={"traffic": traffic}), text
 
 
 def begin_experiment(
@@ -726,9 +715,7 @@ def run_experiment(
     return simulation.result()
 
 
-def lower_bound(
-    network: Network | str | Path, traffic: Collective | Packets | TrafficMatrix, *, seed: int = 1
-) -> int:
+def lower_bound(network: Network | str | Path, traffic: PlannedTraffic, *, seed: int = 1) -> int:
     """A duration that no arbitration and no timing within the routers can beat on the same routes.
 
     For every link, injection and ejection port: the flits that must pass it one per cycle, the shortest
@@ -745,23 +732,23 @@ def lower_bound(
     11
     """
     network = network_of(network)
-    if network.follows_tables and not isinstance(traffic, Load | Messages):
+    if network.follows_tables and isinstance(traffic, PlannedTraffic):
         return _tables_bound(network, traffic, seed)
     if network.topology.damaged:
         # Refuses packets whose route is cut.
         bound = Simulation(network, traffic, seed=seed, links=False)._bound
     else:
-        bound = route_bound(network, make_workload(network, traffic, seed))
+        bound = network.route_bound(traffic.workload(network, seed))
     if bound is None:
         raise SpecError.at(
             "traffic.kind",
-            "a load or a message graph has no lower bound on its duration",
+            f"{traffic.noun} has no lower bound on its duration",
             "give a collective or packets",
         )
     return bound[0]
 
 
-def _tables_bound(network: Network, traffic: Collective | Packets | TrafficMatrix, seed: int) -> int:
+def _tables_bound(network: Network, traffic: PlannedTraffic, seed: int) -> int:
     """The least duration where packets go by tables by destination."""
     messages = np.concatenate(phases_of(network, traffic, seed)[0])
     messages = np.column_stack([messages[:, :2], messages[:, 2] * messages[:, 3]])

@@ -9,7 +9,7 @@ from typing import Any
 
 from flitloom import _core, provenance
 from flitloom._core import LIMITS
-from flitloom.errors import SpecError, require_kind
+from flitloom.errors import SpecError
 from flitloom.fixed import explained
 from flitloom.lazy import xr
 from flitloom.network import Network, network_of
@@ -19,7 +19,6 @@ from flitloom.outputs import write_netcdf, write_text
 from flitloom.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Experiment, Router
 from flitloom.spec.base import require_whole
-from flitloom.workload import describe, make_destinations
 
 
 @explained
@@ -50,7 +49,7 @@ class Stacking:
 
     def __repr__(self) -> str:
         return (
-            f"Stacking({describe(self.network, self.best)}, best interval {self.interval}: "
+            f"Stacking({self.best.describe(self.network)}, best interval {self.interval}: "
             f"{counted(self.duration, 'cycle')}, whole packet {self.whole})"
         )
 
@@ -58,7 +57,7 @@ class Stacking:
         """What a notebook shows."""
         fields = {"best interval": self.interval, "duration": self.duration, "whole packet": self.whole}
         return fields_html(
-            describe(self.network, self.best),
+            self.best.describe(self.network),
             {name: counted(value, "cycle") for name, value in fields.items()},
         )
 
@@ -153,7 +152,7 @@ def stack(
     """
     network = network_of(network)
     core = network.one_cycle("stackings are known of")
-    require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
+    collective = Collective.of(collective)
     if arbitration is not None:
         network = Network(
             network.topology, Router(**{**network.router.model_dump(), "arbitration": arbitration})
@@ -173,7 +172,7 @@ def stack(
         require_whole("intervals", interval, 0, LIMITS["start"], "cycles")
     durations = _core.stack(
         core,
-        make_destinations(network, collective, seed),
+        collective.destinations_on(network, seed),
         collective.payload,
         collective.slices,
         collective.delays,
@@ -218,9 +217,7 @@ def stack_each(
         The traffic of an experiment is not a collective.
     """
     for number, experiment in enumerate(experiments):
-        traffic = experiment.traffic
-        require_kind("traffic", traffic, Collective, "collective", "fl.Collective(...)")
-        assert isinstance(traffic, Collective)
+        traffic = Collective.of(experiment.traffic)
 
         def part(finished: int, every: int, number: int = number) -> None:
             if progress is not None:

@@ -13,9 +13,7 @@ from flitloom.booksim.printing import lines
 from flitloom.commands import run
 from flitloom.network import Network
 from flitloom.simulation import simulate
-from flitloom.spec import Collective, Load, Torus
-from flitloom.spec.traffic import PERMUTATIONS
-from flitloom.workload import make_workload
+from flitloom.spec import PERMUTATIONS, Collective, Load, Torus
 
 CASES = [
     network.Case("slices", Network(Torus(16, 16)), Collective("brev", payload=14, slices=2), None, {}),
@@ -26,7 +24,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("engine", _core.engines())
 def test_every_engine_simulates_the_case(case, engine):
-    workload = make_workload(case.network, case.traffic, 1)
+    workload = case.traffic.workload(case.network, 1)
     totals = _core.repeat(case.network.one_cycle("engines are of"), workload, engine, 2, case.stop_at, True)
     result = simulate(case.network, case.traffic, stop_at=case.stop_at)
     assert totals["flit_hops"] == result.flit_hops

@@ -17,7 +17,7 @@ from flitloom.commands import assembly
 from flitloom.genetic import GeneticSettings
 from flitloom.scheduling import search
 from flitloom.spec.router import SchemeName
-from flitloom.spec.traffic import OTHER_NAMES, PatternName
+from flitloom.spec.traffic.patterned import OTHER_NAMES, PatternName
 from flitloom.tables.by_source import making
 
 LISTS = _core.LISTS

@@ -9,7 +9,7 @@ import pytest
 import flitloom as fl
 from flitloom.spec import PATTERNS, SCHEMES
 from flitloom.spec.router import SchemeName
-from flitloom.spec.traffic import PatternName
+from flitloom.spec.traffic.patterned import PatternName
 
 TORUS, SHUFFLE = fl.Torus(4, 4), fl.Collective("shfl", payload=14, slices=2)
 

@@ -13,7 +13,7 @@ import pytest
 import flitloom as fl
 from flitloom import fabric, genetic, messages, placing, tables, view
 from flitloom.campaign import read_campaign
-from flitloom.spec.messages import MessageGraph
+from flitloom.traces.graph import MessageGraph
 
 ROOMS = (
     *("", ".analysis", ".booksim", ".campaign", ".collectives", ".fabric", ".genetic", ".load", ".messages"),

@@ -16,7 +16,8 @@ from flitloom.errors import SpecError
 from flitloom.fabric.networks import named_subnet
 from flitloom.placing import as_packets, axes_traffic, pairs_traffic, parse_axes, place
 from flitloom.placing import check as check_placement
-from flitloom.placing.running import packet_rows, placed_matrix, router_for
+from flitloom.placing.running import packet_rows, router_for
+from flitloom.spec.traffic.traffic_matrix import placed_matrix
 
 
 def drawn(ranks: int, seed: int = 3) -> fl.placing.Traffic:

@@ -15,7 +15,6 @@ import flitloom as fl
 from flitloom._core import LIMITS
 from flitloom.spec.experiment import build_experiment, change, read_fields
 from flitloom.spec.topology import parse_sizes
-from flitloom.workload import make_workload
 
 CORPUS = Path(__file__).parent / "corpus"
 READERS = {
@@ -109,7 +108,7 @@ def fit(experiment):
     if isinstance(traffic, fl.Collective):
         packets *= traffic.slices * traffic.packets
     if not 1 << 20 < packets <= LIMITS["packets"]:
-        make_workload(network, traffic, experiment.seed)
+        traffic.workload(network, experiment.seed)
 
 
 def read(reader, content, folder):

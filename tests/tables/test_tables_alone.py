@@ -10,7 +10,6 @@ import flitloom as fl
 from flitloom.analysis.demands import make_demands
 from flitloom.commands import run
 from flitloom.tables.by_source.given import largest_load
-from flitloom.workload import among_working
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def test_patterns_send_among_working_nodes(pattern, capsys):
 def test_where_all_nodes_work_the_packets_are_those_of_the_core(pattern):
     network = fl.Network(fl.Torus(4, 4))
     traffic = fl.Collective(pattern, payload=14, slices=2, interval=9, packets=3)
-    alone = fl.simulate(network, among_working(network, traffic, 7), seed=7)
+    alone = fl.simulate(network, traffic.among_working(network, 7), seed=7)
     assert alone.summary() == fl.simulate(network, traffic, seed=7).summary()
 
 

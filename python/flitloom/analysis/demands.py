@@ -6,18 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.network import Network
-from flitloom.numerals import counted
-from flitloom.spec import Load, Packets, TrafficMatrix
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.traffic import Patterned
-from flitloom.workload import DRAWN, make_destinations, silent_nodes
+from flitloom.spec.any_traffic import AnyTraffic
+from flitloom.spec.traffic.patterned import DRAWN, Patterned
 
 Whole = NDArray[np.int64]
 
@@ -92,7 +89,7 @@ def _check_scale(topology: AnyNetwork, scale: int) -> None:
         raise SpecError.at("traffic", "its weights are too fine for this network", "round them")
 
 
-def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets, seed: int = 1) -> Demands:
+def make_demands(network: Network, traffic: AnyTraffic, seed: int = 1) -> Demands:
     """The demands of traffic.
 
     Parameters
@@ -118,24 +115,20 @@ def make_demands(network: Network, traffic: Patterned | TrafficMatrix | Packets,
     0.0891...
     """
     topology = network.topology
-    nodes = topology.nodes
-    if isinstance(traffic, Load) and traffic.changes:
-        raise SpecError.at(
-            "traffic.changes", "every pattern has a separate bound", "ask for one after the other"
-        )
-    if isinstance(traffic, Load) and traffic.weights is not None:
-        make_destinations(network, traffic, seed)
-        return _weighted(topology, np.array(traffic.weights, dtype=np.int64))
-    silent = silent_nodes(network, traffic, seed) if isinstance(traffic, Load) else topology.failed_nodes
-    if isinstance(traffic, Load) and traffic.classes:
-        parts = [_patterned(network, part, seed, silent) for part in traffic.classes]
-        return _together(topology, parts, [part.weight for part in traffic.classes])
-    if isinstance(traffic, Patterned):
-        return _patterned(network, traffic, seed, silent)
-    table = _listed(traffic, nodes)
-    sent = np.zeros(nodes, dtype=np.int64)
-    np.add.at(sent, table[:, 0], table[:, 2])
-    return Demands(topology, table, (), int(sent.max(initial=1)) or 1)
+    weights = traffic.pair_weights(network, seed)
+    if weights is not None:
+        return _weighted(topology, weights)
+    table = traffic.pair_flits(topology.nodes)
+    if table is not None:
+        sent = np.zeros(topology.nodes, dtype=np.int64)
+        np.add.at(sent, table[:, 0], table[:, 2])
+        return Demands(topology, table, (), int(sent.max(initial=1)) or 1)
+    patterns = traffic.patterns()
+    if not patterns:
+        raise SpecError.at("traffic", f"{traffic.noun} says no shares of a load", "give a pattern or packets")
+    silent = traffic.silent(network, seed) or topology.failed_nodes
+    parts = [_patterned(network, part, seed, silent) for _, part in patterns]
+    return _together(topology, parts, [weight for weight, _ in patterns])
 
 
 def _patterned(network: Network, traffic: Patterned, seed: int, silent: Sequence[int]) -> Demands:
@@ -147,7 +140,7 @@ def _patterned(network: Network, traffic: Patterned, seed: int, silent: Sequence
     everyone = np.flatnonzero(works)
     senders = np.flatnonzero(sends)
     # Checked by the core, which also knows the middle node.
-    to = make_destinations(network, traffic, seed)
+    to = traffic.destinations_on(network, seed)
     if traffic.pattern not in DRAWN:
         ends = [(node, end, 1) for node in senders.tolist() if works[end := to.of(node, 0)]]
         return Demands(topology, np.array(ends, dtype=np.int64).reshape(-1, 3), (), 1)
@@ -204,26 +197,3 @@ def hotspot_target(topology: AnyNetwork, traffic: Patterned) -> int:
     for size in reversed(topology.dimensions):
         target = target * size + size // 2
     return target
-
-
-def _listed(traffic: Any, nodes: int) -> Whole:
-    """Pairs with their numbers of flits."""
-    if isinstance(traffic, TrafficMatrix):
-        weights = np.array(traffic.matrix, dtype=np.int64)
-        if len(weights) != nodes:
-            raise SpecError.at(
-                "traffic.matrix", counted(len(weights), "row"), f"one per node ({nodes}) is needed"
-            )
-        source, destination = np.nonzero(weights)
-        return np.stack([source, destination, weights[source, destination]], axis=1)
-    if traffic.routes:
-        raise SpecError.at("traffic.routes", "packets with given routes have no bound over other routes")
-    table = np.array(traffic.table, dtype=np.int64)[:, :3]
-    if table[:, :2].max() >= nodes:
-        raise SpecError.at(
-            "traffic.table", f"node {table[:, :2].max()} does not exist", f"nodes are 0 to {nodes - 1}"
-        )
-    pairs, places = np.unique(table[:, 0] * nodes + table[:, 1], return_inverse=True)
-    flits = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(flits, places, table[:, 2])
-    return np.stack([*np.divmod(pairs, nodes), flits], axis=1)

@@ -12,9 +12,8 @@ from flitloom.analysis.demands import make_demands
 from flitloom.analysis.minimal_routes import RouteBound, minimal_routes_bound
 from flitloom.analysis.switch_loads import SwitchLoads, any_tables_bound, switch_loads
 from flitloom.network import Network
-from flitloom.spec import Packets, TrafficMatrix
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.traffic import Patterned
+from flitloom.spec.any_traffic import AnyTraffic
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class LoadBound:
 
 def load_bound(
     network: Network,
-    traffic: Patterned | TrafficMatrix | Packets,
+    traffic: AnyTraffic,
     routings: Sequence[str] = ("do",),
     *,
     ties: str | None = None,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import flitloom as fl
 from flitloom.benchmarks import Context, Row
 from flitloom.genetic import GeneticSettings
-from flitloom.spec.traffic import PERMUTATIONS
+from flitloom.spec import PERMUTATIONS
 
 #: Duration and lower bound of a way of sending, in cycles.
 Outcome = tuple[int, int]

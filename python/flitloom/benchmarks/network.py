@@ -12,7 +12,6 @@ from flitloom.benchmarks import Context, Row
 from flitloom.network import Network
 from flitloom.simulation import simulate
 from flitloom.spec import Collective, Load, Router, Torus
-from flitloom.workload import make_workload
 
 #: Measurements per row; the median counts.
 MEASUREMENTS = 3
@@ -110,7 +109,7 @@ def run(context: Context) -> list[Row]:
     every = [case for case in cases() if context.everything or not case.is_large]
     for done, case in enumerate(every):
         # Whole simulations run side by side, as the searches do it.
-        workload = make_workload(case.network, case.traffic, 1)
+        workload = case.traffic.workload(case.network, 1)
         best = _core.best_planes(
             case.network.one_cycle("engines are of"), workload, 2 if case.stop_at is None else 1
         )
@@ -151,7 +150,7 @@ def _row(case: Case, engine: str, seconds: float, truth: int) -> Row:
 
 def _measure(case: Case, engine: str, repeats: int) -> tuple[float, dict[str, int]]:
     """Return the CPU time in seconds, and the totals of one simulation."""
-    workload = make_workload(case.network, case.traffic, 1)
+    workload = case.traffic.workload(case.network, 1)
     begin = time.process_time()
     totals = _core.repeat(
         case.network.one_cycle("engines are of"), workload, engine, repeats, case.stop_at, True

@@ -14,7 +14,6 @@ from flitloom.benchmarks.network import MEASUREMENTS, SHARE, SMALL, saturation
 from flitloom.network import Network
 from flitloom.simulation import Simulation
 from flitloom.spec import Load, Router, Torus
-from flitloom.workload import make_workload
 
 #: Sides of the tori by engine, and speed-ups to be reached by threads.
 CASES = (("general", 256), ("planes", 512), ("pipelined", 32), ("pipelined", 64))
@@ -82,7 +81,7 @@ def run(context: Context) -> list[Row]:
 def _of_one_cycle(engine: str, side: int, rate: float) -> Measure:
     """Runs routers of one cycle."""
     network = Network(Torus(side, side))
-    workload = make_workload(network, Load("rand", rate=rate, length=8, cycles=ENDLESS), 1)
+    workload = Load("rand", rate=rate, length=8, cycles=ENDLESS).workload(network, 1)
     return partial(_core.in_parts, network.one_cycle("engines are of"), workload, engine, before=2 * side)
 
 

@@ -6,7 +6,7 @@ import time
 
 import flitloom as fl
 from flitloom.benchmarks import Context, Row
-from flitloom.spec.traffic import PERMUTATIONS
+from flitloom.spec import PERMUTATIONS
 
 #: Seconds that a search gets on a torus, and the gap in percent that is its goal.
 SCALES = {"16x16": (1.0, 0.0), "32x32": (5.0, 0.8), "64x64": (30.0, 1.0), "128x128": (60.0, 2.5)}

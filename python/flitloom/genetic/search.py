@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import _core
-from flitloom.errors import SpecError, require_kind
+from flitloom.errors import SpecError
 from flitloom.fixed import explained
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.settings import GeneticSettings
 from flitloom.network import Network, network_of
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import require_whole, show
-from flitloom.workload import make_destinations
 
 #: What genetic searches are of, for messages.
 CHROMOSOMES = "genetic searches are of"
@@ -132,12 +131,12 @@ def search(
     """
     settings = settings or GeneticSettings()
     network = network_of(network)
-    require_kind("traffic", collective, Collective, "collective", "fl.Collective(...)")
+    collective = Collective.of(collective)
     if threads is not None:
         require_whole("threads", threads, 1, 4096)
     outcome = _core.genetic_search(
         network.one_cycle(CHROMOSOMES),
-        make_destinations(network, collective, seed),
+        collective.destinations_on(network, seed),
         _case(collective, genes),
         _settings(settings, seed, averages=averages),
         threads,
@@ -162,7 +161,7 @@ def replay(chromosome: Chromosome) -> dict[str, int]:
     )
     shown: dict[str, int] = _core.genetic_replay(
         network.one_cycle(CHROMOSOMES),
-        make_destinations(network, chromosome.collective, chromosome.seed),
+        chromosome.collective.destinations_on(network, chromosome.seed),
         _case(chromosome.collective, "full"),
         _settings(settings, chromosome.seed),
         _plain(chromosome),
@@ -199,7 +198,7 @@ def extrapolate(
     )
     stacked = _core.genetic_extrapolate(
         network.one_cycle(CHROMOSOMES),
-        make_destinations(network, collective, chromosome.seed),
+        collective.destinations_on(network, chromosome.seed),
         _case(collective, "full"),
         _settings(settings, chromosome.seed),
         _plain(chromosome),

@@ -60,9 +60,7 @@ def ideal_loads(experiment: Experiment, tables: Tables | None = None) -> dict[st
     >>> round(found["bound"], 3), found["bound_of"]
     (0.222, "links under Valiant's routing")
     """
-    load = experiment.traffic
-    if not isinstance(load, Load):
-        return _unknown()
+    load = Load.of(experiment.traffic)
     if experiment.topology.grid is None:
         return _on_switches(experiment, load)
     if tables is not None:
@@ -150,8 +148,8 @@ def most_generated(experiment: Experiment) -> float:
     >>> most_generated(fl.Experiment(topology=fl.Torus(8, 8), traffic=load))
     0.8
     """
-    load = experiment.traffic
-    if isinstance(load, Load) and load.process == "gap":
+    load = Load.of(experiment.traffic)
+    if load.process == "gap":
         return math.floor(1e6 * load.length / (load.length + 1)) / 1e6
     return 1.0
 

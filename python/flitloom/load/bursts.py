@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from flitloom import ranks
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import Pool, run_all
-from flitloom.simulation import begin_experiment
+from flitloom.simulation import begin_experiment, left_working
 from flitloom.spec.experiment import build_experiment
-from flitloom.workload import left_working
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables
@@ -73,7 +72,7 @@ def _burst(
 ) -> dict[str, Any]:
     """One burst, in a worker process or here."""
     on_ranks = ranks.started() > 1
-    experiment = left_working(build_experiment(fields))
+    experiment, _ = left_working(build_experiment(fields))
     routes = routes_of(tables)
     simulation = begin_experiment(experiment, links=False, tables=routes, threads=threads, on_ranks=on_ranks)
     simulation.run(progress=progress)

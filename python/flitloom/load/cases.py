@@ -139,8 +139,7 @@ def at_load(experiment: Experiment, rate: float, seed: int | None = None) -> Exp
     >>> found.traffic.rate, found.seed
     (0.2, 7)
     """
-    load = experiment.traffic
-    assert isinstance(load, Load)
+    load = Load.of(experiment.traffic)
     changes: dict[str, Any] = {"traffic": load.model_copy(update={"rate": rate})}
     if seed is not None and not _is_drawn_once(load):
         changes["seed"] = seed

@@ -116,9 +116,6 @@ def _measured(
     """Steady states of cases at loads, on all cores; those that are finished, in order."""
     # Every spec is checked before anything is simulated.
     specs = [(case, case.experiment(kind="load", rate=rate, cycles=LIMITS["start"])) for case, rate in pairs]
-    for case, experiment in specs:
-        if not isinstance(experiment.traffic, Load):
-            raise SpecError.at("traffic", f"{case.name} is not a load")
     # The highest loads take longest: they begin.
     order = sorted(range(len(specs)), key=lambda place: -_rate(specs[place][1]))
     tasks = [
@@ -140,8 +137,7 @@ def _measured(
 
 
 def _rate(experiment: Experiment) -> float:
-    assert isinstance(experiment.traffic, Load)
-    return experiment.traffic.rate or 0.0
+    return Load.of(experiment.traffic).rate or 0.0
 
 
 def _point(

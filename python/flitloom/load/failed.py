@@ -24,9 +24,8 @@ def failed(experiment: Experiment, error: DeadlockError | SpecError, tables: Tab
     >>> row["verdict"], row["rate"], row["accepted"], row["cause"]
     ('impossible', 0.9, None, 'no such load')
     """
-    assert isinstance(experiment.traffic, Load)
     row = dict.fromkeys(NAMES) | {
-        "rate": experiment.traffic.rate,
+        "rate": Load.of(experiment.traffic).rate,
         "verdict": DEADLOCK if isinstance(error, DeadlockError) else IMPOSSIBLE,
         "cause": str(error),
         "cycles": 0,

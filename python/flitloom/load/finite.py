@@ -42,12 +42,8 @@ class Finite:
 
 def window_of(experiment: Experiment) -> int | None:
     """Cycles of the windows by which a load is judged; ``None`` of what is none of constant rate."""
-    load = experiment.traffic
-    if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
-        return None
-    if load.changes or load.outstanding is not None:
-        return None
-    return max(1, -(-load.cycles // WINDOWS))
+    cycles = experiment.traffic.judged_cycles
+    return None if cycles is None else max(1, -(-cycles // WINDOWS))
 
 
 def run_judged(simulation: Simulation, tables: Tables | None = None, **how: object) -> Finite:
@@ -76,8 +72,7 @@ def run_judged(simulation: Simulation, tables: Tables | None = None, **how: obje
     if known is not None:
         return Finite(known.verdict, known.throughput)
     spec = simulation.spec
-    load = spec.traffic
-    assert isinstance(load, Load)
+    load = Load.of(spec.traffic)
     assert load.rate is not None
     end = load.cycles if spec.stop_at is None else min(load.cycles, spec.stop_at)
     simulation.run(until=end, **how)  # type: ignore[arg-type]

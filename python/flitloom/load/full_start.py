@@ -104,8 +104,7 @@ def _comes_down(empty: Experiment, settings: dict[str, Any], tables: Tables | No
 def _waiting(run: Run, cycle: int) -> float:
     """Packets per node that wait at their source, in the mean over the last tenth of these cycles."""
     run.until(cycle)
-    series, load = run.series, run.simulation.spec.traffic
-    assert isinstance(load, Load)
+    series, load = run.series, Load.of(run.simulation.spec.traffic)
     nodes = int((series.generated_by_source.sum("slot") > 0).sum())
     waiting = (series.generated_flits / load.length - series.injected_packets).cumsum()
     return float(waiting[-max(1, waiting.size // 10) :].mean()) / max(nodes, 1)
@@ -113,8 +112,7 @@ def _waiting(run: Run, cycle: int) -> float:
 
 def _full(experiment: Experiment) -> Experiment:
     """The experiment with as many packets at every node in the first cycle."""
-    load = experiment.traffic
-    assert isinstance(load, Load)
+    load = Load.of(experiment.traffic)
     if load.pattern is None:
         raise SpecError.at("--full-start", "needs traffic of a pattern", "leave it out")
     fields = ("pattern", "hotspot_fraction", "hotspot_target")

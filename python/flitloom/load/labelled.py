@@ -26,12 +26,13 @@ def cases_of(
     networks: Networks, traffic: str | Load, length: int | None, throttle: str, seed: int
 ) -> list[Case]:
     """A case per network, with all that its experiment needs but a rate."""
-    if isinstance(traffic, Load):
-        sent = traffic.model_dump(
+    if isinstance(traffic, str):
+        sent = {"pattern": traffic} | ({} if length is None else {"length": length})
+    else:
+        given = Load.of(traffic, place="traffic")
+        sent = given.model_dump(
             exclude_none=True, exclude_defaults=True, exclude={"rate", "profile", "cycles"}
         )
-    else:
-        sent = {"pattern": traffic} | ({} if length is None else {"length": length})
     named = networks if isinstance(networks, Mapping) else {"": networks}
     if not named:
         raise SpecError.at("networks", "names no network", "give fl.Network(...) or several by name")

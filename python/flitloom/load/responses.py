@@ -284,9 +284,7 @@ def run_impulse(
 
 
 def _load(experiment: Experiment) -> Load:
-    if not isinstance(experiment.traffic, Load):
-        raise SpecError.at("traffic.kind", "a load is needed")
-    return experiment.traffic
+    return Load.of(experiment.traffic, "a load is needed", "traffic.kind")
 
 
 def _observe(

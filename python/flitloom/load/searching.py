@@ -19,7 +19,6 @@ from flitloom.load.search import BELOW, Search
 from flitloom.load.steady import Progress
 from flitloom.load.unsteady import never_steady
 from flitloom.load.verdicts import check_within
-from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 
 if TYPE_CHECKING:
@@ -126,8 +125,7 @@ def _check(how: How) -> None:
 
 def _check_open(specs: Sequence[Experiment | str]) -> None:
     """Refuse loads of closed sources."""
-    loads = [spec.traffic for spec in specs if isinstance(spec, Experiment)]
-    if any(isinstance(load, Load) and load.outstanding is not None for load in loads):
+    if any(spec.traffic.has_closed_sources for spec in specs if isinstance(spec, Experiment)):
         raise SpecError.at(
             "traffic.outstanding",
             "closed sources accept all that they generate, so no load saturates them",

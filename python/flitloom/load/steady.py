@@ -159,9 +159,10 @@ def constant_load(experiment: Experiment) -> Load:
     SpecError
         It is not.
     """
-    load = experiment.traffic
-    if not isinstance(load, Load) or load.rate is None or load.impulse is not None:
-        raise SpecError.at("traffic.rate", "a steady state needs a load of constant rate")
+    needed = "a steady state needs a load of constant rate"
+    load = Load.of(experiment.traffic, needed, "traffic.rate")
+    if load.rate is None or load.impulse is not None:
+        raise SpecError.at("traffic.rate", needed)
     if load.changes:
         raise SpecError.at(
             "traffic.changes", "a steady state needs a load that does not change", "take load step"
@@ -238,8 +239,7 @@ class Run:
 
     def least(self) -> int:
         """Cycles in which flits cross the network and every source sends some packets."""
-        load = self.simulation.spec.traffic
-        assert isinstance(load, Load)
+        load = Load.of(self.simulation.spec.traffic)
         packets = 0 if not self.rate else math.ceil(PACKETS * load.length / self.rate)
         return max(8 * sum(self.simulation.network.topology.dimensions), packets)
 
@@ -298,8 +298,7 @@ def begin_endless(
     progress: Progress | None = None,
 ) -> Run:
     """The same with an experiment whose load may have an impulse."""
-    assert isinstance(experiment.traffic, Load)
-    load = experiment.traffic.model_copy(update={"cycles": LIMITS["start"]})
+    load = Load.of(experiment.traffic).model_copy(update={"cycles": LIMITS["start"]})
     endless = experiment.model_copy(update={"traffic": load})
     ways: dict[str, Any] = {"threads": threads, "tables": tables, "on_ranks": ranks.started() > 1}
     simulation = begin_experiment(endless, links=False, windows=window, **ways)

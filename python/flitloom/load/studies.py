@@ -91,7 +91,7 @@ def curve(
         cases, list(rates), refine=refine, measure=measure, workers=pool_of(executor, workers)
     )
     go_on(interrupted)
-    closed = isinstance(traffic, Load) and traffic.outstanding is not None
+    closed = not isinstance(traffic, str) and traffic.has_closed_sources
     parts = []
     for case in cases:
         rows = curve_rows([point for point in points if point[0] is case])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment
 
 #: The throttle under which nodes send only what they receive.
@@ -35,5 +34,4 @@ def never_steady(experiment: Experiment) -> bool:
     ... ]
     [True, False]
     """
-    load = experiment.traffic
-    return isinstance(load, Load) and load.outstanding is None and experiment.throttle == THROTTLE
+    return not experiment.traffic.has_closed_sources and experiment.throttle == THROTTLE

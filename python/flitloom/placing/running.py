@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,30 +142,3 @@ def port_bound(traffic: Traffic, flit_bytes: int) -> tuple[int, dict[str, Any]]:
         if sums[rank] > best[0]:
             best = (int(sums[rank]), {"kind": "port", "rank": rank, "sends": sends, "flit_bytes": flit_bytes})
     return best
-
-
-def placed_matrix(rows: Sequence[Sequence[int]], nodes: Sequence[int], count: int) -> NDArray[np.int64]:
-    """A matrix of ranks as one of nodes; ranks that share a node send each other nothing.
-
-    Raises
-    ------
-    SpecError
-        It has not one row per rank.
-
-    Examples
-    --------
-    >>> placed_matrix([[0, 5], [2, 0]], [2, 0], 3).tolist()
-    [[0, 0, 2], [0, 0, 0], [5, 0, 0]]
-    """
-    given = np.array(rows, dtype=np.int64)
-    if len(given) != len(nodes):
-        raise SpecError.at(
-            "traffic.matrix",
-            f"has {counted(len(given), 'row')}",
-            f"the placement has {counted(len(nodes), 'rank')}, a row for each",
-        )
-    where = np.asarray(nodes)
-    matrix = np.zeros((count, count), dtype=np.int64)
-    np.add.at(matrix, (where[:, None], where[None, :]), given)
-    np.fill_diagonal(matrix, 0)
-    return matrix

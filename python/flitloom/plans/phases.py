@@ -10,40 +10,23 @@ from flitloom.limits import LISTED_PACKETS
 from flitloom.network import Network
 from flitloom.numerals import counted
 from flitloom.plans.operation import Operation, operation_phases
-from flitloom.spec import Collective, Packets, TrafficMatrix
-from flitloom.workload import ends_among_working
-
-
-def _check_count(packets: int) -> None:
-    if packets > LISTED_PACKETS:
-        raise SpecError.at(
-            "traffic", counted(packets, "packet"), f"at most {LISTED_PACKETS} can be scheduled"
-        )
+from flitloom.spec.any_traffic import PlannedTraffic
+from flitloom.spec.traffic.known import KINDS
 
 
 def phases_of(
-    network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int
+    network: Network, traffic: PlannedTraffic | Operation, seed: int
 ) -> tuple[list[NDArray[np.int64]], int, str]:
     """The messages phase by phase, a bound known beforehand, and words for the file."""
-    match traffic:
-        case Operation():
-            phases, bound = operation_phases(network, traffic)
-            return phases, bound, str(traffic.among_working(network))
-        case Collective():
-            _check_count(network.nodes * traffic.packets * traffic.slices)
-            ends = ends_among_working(network, traffic, seed)
-            rows = [(*pair, traffic.slice_length, traffic.slices) for pair in ends]
-            name = traffic.pattern or "given destinations"
-            words = f"{name}, payload {traffic.payload}"
-            words += f" in {counted(traffic.slices, 'slice')}" if traffic.slices > 1 else ""
-            words += f", {counted(traffic.packets, 'packet')}" if traffic.packets > 1 else ""
-        case Packets():
-            rows = [(row[0], row[1], row[2], 1) for row in traffic.table]
-            words = counted(len(rows), "given packet")
-        case TrafficMatrix():
-            _check_count(sum(map(sum, traffic.matrix)))
-            rows = [(row[0], row[1], row[2], 1) for row in traffic.packet_table()]
-            words = f"{counted(len(rows), 'packet')} of a matrix"
-        case _:
-            raise SpecError.at("traffic", "a schedule needs a collective, packets, a matrix or an operation")
+    if isinstance(traffic, Operation):
+        phases, bound = operation_phases(network, traffic)
+        return phases, bound, str(traffic.among_working(network))
+    if not isinstance(traffic, PlannedTraffic):
+        planned = ", ".join(kind.noun for kind in KINDS.values() if issubclass(kind, PlannedTraffic))
+        raise SpecError.at("traffic", f"a schedule needs {planned} or an operation")
+    if (packets := traffic.count(network.nodes)) > LISTED_PACKETS:
+        raise SpecError.at(
+            "traffic", counted(packets, "packet"), f"at most {LISTED_PACKETS} can be scheduled"
+        )
+    rows, words = traffic.to_plan(network, seed)
     return [np.array(rows, dtype=np.int64).reshape(-1, 4)], 0, words

@@ -28,7 +28,8 @@ from flitloom.plans.operation import PLANS
 from flitloom.plans.phases import phases_of
 from flitloom.plans.proofs import measure, messages_of, prove_bound
 from flitloom.reading import opened, placed, read_json_list
-from flitloom.spec import Collective, Packets, Router, Topology, TrafficMatrix
+from flitloom.spec import Packets, Router, Topology
+from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import Closed, each, explain, problem, whole_number
 from flitloom.spec.legs import count_hops, read_route, route_text
 
@@ -339,9 +340,7 @@ class Plan(Closed):
         if mine.shape != other.shape:
             raise SpecError.at("plan.topology", f"the plan is for {mine}, the network is {other}")
 
-    def require_traffic(
-        self, network: Network, traffic: Collective | Packets | TrafficMatrix | Operation, seed: int = 1
-    ) -> None:
+    def require_traffic(self, network: Network, traffic: PlannedTraffic | Operation, seed: int = 1) -> None:
         """Refuse traffic with other messages than those of the plan, in any order."""
         phases, _, words = phases_of(network, traffic, seed)
         wanted = sorted(map(tuple, np.concatenate(phases).tolist()))

@@ -16,8 +16,6 @@ from flitloom.numerals import counted
 from flitloom.plots import style
 from flitloom.plots.canvas import legend_below, panel, panels
 from flitloom.plots.style import COLOURS, colour
-from flitloom.spec import Messages
-from flitloom.workload import BUSY_WITH_MESSAGES, describe
 
 if TYPE_CHECKING:
     from flitloom.result import Result
@@ -76,15 +74,15 @@ def compare_link_time(
 
 def _title(words: str, result: Result) -> str:
     """What was simulated, and how long it took."""
-    text = f"{describe(result.network, result.spec.traffic)}: {counted(result.duration, 'cycle')}"
+    text = f"{result.spec.traffic.describe(result.network)}: {counted(result.duration, 'cycle')}"
     return f"{words}\n{text}" if words else text
 
 
 def _legend(results: Sequence[Result]) -> list[Patch]:
     slices = max(map(_slices, results))
     names = [f"slice {number + 1}" for number in range(min(slices, len(COLOURS)))] if slices > 1 else ["busy"]
-    if any(isinstance(result.spec.traffic, Messages) for result in results):
-        names = [BUSY_WITH_MESSAGES]
+    called = [result.spec.traffic.drawn.get("busy") for result in results]
+    names = [name for name in called if name is not None][:1] or names
     patches = [Patch(color=colour(number), label=name) for number, name in enumerate(names)]
     return [*patches, Patch(color=style.BLOCKED, label="blocked")]
 

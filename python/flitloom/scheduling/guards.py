@@ -24,7 +24,7 @@ from flitloom.scheduling.jitter import (
     with_channels,
 )
 from flitloom.scheduling.search import check_seed, schedule
-from flitloom.spec import Collective, Packets, TrafficMatrix
+from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import require_whole
 
 #: Guards that are tried if nothing else is said, in cycles.
@@ -119,7 +119,7 @@ class Candidate:
 
 def guarded_plans(
     network: Network | str | Path,
-    traffic: Collective | Packets | TrafficMatrix | Operation,
+    traffic: PlannedTraffic | Operation,
     jitter: int,
     *,
     guards: Sequence[int] = GUARDS,
@@ -193,7 +193,7 @@ class _Tries:
     def __init__(
         self,
         network: Network,
-        traffic: Collective | Packets | TrafficMatrix | Operation,
+        traffic: PlannedTraffic | Operation,
         jitter: int,
         trials: int,
         seed: int,

@@ -18,7 +18,6 @@ from flitloom.scheduling.jitter import Late, check_jitter, late_durations
 from flitloom.scheduling.search import schedule
 from flitloom.spec import Collective
 from flitloom.stacking import stack
-from flitloom.workload import make_workload
 
 #: Largest delays of the usual table, in cycles.
 JITTERS = (0, 1, 2, 4, 8, 16)
@@ -172,7 +171,7 @@ def _entries(
 
     def late(way: Collective) -> Late:
         def make(delays: NDArray[np.int64]) -> _core.Workload:
-            return make_workload(network, way.model_copy(update={"delays": tuple(delays.tolist())}), seed)
+            return way.model_copy(update={"delays": tuple(delays.tolist())}).workload(network, seed)
 
         return make
 

@@ -15,9 +15,9 @@ from flitloom.plans.operation import Operation
 from flitloom.plans.plan import Plan
 from flitloom.scheduling.guards import guarded_plans
 from flitloom.scheduling.search import STAIRCASE, schedule
-from flitloom.spec import Collective, Packets, TrafficMatrix
+from flitloom.spec.any_traffic import PlannedTraffic
 
-Sendable = Collective | Packets | TrafficMatrix | Operation
+Sendable = PlannedTraffic | Operation
 
 
 @dataclass(frozen=True)

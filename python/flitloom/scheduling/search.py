@@ -22,7 +22,8 @@ from flitloom.plans.phases import phases_of
 from flitloom.plans.plan import Plan, packets_of_core
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.genetic import genetic_plan
-from flitloom.spec import Collective, Packets, TrafficMatrix
+from flitloom.spec import Collective
+from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import require_whole
 
 #: The methods of the core, which shorten a schedule one after the other.
@@ -83,7 +84,7 @@ class _Effort:
 
 def schedule(
     network: Network | str | Path,
-    traffic: Collective | Packets | TrafficMatrix | Operation,
+    traffic: PlannedTraffic | Operation,
     method: MethodName | str = "exact",
     *,
     routes: RoutesName | str | None = None,
@@ -185,7 +186,7 @@ def _check(wanted: _Wanted, effort: _Effort, operation: bool) -> None:
 
 def _scheduled(
     network: Network,
-    traffic: Collective | Packets | TrafficMatrix | Operation,
+    traffic: PlannedTraffic | Operation,
     wanted: _Wanted,
     effort: _Effort,
     genetic: GeneticSettings | None,
@@ -198,8 +199,7 @@ def _scheduled(
     phases, bound, words = phases_of(network, traffic, effort.seed)
     if wanted.method == "genetic":
         _refuse_for_genetic(wanted, effort)
-        if not isinstance(traffic, Collective):
-            raise SpecError.at("traffic", "a genetic search needs a collective")
+        traffic = Collective.of(traffic, "a genetic search needs a collective")
         if network.topology.failed_nodes:
             raise SpecError.at("method", "genetic needs all nodes", "take another method where nodes failed")
         timed = schedule(network, traffic, "greedy", seed=effort.seed)

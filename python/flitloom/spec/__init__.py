@@ -9,47 +9,31 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
     from flitloom.spec.graph import Graph
-    from flitloom.spec.messages import Messages
     from flitloom.spec.product import Product
     from flitloom.spec.router import ROUTINGS, SCHEMES, Router
     from flitloom.spec.topology import DIMENSION_NAMES, Mesh, Topology, Torus
-    from flitloom.spec.traffic import (
-        OTHER_NAMES,
-        PATTERNS,
-        PERMUTATIONS,
-        PROCESSES,
-        Collective,
-        Impulse,
-        Load,
-        Packets,
-        Traffic,
-        TrafficChange,
-        TrafficClass,
-        TrafficMatrix,
-    )
+    from flitloom.spec.traffic.collective import Collective
+    from flitloom.spec.traffic.known import Traffic
+    from flitloom.spec.traffic.load import PROCESSES, Impulse, Load, TrafficChange, TrafficClass
+    from flitloom.spec.traffic.messages import Messages
+    from flitloom.spec.traffic.packets import Packets
+    from flitloom.spec.traffic.patterned import OTHER_NAMES, PATTERNS, PERMUTATIONS
+    from flitloom.spec.traffic.traffic_matrix import TrafficMatrix
 
 #: Where the names are.
 _HOMES = {
     "experiment": ("Experiment", "build_experiment", "read_experiment"),
     "graph": ("Graph",),
-    "messages": ("Messages",),
     "product": ("Product",),
     "router": ("ROUTINGS", "SCHEMES", "Router"),
     "topology": ("DIMENSION_NAMES", "Mesh", "Topology", "Torus"),
-    "traffic": (
-        "OTHER_NAMES",
-        "PATTERNS",
-        "PERMUTATIONS",
-        "PROCESSES",
-        "Collective",
-        "Impulse",
-        "Load",
-        "Packets",
-        "Traffic",
-        "TrafficChange",
-        "TrafficClass",
-        "TrafficMatrix",
-    ),
+    "traffic.collective": ("Collective",),
+    "traffic.known": ("Traffic",),
+    "traffic.load": ("PROCESSES", "Impulse", "Load", "TrafficChange", "TrafficClass"),
+    "traffic.messages": ("Messages",),
+    "traffic.packets": ("Packets",),
+    "traffic.patterned": ("OTHER_NAMES", "PATTERNS", "PERMUTATIONS"),
+    "traffic.traffic_matrix": ("TrafficMatrix",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -461,23 +461,15 @@ def _location(problem: ErrorDetails) -> list[str | int]:
     match problem["type"]:
         case "unknown_field":
             location.append(problem["ctx"]["field"])
-        case "union_tag_not_found" | "union_tag_invalid":
+        case "unknown_kind":
             location.append("kind")
     return location
-
-
-#: What kinds of traffic there are, in words.
-_KINDS = "it must be collective, load, packets, matrix or messages"
 
 
 def _message(problem: ErrorDetails) -> str:
     match problem["type"]:
         case "missing":
             return "is missing"
-        case "union_tag_not_found":
-            return f"is missing; {_KINDS}"
-        case "union_tag_invalid":
-            return f"{show(problem['ctx']['tag'])} is unknown; {_KINDS}"
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"{show(problem['input'])} is not a table of fields"
         case "tuple_type" | "list_type":

@@ -13,11 +13,13 @@ from flitloom import limits
 from flitloom.errors import SpecError, require_file, show
 from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.base import SpecModel, refusal, whole
 from flitloom.spec.kinds import OrName, Simulated, choose_model, choose_topology
 from flitloom.spec.router import Router
 from flitloom.spec.throttle import Throttle
-from flitloom.spec.traffic import Cycle, Kind, Traffic
+from flitloom.spec.traffic.fields import Cycle
+from flitloom.spec.traffic.known import Traffic
 from flitloom.spec.what import with_network
 
 
@@ -57,7 +59,7 @@ class Experiment(SpecModel):
             *,
             topology: AnyNetwork | str,
             router: Router = ...,
-            traffic: Kind,
+            traffic: AnyTraffic,
             seed: int = 1,
             stop_at: int | None = None,
             cycle_limit: int | None = None,

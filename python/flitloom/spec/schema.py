@@ -12,6 +12,7 @@ from typing import Any
 
 from flitloom import spec
 from flitloom.spec.base import SpecModel
+from flitloom.spec.traffic.known import KINDS
 
 #: Files that have a schema, with what they hold.
 FILES = {
@@ -44,7 +45,8 @@ def _models(file: str) -> tuple[type[SpecModel], list[type[SpecModel]]]:
     """The model of a file, and those of its parts."""
     if file == "experiment":
         names = [getattr(spec, name) for name in spec.__all__]
-        return spec.Experiment, [one for one in names if isinstance(one, type) and issubclass(one, SpecModel)]
+        parts = [one for one in names if isinstance(one, type) and issubclass(one, SpecModel)]
+        return spec.Experiment, [*parts, *KINDS.values()]
     from flitloom.campaign import Campaign
     from flitloom.genetic import GeneticSettings
 

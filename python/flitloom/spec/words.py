@@ -46,6 +46,8 @@ class Option:
         The list of the core whose names it takes, which TAB offers.
     several : str
         An example of several values, where a verb compares them.
+    says : str
+        The kind of traffic, where it alone says it.
     """
 
     kind: type
@@ -56,6 +58,7 @@ class Option:
     field: str = ""
     among: str = ""
     several: str = ""
+    says: str = ""
 
     def text(self, several: bool = False, default: bool = True) -> str:
         """The line of help; for verbs that compare, with the example of several values.
@@ -105,11 +108,17 @@ FIELDS: dict[str, dict[str, Option]] = {
         "interval": Option(int, "Cycles between the starts of slices.", "0"),
         "delays": Option(Path, "CSV file with an injection delay per node, in cycles."),
         "packets": Option(int, "Packets per node.", "1"),
-        "rate": Option(float, "Random load instead of a collective, in flits/node/cycle, e.g. 0.1."),
+        "rate": Option(
+            float, "Random load instead of a collective, in flits/node/cycle, e.g. 0.1.", says="load"
+        ),
         "length": Option(int, "Random load, matrix: flits per packet.", "8", several="8,16"),
         "cycles": Option(int, "Random load: cycles in which packets are generated, e.g. 2000."),
-        "matrix": Option(Path, "CSV file: packets from every node (row) to every node (column)."),
-        "packet_table": Option(Path, "CSV file: source,destination,length,start[,slice].", field="table"),
+        "matrix": Option(
+            Path, "CSV file: packets from every node (row) to every node (column).", says="matrix"
+        ),
+        "packet_table": Option(
+            Path, "CSV file: source,destination,length,start[,slice].", field="table", says="packets"
+        ),
         "process": Option(
             str, f"When nodes start packets: {one_of('processes')}.", "bernoulli", "NAME", among="processes"
         ),

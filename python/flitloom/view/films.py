@@ -14,14 +14,13 @@ from flitloom.network import Network, network_of
 from flitloom.notebook import frame_html
 from flitloom.numerals import counted
 from flitloom.pipelined import filmed, is_pipelined, timing
-from flitloom.spec import Experiment, Messages
+from flitloom.spec import Experiment
+from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.ground import Ground
-from flitloom.spec.traffic import Kind
 from flitloom.view.pack import Packer
 from flitloom.view.text import FRAME_HEIGHT, origin, page_text
 from flitloom.view.widgets import widget
 from flitloom.view.wires import grid_fields, twist_facts
-from flitloom.workload import BUSY_WITH_MESSAGES, describe, make_workload, route_bound
 
 if TYPE_CHECKING:
     from flitloom.plans.plan import Plan
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
 
 #: Links times cycles of a film; more would neither fit into a page nor play.
 CELLS = 1 << 26
-
-
-#: What pages of message graphs say of slices: packets have the number of the operation that sends them.
-_OF_MESSAGES = {"slices": 1, "part": "operation", "busy": BUSY_WITH_MESSAGES}
 
 
 @dataclass
@@ -136,7 +131,7 @@ class Film:
             "fabric": grid_fields(self.network.topology),
             "cycles": cycles,
             "slices": slices,
-            **(_OF_MESSAGES if isinstance(self.spec.traffic, Messages) else {}),
+            **self.spec.traffic.drawn,
             **_timing(self.network),
             "bound": None if self.bound is None else self.bound[0],
             **self.bottleneck,
@@ -194,7 +189,7 @@ class Film:
 
 def film(
     network: Network | str | Path,
-    traffic: Kind | Plan,
+    traffic: AnyTraffic | Plan,
     title: str | None = None,
     *,
     seed: int = 1,
@@ -229,7 +224,7 @@ def film(
     >>> write_page([made], "shfl.html") # doctest: +SKIP
     """
     network = network_of(network)
-    if not isinstance(traffic, Kind):
+    if not isinstance(traffic, AnyTraffic):
         plan, network = traffic, traffic.arbitrated(network)
         title = title or plan.traffic
         traffic = plan.as_packets(network)
@@ -246,7 +241,7 @@ def film(
     width = network.nodes * 2 * len(network.topology.sizes)
     longest = CELLS // width
     asked = min(stop_at or longest + 1, cycle_limit or longest + 1)
-    workload = make_workload(network, traffic, seed)
+    workload = traffic.workload(network, seed)
     limit = min(asked, longest + 1)
     if is_pipelined(network):
         raw = filmed(network, workload, spec, limit)
@@ -261,8 +256,8 @@ def film(
             "delivered by then",
             f"stop earlier, e.g. with --stop-at {min(longest, 1000)}",
         )
-    made = Film(title or describe(network, traffic), network, spec, raw, None, facts=facts or {})
-    bound = route_bound(network, workload)
+    made = Film(title or traffic.describe(network), network, spec, raw, None, facts=facts or {})
+    bound = network.route_bound(workload)
     if bound is not None:
         made.bound = bound[:2]
         made.bottleneck = (

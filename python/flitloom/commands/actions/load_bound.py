@@ -21,8 +21,7 @@ def run(where: Where, asked: Asked) -> None:
     experiment = build_experiment(
         {name: part for name, part in _fields(where, asked).items() if part}, Path()
     )
-    traffic, topology = experiment.traffic, experiment.topology
-    assert isinstance(traffic, Collective)
+    traffic, topology = Collective.of(experiment.traffic), experiment.topology
     if topology.grid is None and asked.routing is not None:
         raise SpecError.at("--routing", "switches with hosts go by their tables", "leave it out")
     network = Network(topology, experiment.router)

@@ -15,11 +15,11 @@ from flitloom.commands.load_options import Compared, Packets, Router
 from flitloom.errors import SpecError, show_file
 from flitloom.load import Case, Response, Steady, machine_router, make_cases, room_needed, told, unsteady
 from flitloom.outputs import write_netcdf
-from flitloom.simulation import experiment_memory
+from flitloom.simulation import experiment_memory, left_working
 from flitloom.spec.experiment import change, read_fields
-from flitloom.spec.traffic import Load
+from flitloom.spec.traffic.known import kind_of, name_of
+from flitloom.spec.traffic.load import Load
 from flitloom.spec.words import OPTIONS
-from flitloom.workload import senders
 
 #: Options that may name several values, all combinations of which are compared.
 SEVERAL = (
@@ -137,10 +137,9 @@ def _traffic_at_a_rate(fields: dict[str, Any]) -> dict[str, Any]:
     traffic = fields.setdefault("traffic", {})
     if not isinstance(traffic, dict):
         raise SpecError.at("traffic", "is not a table of fields")
-    if (kind := traffic.get("kind")) in ("packets", "matrix", "messages"):
-        raise SpecError.at(
-            "traffic.kind", f"is {kind}, and flitloom load sends at a rate", "flitloom simulate runs it"
-        )
+    if "kind" in traffic and (kind := kind_of(traffic)) is not None and not kind.has_rate:
+        problem = f"is {name_of(kind)}, and flitloom load sends at a rate"
+        raise SpecError.at("traffic.kind", problem, "flitloom simulate runs it")
     for name in RUN:
         traffic.pop(name, None)
     return traffic
@@ -153,7 +152,7 @@ def _say_of(made: Sequence[Case], **also: Any) -> None:
         text = ""
         with _alone(len(made)):
             loads.append(load := case.experiment(kind="load", rate=1.0, cycles=1, **also))
-            text = senders(load) or ""
+            _, text = left_working(load)
         if text:
             screen.say(f"{case.name}: {text}")
     if any(map(unsteady.never_steady, loads)):

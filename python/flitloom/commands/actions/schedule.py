@@ -26,11 +26,12 @@ from flitloom.scheduling.compared import Beside, beside
 from flitloom.scheduling.planning import Planned, best_known, guarded
 from flitloom.scheduling.search import MOVES, schedule
 from flitloom.simulation import simulate
-from flitloom.spec import Collective, TrafficMatrix
+from flitloom.spec import Collective
+from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.experiment import build_experiment
-from flitloom.workload import among_text, ends_among_working
+from flitloom.spec.traffic.collective import among_text
 
-Sendable = Collective | TrafficMatrix | Operation
+Sendable = PlannedTraffic | Operation
 
 
 def run(context: typer.Context, asked: Asked) -> None:
@@ -108,22 +109,21 @@ def _problem(asked: Asked, topology: dict[str, Any]) -> tuple[Network, Sendable,
         members = None if sought.nodes is None else tuple(called.listed(sought.nodes, "--nodes"))
         root = None if sought.root is None else called.number(sought.root, "--root")
         return network, Operation(sent.operation, sent.payload, root, members), sought.seed
-    traffic = experiment.traffic
-    assert isinstance(traffic, Collective | TrafficMatrix)
-    if sought.interval is not None and isinstance(traffic, Collective) and sent.slices == 1:
+    if sought.interval is not None and sent.matrix is None and sent.slices == 1:
         raise SpecError("--interval is the time between slices; give --slices 2 or more")
-    return network, traffic, sought.seed
+    return network, PlannedTraffic.of(experiment.traffic), sought.seed
 
 
 def _say_who_sends(network: Network, traffic: Sendable, seed: int) -> None:
     """Say where nodes have failed who sends what is planned."""
-    failed = network.topology.failed_nodes
-    if failed and isinstance(traffic, Operation) and traffic.nodes is None:
-        screen.say(among_text(network.topology, traffic.name))
-    elif failed and isinstance(traffic, Collective):
-        sent = len(ends_among_working(network, traffic, seed))
-        omitted = (network.nodes - len(failed)) * traffic.packets - sent
-        screen.say(among_text(network.topology, traffic.pattern or "given destinations", omitted))
+    if not network.topology.failed_nodes:
+        return
+    if not isinstance(traffic, Operation):
+        _, text = traffic.left_working(network, seed)
+    else:
+        text = among_text(network.topology, traffic.name) if traffic.nodes is None else ""
+    if text:
+        screen.say(text)
 
 
 def _search(asked: Asked, network: Network, traffic: Sendable) -> Planned:
@@ -192,6 +192,12 @@ class _Outcome:
     found: Planned
     interrupted: bool
 
+    @property
+    def collective(self) -> Collective | None:
+        """What is sent, where the options say a pattern."""
+        sent = self.asked.sent
+        return Collective.of(self.traffic) if sent.matrix is None and sent.operation is None else None
+
     def compare(self) -> Beside | None:
         """Other methods of sending the same, and the charts; nobody who presses Ctrl-C waits for them."""
         chart, plan = self.asked.reported.chart, self.found.plan
@@ -212,9 +218,9 @@ class _Outcome:
 
     def beside(self, link_time: bool) -> Beside | None:
         """Methods that need no plan, unless failed parts cut the routes that these take."""
-        if isinstance(self.traffic, Collective) and not self.network.topology.failed_nodes:
+        if self.collective is not None and not self.network.topology.failed_nodes:
             with suppress(UnreachableError):
-                return beside(self.network, self.traffic, seed=self.seed, link_time=link_time)
+                return beside(self.network, self.collective, seed=self.seed, link_time=link_time)
         return None
 
     def write_page(self) -> SpecError | None:
@@ -222,10 +228,9 @@ class _Outcome:
         html, plan = self.asked.reported.html, self.found.plan
         if html is None:
             return None
-        before = self.traffic if isinstance(self.traffic, Collective) else None
         try:
             pages.write_page(
-                pages.plan_films(self.network, plan, before, self.seed), html, pages.plan_title(plan)
+                pages.plan_films(self.network, plan, self.collective, self.seed), html, pages.plan_title(plan)
             )
         except SpecError as error:
             return error

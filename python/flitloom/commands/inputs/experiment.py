@@ -20,13 +20,13 @@ from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.escape import escape_order
 from flitloom.load.finite import window_of
-from flitloom.simulation import begin_experiment, experiment_memory
+from flitloom.simulation import begin_experiment, experiment_memory, left_working
 from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
+from flitloom.spec.traffic.known import kind_of
 from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.reading import read_tables
-from flitloom.workload import among_text, left_working, senders
 
 if TYPE_CHECKING:
     from flitloom.commands.inputs.seating import Sitting, Table
@@ -63,8 +63,8 @@ def simulate_fields(
     tables, on_ranks = None if asked.has_switches else asked.brought.tables, ranks.started() > 1
     if tables is not None and "sizes" not in fields.get("topology", {}):
         _take_network(fields, tables)
-    experiment = _among_working(build_experiment(fields, folder))
-    if text := senders(experiment):
+    experiment, text = left_working(build_experiment(fields, folder))
+    if text:
         screen.say(text)
     routes = None if tables is None else read_tables(tables, experiment.topology)
     if sitting is not None and routes is None:
@@ -124,19 +124,6 @@ def certify(asked: Asked) -> None:
         order.write(asked.judged.certificate)
 
 
-def _among_working(experiment: Experiment) -> Experiment:
-    """The experiment with a collective on a network with failed nodes sent among those that work."""
-    traffic, topology = experiment.traffic, experiment.topology
-    if not topology.failed_nodes or not isinstance(traffic, Collective):
-        return experiment
-    changed = left_working(experiment)
-    assert isinstance(changed.traffic, Packets)
-    working = topology.nodes - len(topology.failed_nodes)
-    omitted = working * traffic.packets - len(changed.traffic.table) // traffic.slices
-    screen.say(among_text(topology, traffic.pattern or "given destinations", omitted))
-    return changed
-
-
 def _take_network(fields: dict[str, Any], tables: Path) -> None:
     """Give an experiment the network that tables are for, and a router in which they are deadlock-free.
 
@@ -150,9 +137,7 @@ def _take_network(fields: dict[str, Any], tables: Path) -> None:
     router, traffic = fields.get("router", {}), fields.get("traffic", {})
     if not isinstance(router, dict) or not isinstance(traffic, dict):
         return
-    length = traffic.get("length", traffic.get("payload", 7) + 1)
-    if traffic.get("kind") == "messages":
-        length = traffic.get("packet_payload", 16) + 1
+    length = (kind_of(traffic) or Collective).longest_said(traffic)
     needed = router_fields(read, length) if isinstance(length, int) else {}
     if needed and not {"flow_control", "channels", "preset"} & set(router):
         fields["router"] = {**needed, **router}

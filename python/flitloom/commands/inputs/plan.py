@@ -26,7 +26,8 @@ from flitloom.scheduling import Plan, check_plan, read_plan, study_jitter
 from flitloom.scheduling.checking import write_certificate
 from flitloom.scheduling.jitter import with_channels
 from flitloom.simulation import simulate as simulate_once
-from flitloom.spec import Experiment, Load, Messages, Topology
+from flitloom.spec import Experiment, Topology
+from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.experiment import build_experiment, read_fields
 from flitloom.verdict import circle
 
@@ -114,9 +115,8 @@ def simulate(asked: Simulated) -> None:
     if "throttle" in fields:
         raise SpecError.at("throttle", "a plan says when every packet starts", "leave it out")
     if not no_traffic:
-        if isinstance(experiment.traffic, Load | Messages):
-            kind = "random load" if isinstance(experiment.traffic, Load) else "message graph"
-            raise SpecError.at("plan", f"a {kind} has no plan")
+        if not isinstance(experiment.traffic, PlannedTraffic):
+            raise SpecError.at("plan", f"{experiment.traffic.noun} has no plan")
         plan.require_traffic(network, experiment.traffic, experiment.seed)
     if asked.late.jitter is not None:
         summary = _late(asked, plan, network, experiment.seed, fields, asked.late.jitter)

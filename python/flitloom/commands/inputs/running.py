@@ -18,9 +18,8 @@ from flitloom.numerals import counted
 from flitloom.result import Result
 from flitloom.simulation import Simulation
 from flitloom.space_time import record_space_time
-from flitloom.spec import Experiment, Messages, Router
+from flitloom.spec import Experiment, Router
 from flitloom.tables.by_source.tables import Tables
-from flitloom.workload import describe
 
 
 def say_of_rules(tables: Tables, router: Router) -> None:
@@ -104,7 +103,7 @@ def _print(result: Result, json: bool, seconds: float | None, judged: Finite | N
             found |= {"latency": None}
     time = {} if seconds is None else {"time": result.duration * seconds}
     if json:
-        named = {"network": head_of(result.network)} if isinstance(result.spec.traffic, Messages) else {}
+        named = {"network": head_of(result.network)} if result.spec.traffic.names_network else {}
         screen.print_json({**named, **result.to_dict(), **found, **time, "links": result.link_rows()})
         return
     units = {
@@ -182,7 +181,7 @@ def draw_space_time(
         raise SpecError.at("--space-time-at", error.problem, error.advice) from None
     if not ranks.speaks():
         return
-    pictures.plot_space_time(busy, file, describe(simulation.network, simulation.spec.traffic))
+    pictures.plot_space_time(busy, file, simulation.spec.traffic.describe(simulation.network))
     if not any(bool(buffers.any()) for buffers in busy.values()):
         lines = busy.attrs["lines"]
         nothing = f"no buffer is ever full along {lines}; --space-time-at names other lines"

@@ -21,9 +21,11 @@ from flitloom.placing.placement import (
     topology_of,
     traffic_of,
 )
-from flitloom.placing.running import FLIT_BYTES, moves, packet_rows, placed_matrix
-from flitloom.spec import Packets, Topology, TrafficMatrix
+from flitloom.placing.running import FLIT_BYTES, moves, packet_rows
+from flitloom.spec import Topology
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.any_traffic import NOT_OF_RANKS
+from flitloom.spec.traffic.known import kind_of, name_of
 from flitloom.tables.by_source.making import route
 from flitloom.tables.by_source.tables import Tables
 
@@ -74,9 +76,6 @@ def _seat_traffic(
     Of phases it is that of the first one; the packets of all of them are returned.
     """
     traffic = fields.get("traffic", {})
-    if traffic.get("kind") == "messages":
-        fields["traffic"] = {**traffic, "nodes": nodes}
-        return ()
     if flit_bytes is not None and traffic:
         raise SpecError.at("--flit-bytes", "is about the bytes of a placement, and other traffic has flits")
     if not traffic:
@@ -87,29 +86,10 @@ def _seat_traffic(
         tables = tuple(packet_rows(part, nodes, size).tolist() for part in parts)
         fields["traffic"] = {"kind": "packets", "table": tables[0]}
         return tables if phases else ()
-    if "matrix" in traffic:
-        matrix = options.part(TrafficMatrix, {"traffic": {**traffic, "kind": "matrix"}}).matrix
-        placed = placed_matrix(matrix, nodes, count).tolist()
-        fields["traffic"] = {**traffic, "kind": "matrix", "matrix": placed}
-    elif "table" in traffic:
-        table = options.part(Packets, {"traffic": {**traffic, "kind": "packets"}}).table
-        last = len(nodes) - 1
-        for number, (source, destination, *_) in enumerate(table):
-            if max(source, destination) > last:
-                raise SpecError.at(
-                    f"traffic.table[{number}]",
-                    f"names rank {max(source, destination)}",
-                    f"the placement has 0 to {last}",
-                )
-        fields["traffic"] = {
-            **traffic,
-            "kind": "packets",
-            "table": [[nodes[row[0]], nodes[row[1]], *row[2:]] for row in table],
-        }
-    else:
-        raise SpecError.at(
-            "--placement", "goes with a message graph, --matrix, --packet-table, or no other traffic"
-        )
+    kind = kind_of(traffic)
+    if kind is None:
+        raise SpecError.at("--placement", NOT_OF_RANKS)
+    fields["traffic"] = kind.seated({**traffic, "kind": name_of(kind)}, nodes, count)
     return ()
 
 

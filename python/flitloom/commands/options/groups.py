@@ -41,8 +41,10 @@ class Traffic(Group, part="traffic", only=(*list(FIELDS["traffic"])[:14], "outst
 
     def kind(self) -> str:
         """The kind of traffic that the options describe, where no file says it."""
-        kinds = {"rate": "load", "matrix": "matrix", "packet_table": "packets"}
-        return next((kind for name, kind in kinds.items() if getattr(self, name) is not None), "collective")
+        given = (
+            about.says for name, about in FIELDS["traffic"].items() if getattr(self, name, None) is not None
+        )
+        return next(filter(None, given), "collective")
 
 
 class Router(Group, part="router"):

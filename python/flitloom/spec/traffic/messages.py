@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import ValidationInfo, field_validator
 
+from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
-from flitloom.spec.base import Checked, SpecModel, in_file, listed, problem, show, whole
+from flitloom.spec.any_traffic import AnyTraffic, Totals
+from flitloom.spec.base import Checked, in_file, listed, problem, require_whole, show, whole
 from flitloom.spec.tables import column, locate
 from flitloom.spec.topology import NODE, node_number
 from flitloom.traces.graph import MessageGraph
+
+if TYPE_CHECKING:
+    from flitloom.network import Network
 
 _GRAPH = {
     "anyOf": [
@@ -38,7 +43,7 @@ def _graph(value: Any, info: ValidationInfo) -> str:
         raise problem(str(error)) from None
 
 
-class Messages(SpecModel):
+class Messages(AnyTraffic):
     """A message graph: what the ranks of an application send, receive and compute.
 
     An operation starts when those that it requires are complete. A send is complete when the router has
@@ -68,7 +73,15 @@ class Messages(SpecModel):
     109
     """
 
-    place: ClassVar[str] = "traffic"
+    noun: ClassVar[str] = "a message graph"
+    is_listed: ClassVar[bool] = False
+    names_network: ClassVar[bool] = True
+    #: Packets have the number of the operation that sends them: 254 numbers in a record of links over time.
+    drawn: ClassVar[Mapping[str, Any]] = {
+        "slices": 1,
+        "part": "operation",
+        "busy": "busy, a colour per message, one from operation 254 on",
+    }
     positional: ClassVar[str] = "graph"
 
     kind: Literal["messages"] = "messages"
@@ -104,3 +117,56 @@ class Messages(SpecModel):
     def ranks(self) -> int:
         """Number of ranks."""
         return MessageGraph(self.graph).ranks
+
+    def describe(self, network: Network) -> str:
+        """How many ranks there are."""
+        return f"messages of {counted(self.ranks, 'rank')} on {network.topology}"
+
+    def workload(self, network: Network, seed: int) -> _core.Workload:
+        """The core's form of the graph, whose ranks have nodes that there are."""
+        del seed
+        ranks, nodes = self.ranks, self.nodes
+        if nodes is None and ranks > network.nodes:
+            raise SpecError.at(
+                "traffic.graph", f"{counted(ranks, 'rank')}, the network has {counted(network.nodes, 'node')}"
+            )
+        for rank, node in enumerate(nodes or ()):
+            require_whole(f"traffic.nodes[{rank}]", node, 0, network.nodes - 1)
+        return _core.goal_workload(
+            self.graph,
+            self.flit_bytes,
+            self.calc_cycles,
+            self.packet_payload,
+            range(ranks) if nodes is None else nodes,
+        )
+
+    def count(self, nodes: int) -> int:
+        """As many as there may be."""
+        del nodes
+        return LIMITS["packets"]
+
+    @property
+    def longest(self) -> int:
+        """A whole packet."""
+        return self.packet_payload + 1
+
+    @property
+    def common_length(self) -> int:
+        """They differ: the last packet of a message is shorter."""
+        return 0
+
+    @classmethod
+    def longest_said(cls, fields: Mapping[str, Any]) -> object:
+        """The payload of a packet with its header."""
+        payload = fields.get("packet_payload", 16)
+        return payload + 1 if isinstance(payload, int) else payload
+
+    def totals(self, run: Totals) -> dict[str, Any]:
+        """Its ranks, and when the last of them is ready."""
+        return {"ranks": self.ranks, "makespan": run.makespan}
+
+    @classmethod
+    def seated(cls, fields: dict[str, Any], nodes: Sequence[int], count: int) -> dict[str, Any]:
+        """The ranks are on these nodes."""
+        del count
+        return {**fields, "nodes": list(nodes)}
