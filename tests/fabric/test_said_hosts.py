@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import flitloom as fl
+from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, parse_fabric, read_fabric
 from flitloom.fabric.networks import fabric
@@ -154,6 +155,23 @@ def test_python_says_them() -> None:
     assert failed.named is not None
     assert failed.named["hosts"] == list(HOSTS)
     assert len(fl.collectives.plan(text, "all-gather").topology["hosts"]) == 4
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("verb", ["simulate --graph {} --pattern next", "fabric show {}", "route --graph {}"])
+def test_a_host_at_every_switch_is_a_guess_that_hosts_or_no_hosts_settle(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("ring.csv").write_text("a,b\nb,c\nc,d\nd,a\n")
+    guess = "ring.csv is taken for 4 switches with a host each"
+    told = [
+        (run([*verb.format("ring.csv").split(), *said]), capsys.readouterr().err)
+        for said in ([], ["--no-hosts"], ["--hosts", "a,b,d"])
+    ]
+    assert [code for code, _ in told] == [0, 0, 0]
+    otherwise = "; --hosts NAMES says which nodes are hosts, --no-hosts that every one has a host\n"
+    assert f"{guess}{otherwise}" in told[0][1]
+    assert guess not in told[1][1] + told[2][1]
 
 
 def test_a_guess_says_how_to_say_otherwise() -> None:

@@ -18,6 +18,8 @@ _SWITCHES = re.compile(
 )
 #: How the guess is put right.
 OTHERWISE = "--hosts NAMES, --no-hosts, columns a,a_type,b,b_type, or a type in GraphML say otherwise"
+#: The same where every switch was given a host.
+OF_ALL = "; --hosts NAMES says which nodes are hosts, --no-hosts that every one has a host"
 
 
 def kind_of(said: str) -> str:

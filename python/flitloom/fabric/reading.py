@@ -21,6 +21,7 @@ from flitloom.fabric import (
     tenstorrent,
 )
 from flitloom.fabric.assembly import Assembly
+from flitloom.fabric.kinds import OF_ALL
 from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.reading import opened
 from flitloom.spec.what import host_lists
@@ -85,11 +86,12 @@ def read_fabric(file: str | Path, hosts: str | Sequence[str] | None = None) -> S
     with opened(file, limits.FABRIC_BYTES) as source:
         # Descriptions of nodes come in any encoding.
         subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), source.name, hosts)
-    if subnet.remarks:
-        remarks.tell(f"{source.name} is taken for {subnet.taken_for()}")
-    for text in subnet.remarks:
-        if text != NO_HOSTS:
-            remarks.tell(text)
+    told = [text for text in subnet.remarks if text != NO_HOSTS]
+    is_guessed = NO_HOSTS in subnet.remarks and hosts is None
+    if told or is_guessed:
+        remarks.tell(f"{source.name} is taken for {subnet.taken_for()}{OF_ALL if is_guessed else ''}")
+    for text in told:
+        remarks.tell(text)
     return subnet
 
 
