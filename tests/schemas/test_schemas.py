@@ -18,13 +18,14 @@ from flitloom.campaign import Campaign, read_campaign
 from flitloom.commands import run
 from flitloom.genetic import GeneticSettings
 from flitloom.spec import OTHER_NAMES, PATTERNS, SCHEMES
+from flitloom.spec.fabric import Fabric
 from flitloom.spec.schema import FILES, schema
 from places import ROOT
 
 EXAMPLES = ROOT / "examples"
 MODELS = {
     one.__name__: one
-    for one in (*(getattr(spec, name) for name in spec.__all__), GeneticSettings)
+    for one in (*(getattr(spec, name) for name in spec.__all__), Fabric, GeneticSettings)
     if isinstance(one, type)
 }
 
@@ -75,6 +76,50 @@ def test_what_editors_use_finds_what_is_wrong(tmp_path):
         code, told = taplo(tmp_path)
         assert code != 0
         assert "shuffle.toml" in told
+
+
+#: Tables of a network as people write them, and whether they are right.
+TOPOLOGIES = [
+    ('network = "full4 x ring3"', True),
+    ('network = "full4 x ring3"\nfailed_nodes = [1]\nfailed_links = ["(0,1)+y"]', True),
+    ('network = "dragonfly(3,1,2)"', True),
+    ('network = "dragonfly(3,1,2)"\nfailed = ["node:g0s1"]', True),
+    ('graph = "net.csv"', True),
+    ('graph = "net.csv"\nhosts = "a,c"', True),
+    ('graph = "net.csv"\nhosts = ["a", "c-d"]', True),
+    ('graph = "net.csv"\nhosts = [0, 2]', True),
+    ('graph = "net.csv"\nhosts = []', True),
+    ("cables = [[0, 1], [1, 2]]\nnodes = 3", True),
+    ("", False),
+    ("network = 5", False),
+    ('graph = "net.csv"\nnetwork = "full4 x full4"', False),
+    ('grph = "net.csv"', False),
+    ('graph = "net.csv"\nhosts = [[0, 2]]', False),
+    ('hosts = "a,c"', False),
+    ('sizes = "4x4"\nhosts = "a,c"', False),
+    ("cables = [[0, 1], [1, 2]]", False),
+]
+
+
+def test_schema_and_reader_agree_on_tables_of_a_network(tmp_path):
+    assert run(["examples", "copy", "-o", str(tmp_path)]) == 0
+    (tmp_path / "net.csv").write_text("a,b\nb,c\nc,c-d\nc-d,a\n")
+    said = jsonschema.Draft202012Validator(schema("experiment"))
+    for number, (table, right) in enumerate(TOPOLOGIES):
+        file = tmp_path / f"net{number}.toml"
+        model = "one-cycle" if "failed_nodes" in table else "pipelined"
+        text = f'[topology]\n{table}\n[router]\nmodel = "{model}"\n[traffic]\nkind = "load"\n'
+        text += 'pattern = "rand"\nrate = 0.1\ncycles = 9\n'
+        file.write_text(f"#:schema schemas/experiment.json\n{text}")
+        assert said.is_valid(tomllib.loads(text)) == right, table
+        if right:
+            assert fl.read_experiment(file).topology.nodes >= 2
+        else:
+            with pytest.raises(fl.SpecError):
+                fl.read_experiment(file)
+    _, told = taplo(tmp_path)
+    wrong = {number for number in range(len(TOPOLOGIES)) if f"net{number}.toml" in told}
+    assert wrong == {number for number, (_, right) in enumerate(TOPOLOGIES) if not right}
 
 
 def fields():

@@ -15,7 +15,7 @@ from flitloom.reading import parse_toml, read_toml
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.base import SpecModel, refusal, whole
-from flitloom.spec.kinds import OrName, Simulated, choose_model, choose_topology
+from flitloom.spec.kinds import AnyOrName, Simulated, choose_model, choose_topology
 from flitloom.spec.router import Router
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.traffic.fields import Cycle
@@ -44,7 +44,7 @@ class Experiment(SpecModel):
         Injection throttle, e.g. ``spth:margin=8`` (docs/throttles.md).
     """
 
-    topology: Annotated[Simulated, WrapValidator(choose_topology), OrName]
+    topology: Annotated[Simulated, WrapValidator(choose_topology), AnyOrName]
     router: Router = Router()
     traffic: Traffic
     seed: Annotated[int, whole(0, 2**64 - 1)] = 1

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import SerializerFunctionWrapHandler, ValidationInfo, model_serializer, model_validator
+from pydantic import (
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    model_serializer,
+    model_validator,
+)
 
 from flitloom.digests import digest, require_same
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, without_grid
-from flitloom.spec.base import problem
+from flitloom.spec.base import Checked, each, listed, problem, text
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
 from flitloom.spec.graph import Graph
 from flitloom.spec.what import host_lists
@@ -27,6 +33,25 @@ if TYPE_CHECKING:
 _Named: TypeAlias = tuple[
     str | None, str | None, Graph | None, tuple[str, ...], tuple[str, ...] | None, tuple[str, ...]
 ]
+
+
+def _name(value: Any, _: Any = None) -> str:
+    """A list of names, or a name that is a number."""
+    return str(value) if type(value) is int else text(value)
+
+
+def _lists(value: Any, info: ValidationInfo) -> tuple[str, ...]:
+    """Lists of hosts: one, or several."""
+    return (value,) if isinstance(value, str) else each(_name)(value, info)
+
+
+#: JSON schema of the same.
+_LISTS = {
+    "anyOf": [
+        {"type": "string", "description": "a list, or its file"},
+        listed({"type": ["string", "integer"]}),
+    ]
+}
 
 
 class Fabric(AnyNetwork):
@@ -68,12 +93,16 @@ class Fabric(AnyNetwork):
     twist: ClassVar[bool] = False
     place: ClassVar[str] = "topology"
 
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": [name]} for name in ("network", "graph", "direct")]}
+    )
+
     network: str | None = None
     graph: str | None = None
     direct: Graph | None = None
     tables: str | None = None
     failed: tuple[str, ...] = ()
-    hosts: tuple[str, ...] | None = None
+    hosts: Annotated[tuple[str, ...], Checked(_lists, _LISTS)] | None = None
     content: tuple[str, ...] = ()
 
     if TYPE_CHECKING:

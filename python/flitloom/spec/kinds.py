@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pydantic
 from pydantic import GetJsonSchemaHandler, SerializeAsAny, ValidationInfo, ValidatorFunctionWrapHandler
@@ -92,13 +92,25 @@ def folder_of(info: ValidationInfo) -> Path:
 class OrName:
     """In a JSON schema: a field may also be the text that names a network."""
 
-    @staticmethod
-    def __get_pydantic_json_schema__(schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    #: Kinds of networks that a table of fields may describe besides.
+    others: ClassVar[tuple[type[AnyNetwork], ...]] = ()
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         text = {
             "type": "string",
             "description": "as --network takes it: sizes, a product, a family or a file",
         }
-        return {"anyOf": [handler(schema), text]}
+        tables = [handler(kind.__pydantic_core_schema__) for kind in cls.others]
+        return {"anyOf": [handler(schema), *tables, text]}
+
+
+class AnyOrName(OrName):
+    """The same where a table of fields may describe any network."""
+
+    others = (Product, Fabric, Graph)
 
 
 def choose_model(data: Any, info: ValidationInfo) -> Any:

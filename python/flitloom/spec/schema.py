@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from flitloom import spec
 from flitloom.spec.base import SpecModel
+from flitloom.spec.fabric import Fabric
 from flitloom.spec.traffic.known import KINDS
 
 #: Files that have a schema, with what they hold.
@@ -35,7 +37,10 @@ def schema(file: str) -> dict[str, Any]:
     model, parts = _models(file)
     found = model.model_json_schema()
     by_name = {part.__name__: part for part in parts}
-    for name, definition in found.get("$defs", {}).items():
+    for field in found["properties"].values():
+        _define(field, by_name, found.get("$defs", {}))
+    found["$defs"] = dict(sorted(found["$defs"].items()))
+    for name, definition in found["$defs"].items():
         _finish(definition, by_name.get(name))
     _finish(found, model)
     return {"$schema": DIALECT, "title": f"flitloom {file}", **found, "description": FILES[file]}
@@ -46,11 +51,21 @@ def _models(file: str) -> tuple[type[SpecModel], list[type[SpecModel]]]:
     if file == "experiment":
         names = [getattr(spec, name) for name in spec.__all__]
         parts = [one for one in names if isinstance(one, type) and issubclass(one, SpecModel)]
-        return spec.Experiment, [*parts, *KINDS.values()]
+        return spec.Experiment, [*parts, Fabric, *KINDS.values()]
     from flitloom.campaign import Campaign
     from flitloom.genetic import GeneticSettings
 
     return Campaign, [spec.Topology, spec.Router, GeneticSettings]
+
+
+def _define(field: dict[str, Any], parts: Mapping[str, object], definitions: dict[str, Any]) -> None:
+    """Give parts that stand inside a field a name."""
+    for form in field.get("anyOf", ()):
+        name = form.get("title")
+        if name in parts:
+            definitions[name] = dict(form)
+            form.clear()
+            form["$ref"] = f"#/$defs/{name}"
 
 
 def _finish(definition: dict[str, Any], model: type[SpecModel] | None) -> None:
@@ -67,6 +82,8 @@ def _finish(definition: dict[str, Any], model: type[SpecModel] | None) -> None:
             definition["required"] = [name, *definition.get("required", [])]
         if about.get(name):
             field["description"] = about[name]
+        elif len(field.get("enum", ())) == 1:
+            field["description"] = "The kind of network. It may be left out."
 
 
 def _leave_nothing_out(field: dict[str, Any]) -> None:
