@@ -251,6 +251,25 @@ def test_a_product_holds_what_a_graph_of_its_cables_holds(
     assert ran["flit_hops"] == ran["flits_delivered"]
 
 
+@pytest.mark.parametrize("network", ["line4 x line3", "mesh 4x3"])
+def test_an_open_shape_fits_a_network_named_by_a_text(
+    network: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["place", "--network", network, "--shape", "4x3", "--json"]
+    # A grid of lines has no ring along a line.
+    assert run(words) == 1
+    assert run([*words, "--wrap", "no,yes"]) == 1
+    capsys.readouterr()
+    assert run([*words, "--wrap", "no,no"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    cables = {frozenset(pair) for pair in nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4)).edges}
+    nodes = told["placement"]
+    assert sorted(nodes) == list(range(12))
+    assert {frozenset((nodes[a], nodes[b])) for a, b in Grid((4, 3), (False, False)).cables()} == cables
+    assert run(["place", "--network", network, "--stencil", "4x3", "--wrap", "no,no"]) == 2
+    assert "--wrap: a product says itself what wraps" in capsys.readouterr().err
+
+
 def test_shapes_on_families_sit_at_switches_with_hosts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

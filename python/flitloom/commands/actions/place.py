@@ -63,7 +63,9 @@ def run(context: typer.Context, asked: Asked) -> None:
         ending_of(file)
         check_output(file, (), "--out")
     if asked.where.network is not None and asked.where.graph is None:
-        options.refuse_grid(asked.where.torus, asked.where.mesh, asked.where.wrap, asked.where.network, None)
+        # Of a shape it says which dimensions of the shape close.
+        wrap = asked.where.wrap if asked.ranks.shape is None else None
+        options.refuse_grid(asked.where.torus, asked.where.mesh, wrap, asked.where.network, None)
         where, failed = options.resolved(asked.where)
         fail = [*failed, *(where.fail or [])] or None
         asked = replace(asked, where=replace(cast(Any, where), fail=fail))
