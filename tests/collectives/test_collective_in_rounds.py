@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -19,12 +20,15 @@ import pytest
 import flitloom as fl
 from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.making import from_messages, make_rounds
+from flitloom.collectives.rounds import busiest_loads
 from flitloom.collectives.rounds_checking import check_rounds
-from flitloom.collectives.rounds_plan import RoundsPlan, read_rounds, taken
+from flitloom.collectives.rounds_plan import Messages, RoundsPlan, read_rounds, taken
 from flitloom.collectives.rounds_steps import to_steps
 from flitloom.commands import run
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
+from places import ROOT
 
 PROGRAM = Path(fl.__file__).parent / "programs" / "recheck.py"
 SCHEMA = Path(fl.__file__).parent / "schemas" / "rounds.schema.json"
@@ -273,6 +277,76 @@ def test_what_is_wrong_is_found_by_both_programs(what: str, failed: list[int], t
     assert run(["view", str(file), "-o", str(tmp_path / "page.html")]) == 2
 
 
+def _forged(operation: str, messages: Messages, rounds: int) -> RoundsPlan:
+    """A plan for a 4x4 torus with the loads and the time of its messages."""
+    loads = busiest_loads(Ground(fl.Torus(4, 4)), messages, rounds)
+    fields = {name: getattr(messages, name) for name in ("pieces", "alike", "owned")}
+    fields |= {name: [list(row) for row in getattr(messages, name)] for name in ("sums", "moves")}
+    fields |= {"operation": operation, "topology": fl.Torus(4, 4).model_dump(mode="json"), "loads": loads}
+    fields |= {"algorithm": "forged", "rounds": rounds, "size": 2.0**20, "alpha": 1e-6, "bandwidth": 5e10}
+    made = RoundsPlan.model_construct(**fields)
+    return made.model_copy(update={"seconds": taken(loads, made.total, 2.0**20, 1e-6, 5e10)})
+
+
+_PAIRS = [(node, end) for node in range(16) for end in range(16) if node != end]
+#: More messages of a node in a round than it has links; every part arrives, links and time are as they say.
+MANY: dict[str, tuple[str, Messages, int]] = {
+    "one shot to 15 nodes": (
+        "all-gather",
+        Messages(1, True, moves=[(0, 0, end, 0, 1) for end in range(1, 16)]),
+        1,
+    ),
+    "the same, listed": ("all-gather", Messages(1, False, moves=[(0, a, b, a, 1) for a, b in _PAIRS]), 1),
+    "blocks to 15 nodes": (
+        "all-to-all",
+        Messages(16, False, moves=[(0, a, b, 16 * a + b, 1) for a, b in _PAIRS]),
+        1,
+    ),
+    # Then from node 0 to twice as many nodes a round.
+    "sums of 15 nodes": (
+        "all-reduce",
+        Messages(
+            1,
+            False,
+            sums=[(0, node, 0, 0, 1) for node in range(1, 16)],
+            moves=[(1 + turn, a, a + (1 << turn), 0, 1) for turn in range(4) for a in range(1 << turn)],
+            owned=False,
+        ),
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_more_messages_than_links_are_found_by_both_programs(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The advice's bound on rounds would not hold for such plans."""
+    plan = _forged(*MANY[what])
+    file = tmp_path / "plan.json"
+    plan.save(file)
+    problems = check_rounds(plan)["problems"]
+    assert problems
+    # Nothing else is wrong with them.
+    assert all("15 nodes" in one and "4 links" in one for one in problems)
+    assert _rechecked(file) == 1
+    assert run(["check", str(file)]) == 1
+    assert "15 nodes, and no node has more than 4 links" in capsys.readouterr().out
+
+
+def test_messages_of_a_node_are_counted_anew(tmp_path: Path) -> None:
+    # Mirrored halves of the vector go different ways: every part over the two links of a node.
+    plan = make_rounds(fl.Torus(8), "all-reduce", "family (sums)", 2.0**20, 1e-6, 5e10)
+    assert (plan.messages, check_rounds(plan)["messages"]) == (4, 4)
+    file = tmp_path / "plan.json"
+    for claimed, found in ((None, True), (4, True), (2, False), (5, False)):
+        wrong = plan.model_copy(update={"messages": claimed})
+        wrong.save(file)
+        assert ("messages" in json.loads(file.read_text())) is (claimed is not None)
+        assert check_rounds(wrong)["passed"] is found
+        assert (_rechecked(file) == 0) is found
+
+
 def test_the_command_that_advice_prints_makes_the_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -334,6 +408,23 @@ def test_committed_schema_describes_the_file(tmp_path: Path) -> None:
     make_rounds(fl.Torus(3, 3), "all-reduce", "spheres", 1e6, 1e-6, 5e10).save(tmp_path / "plan.json")
     fields = json.loads((tmp_path / "plan.json").read_text(encoding="utf-8"))
     assert set(schema["required"]) <= set(fields) <= set(schema["properties"])
+
+
+def test_the_page_describes_the_file(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "collective-advise.md").read_text(encoding="utf-8")
+    section = page.partition("## The file of a plan in rounds")[2]
+    named = {
+        name
+        for line in section.splitlines()
+        if line.startswith("| `")
+        for name in re.findall("`([^`]+)`", line.split("|")[1])
+    }
+    assert named == set(RoundsPlan.model_fields)
+    (command,) = re.findall("```sh\nflitloom (.*)\n```", section)
+    file = tmp_path / "plan.json"
+    assert run([*shlex.split(command)[:-1], str(file)]) == 0
+    shown = section.partition("```json\n")[2].partition("```")[0]
+    assert json.loads(shown) | {"version": ""} == json.loads(file.read_text()) | {"version": ""}
 
 
 @pytest.mark.parametrize(

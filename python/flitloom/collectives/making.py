@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from flitloom import provenance
@@ -106,6 +107,7 @@ def from_messages(
         "lengths": list(messages.lengths),
         "rounds": algorithm.rounds,
         "loads": loads,
+        "messages": _most_messages(messages),
         "size": size,
         "alpha": alpha,
         "bandwidth": bandwidth,
@@ -118,3 +120,10 @@ def from_messages(
     }
     made = RoundsPlan.model_construct(**fields)
     return made.model_copy(update={"seconds": taken(loads, made.total, size, alpha, bandwidth)})
+
+
+def _most_messages(messages: Messages) -> int:
+    """To how many nodes a node sends in a round, or from how many it receives, at most."""
+    pairs = {row[:3] for row in (*messages.sums, *messages.partials, *messages.moves)}
+    counts = Counter((turn, node, sends) for turn, *ends in pairs for sends, node in enumerate(ends))
+    return max(counts.values(), default=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from math import isclose
@@ -24,12 +24,13 @@ MOST_WORDS = 1 << 26
 
 
 def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
-    """Replay a plan: every sum, every part, the busiest link of every round, and the time.
+    """Replay a plan: every sum, every part, the busiest link and the messages of every round, and the time.
 
     Returns
     -------
     dict
-        ``passed``, ``rounds``, ``factor`` (vectors on the busiest links), ``microseconds``, ``algbw``,
+        ``passed``, ``rounds``, ``messages`` (to how many nodes a node sends in a round, or from how many it
+        receives, at most), ``factor`` (vectors on the busiest links), ``microseconds``, ``algbw``,
         ``busbw`` (bytes/s), ``problems`` (a list of messages), and ``not_verified``.
 
     Examples
@@ -43,10 +44,13 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
     """
     problems: list[str] = []
     loads: list[float] = []
+    messages = 0
     try:
         _head(plan)
+        by_round = _by_round(plan)
+        messages = max((_messages(plan, *one, problems) for one in enumerate(by_round)), default=0)
         replay = _Replay(plan)
-        loads = [replay.round(turn, rows, problems) for turn, rows in enumerate(_by_round(plan))]
+        loads = [replay.round(turn, rows, problems) for turn, rows in enumerate(by_round)]
         replay.end(problems)
     except SpecError as error:
         problems.append(str(error))
@@ -54,6 +58,8 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
         isclose(found, said, rel_tol=1e-9) for found, said in zip(loads, plan.loads, strict=True)
     ):
         problems.append("loads: they are not those of the busiest links")
+    if plan.messages not in (None, messages):
+        problems.append(f"messages: the file says {plan.messages}, a node has up to {messages} in a round")
     total = float(sum(loads))
     factor = total / plan.total
     seconds = plan.rounds * plan.alpha + factor * plan.size / plan.bandwidth
@@ -66,6 +72,7 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
         "network": str(plan.ground),
         "algorithm": plan.algorithm,
         "rounds": plan.rounds,
+        "messages": messages,
         "factor": round(factor, 6),
         "microseconds": round(1e6 * seconds, 4),
         "algbw": algbw,
@@ -124,6 +131,33 @@ def _by_round(plan: RoundsPlan) -> list[list[tuple[bool, list[int]]]]:
         for row in rows:
             found[row[0]].append((adds, row))
     return found
+
+
+def _messages(plan: RoundsPlan, turn: int, rows: list[tuple[bool, list[int]]], problems: list[str]) -> int:
+    """To how many nodes a node sends in a round, or from how many it receives, at most.
+
+    These are at most the links of the node with the most of them. In an all-reduce it is every part for which
+    this holds, since some of its parts may go other ways than others.
+    """
+    pairs = {(row[1], row[2]) for _, row in rows}
+    most, links = 0, plan.ground.most_links
+    for side, verb in ((0, "sends to"), (1, "receives from")):
+        counts = Counter(pair[side] for pair in pairs)
+        most = max([most, *counts.values()])
+        for node in (node for node, count in counts.items() if count > links):
+            if plan.operation == "all-reduce" and not plan.alike:
+                begins = np.zeros(plan.parts + 1, dtype=np.int64)
+                for _, row in rows:
+                    if row[1 + side] == node:
+                        begins[row[3]] += 1
+                        begins[row[3] + row[4]] -= 1
+                counts[node] = int(begins.cumsum().max())
+            if counts[node] > links:
+                problems.append(
+                    f"round {turn}: node {node} {verb} {counted(counts[node], 'node')}, and no node has more "
+                    f"than {counted(links, 'link')}"
+                )
+    return most
 
 
 def _words(plan: RoundsPlan) -> int:

@@ -108,6 +108,10 @@ class RoundsPlan(Frozen):
         description="Per round the parts on the busiest link, or their lengths; messages over several hops "
         "take all minimal routes evenly."
     )
+    messages: Annotated[int, Field(ge=0, lt=2**32)] | None = Field(
+        default=None,
+        description="To how many nodes a node sends in a round, or from how many it receives, at most.",
+    )
     size: float = Field(gt=0, lt=2**60, description="Bytes of the vector for which the time is.")
     alpha: float = Field(ge=0, lt=2**20, description="Seconds of a round besides its bytes.")
     bandwidth: float = Field(ge=1, lt=2**60, description="Bytes per second of a link in one direction.")
@@ -184,7 +188,7 @@ class RoundsPlan(Frozen):
         rows = ("sums", "partials", "moves")
         given = {
             name
-            for name in ("owned", "lengths")
+            for name in ("owned", "lengths", "messages")
             if getattr(self, name) == self.__class__.model_fields[name].default
         }
         head = self.model_dump(exclude={*rows, *given})

@@ -42,7 +42,8 @@ names as its proof: a cut, distances, or lengths of links.
 
 Plans in rounds. Every part is followed from round to round in the same manner, also sums of some pieces of a
 node, and the busiest link of every round is found with messages over several hops on all minimal routes,
-evenly. The time follows from these.
+evenly. The time follows from these. A node sends to at most as many nodes in a round, and receives from as
+many, as the node with the most links has links; in an all-reduce it is every part that goes to so many.
 
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
 order, and the busiest channel, the busiest port and the hop-bytes are counted, also with ranks in the order
@@ -874,6 +875,11 @@ class Links:
             for point in product(*map(range, self.sizes)):
                 for end, several in self.around(point).items():
                     links[self.number(point), self.number(end)] += several
+        out = Counter()
+        for (start, _), several in links.items():
+            out[start] += several
+        # Links of the node with the most of them, failed ones included.
+        self.most = max(out.values(), default=0)
         self.links = Counter(
             {
                 ends: n
@@ -1357,8 +1363,31 @@ class Rounds:
             wrong = self.passed_on if adds else self.name == "reduce-scatter"
             need(not wrong, f"{row}: does not belong to {self.name}")
             by_round[turn].append((adds, start, end, range(first, first + count), made))
+        self.messages = max((self.spread(turn, rows) for turn, rows in enumerate(by_round)), default=0)
         most = [self.send(turn, has, rows) for turn, rows in enumerate(by_round)]
         need(all(has.get(place) == full for place in wanted), "a node does not get a part, or not all of it")
+        return most
+
+    def spread(self, turn, rows):
+        """The most nodes that one sends to, or receives from; `Refused` above the links of a node.
+
+        Parts of an all-reduce may go different ways, so there it is counted part by part.
+        """
+        most, links = 0, self.network.most
+        for side, verb in (1, "sends to"), (2, "receives from"):
+            others, parts = {}, {}
+            for row in rows:
+                others.setdefault(row[side], set()).add(row[3 - side])
+                parts.setdefault(row[side], []).append(row)
+            for node, several in others.items():
+                most, count = max(most, len(several)), len(several)
+                if count > links and self.name == "all-reduce" and not self.alike:
+                    each = {}
+                    for row in parts[node]:
+                        for part in row[3]:
+                            each.setdefault(part, set()).add(row[3 - side])
+                    count = max(map(len, each.values()))
+                need(count <= links, f"round {turn}: node {node} {verb} {count} nodes over {links} links")
         return most
 
     def send(self, turn, has, rows):
@@ -1448,13 +1477,16 @@ def verified_rounds(document):
     need(len(most) == len(document["loads"]), f"loads: {plan.count} are needed")
     for number, (found, said) in enumerate(zip(most, document["loads"], strict=True)):
         need(abs(float(found) - said) <= 1e-9 * said, f"loads: round {number} has {float(found)}")
+    claimed = document.get("messages")
+    need(claimed in (None, plan.messages), f"messages: a node has up to {plan.messages} in a round")
     factor = sum(most) / plan.before[plan.pieces if plan.pairs else -1]
     bytes_ = document["size"] / document["bandwidth"]
     seconds = plan.count * document["alpha"] + float(factor) * bytes_
     fits = seconds < float("inf") and abs(seconds - document["seconds"]) <= 1e-9 * seconds
     need(fits, f"seconds: they are {seconds}")
     said = f"verified: every part arrives in {plan.count} rounds, {float(factor):.4g} vectors on a link"
-    return {"rounds": plan.count, "factor": float(factor), "microseconds": 1e6 * seconds}, said
+    facts = {"rounds": plan.count, "messages": plan.messages, "factor": float(factor)}
+    return facts | {"microseconds": 1e6 * seconds}, said
 
 
 # Placements of ranks, with their bounds.

@@ -187,6 +187,20 @@ class Ground:
         return found
 
     @cached_property
+    def most_links(self) -> int:
+        """Links out of the node with the most of them, failed ones included.
+
+        >>> import flitloom as fl
+        >>> Ground(fl.Torus(4, 4, failed_nodes=[5])).most_links, Ground(fl.Product("full4*6")).most_links
+        (4, 18)
+        """
+        whole = self.topology.model_copy(update={"failed_nodes": [], "failed_links": []})
+        found = Counter[int]()
+        for (start, _), count in Ground(whole, self.twist, self.width).links.items():
+            found[start] += count
+        return max(found.values(), default=0)
+
+    @cached_property
     def ways(self) -> dict[tuple[int, int], int]:
         """The direction of every link of a torus or mesh: twice the dimension, and one more if it goes down.
 
