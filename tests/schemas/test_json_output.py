@@ -46,6 +46,7 @@ collective-advise: collective advise --torus 4x4
 collective-rounds: collective all-reduce --torus 4x4 --algorithm best --size 1MiB -o rounds.json
 check-rounds: check rounds.json
 recheck: recheck rounds.json
+simulate-collective: simulate rounds.json
 sweep: sweep EXAMPLES/load.toml --grid router.buffer=4,8 -o out.csv
 route: route --torus 4x4 -o t.json
 route-compare: route --torus 4x2 --compare

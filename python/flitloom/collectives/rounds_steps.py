@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import accumulate
-from math import gcd
 from typing import Any
 
 from flitloom.collectives.collective_plan import MOST_MOVES, CollectivePlan
 from flitloom.collectives.proofs import evaluate
+from flitloom.collectives.rounds_hops import Hops, first_chunks, hop_by_hop, is_direct
 from flitloom.collectives.rounds_plan import RoundsPlan, Row, shifted, vector_sum
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
@@ -17,11 +16,12 @@ from flitloom.numerals import counted
 def to_steps(plan: RoundsPlan) -> CollectivePlan:
     """The same messages, part by part: a round has as many steps as its busiest link has parts.
 
+    Messages over several hops go over one minimal route a part, and nodes on it keep what they pass on.
+
     Raises
     ------
     SpecError
-        A message goes to a node that is not a neighbour, nodes send sums of some pieces, or there are too
-        many parts.
+        Sums go over several hops, nodes send sums of some pieces, or there are too many parts.
 
     Examples
     --------
@@ -31,26 +31,25 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
     >>> to_steps(plan)
     CollectivePlan(all-reduce on 8x8 torus: 126 steps, optimal)
     """
-    ground = plan.ground
-    links = ground.links
-    if plan.operation == "all-to-all":
-        raise SpecError.at("plan", "all-to-alls in rounds", "they are checked, and kept as rounds")
+    if plan.operation == "all-to-all" or (plan.operation == "all-gather" and not is_direct(plan)):
+        return shown_steps(hop_by_hop(plan))
+    advice = "write a message graph (.goal, .bin or .et), or keep it as rounds"
     if plan.partials:
-        raise SpecError.at("plan", "nodes send sums of some pieces that they have", "steps send all of them")
-    for _, (_, start, end, _, _) in plan.rows():
-        if (start, end) not in links:
-            raise SpecError.at(
-                "plan",
-                f"node {start} sends to node {end}, which is not a neighbour",
-                "steps are of one link each",
-            )
+        raise SpecError.at(
+            "plan", "nodes send sums of some pieces that they have, and steps add up all of them", advice
+        )
+    if not is_direct(plan):
+        raise SpecError.at(
+            "plan", "sums go over several hops, and in steps nodes on their routes would add to them", advice
+        )
+    links = plan.ground.links
     share = plan.pieces * (len(plan.members) - 1)
     gathered = plan.sums if plan.operation == "reduce-scatter" else plan.moves
     # Else whole sums are exchanged, which orbits of steps do not know.
     alike = plan.alike and sum(row[4] for row in gathered) == share
     table: dict[str, list[Any]] = defaultdict(list)
     begin = 0
-    first_chunk = _chunks(plan)
+    first_chunk, _ = first_chunks(plan)
     chunks = first_chunk[-1] // len(plan.members)
     rows = _by_round(plan, first_chunk, whole=not alike)
     for turn in range(plan.rounds):
@@ -62,32 +61,40 @@ def to_steps(plan: RoundsPlan) -> CollectivePlan:
                 taken[start, end] += 1
                 name = "sums" if adds else "moves"
                 table[name].append([begin + step, start, end, plan.members[place], chunk, lane])
-        begin += max(-(-count // links[pair]) for pair, count in taken.items())
+        begin += max((-(-count // links[pair]) for pair, count in taken.items()), default=0)
+    lists = (
+        _orbits(plan, table) if alike else {name: [row[:5] for row in rows] for name, rows in table.items()}
+    )
+    return _in_steps(plan, chunks, begin, lists)
+
+
+def shown_steps(hops: Hops) -> CollectivePlan:
+    """Moves of chunks over links, for a page.
+
+    Where sums go over several hops it is not a plan in steps: nodes on their routes pass them on as they are.
+    """
+    lists: dict[str, Any] = {"sums": [], "moves": []}
+    for one in hops.transfers:
+        lists["sums" if one.adds else "moves"].append([one.step, one.start, one.end, *one.block])
+    return _in_steps(hops.plan, hops.chunks, hops.steps, lists)
+
+
+def _in_steps(plan: RoundsPlan, chunks: int, steps: int, lists: dict[str, Any]) -> CollectivePlan:
+    """A plan in steps with its bound."""
     found = CollectivePlan.model_construct(
         operation=plan.operation,
         topology=plan.topology,
         twist=plan.twist,
         chunks=chunks,
-        steps=begin,
+        steps=steps,
         version=plan.version,
         proof=_proof(plan),
         bound=0,
         optimal=False,
-        **(
-            _orbits(plan, table)
-            if alike
-            else {name: [row[:5] for row in rows] for name, rows in table.items()}
-        ),
+        **lists,
     )
     bound = evaluate(found)[0]
-    return found.model_copy(update={"bound": bound, "optimal": bound == begin})
-
-
-def _chunks(plan: RoundsPlan) -> list[int]:
-    """The first of equal chunks of every part, and how many there are: as many for every node."""
-    share = plan.lengths or [1] * plan.pieces
-    times = 1 if plan.owned else len(plan.members) // gcd(sum(share), len(plan.members))
-    return [0, *accumulate(times * length for length in share * (plan.parts // plan.pieces))]
+    return found.model_copy(update={"bound": bound, "optimal": bound == steps})
 
 
 def _by_round(plan: RoundsPlan, first: list[int], whole: bool) -> list[list[tuple[bool, Row]]]:
@@ -123,7 +130,9 @@ def _orbits(plan: RoundsPlan, table: dict[str, list[Any]]) -> dict[str, Any]:
 
 
 def _proof(plan: RoundsPlan) -> dict[str, Any]:
-    """All transfers over all links, or what enters the node with the fewest of them."""
+    """All transfers or hops over all links, or what enters the node with the fewest of them."""
+    if plan.operation == "all-to-all":
+        return {"kind": "hops"}
     if plan.operation == "all-reduce":
         return {"kind": "transfers"}
     entering: defaultdict[int, int] = defaultdict(int)

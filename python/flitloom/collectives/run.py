@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from flitloom import _core, pipelined
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import goal_text
+from flitloom.collectives.rounds_hops import Hops
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.fabric.examples import switch_name
@@ -158,7 +159,89 @@ def simulate_collective(
     >>> run.steps, run.step_cycles, run.cycles  # four chunks of 17 flits, one after the other
     (4, 18, 72)
     """
-    ground = plan.ground
+    return _simulated(plan.ground, transfers(plan), plan.steps, router, (flits, packet_payload, ports), plan)
+
+
+def simulate_hops(
+    hops: Hops,
+    router: Router | None = None,
+    *,
+    flits: int = 16,
+    packet_payload: int = 16,
+    ports: int | None = None,
+) -> CollectiveRun:
+    """Run a plan in rounds on routers, hop by hop; the parameters are those of `simulate_collective`.
+
+    A chunk leaves as soon as it, what its sum consists of, and its link are there.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.making import make_rounds
+    >>> from flitloom.collectives.rounds_hops import hop_by_hop
+    >>> plan = make_rounds(fl.Torus(8), "all-reduce", "family (sums)", 2.0**20, 1e-6, 50e9)
+    >>> run = simulate_hops(hop_by_hop(plan))
+    >>> run.steps, run.flits, run.cycles  # 28 chunks of 17 flits, one after the other
+    (28, 17, 477)
+    """
+    moves = hops.transfers
+    return _simulated(hops.plan.ground, moves, hops.steps, router, (flits, packet_payload, ports))
+
+
+def beside_model(hops: Hops, run: CollectiveRun) -> dict[str, Any]:
+    """The time of a plan in rounds in its model, in the cycles of a run, and why the run takes another one.
+
+    A round costs what a hop costs besides its flits, and the flits of the chunks on the busiest link.
+
+    Returns
+    -------
+    dict
+        ``rounds``, ``model_cycles``, and ``differences``: sentences, none if the run takes as long.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.making import make_rounds
+    >>> from flitloom.collectives.rounds_hops import hop_by_hop
+    >>> hops = hop_by_hop(make_rounds(fl.Torus(8), "all-gather", "Bruck", 2.0**20, 1e-6, 50e9))
+    >>> beside_model(hops, simulate_hops(hops))
+    {'rounds': 3, 'model_cycles': 224, 'differences': []}
+    """
+    rounds, routed, hop = hops.plan.rounds, sum(hops.busiest), run.step_cycles - run.flits
+    told = []
+    if abs(routed - hops.evenly) > 1e-6:
+        told.append(
+            f"a chunk takes one minimal route: {counted(routed, 'chunk')} on the busiest links, "
+            f"{hops.evenly:.6g} where all routes are taken evenly"
+        )
+    if hops.steps > routed:
+        more = counted(hops.steps - routed, "step")
+        told.append(f"a chunk is kept at every node on its route until the next link is free: {more} more")
+    if waited := run.for_ports.total():
+        told.append(f"chunks waited {counted(waited, 'cycle')} in all for ports")
+    model = round(hops.evenly * run.flits + rounds * hop, 3)
+    alone = hops.steps * run.flits + rounds * hop
+    if run.cycles < alone:
+        told.append("rounds overlap: a chunk leaves as soon as what it needs has arrived")
+    elif run.cycles > alone:
+        told.append(f"a chunk that waits for another one takes {counted(hop, 'cycle')} more a hop")
+    return {
+        "rounds": rounds,
+        "model_cycles": int(model) if model == int(model) else model,
+        "differences": told if run.cycles != model else [],
+    }
+
+
+def _simulated(
+    ground: Ground,
+    moves: list[Transfer],
+    steps: int,
+    router: Router | None,
+    sizes: tuple[int, int, int | None],
+    plan: CollectivePlan | None = None,
+) -> CollectiveRun:
+    """Transfers on routers; those of a plan in steps are a message graph if nodes have one port."""
+    flits, packet_payload, ports = sizes
     if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
         raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
     links = _links(ground)
@@ -167,7 +250,6 @@ def simulate_collective(
     if not 1 <= count <= max(most, 1):
         raise SpecError.at("ports", str(count), f"a node has 1 to {most}, the number of its links")
     network = Network(_routers(ground), router)
-    moves = transfers(plan)
     packets = -(-flits // packet_payload)
     if len(moves) * packets > _core.LIMITS["packets"]:
         raise SpecError.at(
@@ -175,13 +257,9 @@ def simulate_collective(
             counted(len(moves) * packets, "packet"),
             f"at most {_core.LIMITS['packets']} are simulated",
         )
-    return _Run(
-        moves,
-        _ports(ground, links, moves, count),
-        network,
-        _hosts(ground, network),
-        count,
-    ).result(plan, flits, packet_payload)
+    layers = _ports(ground, links, moves, count)
+    running = _Run(moves, layers, network, _hosts(ground, network), count)
+    return running.result(steps, flits, packet_payload, plan)
 
 
 def _routers(ground: Ground) -> AnyNetwork:
@@ -377,13 +455,16 @@ class _Run:
             starts = again
         raise SpecError.at("plan", f"starts and arrivals do not agree after {MOST_ROUNDS} simulations")
 
-    def result(self, plan: CollectivePlan, flits: int, payload: int) -> CollectiveRun:
+    def result(self, steps: int, flits: int, payload: int, plan: CollectivePlan | None) -> CollectiveRun:
         lengths = [payload + 1] * (flits // payload) + ([flits % payload + 1] if flits % payload else [])
         total, way = sum(lengths), self.way
         empty = np.zeros(0, dtype=np.int64)
         entered, arrived = empty, empty
         if self.moves:
-            entered, arrived = self.as_graph(lengths, plan) if self.ports == 1 else self.settle(lengths)
+            if self.ports == 1 and plan is not None:
+                entered, arrived = self.as_graph(lengths, plan)
+            else:
+                entered, arrived = self.settle(lengths)
         ready = self.ready(arrived)
         free = np.where(self.before >= 0, entered[self.before] + total, 0) if self.moves else empty
         for_chunks: Counter[tuple[int, int]] = Counter()
@@ -403,7 +484,7 @@ class _Run:
             if lost > 0:
                 on_the_way[one.end] += lost
         return CollectiveRun(
-            steps=plan.steps,
+            steps=steps,
             cycles=int(arrived.max(initial=-1)) + 1,
             step_cycles=total + way,
             flits=total,

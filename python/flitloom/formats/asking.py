@@ -206,6 +206,12 @@ def convert(source: Path, target: Path, ground: Ground | None, how: Writing | No
         endings = [one.target for one in known.FORMATS if one.write_messages is not None]
         listed = f"{', '.join(endings[:-1])} or {endings[-1]}"
         raise SpecError(f"TARGET: {target.name}: a message graph becomes {listed}")
+    if given is not None and given.plan_messages is not None and form.write_messages is not None:
+        if how.as_collective:
+            problem = "a plan in rounds is written as its messages"
+            raise SpecError.at("--as-collective", problem, "leave it out")
+        form.write_messages(given.plan_messages(source, how), target)
+        return []
     plan = read_plan(source, ground, how.told_of_reading)
     if form.write_plan is None:
         raise SpecError(f"TARGET: {target.name}: holds message graphs, no plans")

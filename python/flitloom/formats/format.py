@@ -74,6 +74,8 @@ class Format:
         Reads a message graph: a GOAL text, or the operations of every rank.
     write_messages : function, optional
         Writes the operations of every rank.
+    plan_messages : function, optional
+        Reads a plan as the operations of every rank, where its messages are from end to end.
     keeps_links : bool
         Whether the format holds the latency of links and how many are parallel.
     tells : bool
@@ -94,6 +96,7 @@ class Format:
     write_plan: Callable[[CollectivePlan, Path, Writing], list[str]] | None = None
     read_messages: Callable[[str | Path], str | Ranks] | None = None
     write_messages: Callable[[Ranks, Path], None] | None = None
+    plan_messages: Callable[[str | Path, Writing], Ranks] | None = None
     keeps_links: bool = False
     tells: bool = False
 

@@ -12,23 +12,40 @@ from flitloom.collectives.checking import wrong_plan
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.making import make_rounds
 from flitloom.collectives.rounds_checking import check_rounds
-from flitloom.collectives.rounds_plan import read_rounds
+from flitloom.collectives.rounds_messages import rounds_operations
+from flitloom.collectives.rounds_plan import RoundsPlan, read_rounds
 from flitloom.collectives.rounds_steps import to_steps
 from flitloom.errors import show_file
-from flitloom.formats.format import Format
+from flitloom.formats.format import Format, Writing
 from flitloom.spec import Torus
 from flitloom.spec.ground import Ground
+from flitloom.traces.operations import Ranks
 
 
 def _sniff(start: bytes) -> bool:
     return b'"flitloom rounds' in start
 
 
-def _read(file: str | Path, _ground: Ground | None) -> CollectivePlan:
+def read_right_rounds(file: str | Path) -> RoundsPlan:
+    """Read a plan in rounds, and replay it.
+
+    Raises
+    ------
+    SpecError
+        The file cannot be read, or does not do what it claims.
+    """
     plan = read_rounds(file)
     if problems := check_rounds(plan)["problems"]:
         raise wrong_plan(show_file(file), problems)
-    return to_steps(plan)
+    return plan
+
+
+def _read(file: str | Path, _ground: Ground | None) -> CollectivePlan:
+    return to_steps(read_right_rounds(file))
+
+
+def _messages(file: str | Path, how: Writing) -> Ranks:
+    return rounds_operations(read_right_rounds(file), how.chunk_bytes, how.told)
 
 
 def _check(file: str | Path, _ground: Ground | None) -> dict[str, Any]:
@@ -51,5 +68,6 @@ FORMAT = Format(
     sniff=_sniff,
     read_plan=_read,
     check_plan=_check,
+    plan_messages=_messages,
     keeps_links=True,
 )

@@ -71,6 +71,7 @@ ANSWERS = {
         False,
         "operation network steps cycles cycles_per_step step_cycles flits_per_chunk ports chunks_sent "
         "waited_for_chunks waited_for_ports lost_to_contention waits chain_length chain",
+        "rounds model_cycles differences",
     ),
     "simulate-schedule": Answer(
         "flitloom simulate with a schedule",
@@ -178,7 +179,7 @@ ANSWERS = {
         False,
         "file kind passed problems",
         "deadlock bound max_load steps optimal busiest_channel busiest_port hop_bytes row_major "
-        "hop_bytes_bound rounds factor microseconds",
+        "hop_bytes_bound rounds messages factor microseconds",
     ),
     "jitter": Answer("flitloom jitter", False, "cases chosen"),
     "collective": Answer(
@@ -194,7 +195,8 @@ ANSWERS = {
     "check-rounds": Answer(
         "flitloom check with a plan in rounds of a collective operation",
         False,
-        "passed operation network algorithm rounds factor microseconds algbw busbw problems not_verified",
+        "passed operation network algorithm rounds messages factor microseconds algbw busbw problems "
+        "not_verified",
     ),
     "collective-advise": Answer(
         "flitloom collective advise",

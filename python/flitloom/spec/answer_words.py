@@ -64,6 +64,7 @@ cycles_per_step: number: cycles per step
 deadlock: boolean: whether packets can wait for each other in a cycle
 decisions: integer: boxes that were looked at
 description: string: what it is, as text
+differences: array: why the run does not take the time in the model, as text
 duration: integer?: cycles until the last flit is delivered
 effective_thickness: integer?: cycles in which the busiest link is used, from its first flit to its last
 effort: integer: factor on the work of the search
@@ -128,6 +129,7 @@ mean_age: number?: mean latency counted from the beginning of the burst, in cycl
 measured: integer?: cycles that were measured
 median: integer?: median latency, in cycles
 members: integer: nodes that take part
+messages: integer: to how many nodes a node sends in a round, or from how many it receives, at most
 mesh: string: sizes of the mesh
 method: string: what made it
 method_loads: object: largest load by method, of those that were tried
@@ -145,6 +147,7 @@ missing_switches: integer: how many places there are without a switch
 mix: string: the mix of jobs
 mode: string: portable (lane = service level) or sl2vl
 mode_loads: object: largest load by mode
+model_cycles: number: cycles of the plan in its model
 more_may_help: boolean: whether more effort may find better
 most_loaded: array: the busiest links and their loads
 moved_levels: integer?: ordered pairs of hosts that have another service level

@@ -11,6 +11,8 @@ from flitloom.collectives import CollectivePlan
 from flitloom.collectives import check as check_collective
 from flitloom.collectives import read as read_collective
 from flitloom.collectives import simulate as simulate_collective
+from flitloom.collectives.rounds_hops import Hops
+from flitloom.collectives.run import beside_model, simulate_hops
 from flitloom.commands import options, screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import CHECK, print_report
@@ -65,7 +67,7 @@ def simulate(asked: Simulated) -> None:
     run(asked, plan, fields)
 
 
-def run(asked: Simulated, plan: CollectivePlan, fields: dict[str, Any]) -> None:
+def run(asked: Simulated, plan: CollectivePlan | Hops, fields: dict[str, Any]) -> None:
     """Run a plan on the router of the fields."""
     for name in fields:
         if name not in ("topology", "router"):
@@ -73,10 +75,17 @@ def run(asked: Simulated, plan: CollectivePlan, fields: dict[str, Any]) -> None:
     sizes = asked.sizes
     flits = 16 if sizes.chunk_flits is None else sizes.chunk_flits
     router = fields.setdefault("router", {})
-    if plan.ground.topology.grid is None and isinstance(router, dict):
+    head = plan.plan if isinstance(plan, Hops) else plan
+    if head.ground.topology.grid is None and isinstance(router, dict):
         router.setdefault("model", "pipelined")
-    made = simulate_collective(plan, options.part(RouterSpec, fields), flits=flits, ports=sizes.ports)
-    facts = {"operation": plan.operation, "network": str(plan.ground), **made.summary()}
+    spec = options.part(RouterSpec, fields)
+    facts = {"operation": head.operation, "network": str(head.ground)}
+    if isinstance(plan, Hops):
+        made = simulate_hops(plan, spec, flits=flits, ports=sizes.ports)
+        facts |= beside_model(plan, made)
+    else:
+        made = simulate_collective(plan, spec, flits=flits, ports=sizes.ports)
+    facts |= made.summary()
     if asked.printed.json:
         screen.print_json(facts)
     else:
@@ -122,9 +131,16 @@ def require_network(ground: Ground, given: Topology) -> None:
 
 def _print(facts: dict[str, Any]) -> None:
     waits, chain = facts.pop("waits"), facts.pop("chain")
+    model = {}
+    if "rounds" in facts:
+        model = {"rounds": facts["rounds"], "cycles in the model": facts["model_cycles"]}
+        model |= {
+            "why not" if place == 0 else " " * place: why for place, why in enumerate(facts["differences"])
+        }
     screen.print_fields(
         {
             "plan": f"{facts['operation']}, {facts['network']}",
+            **model,
             "steps": facts["steps"],
             "cycles": f"{facts['cycles']}, {facts['cycles_per_step']} per step",
             "a step alone": (
