@@ -6,6 +6,7 @@ import json
 from itertools import pairwise
 
 import networkx
+import numpy as np
 import pytest
 
 import flitloom as fl
@@ -166,3 +167,43 @@ def test_a_failed_cable_leaves_most_of_the_speed(capsys: pytest.CaptureFixture[s
         assert capsys.readouterr().err.count("\n") == 1
     assert run(["collective", "advise", "--torus", "40x40", "--fail", "node:1"]) == 2
     assert "at most 1024" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        fl.Torus(4, 4),
+        fl.Torus(2, 2, 4, twist=True),
+        fl.Torus(4, 4, failed_nodes=[5], failed_links=[(0, 1)]),
+        fl.Product("full4 x full3*2 x ring5"),
+        network_of({"network": "dragonfly(3,1)", "failed_nodes": [4]}),
+    ],
+    ids=str,
+)
+def test_loads_of_many_messages_are_those_of_each(
+    network: AnyNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(network)
+    hops, routes = ground.routes
+    messages = [(a, b, 1.0 + a + 2 * b) for a in ground.working for b in ground.working if a != b]
+    replay, loads = Replay(ground), np.zeros(len(ground.links))
+    for source, target, share in messages:
+        # Route after route, one pair at a time.
+        links, parts = replay.routes(source, target)
+        loads[links] += parts * share
+    assert replay.busiest(messages) == pytest.approx(loads.max())
+    monkeypatch.setattr("flitloom.collectives.rounds.MOST_PLACES", 100)
+    assert Replay(ground).busiest(messages) == pytest.approx(loads.max())
+    monkeypatch.setattr("flitloom.collectives.rounds.MOST_PAIRS", 1)
+    assert Replay(ground).busiest(messages) == pytest.approx(loads.max())
+    for node in ground.working:
+        far = ground.distances(node)
+        assert {
+            other: int(hops[node, other]) for other in range(ground.nodes) if hops[node, other] >= 0
+        } == far
+        ways = {node: 1}
+        for other in sorted(far, key=far.__getitem__):
+            for end in ground.outgoing[other]:
+                if far[end] == far[other] + 1:
+                    ways[end] = ways.get(end, 0) + ways[other] * ground.links[other, end]
+        assert {other: int(routes[node, other]) for other in far} == ways

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 from collections import Counter, defaultdict
@@ -13,6 +14,7 @@ import pytest
 import flitloom as fl
 from flitloom.collectives.advice import weigh
 from flitloom.collectives.making import from_messages
+from flitloom.collectives.rounds_checking import check_rounds
 from flitloom.collectives.rounds_hops import Hops, hop_by_hop, is_direct
 from flitloom.collectives.rounds_messages import rounds_operations
 from flitloom.collectives.rounds_plan import RoundsPlan, shifted, taken
@@ -20,6 +22,7 @@ from flitloom.collectives.rounds_steps import to_steps
 from flitloom.collectives.run import beside_model, simulate_hops
 from flitloom.commands import run
 from flitloom.formats import read_messages
+from flitloom.programs import recheck
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.product import network_of
 from flitloom.traces.goal import parse_goal
@@ -206,6 +209,35 @@ def test_pages_runs_and_formats_of_every_plan(tmp_path: Path, capsys: pytest.Cap
     assert "why not" in said
     assert run(["convert", str(file), str(tmp_path / "out.et"), "--as-collective"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_progress_is_told_round_by_round() -> None:
+    plan = _made(NETWORKS[0], "all-gather")[0]
+    counts = [(turn, plan.rounds) for turn in range(plan.rounds)]
+    for work in (check_rounds, hop_by_hop, lambda plan, told: rounds_operations(plan, 10, told)):
+        heard: list[tuple[int, int]] = []
+        work(plan, lambda done, total, heard=heard: heard.append((done, total)))
+        assert heard == [*counts, (plan.rounds, plan.rounds)]
+
+
+class Terminal(io.StringIO):
+    """A text that is taken for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_program_tells_a_terminal_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(recheck, "SOON", -1.0)
+    monkeypatch.setattr("sys.stderr", terminal)
+    # Nothing is known of the time before the first one is done.
+    assert list(recheck.told("abc", "rounds", 1)) == ["a", "b", "c"]
+    assert [line.partition(",")[0] for line in terminal.getvalue().split("\r") if line.strip()] == [
+        "33 % of 3 rounds",
+        "66 % of 3 rounds",
+    ]
+    assert "s left" in terminal.getvalue()
 
 
 def test_the_page_shows_what_a_run_prints(

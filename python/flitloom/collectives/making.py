@@ -11,6 +11,7 @@ from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.collectives.rounds import busiest_loads
 from flitloom.collectives.rounds_plan import Messages, RoundsPlan, taken
+from flitloom.collectives.telling import Told, untold
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.spec.any_network import AnyNetwork
 
@@ -85,9 +86,15 @@ def choose(advice: Advice, row: int, algorithm: str) -> Algorithm:
 
 
 def from_messages(
-    advice: Advice, algorithm: Algorithm, messages: Messages, size: float, alpha: float, bandwidth: float
+    advice: Advice,
+    algorithm: Algorithm,
+    messages: Messages,
+    size: float,
+    alpha: float,
+    bandwidth: float,
+    told: Told = untold,
 ) -> RoundsPlan:
-    """A plan of the messages of an algorithm."""
+    """A plan of the messages of an algorithm; `told` is told how many of how many rounds are done."""
     ground, operation = advice.plan.ground, advice.operation
     scattered_too = algorithm.rounds if operation == "all-reduce" else 2 * algorithm.rounds
     messages = messages.of(operation, scattered_too)
@@ -95,7 +102,7 @@ def from_messages(
     loads = (
         [load * messages.pieces for load in algorithm.loads]
         if operation == "all-to-all"
-        else busiest_loads(ground, messages, algorithm.rounds)
+        else busiest_loads(ground, messages, algorithm.rounds, told)
     )
     fields: dict[str, Any] = {
         "operation": operation,

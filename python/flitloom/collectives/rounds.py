@@ -31,9 +31,14 @@ from flitloom.collectives.algorithms import (
 )
 from flitloom.collectives.family import Member, members, ring_sums, ring_windows, whole_sums
 from flitloom.collectives.rounds_plan import Messages, extent, vector_sum
+from flitloom.collectives.telling import Told, telling, untold
 from flitloom.spec.ground import Ground
 
 BRUCK = "Bruck et al. 1997"
+#: Most nodes for which the routes of all pairs are kept.
+MOST_PAIRS = 1024
+#: Links of messages that are looked at together.
+MOST_PLACES = 1 << 20
 #: From which node to which, and the share of the vector.
 Sent = tuple[int, int, float]
 
@@ -49,7 +54,8 @@ class Replay:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.spec.ground import Ground
+    >>> from flitloom.collectives.telling import Told, telling, untold
+    from flitloom.spec.ground import Ground
     >>> from flitloom.collectives.rounds import Replay
     >>> Replay(Ground(fl.Torus(4, 4))).busiest([(0, 5, 1.0)])  # over node 1 or node 4
     0.5
@@ -58,6 +64,10 @@ class Replay:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         self.numbers = {link: number for number, link in enumerate(ground.links)}
+        self.widths = list(ground.links.values())
+        self.ends = np.array(list(ground.links), dtype=np.int64).reshape(-1, 2).T
+        #: Messages whose routes are found together.
+        self.batch = max(MOST_PLACES // max(len(self.numbers), 1), 1)
         self._distances: dict[int, dict[int, int]] = {}
         self._routes: dict[tuple[int, int], tuple[NDArray[np.intp], NDArray[np.float64]]] = {}
 
@@ -102,15 +112,36 @@ class Replay:
 
     def busiest(self, messages: Iterable[Sent]) -> float:
         """The share of the vector on the busiest link in one round."""
-        places, loads = [], []
+        loads = np.zeros(len(self.numbers))
+        far = []
         for source, target, share in messages:
-            if source != target:
+            number = self.numbers.get((source, target))
+            if number is not None:
+                loads[number] += share / self.widths[number]
+            elif source == target:
+                continue
+            elif self.ground.nodes > MOST_PAIRS:
                 links, parts = self.routes(source, target)
-                places.append(links)
-                loads.append(parts * share)
-        if not places:
-            return 0.0
-        return float(np.bincount(np.concatenate(places), np.concatenate(loads)).max())
+                loads[links] += parts * share
+            else:
+                far.append((source, target, share))
+        for begin in range(0, len(far), self.batch):
+            loads += self._together(far[begin : begin + self.batch])
+        return float(loads.max(initial=0.0))
+
+    def _together(self, messages: Sequence[Sent]) -> NDArray[np.float64]:
+        """Loads of all links under messages over several hops: routes that cross a link, by all routes."""
+        hops, routes = self.ground.routes
+        columns = np.array(messages)
+        sources, targets = columns[:, :2].astype(np.int64).T
+        tails, heads = self.ends
+        left = hops[sources, targets][:, None] - 1
+        crossing = hops[sources[:, None], tails] + hops[heads, targets[:, None]] == left
+        crossing &= hops[sources[:, None], tails] >= 0
+        row, link = np.nonzero(crossing)
+        source, target = sources[row], targets[row]
+        share = routes[source, tails[link]] * routes[heads[link], target] / routes[source, target]
+        return np.bincount(link, share * columns[row, 2], len(self.numbers)).astype(np.float64)
 
     def program(self, program: Program) -> Algorithm:
         """A program whose partners are those of the torus of the same sizes."""
@@ -129,14 +160,15 @@ class Replay:
         return Algorithm(name, (self.busiest(turn),) * (2 * (nodes - 1)), source, True)
 
 
-def busiest_loads(ground: Ground, messages: Messages, rounds: int) -> list[float]:
+def busiest_loads(ground: Ground, messages: Messages, rounds: int, told: Told = untold) -> list[float]:
     """Per round the length on the busiest link of messages, with `Messages.lengths` as the unit."""
     table: list[defaultdict[tuple[int, int], int]] = [defaultdict(int) for _ in range(rounds)]
     for turn, start, end, first, count, *_ in (*messages.sums, *messages.partials, *messages.moves):
         table[turn][start, end] += extent((first, first + count), messages.pieces, messages.lengths)
     replay = Replay(ground)
     if not messages.alike:
-        return [replay.busiest((*ends, float(length)) for ends, length in row.items()) for row in table]
+        rows = telling(table, told, 1)
+        return [replay.busiest((*ends, float(length)) for ends, length in row.items()) for row in rows]
     ways = [vector_sum(ground, end, start, -1) for start, end in ground.links]
     loads = []
     for row in table:

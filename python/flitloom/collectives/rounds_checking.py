@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from math import isclose
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from flitloom.collectives.advice import COMPARED
 from flitloom.collectives.rounds_plan import RoundsPlan
+from flitloom.collectives.telling import Told, telling, untold
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.ground import Ground
@@ -21,10 +22,23 @@ from flitloom.spec.ground import Ground
 MOST = 20
 #: Words of bits, of all parts at all nodes, that a replay follows.
 MOST_WORDS = 1 << 26
+#: Most nodes for which the routes of all pairs are kept.
+MOST_PAIRS = 1024
+#: Links of messages that are looked at together.
+MOST_PLACES = 1 << 20
+#: Numbers of hops from the ends of links to nodes that are kept.
+MOST_KEPT = 1 << 24
 
 
-def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
+def check_rounds(plan: RoundsPlan, told: Told = untold) -> dict[str, Any]:
     """Replay a plan: every sum, every part, the busiest link and the messages of every round, and the time.
+
+    Parameters
+    ----------
+    plan : RoundsPlan
+        The plan.
+    told : function
+        Told now and then how many of how many rounds are replayed.
 
     Returns
     -------
@@ -50,7 +64,7 @@ def check_rounds(plan: RoundsPlan) -> dict[str, Any]:
         by_round = _by_round(plan)
         messages = max((_messages(plan, *one, problems) for one in enumerate(by_round)), default=0)
         replay = _Replay(plan)
-        loads = [replay.round(turn, rows, problems) for turn, rows in enumerate(by_round)]
+        loads = [replay.round(turn, rows, problems) for turn, rows in enumerate(telling(by_round, told, 1))]
         replay.end(problems)
     except SpecError as error:
         problems.append(str(error))
@@ -175,17 +189,18 @@ class _Replay:
         self.place = {node: place for place, node in enumerate(plan.members)}
         self.points = [self.ground.point(node) for node in range(self.ground.nodes)] if plan.alike else []
         self.parts = plan.pieces if plan.alike else plan.parts
-        numbers = np.arange(count)
-        one = np.zeros((count, _words(plan)), dtype=np.uint64)
-        one[numbers, numbers // 64 % one.shape[1]] = np.uint64(1) << (numbers % 64).astype(np.uint64)
-        self.full = np.bitwise_or.reduce(one, axis=0)
-        # By node, part and word of bits.
-        self.held = np.zeros((count, self.parts, len(self.full)), dtype=np.uint64)
         self.own = np.arange(self.parts) // plan.pieces
+        # By node, part and word of bits; without sums a part is there or not.
         if plan.operation in ("all-gather", "all-to-all"):
+            self.full: NDArray[Any] = np.ones(1, dtype=np.uint8)
+            self.held = np.zeros((count, self.parts, 1), dtype=np.uint8)
             self.held[self.own, np.arange(self.parts)] = self.full
         else:
-            self.held[:] = one[:, None]
+            numbers = np.arange(count)
+            one = np.zeros((count, _words(plan)), dtype=np.uint64)
+            one[numbers, numbers // 64] = np.uint64(1) << (numbers % 64).astype(np.uint64)
+            self.full = np.bitwise_or.reduce(one, axis=0)
+            self.held = np.repeat(one[:, None], self.parts, axis=1)
         self.routes = _Routes(self.ground, plan.alike)
         share = np.array(plan.lengths or [1] * plan.pieces, dtype=np.int64)
         self.until = np.concatenate([[0], np.cumsum(np.tile(share, plan.parts // plan.pieces))])
@@ -193,10 +208,8 @@ class _Replay:
         named = [row[at : at + 2] + row[1:2] for row in plan.partials for at in range(5, len(row), 2)]
         self.begins = {turn for turn, node, sender in named if node == sender}
         self.wanted = {(turn, node, end) for turn, node, end in named if node != end}
-        self.begun: dict[int, NDArray[np.uint64]] = {}
-        self.came: defaultdict[tuple[int, int, int], list[tuple[slice, NDArray[np.uint64]]]] = defaultdict(
-            list
-        )
+        self.begun: dict[int, NDArray[Any]] = {}
+        self.came: defaultdict[tuple[int, int, int], list[tuple[slice, NDArray[Any]]]] = defaultdict(list)
 
     def difference(self, a: int, b: int) -> int:
         """The node at which a vector from node b to node a ends, if it begins at node 0."""
@@ -215,7 +228,7 @@ class _Replay:
             yield self.difference(start, owner), self.difference(end, owner), slice(piece, piece + several)
             first, count = first + several, count - several
 
-    def partial(self, row: list[int], parts: slice) -> NDArray[np.uint64]:
+    def partial(self, row: list[int], parts: slice) -> NDArray[Any]:
         """The sum that a row names, of its parts; `SpecError` if its sender cannot have it."""
         turn, start = row[:2]
         found = np.zeros((parts.stop - parts.start, len(self.full)), dtype=np.uint64)
@@ -244,31 +257,58 @@ class _Replay:
 
     def round(self, turn: int, rows: list[tuple[bool, list[int]]], problems: list[str]) -> float:
         """Send all messages of a round; the length on its busiest link."""
-        arriving: list[tuple[bool, int, slice, NDArray[np.uint64]]] = []
-        loads: defaultdict[tuple[int, int], float] = defaultdict(float)
-        sizes: defaultdict[tuple[int, int], int] = defaultdict(int)
         if turn in self.begins:
             self.begun[turn] = self.held.copy()
-        for adds, row in rows:
-            first, count = row[3:5]
-            sizes[row[1], row[2]] += int(self.until[first + count] - self.until[first])
-            for sender, receiver, parts in self.pieces(row):
-                values = self.partial(row, parts) if len(row) > 5 else self.held[sender, parts].copy()
-                if adds and (turn, row[1], row[2]) in self.wanted:
-                    self.came[turn, row[1], row[2]].append((parts, values))
-                if not values.any(axis=1).all():
-                    node = self.members[sender]
-                    problems.append(f"round {turn}: node {node} does not have all parts of {row}")
-                arriving.append((adds, receiver, parts, values))
-        for (start, end), count in sizes.items():
-            for link, share in self.routes.shares(start, end):
-                loads[link] += share * count
-        for adds, receiver, parts, values in arriving:
-            known = self.held[receiver, parts]
-            if adds and (known & values).any():
-                problems.append(f"sums at node {self.members[receiver]}: something is added twice")
-            self.held[receiver, parts] = known | values if adds else values
-        return max(loads.values(), default=0.0)
+        sizes: defaultdict[tuple[int, int], int] = defaultdict(int)
+        for _, row in rows:
+            sizes[row[1], row[2]] += int(self.until[row[3] + row[4]] - self.until[row[3]])
+        sent = [(adds, row, *piece) for adds, row in rows for piece in self.pieces(row)]
+        if not sent:
+            return 0.0
+        adding, listed, *ends, parts = zip(*sent, strict=True)
+        counts = [one.stop - one.start for one in parts]
+        until = np.cumsum(counts)
+        begins = until - counts
+        # Part by part.
+        which = np.repeat(np.arange(len(sent)), counts)
+        part = np.array([one.start for one in parts])[which] + np.arange(len(which)) - begins[which]
+        senders, receivers = (np.array(one)[which] for one in ends)
+        values = self.held[senders, part]
+        for number, (adds, row) in enumerate(zip(adding, listed, strict=True)):
+            place = slice(begins[number], until[number])
+            if len(row) > 5:
+                values[place] = self.partial(row, parts[number])
+            if adds and (turn, row[1], row[2]) in self.wanted:
+                self.came[turn, row[1], row[2]].append((parts[number], values[place].copy()))
+        for number in np.unique(which[~values.any(axis=1)]).tolist():
+            node = self.members[ends[0][number]]
+            problems.append(f"round {turn}: node {node} does not have all parts of {listed[number]}")
+        self.arrive(np.array(adding)[which], receivers, part, values, problems)
+        return self.routes.busiest(sizes)
+
+    def arrive(
+        self,
+        adds: NDArray[np.bool_],
+        receivers: NDArray[np.int64],
+        parts: NDArray[np.int64],
+        values: NDArray[Any],
+        problems: list[str],
+    ) -> None:
+        """Add or keep what arrives, in its order; what comes to the same place comes one after the other."""
+        places = receivers * self.parts + parts
+        order = np.argsort(places, kind="stable")
+        again = np.concatenate([[False], places[order][1:] == places[order][:-1]])
+        numbers = np.arange(len(order))
+        nth = numbers - np.maximum.accumulate(np.where(again, 0, numbers))
+        for turn in range(int(nth.max()) + 1):
+            now = order[nth == turn]
+            known, new = self.held[receivers[now], parts[now]], values[now]
+            twice = (known & new).any(axis=1) & adds[now]
+            problems += [
+                f"sums at node {self.members[place]}: something is added twice"
+                for place in np.unique(receivers[now][twice]).tolist()
+            ]
+            self.held[receivers[now], parts[now]] = np.where(adds[now][:, None], known | new, new)
 
     def end(self, problems: list[str]) -> None:
         """Whether every node has what it needs."""
@@ -291,6 +331,47 @@ class _Routes:
         self.known: dict[tuple[int, int], list[tuple[tuple[int, int], float]]] = {}
         self.distances = cache(ground.distances)
         self.beside = cache(self._beside)
+
+    def busiest(self, sizes: Mapping[tuple[int, int], int]) -> float:
+        """The length on the busiest link under messages of some lengths."""
+        loads: defaultdict[tuple[int, int], float] = defaultdict(float)
+        far = {}
+        for (start, end), length in sizes.items():
+            if not self.alike and self.ground.nodes <= MOST_PAIRS and (start, end) not in self.ground.links:
+                far[start, end] = length
+                continue
+            for link, share in self.shares(start, end):
+                loads[link] += share * length
+        if far:
+            for link, load in zip(self.ground.links, self.together(far).tolist(), strict=True):
+                loads[link] += load
+        return max(loads.values(), default=0.0)
+
+    def together(self, sizes: Mapping[tuple[int, int], int]) -> NDArray[np.float64]:
+        """Loads of all links under messages over several hops."""
+        hops, routes = self.ground.routes
+        tails, heads = np.array(list(self.ground.links), dtype=np.int64).T
+        loads = np.zeros(len(tails))
+        by_sender: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for (start, end), length in sizes.items():
+            by_sender[start].append((end, length))
+        batch = max(MOST_PLACES // len(tails), 1)
+        # By node the hops that are left behind every link.
+        behind = hops.T[:, heads] if hops.size * len(tails) <= self.ground.nodes * MOST_KEPT else None
+        for start, several in by_sender.items():
+            ahead = hops[start, tails] + 1
+            for begin in range(0, len(several), batch):
+                ends, lengths = np.array(several[begin : begin + batch], dtype=np.int64).T
+                whole = hops[start, ends]
+                if whole.min() < 0:
+                    end = ends[whole.argmin()]
+                    raise SpecError.at("moves", f"node {end} cannot be reached from node {start}")
+                left = hops[heads, ends[:, None]] if behind is None else behind[ends]
+                row, inside = np.nonzero(ahead + left == whole[:, None])
+                ends = ends[row]
+                ways = routes[start, tails[inside]] * routes[heads[inside], ends] / routes[start, ends]
+                loads += np.bincount(inside, lengths[row] * ways, len(loads))
+        return loads
 
     def shares(self, start: int, end: int) -> list[tuple[tuple[int, int], float]]:
         """Links, and the share that each of their parallel links transfers; alike ones are as from node 0."""

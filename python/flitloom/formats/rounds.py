@@ -15,6 +15,7 @@ from flitloom.collectives.rounds_checking import check_rounds
 from flitloom.collectives.rounds_messages import rounds_operations
 from flitloom.collectives.rounds_plan import RoundsPlan, read_rounds
 from flitloom.collectives.rounds_steps import to_steps
+from flitloom.collectives.telling import Told, untold
 from flitloom.errors import show_file
 from flitloom.formats.format import Format, Writing
 from flitloom.spec import Torus
@@ -26,8 +27,8 @@ def _sniff(start: bytes) -> bool:
     return b'"flitloom rounds' in start
 
 
-def read_right_rounds(file: str | Path) -> RoundsPlan:
-    """Read a plan in rounds, and replay it.
+def read_right_rounds(file: str | Path, told: Told = untold) -> RoundsPlan:
+    """Read a plan in rounds, and replay it; `told` is told how many of how many rounds are done.
 
     Raises
     ------
@@ -35,21 +36,21 @@ def read_right_rounds(file: str | Path) -> RoundsPlan:
         The file cannot be read, or does not do what it claims.
     """
     plan = read_rounds(file)
-    if problems := check_rounds(plan)["problems"]:
+    if problems := check_rounds(plan, told)["problems"]:
         raise wrong_plan(show_file(file), problems)
     return plan
 
 
-def _read(file: str | Path, _ground: Ground | None) -> CollectivePlan:
-    return to_steps(read_right_rounds(file))
+def _read(file: str | Path, _ground: Ground | None, told: Told = untold) -> CollectivePlan:
+    return to_steps(read_right_rounds(file, told))
 
 
 def _messages(file: str | Path, how: Writing) -> Ranks:
-    return rounds_operations(read_right_rounds(file), how.chunk_bytes, how.told)
+    return rounds_operations(read_right_rounds(file, how.told_of_reading), how.chunk_bytes, how.told)
 
 
-def _check(file: str | Path, _ground: Ground | None) -> dict[str, Any]:
-    return check_rounds(read_rounds(file))
+def _check(file: str | Path, _ground: Ground | None, told: Told = untold) -> dict[str, Any]:
+    return check_rounds(read_rounds(file), told)
 
 
 @cache
@@ -70,4 +71,5 @@ FORMAT = Format(
     check_plan=_check,
     plan_messages=_messages,
     keeps_links=True,
+    tells=True,
 )

@@ -42,8 +42,8 @@ names as its proof: a cut, distances, or lengths of links.
 
 Plans in rounds. Every part is followed from round to round in the same manner, also sums of some pieces of a
 node, and the busiest link of every round is found with messages over several hops on all minimal routes,
-evenly. The time follows from these. A node sends to at most as many nodes in a round, and receives from as
-many, as the node with the most links has links; in an all-reduce it is every part that goes to so many.
+evenly. The time follows from these. In a round a node sends to at most as many nodes as the node with the
+most links has links, and receives from as many; in an all-reduce this is counted for every part.
 
 Placements. The traffic is built anew from its axes or pairs, every byte is sent along its way by dimension
 order, and the busiest channel, the busiest port and the hop-bytes are counted, also with ranks in the order
@@ -61,7 +61,6 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise, product
 from math import comb
@@ -1364,7 +1363,7 @@ class Rounds:
             need(not wrong, f"{row}: does not belong to {self.name}")
             by_round[turn].append((adds, start, end, range(first, first + count), made))
         self.messages = max((self.spread(turn, rows) for turn, rows in enumerate(by_round)), default=0)
-        most = [self.send(turn, has, rows) for turn, rows in enumerate(by_round)]
+        most = [self.send(turn, has, rows) for turn, rows in enumerate(told(by_round, "rounds", 1))]
         need(all(has.get(place) == full for place in wanted), "a node does not get a part, or not all of it")
         return most
 
@@ -1392,7 +1391,7 @@ class Rounds:
 
     def send(self, turn, has, rows):
         """Sends the messages of a round, as all was when it began; the length on its busiest link."""
-        loads, arriving = Counter(), []
+        lengths, arriving = Counter(), []
         if turn in self.begins:
             self.kept.update(((turn, node, node, part), who) for (node, part), who in has.items())
         for adds, start, end, parts, made in rows:
@@ -1407,12 +1406,18 @@ class Rounds:
                 if (turn, start, end) in self.asked and adds:
                     need((turn, start, end, part) not in self.kept, f"part {part} comes twice to node {end}")
                     self.kept[turn, start, end, part] = who
-            length = self.before[parts.stop] - self.before[parts.start]
-            for link, share in self.shares(start, end):
-                loads[link] += share * length
+            lengths[start, end] += self.before[parts.stop] - self.before[parts.start]
         for adds, place, who in arriving:
             need(not adds or not has.get(place, 0) & who, f"something is added twice at {place}")
             has[place] = has.get(place, 0) | who if adds else who
+        return self.busiest(lengths)
+
+    def busiest(self, lengths):
+        """The length on the busiest link under messages of some lengths."""
+        loads = Counter()
+        for (start, end), length in lengths.items():
+            for link, share in self.shares(start, end):
+                loads[link] += share * length
         return max(loads.values(), default=0.0)
 
     def made_of(self, made, turn, node, part):
@@ -1449,25 +1454,27 @@ class Rounds:
     def along(self, start, end):
         """Links of all minimal routes from a node to another one, with their shares."""
         if (start, end) not in self.routes:
-            self.routes[start, end] = [(link, float(share)) for link, share in self.ways(start, end)]
+            self.routes[start, end] = self.ways(start, end)
         return self.routes[start, end]
 
     def ways(self, start, end):
-        net = self.network
-        near, far = self.far(end, True), self.far(start)
+        """The same, found anew: routes that cross a link, by all routes."""
+        net, near = self.network, self.far(end, True)
         need(start in near, f"node {end} cannot be reached from node {start}")
-        ways = {end: 1}
-        for node in sorted((n for n in near if n in far), key=near.get):
-            if node != end and far[node] + near[node] == near[start]:
-                nearer = [b for b in net.next[node] if near.get(b) == near[node] - 1]
-                ways[node] = sum(net.links[node, b] * ways[b] for b in nearer)
-        share = Counter({start: Fraction(1)})
-        for node in sorted(ways, key=near.get, reverse=True):
-            for other in net.next[node] if node != end else ():
+        come, steps = {start: 1}, []
+        nodes = [start]
+        for node in nodes:
+            for other in net.next[node]:
                 if near.get(other) == near[node] - 1:
-                    one = share[node] * Fraction(ways[other], ways[node])
-                    share[other] += one * net.links[node, other]
-                    yield (node, other), one
+                    if other not in come:
+                        come[other] = 0
+                        nodes.append(other)
+                    come[other] += come[node] * net.links[node, other]
+                    steps.append((node, other))
+        onward = Counter({end: 1})
+        for node, other in reversed(steps):
+            onward[node] += onward[other] * net.links[node, other]
+        return [(step, come[step[0]] * onward[step[1]] / onward[start]) for step in steps]
 
 
 def verified_rounds(document):
@@ -2716,19 +2723,22 @@ ALONE = {
 }
 
 
-def told(entries):
-    """All entries; a terminal is told how far it is if that takes long."""
+def told(entries, unit="routes", every=1024):
+    """All entries; a terminal is told how far it is, and the time left, if that takes long."""
     begin, last = time.monotonic(), -1
     shows = sys.stderr.isatty()
     for number, entry in enumerate(entries):
-        if shows and number % 1024 == 0 and time.monotonic() - begin > SOON:
+        spent = time.monotonic() - begin
+        if shows and number and number % every == 0 and spent > SOON:
             done = 100 * number // len(entries)
             if done > last:
                 last = done
-                print(f"\r{done} % of {len(entries)} routes", end="", file=sys.stderr, flush=True)
+                left = spent * (len(entries) - number) / number
+                line = f"{done} % of {len(entries)} {unit}, about {left:.0f} s left"
+                print(f"\r{line:60}", end="", file=sys.stderr, flush=True)
         yield entry
     if last >= 0:
-        print("\r" + 40 * " ", end="\r", file=sys.stderr, flush=True)
+        print("\r" + 60 * " ", end="\r", file=sys.stderr, flush=True)
 
 
 def load(file):

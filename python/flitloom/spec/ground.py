@@ -10,6 +10,9 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import product
 
+import numpy as np
+from numpy.typing import NDArray
+
 from flitloom.errors import SpecError
 from flitloom.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, Grid
@@ -235,6 +238,43 @@ class Ground:
         for from_, to in self.links:
             found[to].append(from_)
         return found
+
+    @cached_property
+    def routes(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Hops from every node (row) to every node, and how many minimal routes there are; -1 hops for none.
+
+        Parallel links are separate routes.
+
+        >>> import flitloom as fl
+        >>> hops, routes = Ground(fl.Torus(4, 4)).routes
+        >>> int(hops[0, 10]), int(routes[0, 10])  # half way round in both dimensions
+        (4, 24)
+        """
+        hops = np.full((self.nodes, self.nodes), -1, dtype=np.int32)
+        routes = np.zeros((self.nodes, self.nodes))
+        tails, heads = (np.array(ends, dtype=np.int64) for ends in zip(*self.links, strict=True))
+        several = np.array(list(self.links.values()), dtype=np.float64)
+        # Links in the order of their tails, and where those of a node begin.
+        order = np.argsort(tails, kind="stable")
+        heads, several = heads[order], several[order]
+        degrees = np.bincount(tails, minlength=self.nodes)
+        firsts = np.concatenate([[0], np.cumsum(degrees)])
+        sources = ends = np.arange(self.nodes)
+        counts: NDArray[np.float64] = np.ones(self.nodes)
+        far = 0
+        while len(sources):
+            hops[sources, ends], routes[sources, ends] = far, counts
+            fan = degrees[ends]
+            places = np.repeat(firsts[ends] - np.concatenate([[0], np.cumsum(fan)[:-1]]), fan)
+            places += np.arange(len(places))
+            sources, after = np.repeat(sources, fan), heads[places]
+            counts = np.repeat(counts, fan) * several[places]
+            new = hops[sources, after] < 0
+            keys, place = np.unique(sources[new] * self.nodes + after[new], return_inverse=True)
+            counts = np.bincount(place, counts[new], len(keys)).astype(np.float64)
+            sources, ends = np.divmod(keys, self.nodes)
+            far += 1
+        return hops, routes
 
     def distances(self, node: int, backwards: bool = False) -> dict[int, int]:
         """Hops from a node to every node it reaches, or to it from every node that reaches it."""

@@ -15,6 +15,7 @@ from flitloom.collectives.advice import (
     weigh,
 )
 from flitloom.collectives.making import choose, from_messages
+from flitloom.collectives.telling import share
 from flitloom.commands import options, screen
 from flitloom.commands.actions.collective_plan import ADVICE
 from flitloom.commands.collective import InRounds, Planned, Weighed, Where
@@ -44,17 +45,25 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     alpha = read_seconds(asked.alpha or usual.alpha, "--alpha")
     bandwidth = read_bandwidth(asked.bandwidth or usual.bandwidth, "--bandwidth")
     twist = where.twist or topology.twist
-    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist)
-    chosen = choose(advice, 0, asked.algorithm)
-    if chosen.messages is None:
+    made = None
+    with screen.progress("plan of the algorithm", "percent") as told:
+        told(0, 100)
+        advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist)
+        chosen = choose(advice, 0, asked.algorithm)
+        if chosen.messages is not None:
+            # About the parts of the time on large networks.
+            told(60, 100)
+            messages = chosen.messages()
+            by_round = share(told, 100, 0.7, 1.0)
+            made = from_messages(advice, chosen, messages, size, alpha, bandwidth, by_round)
+    if made is None:
         rows = advice.plan.count_rows()
         seconds = chosen.seconds(size, alpha, bandwidth)
         if planned.out is not None:
             advice.plan.save(planned.out)
     else:
-        made = from_messages(advice, chosen, chosen.messages(), size, alpha, bandwidth)
-        rows, seconds = len(made.sums) + len(made.moves), made.seconds
-        chosen = replace(chosen, loads=tuple(load / made.parts for load in made.loads))
+        rows, seconds = sum(1 for _ in made.rows()), made.seconds
+        chosen = replace(chosen, loads=tuple(load / made.total for load in made.loads))
         if planned.out is not None:
             made.save(planned.out)
     facts = _facts(advice, chosen.name, chosen.rounds, chosen.factor, seconds) | {"rows": rows}
