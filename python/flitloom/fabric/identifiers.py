@@ -44,6 +44,15 @@ def with_identifiers(subnet: Subnet) -> Subnet:
     return replace(subnet, switches=switches, hosts=hosts, remarks=(*subnet.remarks, _MADE_UP))
 
 
+def is_made_up(guid: int) -> bool:
+    """Whether a GUID is as those of `with_identifiers` and of networks that are named; vendors' are longer.
+
+    >>> is_made_up(0x200003), is_made_up(0x0002C90200000003)
+    (True, False)
+    """
+    return guid < 1 << 24
+
+
 def are_made_up(subnet: Subnet) -> bool:
     """Whether some LIDs or GUIDs of the subnet are those of `with_identifiers`.
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from flitloom import limits
-from flitloom.errors import show_file
+from flitloom.errors import SpecError, show_file
+from flitloom.fabric.identifiers import is_made_up
 from flitloom.fabric.model import Host, Subnet
+from flitloom.numerals import counted
 from flitloom.reading import opened
 
 #: A destination of ``opensm-lfts.dump``: LID, port GUID, name.
 _ROW = re.compile(
     rb"0x([0-9a-fA-F]{1,4})\s+\d+\s*:\s*\(Channel Adapter portguid 0x([0-9a-fA-F]{1,16}): '(.*)'\)"
 )
+#: Switches of a dump whose names are compared where GUIDs say nothing.
+_SAMPLE = 64
 #: The first line about a switch.
 _HEAD = re.compile(rb"Unicast lids .* of switch Lid \d+ guid 0x([0-9a-fA-F]{1,16}) \('(.*)'\)")
 
@@ -85,6 +90,44 @@ def as_it_was(subnet: Subnet, file: str | Path) -> Subnet:
         return replace(host, lid=min(lids), guid=port - 1, port_guid=port)
 
     return replace(subnet, switches=switches, hosts=tuple(earlier(host) for host in subnet.hosts))
+
+
+def require_same_fabric(subnet: Subnet, told: Sequence[bool], file: str | Path) -> None:
+    """Refuse a dump that tells nothing about most switches of the subnet, by GUID or, once replaced, by name.
+
+    GUIDs that were made up for a file without any say nothing; there names decide.
+
+    Parameters
+    ----------
+    subnet : Subnet
+        The fabric, with the GUIDs that replaced parts had.
+    told : sequence of bool
+        Whether the dump has entries of every switch.
+    file : path
+        The dump.
+
+    Raises
+    ------
+    SpecError
+        More than half of the switches do not fit.
+    """
+    names = {guid: name for name, guid in islice(_switches(file), _SAMPLE)}
+    strange, judged = [], 0
+    for switch, known in zip(subnet.switches, told, strict=True):
+        guid = switch.guid or 0
+        made_up = known and is_made_up(guid)
+        judged += not made_up or guid in names
+        other = made_up and names.get(guid, switch.name) != switch.name
+        if not known or (other and switch.name not in names.values()):
+            strange.append(switch)
+    if 2 * len(strange) > judged:
+        listed = ", ".join(f"{one.name} (0x{one.guid or 0:016x})" for one in strange[:5])
+        raise SpecError.at(
+            "--from",
+            f"{show_file(file)} is of another fabric: it has neither GUID nor name of {len(strange)} of "
+            f"{counted(len(subnet.switches), 'switch')}: {listed}{', ...' * (len(strange) > 5)}",
+            "name tables of this fabric",
+        )
 
 
 def _switches(file: str | Path) -> Iterator[tuple[str, int]]:

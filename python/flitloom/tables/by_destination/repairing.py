@@ -13,7 +13,7 @@ from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid
 from flitloom.numerals import counted
-from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts
+from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts, require_same_fabric
 from flitloom.tables.by_destination.tables import (
     NONE,
     all_are_zero,
@@ -159,7 +159,13 @@ class Update:
 def read_old(
     subnet: Subnet, old: str | Path, lids: NDArray[np.int64], owners: NDArray[np.int64]
 ) -> OldTables:
-    """Read the tables in a folder that ``route --fabric`` wrote, or a dump with ``path-sl.txt`` beside it."""
+    """Read the tables in a folder that ``route --fabric`` wrote, or a dump with ``path-sl.txt`` beside it.
+
+    Raises
+    ------
+    SpecError
+        They cannot be read, or are those of another fabric.
+    """
     folder = Path(old) if Path(old).is_dir() else Path(old).parent
     dump = folder / "opensm-lfts.dump" if Path(old).is_dir() else Path(old)
     ports, absent = read_forwarding(subnet, dump, strict=False)
@@ -172,6 +178,7 @@ def read_old(
         subnet, (lids, owners) = was, destinations(was)
         ports, _ = read_forwarding(subnet, dump, strict=False)
         levels, _ = _levels(subnet, file, lids)
+    require_same_fabric(subnet, (ports != 255).any(axis=1).tolist(), dump)
     following = channels(subnet, ports, lids, owners)
     none = np.zeros((0, len(subnet.switches)), dtype=np.uint32), np.zeros((0, len(subnet.switches)), np.uint8)
     if levels is None or _changes_lanes(folder):
