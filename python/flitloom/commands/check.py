@@ -43,7 +43,7 @@ class OfFabric(Group):
     lanes: Annotated[
         int | None,
         typer.Option(
-            help="With --fabric: lanes of links, 1 to 8; vl = sl mod lanes, and lanes of --slvl fold alike."
+            help="With --fabric: lanes of links, 1 to 15; vl = sl mod lanes, and lanes of --slvl fold alike."
         ),
     ] = None
     manager: Annotated[

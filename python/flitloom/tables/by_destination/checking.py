@@ -16,7 +16,7 @@ from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
-from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
+from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
 from flitloom.verdict import SHOWN, Row, Verdict
 
@@ -114,7 +114,7 @@ def judge(
 
     Without `beside` only packets of host pairs on the level of their own direction are judged.
     """
-    require_lanes(tables.lanes)
+    require_lanes(tables.lanes, LEVELS - 1)
     subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
     grid = grid_of(subnet)
     bound = known[1] if known is not None and known[0] == grid else None

@@ -26,6 +26,8 @@ from flitloom.tables.traffic import Demand, demand_of
 
 #: What to do with tables that speak of a switch that the fabric lacks.
 _SINCE = "if it has failed since, name the fabric as it was, and the switch with --fail node:NAME"
+#: Most lanes that tables are made for: the core has 8 x 8 bits for the lanes of a channel and the next one.
+MOST_MADE = 8
 #: Where the rule comes from if nothing chooses lanes.
 _ASSUMED = "assumed: no file chooses lanes; name those there are with --path-sl and --slvl"
 #: No channel.
@@ -156,12 +158,18 @@ def read_tables(
         rows = read_lane_tables(subnet, lane_tables)
         rule = f"lanes by {lane_tables}"
         if lanes is not None:
-            require_lanes(lanes)
+            require_lanes(lanes, LEVELS - 1)
             rows = rows[0], np.where(rows[1] < LEVELS - 1, rows[1] % lanes, rows[1])
             rule += f" mod {lanes}"
     else:
         lanes = lanes or (8 if levels is not None else 1)
         rule = "one lane" if lanes == 1 or levels is None else f"lane = service level mod {lanes}"
+        if lanes > MOST_MADE and levels is not None:
+            require_lanes(lanes, LEVELS - 1)
+            # The core folds levels on up to eight lanes itself. Levels that nobody has take no lane.
+            folded = np.arange(LEVELS) % lanes * (np.arange(LEVELS) <= levels.max(initial=0))
+            start, entries = _own_levels(subnet)
+            rows = start, np.broadcast_to(folded.astype(np.uint8), entries.shape).copy()
     if levels is None:
         rule += ", every packet on service level 0"
     else:
@@ -182,10 +190,20 @@ def read_tables(
     )
 
 
-def require_lanes(lanes: int) -> None:
-    """Refuse lanes that no link has."""
-    if not 1 <= lanes <= 8:
-        raise SpecError.at("--lanes", str(lanes), "links have 1 to 8 lanes")
+def require_lanes(lanes: int, most: int = MOST_MADE) -> None:
+    """Refuse lanes that no link has, or more than tables are made for.
+
+    Raises
+    ------
+    SpecError
+        Another number than 1 to `most`.
+    """
+    if 1 <= lanes <= most:
+        return
+    if most < lanes < LEVELS:
+        problem = f"{lanes}: tables are made for up to {most} lanes"
+        raise SpecError.at("--lanes", problem, "they hold on links with more; check takes up to 15")
+    raise SpecError.at("--lanes", str(lanes), f"links have 1 to {LEVELS - 1} lanes")
 
 
 def all_are_zero(file: str | Path) -> bool:
@@ -341,6 +359,13 @@ def port_rows(subnet: Subnet) -> list[dict[int, int]]:
     return rows
 
 
+def _own_levels(subnet: Subnet) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    """Tables of lanes in which every level is a lane."""
+    counts = [len(ins) * len(outs) for ins, outs in zip(port_rows(subnet), subnet.outgoing(), strict=True)]
+    entries = np.tile(np.arange(LEVELS, dtype=np.uint8), (sum(counts), 1))
+    return np.cumsum([0, *counts[:-1]], dtype=np.uint64), entries
+
+
 def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
     """Lanes by switch, ports and level: OpenSM's ``opensm-sl2vl.dump`` or ibdmchk's SLVL lines.
 
@@ -348,9 +373,7 @@ def read_lane_tables(subnet: Subnet, file: str | Path) -> tuple[NDArray[np.uint6
     """
     rows = port_rows(subnet)
     columns = [{port: column for column, (_, port, _) in enumerate(lists)} for lists in subnet.outgoing()]
-    counts = [len(ins) * len(outs) for ins, outs in zip(rows, columns, strict=True)]
-    start = np.cumsum([0, *counts[:-1]], dtype=np.uint64)
-    entries = np.tile(np.arange(LEVELS, dtype=np.uint8), (sum(counts), 1))
+    start, entries = _own_levels(subnet)
     by_guid = {switch.guid: index for index, switch in enumerate(subnet.switches)}
     text = read_bytes(file).decode("utf-8", "replace")
     switch: int | None = None
