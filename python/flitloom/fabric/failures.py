@@ -56,10 +56,11 @@ def without(subnet: Subnet, switches: set[int], cables: set[int]) -> Subnet:
     """The subnet without switches (and their hosts) and cables, by index."""
     kept = [index for index in range(len(subnet.switches)) if index not in switches]
     place = {index: number for number, index in enumerate(kept)}
-    lost = (switch.guid for index, switch in enumerate(subnet.switches) if index in switches)
+    lost = [switch for index, switch in enumerate(subnet.switches) if index in switches]
     return replace(
         subnet,
-        gone=(*subnet.gone, *(guid for guid in lost if guid is not None)),
+        gone=(*subnet.gone, *(switch.guid for switch in lost if switch.guid is not None)),
+        gone_names=(*subnet.gone_names, *(switch.name for switch in lost)),
         switches=tuple(subnet.switches[index] for index in kept),
         hosts=tuple(
             replace(host, switch=place[host.switch]) for host in subnet.hosts if host.switch in place

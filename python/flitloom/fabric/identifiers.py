@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from itertools import count
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Host, Subnet, Switch
@@ -22,12 +24,29 @@ def with_identifiers(subnet: Subnet) -> Subnet:
     everything: tuple[Switch | Host, ...] = (*subnet.switches, *subnet.hosts)
     if all(node.lid for node in subnet.hosts) and all(node.guid is not None for node in everything):
         return subnet
+    return with_made_up(subnet)
+
+
+def with_made_up(subnet: Subnet) -> Subnet:
+    """The subnet with LIDs and GUIDs made up for all nodes without, switches included; a remark says so."""
+    everything: tuple[Switch | Host, ...] = (*subnet.switches, *subnet.hosts)
     used = {node.lid for node in everything if node.lid}
+    guids = {node.guid for node in everything} | {node.port_guid for node in subnet.hosts}
+    spare = (guid for guid in count(0x300000) if guid not in guids)
+
+    @cache
+    def unused(guid: int) -> int:
+        return next(spare) if guid in guids else guid
+
     free = (lid for lid in range(1, 0xC000) if lid not in used)
     if len(everything) > 0xBFFF:
         raise SpecError.at("fabric", counted(len(everything), "node"), "unicast LIDs end at 0xbfff")
     switches = tuple(
-        replace(node, guid=node.guid if node.guid is not None else 0x200000 + n, lid=node.lid or next(free))
+        replace(
+            node,
+            guid=node.guid if node.guid is not None else unused(0x200000 + n),
+            lid=node.lid or next(free),
+        )
         for n, node in enumerate(subnet.switches)
     )
     # All ports of a host have its GUID.
@@ -35,8 +54,8 @@ def with_identifiers(subnet: Subnet) -> Subnet:
     hosts = tuple(
         replace(
             node,
-            guid=node.guid if node.guid is not None else 0x100000 + 2 * owner[n],
-            port_guid=node.port_guid if node.port_guid is not None else 0x100001 + 2 * n,
+            guid=node.guid if node.guid is not None else unused(0x100000 + 2 * owner[n]),
+            port_guid=node.port_guid if node.port_guid is not None else unused(0x100001 + 2 * n),
             lid=node.lid or next(free),
         )
         for n, node in enumerate(subnet.hosts)

@@ -91,6 +91,8 @@ class Subnet:
         What was odd about the description but could be understood.
     gone : tuple of int
         GUIDs of switches that were taken out since; files of tables may speak of them.
+    gone_names : tuple of str
+        Names of the same switches, which have no GUIDs in a file that names none.
     named : dict or None
         The fields of a topology that name it, if it was made from a name or a file.
 
@@ -107,6 +109,7 @@ class Subnet:
     cables: tuple[Cable, ...]
     remarks: tuple[str, ...] = field(default=())
     gone: tuple[int, ...] = field(default=())
+    gone_names: tuple[str, ...] = field(default=())
     named: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def _repr_html_(self) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flitloom import limits
 from flitloom.errors import SpecError, show_file
-from flitloom.fabric.identifiers import is_made_up
+from flitloom.fabric.identifiers import is_made_up, with_made_up
 from flitloom.fabric.model import Host, Subnet
 from flitloom.numerals import counted
 from flitloom.reading import opened
@@ -128,6 +128,20 @@ def require_same_fabric(subnet: Subnet, told: Sequence[bool], file: str | Path) 
             f"{counted(len(subnet.switches), 'switch')}: {listed}{', ...' * (len(strange) > 5)}",
             "name tables of this fabric",
         )
+
+
+def with_dumped_identifiers(subnet: Subnet, file: str | Path) -> Subnet:
+    """A subnet without any LID or GUID with those of a dump, by names, also where switches have failed since.
+
+    They are made up for nodes that the dump does not name, and for all where it names other switches.
+    """
+    named = with_dumped_lids(subnet, file)
+    heads = list(_switches(file)) if Path(file).is_file() else []
+    once = [name for name, times in Counter(switch.name for switch in subnet.switches).items() if times == 1]
+    if heads and {name for name, _ in heads} <= {*once, *subnet.gone_names}:
+        gone = (guid for name, guid in heads if name in subnet.gone_names)
+        named = replace(as_it_was(subnet, file), remarks=named.remarks, gone=(*subnet.gone, *gone))
+    return with_made_up(named)
 
 
 def _switches(file: str | Path) -> Iterator[tuple[str, int]]:

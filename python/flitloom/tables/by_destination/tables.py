@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from flitloom import _core, limits
 from flitloom.errors import SpecError, show_file
-from flitloom.fabric.identifiers import has_none, with_identifiers
+from flitloom.fabric.identifiers import has_none
 from flitloom.fabric.model import Subnet
 from flitloom.fixed import explained
 from flitloom.numerals import counted
 from flitloom.reading import opened, read_text, text_lines
-from flitloom.tables.by_destination.dumped_names import with_dumped_lids
+from flitloom.tables.by_destination.dumped_names import with_dumped_identifiers, with_dumped_lids
 from flitloom.tables.traffic import Demand, demand_of
 
 #: What to do with tables that speak of a switch that the fabric lacks.
@@ -141,11 +141,9 @@ def read_tables(
         folder = Path(file)
         file = dump_in(folder)
         path_levels, lane_tables = path_levels or folder / "path-sl.txt", lane_tables or folder / "sl2vl.dump"
-    unnamed = has_none(subnet)
-    subnet = with_dumped_lids(subnet, file)
-    if unnamed:
-        # The tables that are made for such a file name the same ones.
-        subnet = with_identifiers(subnet)
+    # The tables that are made for a file without LIDs and GUIDs have made-up ones.
+    named_as_in = with_dumped_identifiers if has_none(subnet) else with_dumped_lids
+    subnet = named_as_in(subnet, file)
     lids, owners = destinations(subnet)
     ports, remarks = read_forwarding(subnet, file)
     handed = handed_over(subnet, ports, lids, owners)
