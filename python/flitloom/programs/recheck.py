@@ -84,10 +84,8 @@ def need(holds, problem):
 
 def whole(value, low, high, place):
     """A whole number between two others."""
-    need(
-        type(value) is int and low <= value <= high,
-        f"{place}: {value!r:.40} is not a whole number {low}-{high}",
-    )
+    if type(value) is not int or not low <= value <= high:
+        raise Refused(f"{place}: {value!r:.40} is not a whole number {low}-{high}")
     return value
 
 
@@ -1320,7 +1318,7 @@ class Rounds:
         if self.network.whole:
             every = product(*map(range, self.network.sizes))
             self.points = {self.network.number(point): point for point in every}
-        self.routes, self.known, self.spots = {}, {}, {}
+        self.routes, self.known, self.spots, self.ahead = {}, {}, {}, {}
 
     def far(self, node, backwards=False):
         """Hops from a node, or to it."""
@@ -1352,15 +1350,21 @@ class Rounds:
         by_round = [[] for _ in range(self.count)]
         for adds, row in self.rows:
             turn, start, end, first, count, *made = (whole(value, 0, 1 << 32, "a row") for value in row)
-            need(turn < self.count, f"{row}: there is no such round")
-            need(
-                start in bit and end in bit and start != end, f"{row}: a node has failed, or sends to itself"
-            )
-            need(count and first + count <= self.parts, f"{row}: there are no such parts")
-            need(not self.alike or not start, f"{row}: is not of node 0")
-            need(len(made) % 2 == 0, f"{row}: a round without a node")
-            wrong = self.passed_on if adds else self.name == "reduce-scatter"
-            need(not wrong, f"{row}: does not belong to {self.name}")
+            problem = ""
+            if turn >= self.count:
+                problem = "there is no such round"
+            elif start not in bit or end not in bit or start == end:
+                problem = "a node has failed, or sends to itself"
+            elif not count or first + count > self.parts:
+                problem = "there are no such parts"
+            elif self.alike and start:
+                problem = "is not of node 0"
+            elif len(made) % 2:
+                problem = "a round without a node"
+            elif self.passed_on if adds else self.name == "reduce-scatter":
+                problem = f"does not belong to {self.name}"
+            if problem:
+                raise Refused(f"{row}: {problem}")
             by_round[turn].append((adds, start, end, range(first, first + count), made))
         self.messages = max((self.spread(turn, rows) for turn, rows in enumerate(by_round)), default=0)
         most = [self.send(turn, has, rows) for turn, rows in enumerate(told(by_round, "rounds", 1))]
@@ -1400,7 +1404,8 @@ class Rounds:
                 if self.alike:
                     owner, what = divmod(part, self.pieces)
                     sender, receiver = self.apart(owner, start), self.apart(owner, end)
-                need((sender, what) in has, f"node {sender} sends part {what}, which it does not have")
+                if (sender, what) not in has:
+                    raise Refused(f"node {sender} sends part {what}, which it does not have")
                 who = self.made_of(made, turn, start, part) if made else has[sender, what]
                 arriving.append((adds, (receiver, what), who))
                 if (turn, start, end) in self.asked and adds:
@@ -1408,17 +1413,28 @@ class Rounds:
                     self.kept[turn, start, end, part] = who
             lengths[start, end] += self.before[parts.stop] - self.before[parts.start]
         for adds, place, who in arriving:
-            need(not adds or not has.get(place, 0) & who, f"something is added twice at {place}")
+            if adds and has.get(place, 0) & who:
+                raise Refused(f"something is added twice at {place}")
             has[place] = has.get(place, 0) | who if adds else who
         return self.busiest(lengths)
 
     def busiest(self, lengths):
-        """The length on the busiest link under messages of some lengths."""
+        """The length on the busiest link under messages that take all minimal routes evenly."""
         loads = Counter()
+        if not self.network.whole:
+            for (start, end), length in lengths.items():
+                for link, share in self.along(start, end):
+                    loads[link] += share * length
+            return max(loads.values(), default=0.0)
+        # From all nodes it is as from node 0; where all do the same, so are the links that lead the same way.
+        along = {}
         for (start, end), length in lengths.items():
-            for link, share in self.shares(start, end):
-                loads[link] += share * length
-        return max(loads.values(), default=0.0)
+            spots, vectors = self.beside(start)
+            for node, way, share in self.from_origin(vectors[end]):
+                if way not in along:
+                    along[way] = [0.0] * self.network.count
+                along[way][0 if self.alike else spots[node]] += share * length
+        return max(map(max, along.values()), default=0.0)
 
     def made_of(self, made, turn, node, part):
         """Whose contributions are in a sum of some of what a node has."""
@@ -1431,25 +1447,23 @@ class Rounds:
             who |= piece
         return who
 
-    def shares(self, start, end):
-        """What every link transfers of a message that takes all minimal routes evenly."""
-        if (start, end) in self.network.links:
-            return [(((0 if self.alike else start), end), 1 / self.network.links[start, end])]
-        if not self.network.whole:
-            return self.along(start, end)
-        # From all nodes it is as from node 0.
-        if start not in self.spots:
-            net = self.network
-            here = self.points[start]
+    def beside(self, node):
+        """Where vectors from node 0 to all nodes end if they begin at a node, and the other way round."""
+        if node not in self.spots:
+            here = self.points[node]
             ends = [
-                net.normal([x + y for x, y in zip(here, self.points[n], strict=True)]) for n in self.points
+                self.network.normal([x + y for x, y in zip(here, self.points[n], strict=True)])
+                for n in range(self.network.count)
             ]
-            self.spots[start] = dict(zip(self.points, map(net.number, ends), strict=True))
-        spots = self.spots[start]
-        found = self.along(0, self.apart(start, end))
-        if self.alike:
-            return [((0, self.apart(a, b)), share) for (a, b), share in found]
-        return [((spots[a], spots[b]), share) for (a, b), share in found]
+            spots = [self.network.number(end) for end in ends]
+            self.spots[node] = spots, {end: vector for vector, end in enumerate(spots)}
+        return self.spots[node]
+
+    def from_origin(self, end):
+        """Links of all minimal routes from node 0: where they begin, their directions and shares."""
+        if end not in self.ahead:
+            self.ahead[end] = [(a, self.apart(a, b), share) for (a, b), share in self.along(0, end)]
+        return self.ahead[end]
 
     def along(self, start, end):
         """Links of all minimal routes from a node to another one, with their shares."""
