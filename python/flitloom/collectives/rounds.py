@@ -54,8 +54,7 @@ class Replay:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.collectives.telling import Told, telling, untold
-    from flitloom.spec.ground import Ground
+    >>> from flitloom.spec.ground import Ground
     >>> from flitloom.collectives.rounds import Replay
     >>> Replay(Ground(fl.Torus(4, 4))).busiest([(0, 5, 1.0)])  # over node 1 or node 4
     0.5
