@@ -50,7 +50,7 @@ pub fn in_parts(
     before: u64,
     cycles: u64,
 ) -> PyResult<(f64, u64, usize)> {
-    let engine = EngineKind::ALL.into_iter().find(|kind| kind.name() == engine);
+    let engine = EngineKind::OF_ONE_CYCLE.into_iter().find(|kind| kind.name() == engine);
     let (network, workload) = (&network.inner, &workload.inner);
     interruptible(
         py,

@@ -113,6 +113,9 @@ pub fn simulation_error(py: Python<'_>, error: SimulationError) -> PyErr {
                 Err(error) => error,
             }
         }
+        SimulationError::Blocked { cycle, stuck_flits, .. } => {
+            exception(py, "DeadlockError", (text, cycle, Vec::<usize>::new(), stuck_flits))
+        }
         SimulationError::CycleLimit { cycles, delivered } => {
             exception(py, "CycleLimitError", (text, cycles, delivered))
         }

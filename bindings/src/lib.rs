@@ -48,7 +48,6 @@ mod _core {
         network::Network,
         operation::{operation_phases, phases_respected, tighten_phases},
         pipelined::{Judged, Pipelined, pipelined_options},
-        pipelined_simulation::PipelinedSimulation,
         place::{JobFloor, PlacementProblem},
         route::{RoutingRules, RoutingSystem, RoutingTable, resilience, route},
         schedule::{ScheduleProblem, check_plan, octant_pair, other_route, plan_workload},

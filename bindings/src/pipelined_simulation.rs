@@ -1,38 +1,34 @@
-//! Runs of the pipelined router on flitloom's own networks.
+//! Runs of the pipelined router on flitloom's own networks: what they are made of, and what users call their parts.
 
 use crate::{
-    errors::{exception, spec_error},
+    errors::{exception, simulation_error, spec_error},
     fabric::{LaneTables, entries, graph, lane_entries},
     film::add_moved,
     lists::named,
     network::Network,
-    running::{deadline, guarded, sound},
-    simulation::{link_cells, link_table, packet_table, totals, window_table},
-    traffic::Workload,
+    simulation::{link_cells, link_table, packet_table},
 };
 use flitloom_core::{
-    engine::pipelined::{
-        AllocatorKind, BlockedQueue, BufferPolicy, Config, ConfigError, Lanes, Place, Priority, Replies,
-        Setup, Simulation, Stop, Switched,
+    engine::{
+        Simulation, SimulationError,
+        pipelined::{
+            AllocatorKind, BlockedQueue, BufferPolicy, Config, ConfigError, Lanes, Pipeline, Place, Priority,
+            Replies, Setup, Switched,
+        },
     },
     fabric::{Direction, Graph},
-    fault::Fault,
     probe::{LinkOccupation, LinkTime},
     routing::ChannelRule,
     traffic::{self, PacketSource},
 };
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2};
-use pyo3::{
-    exceptions::PyStopIteration,
-    prelude::*,
-    types::{PyBytes, PyDict},
-};
-use std::{collections::HashMap, time::Instant};
+use numpy::{IntoPyArray, PyReadonlyArray2};
+use pyo3::{prelude::*, types::PyDict};
+use std::collections::HashMap;
 
 /// Tables by destination of a graph.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Tables<'py> {
+pub struct Tables<'py> {
     hosts: Vec<u32>,
     cables: PyReadonlyArray2<'py, u32>,
     following: PyReadonlyArray2<'py, u32>,
@@ -103,7 +99,7 @@ impl Ports {
 /// How a run is set up.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Settings {
+pub struct Settings {
     latency: u32,
     seed: u64,
     windows: Option<u64>,
@@ -121,7 +117,7 @@ struct Settings {
 /// The fields of a pipelined router that a spec gives.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Router {
+pub struct Router {
     channels: Option<usize>,
     buffer: u32,
     buffer_policy: String,
@@ -170,36 +166,99 @@ impl Router {
 
 /// The error for a field of a router.
 fn of_router(py: Python<'_>, error: &ConfigError) -> PyErr {
-    let fault = error.fault();
-    let field = format!("router.{}", fault.field);
-    spec_error(py, "router", Fault { field: field.into(), ..fault })
+    spec_error(py, "router", error.fault().within("router"))
 }
 
-/// A run of the pipelined router that Python holds; `names` tells the name of a queue in a deadlock.
-#[pyclass(module = "flitloom._core")]
-pub struct PipelinedSimulation {
-    simulation: Simulation,
-    is_restored: bool,
+/// What users call the queues and links of pipelined routers; `names` tells the name of a queue in a deadlock.
+pub struct Terms {
     ports: Ports,
-    packets: Option<u64>,
     names: Py<PyAny>,
 }
 
-impl PipelinedSimulation {
-    fn counted<'py>(
-        &self,
-        py: Python<'py>,
-        stop_at: Option<u64>,
-        records: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let mut outcome = self.simulation.totals();
-        if let Some(stop) = stop_at {
-            outcome.cycles = stop;
+/// A run at its beginning, and what its network calls the parts of its routers.
+pub fn begin(
+    py: Python<'_>,
+    network: &Network,
+    workload: &traffic::Workload,
+    router: &Router,
+    settings: Settings,
+    tables: Option<Tables<'_>>,
+    names: Py<PyAny>,
+) -> PyResult<(Simulation, Terms)> {
+    let nodes = network.inner.fabric().shape().nodes();
+    if let Err(given) = workload.check_nodes(nodes) {
+        return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
+    }
+    let shape = network.inner.fabric().shape();
+    let of_grid = tables.as_ref().and_then(|tables| tables.grid.clone());
+    let switched = tables.map(|tables| switched(py, tables)).transpose()?;
+    let ports = match (&switched, &of_grid) {
+        (None, _) => Ports::of_grid(nodes, shape.directions()),
+        (Some((graph, _)), None) => Ports::of_graph(graph),
+        (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
+    };
+    let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
+    let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads } = settings;
+    let mut config = router.config(py, (2 * classes * parts) as usize)?;
+    if replies.is_some() {
+        config.answer(parts == 2).map_err(|error| of_router(py, &error))?;
+    }
+    let replies = replies.map(|(length, places)| Replies { length, places });
+    let setup =
+        Setup { latency, seed, windows, replies, link_time, packets, film, threads, ..Setup::default() };
+    let place = match &switched {
+        Some((graph, switched)) => {
+            check_joined(py, network, (graph, switched), workload, of_grid.is_some())?;
+            Place::Graph(graph, switched)
         }
-        let result = totals(py, &outcome)?;
-        result.set_item("engine", self.engine())?;
-        result.set_item("parts", self.simulation.parts())?;
-        let facts = self.simulation.facts();
+        None => {
+            let router = network.inner.router();
+            Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines))
+        }
+    };
+    let simulation = py.detach(|| Simulation::pipelined(&config, &place, workload, &setup));
+    let simulation = simulation.map_err(|error| simulation_error(py, error))?;
+    Ok((simulation, Terms { ports, names }))
+}
+
+/// Refuses tables that do not join all nodes that the workload may send between.
+fn check_joined(
+    py: Python<'_>,
+    network: &Network,
+    (graph, switched): (&Graph, &Switched),
+    workload: &traffic::Workload,
+    is_grid: bool,
+) -> PyResult<()> {
+    let fabric = network.inner.fabric();
+    let lost = unreachable(graph, switched, workload, fabric.shape().nodes());
+    let Some((from, to)) = lost else { return Ok(()) };
+    let failed = [from, to].into_iter().find(|&node| !fabric.node_works(node));
+    let (end, advice) = match (is_grid, failed) {
+        (false, _) => ("host", "give tables that do, or traffic between other hosts".to_owned()),
+        (true, None) => {
+            ("node", "no way is left between them: give traffic among nodes that are joined".to_owned())
+        }
+        (true, Some(node)) => ("node", format!("node {node} has failed: give traffic that leaves it out")),
+    };
+    let text = format!("the tables do not lead from {end} {from} to {end} {to}; {advice}");
+    Err(exception(py, "UnreachableError", (text, vec![(from, to)])))
+}
+
+impl Terms {
+    /// The same once more.
+    pub fn copy(&self, py: Python<'_>) -> Self {
+        Self { ports: self.ports.clone(), names: self.names.clone_ref(py) }
+    }
+
+    /// Adds what pipelined routers know beside the totals, with records if they are asked for.
+    pub fn add_facts(
+        &self,
+        result: &Bound<'_, PyDict>,
+        simulation: &Simulation,
+        records: bool,
+    ) -> PyResult<()> {
+        let (py, Some(pipeline)) = (result.py(), simulation.pipeline()) else { return Ok(()) };
+        let facts = pipeline.facts();
         result.set_item("network_latency_sum", facts[0].network.sum)?;
         result.set_item("latency_max", facts[0].packet.most)?;
         result.set_item("hop_sum", facts[0].hops.sum)?;
@@ -207,252 +266,66 @@ impl PipelinedSimulation {
             result.set_item("replies", (replies.packet.count, replies.packet.sum))?;
         }
         if records {
-            result.set_item("links", link_table(py, &self.links())?)?;
-            if let Some(packets) = self.simulation.packets() {
+            result.set_item("links", link_table(py, &self.links(simulation, pipeline))?)?;
+            if let Some(packets) = pipeline.packets() {
                 result.set_item("packets", packet_table(py, &packets)?)?;
             }
-            if let Some(record) = self.simulation.link_time() {
-                self.add_link_time(&result, record)?;
+            if let Some(record) = pipeline.link_time() {
+                self.add_link_time(result, pipeline, record)?;
             }
         }
-        Ok(result)
-    }
-}
-
-#[pymethods]
-impl PipelinedSimulation {
-    #[new]
-    fn new(
-        py: Python<'_>,
-        network: &Network,
-        workload: &Workload,
-        router: Router,
-        settings: Settings,
-        tables: Option<Tables<'_>>,
-        names: Py<PyAny>,
-    ) -> PyResult<Self> {
-        let workload = &workload.inner;
-        let nodes = network.inner.fabric().shape().nodes();
-        if let Err(given) = workload.check_nodes(nodes) {
-            return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
-        }
-        let shape = network.inner.fabric().shape();
-        let of_grid = tables.as_ref().and_then(|tables| tables.grid.clone());
-        let switched = tables.map(|tables| switched(py, tables)).transpose()?;
-        let ports = match (&switched, &of_grid) {
-            (None, _) => Ports::of_grid(nodes, shape.directions()),
-            (Some((graph, _)), None) => Ports::of_graph(graph),
-            (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
-        };
-        let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-        let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads } = settings;
-        let mut config = router.config(py, (2 * classes * parts) as usize)?;
-        if replies.is_some() {
-            config.answer(parts == 2).map_err(|error| of_router(py, &error))?;
-        }
-        let replies = replies.map(|(length, places)| Replies { length, places });
-        let setup = Setup { latency, seed, windows, replies, link_time, packets, film };
-        let place = match &switched {
-            Some((graph, switched)) => {
-                let lost = unreachable(graph, switched, workload, nodes);
-                if let Some((from, to)) = lost {
-                    let fabric = network.inner.fabric();
-                    let failed = [from, to].into_iter().find(|&node| !fabric.node_works(node));
-                    let (end, advice) = match (&of_grid, failed) {
-                        (None, _) => {
-                            ("host", "give tables that do, or traffic between other hosts".to_owned())
-                        }
-                        (Some(_), None) => (
-                            "node",
-                            "no way is left between them: give traffic among nodes that are joined"
-                                .to_owned(),
-                        ),
-                        (Some(_), Some(node)) => {
-                            ("node", format!("node {node} has failed: give traffic that leaves it out"))
-                        }
-                    };
-                    let text = format!("the tables do not lead from {end} {from} to {end} {to}; {advice}");
-                    return Err(exception(py, "UnreachableError", (text, vec![(from, to)])));
-                }
-                Place::Graph(graph, switched)
-            }
-            None => {
-                let router = network.inner.router();
-                Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines))
-            }
-        };
-        let simulation = py.detach(|| Simulation::new(&config, &place, workload, &setup));
-        let mut simulation = simulation.map_err(|error| of_router(py, &error))?;
-        simulation.divide(threads, Simulation::PORTS_OF_A_THREAD);
-        Ok(Self { simulation, is_restored: false, ports, packets: workload.count(), names })
-    }
-
-    /// As `Simulation.run`.
-    fn run(
-        &mut self,
-        py: Python<'_>,
-        stop_at: Option<u64>,
-        cycle_limit: Option<u64>,
-        seconds: Option<f64>,
-    ) -> PyResult<bool> {
-        let simulation = &mut self.simulation;
-        let deadline = deadline(seconds);
-        let (stop, failure) = guarded(
-            py,
-            self.is_restored,
-            |interrupt| simulation.run(stop_at, cycle_limit, interrupt),
-            |_| match deadline {
-                Some(deadline) if Instant::now() >= deadline => Err(PyStopIteration::new_err(())),
-                _ => Ok(()),
-            },
-        )?;
-        match (stop, failure) {
-            (_, Some(failure)) if !failure.is_instance_of::<PyStopIteration>(py) => Err(failure),
-            (Stop::Interrupted, _) => Ok(false),
-            (Stop::Done, _) => Ok(true),
-            (Stop::Limit, _) => {
-                let (now, delivered) = (self.now(), self.delivered());
-                let text = format!("not finished after {now} cycles; {delivered} packets are delivered");
-                Err(exception(py, "CycleLimitError", (text, now, delivered)))
-            }
-            (Stop::Overflow, _) => {
-                let text = "two flits took the last shared place of a queue; give output_speedup 1, or \
-                            buffer_policy private";
-                Err(spec_error(py, "router.output_speedup", text))
-            }
-            (Stop::Stuck(error), _) => Err(spec_error(py, "traffic", error)),
-            (Stop::Deadlock(circle), _) => Err(self.deadlock(py, &circle)?),
-        }
-    }
-
-    /// The state in bytes.
-    fn save<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let simulation = &mut self.simulation;
-        let bytes = py.detach(|| simulation.save());
-        PyBytes::new(py, &bytes)
-    }
-
-    /// Takes a saved state up.
-    fn restore(&mut self, py: Python<'_>, state: Vec<u8>) -> PyResult<()> {
-        self.is_restored = true;
-        let simulation = &mut self.simulation;
-        py.detach(|| simulation.restore(state)).map_err(|error| spec_error(py, "state", error))
-    }
-
-    /// Packets in all, if they are known in advance.
-    #[getter]
-    fn packets(&self) -> Option<u64> {
-        self.packets
-    }
-
-    /// Packets delivered so far.
-    #[getter]
-    fn delivered(&self) -> u64 {
-        self.simulation.totals().packets_delivered
-    }
-
-    /// The cycle that comes next.
-    #[getter]
-    fn now(&self) -> u64 {
-        self.simulation.now()
-    }
-
-    /// Whether everything is delivered.
-    #[getter]
-    fn finished(&self) -> bool {
-        self.simulation.is_finished()
-    }
-
-    /// Channels of a link.
-    #[getter]
-    fn channels(&self) -> usize {
-        self.simulation.channels()
-    }
-
-    /// The engine it runs on.
-    #[getter]
-    fn engine(&self) -> &'static str {
-        "pipelined"
-    }
-
-    /// The totals so far; with records also links.
-    fn totals<'py>(
-        &self,
-        py: Python<'py>,
-        stop_at: Option<u64>,
-        records: bool,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        sound(py, self.is_restored, || self.counted(py, stop_at, records))
+        Ok(())
     }
 
     /// As the function `film`, without how the run ended; `None` if it was not kept.
-    fn film<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(film) = self.simulation.film() else { return Ok(None) };
+    pub fn film<'py>(&self, py: Python<'py>, pipeline: &Pipeline) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(film) = pipeline.film() else { return Ok(None) };
         let result = PyDict::new(py);
-        let places = self.places().into_iter().enumerate();
+        let places = self.places(pipeline).into_iter().enumerate();
         let links: HashMap<usize, i64> = places.filter_map(|(link, at)| Some((at?, link as i64))).collect();
         add_moved(&result, film, |output| links[&(output as usize)])?;
-        self.add_link_time(&result, &film.link_time)?;
+        self.add_link_time(&result, pipeline, &film.link_time)?;
         Ok(Some(result))
     }
 
     /// Flits in every input buffer of a torus or mesh, by node, direction in which they came and channel.
-    fn occupancy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
-        let channels = self.simulation.channels();
-        let ports =
-            self.ports.inputs.iter().flat_map(|&port| (0..channels).map(move |channel| (port, channel)));
-        let queued = |(port, channel): (Option<(u32, usize)>, usize)| {
-            port.map_or(0, |(router, port)| self.simulation.queued(router, port, channel) as u16)
+    pub fn occupancy(&self, simulation: &Simulation) -> Vec<u16> {
+        let Some(pipeline) = simulation.pipeline() else { return Vec::new() };
+        let (channels, queued) = (pipeline.channels(), simulation.occupancy());
+        let of = |port: &Option<(u32, usize)>| match *port {
+            Some((router, port)) => {
+                let first = pipeline.input(router, port) * channels;
+                queued[first..first + channels].to_vec()
+            }
+            None => vec![0; channels],
         };
-        ports.map(queued).collect::<Vec<u16>>().into_pyarray(py)
+        self.ports.inputs.iter().flat_map(of).collect()
     }
 
-    /// As `Simulation.windows`.
-    fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        sound(py, self.is_restored, || {
-            self.simulation.windows().map(|windows| window_table(py, windows)).transpose()
-        })
-    }
-
-    /// As `Simulation.measure`.
-    fn measure(&mut self, first: u64, end: u64) {
-        if let Some(windows) = self.simulation.windows() {
-            windows.measure(first, end);
-        }
-    }
-
-    /// The same simulation once more, to be run on by itself.
-    fn copy(&self, py: Python<'_>) -> Self {
-        Self {
-            simulation: self.simulation.clone(),
-            is_restored: self.is_restored,
-            ports: self.ports.clone(),
-            packets: self.packets,
-            names: self.names.clone_ref(py),
-        }
-    }
-}
-
-impl PipelinedSimulation {
     /// Output ports of links among those of all routers.
-    fn places(&self) -> Vec<Option<usize>> {
-        let of = |(router, port)| self.simulation.first_output(router) + port;
+    fn places(&self, pipeline: &Pipeline) -> Vec<Option<usize>> {
+        let of = |(router, port)| pipeline.output(router, port);
         self.ports.outputs.iter().map(|output| output.map(of)).collect()
     }
 
     /// Adds what every link did in every cycle: of all output ports those of links.
-    fn add_link_time(&self, result: &Bound<'_, PyDict>, record: &LinkTime) -> PyResult<()> {
+    fn add_link_time(
+        &self,
+        result: &Bound<'_, PyDict>,
+        pipeline: &Pipeline,
+        record: &LinkTime,
+    ) -> PyResult<()> {
         let py = result.py();
-        let places = self.places();
+        let places = self.places(pipeline);
         let rows = link_cells(py, record)?.chunks(record.links());
         let cell = |row: &[u8], place: Option<usize>| place.map_or(0, |place| row[place]);
         let cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| cell(row, place))).collect();
         result.set_item("link_time", (cells.into_pyarray(py), places.len()))
     }
 
-    fn links(&self) -> LinkOccupation {
-        let Some(all) = self.simulation.links() else { return LinkOccupation::default() };
-        let places = self.places();
+    fn links(&self, simulation: &Simulation, pipeline: &Pipeline) -> LinkOccupation {
+        let Some(all) = simulation.links() else { return LinkOccupation::default() };
+        let places = self.places(pipeline);
         let of = |counts: &[u64], none| places.iter().map(|at| at.map_or(none, |at| counts[at])).collect();
         LinkOccupation { first: of(&all.first, u64::MAX), last: of(&all.last, 0), flits: of(&all.flits, 0) }
     }
@@ -462,10 +335,26 @@ impl PipelinedSimulation {
         self.ports.outputs.iter().position(|&output| output == Some((router, port)))
     }
 
-    fn deadlock(&self, py: Python<'_>, spots: &[BlockedQueue]) -> PyResult<PyErr> {
+    /// The exception for a failed run.
+    pub fn error(&self, py: Python<'_>, error: SimulationError) -> PyErr {
+        match error {
+            SimulationError::Blocked { cycle, queues, stuck_flits } if !queues.is_empty() => {
+                self.deadlock(py, cycle, &queues, stuck_flits).unwrap_or_else(|error| error)
+            }
+            error => simulation_error(py, error),
+        }
+    }
+
+    fn deadlock(
+        &self,
+        py: Python<'_>,
+        cycle: u64,
+        queues: &[BlockedQueue],
+        stuck_flits: u64,
+    ) -> PyResult<PyErr> {
         let mut names = Vec::new();
-        for &spot in spots {
-            let (kind, place, port, channel) = match spot {
+        for &queue in queues {
+            let (kind, place, port, channel) = match queue {
                 BlockedQueue::Link(router, port, channel) => {
                     let link = self.link(router, port.into()).unwrap_or_default();
                     let (node, way) = match self.ports.directions {
@@ -480,25 +369,19 @@ impl PipelinedSimulation {
             };
             names.push(self.names.call1(py, (kind, place, port, channel))?.extract::<String>(py)?);
         }
-        let now = self.now();
-        let circle = match names.first() {
-            Some(first) => format!("{} -> {first}", names.join(" -> ")),
-            None => "no flit has arrived for 100,000 cycles".to_owned(),
-        };
-        let text = format!("deadlock in cycle {now}: {circle}");
+        let text = format!("deadlock in cycle {cycle}: {} -> {}", names.join(" -> "), names[0]);
         let channels: PyResult<Vec<_>> = names
             .iter()
-            .zip(spots)
-            .map(|(name, &spot)| {
+            .zip(queues)
+            .map(|(name, &queue)| {
                 let entry = PyDict::new(py);
                 entry.set_item("queue", name)?;
-                let BlockedQueue::Link(router, port, _) = spot else { return Ok(entry) };
+                let BlockedQueue::Link(router, port, _) = queue else { return Ok(entry) };
                 entry.set_item("link", self.link(router, port.into()))?;
                 Ok(entry)
             })
             .collect();
-        let stuck: u64 = self.simulation.facts().iter().map(|facts| facts.in_flight).sum();
-        Ok(exception(py, "DeadlockError", (text, now, channels?, stuck)))
+        Ok(exception(py, "DeadlockError", (text, cycle, channels?, stuck_flits)))
     }
 }
 

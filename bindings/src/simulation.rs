@@ -1,6 +1,7 @@
 use crate::{
     errors::{simulation_error, spec_error},
     network::Network,
+    pipelined_simulation::{self, Router, Tables, Terms},
     ranks::Ranks,
     running::{deadline, guarded, interruptible, sound},
     traffic::Workload,
@@ -71,6 +72,8 @@ struct Settings<'py> {
 pub struct Simulation {
     held: Held,
     is_restored: bool,
+    /// Of pipelined routers, what users call their parts.
+    terms: Option<Terms>,
 }
 
 impl Simulation {
@@ -87,6 +90,10 @@ impl Simulation {
         let result = totals(py, &outcome)?;
         result.set_item("engine", self.engine())?;
         result.set_item("parts", each!(&self.held, simulation => simulation.parts()))?;
+        if let (Some(terms), Held::Plain(simulation)) = (&self.terms, &self.held) {
+            terms.add_facts(&result, simulation, records)?;
+            return Ok(result);
+        }
         if !records {
             return Ok(result);
         }
@@ -167,7 +174,23 @@ impl Simulation {
             |_| Ok(()),
         )?
         .map_err(|error| simulation_error(py, error))?;
-        Ok(Self { held, is_restored: false })
+        Ok(Self { held, is_restored: false, terms: None })
+    }
+
+    /// A run on pipelined routers at its beginning; `names` tells the name of a queue in a deadlock.
+    #[staticmethod]
+    fn pipelined(
+        py: Python<'_>,
+        network: &Network,
+        workload: &Workload,
+        router: Router,
+        settings: pipelined_simulation::Settings,
+        tables: Option<Tables<'_>>,
+        names: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let (simulation, terms) =
+            pipelined_simulation::begin(py, network, &workload.inner, &router, settings, tables, names)?;
+        Ok(Self { held: Held::Plain(simulation), is_restored: false, terms: Some(terms) })
     }
 
     /// Runs until everything is delivered, or to a cycle; fails at `cycle_limit`. False if it pauses
@@ -198,7 +221,10 @@ impl Simulation {
             (_, Some(failure)) if !failure.is_instance_of::<PyStopIteration>(py) => Err(failure),
             // Without a reason of its own, a rank pauses since another one does.
             (Err(SimulationError::Interrupted(_)), _) => Ok(false),
-            (result, _) => result.map(|()| true).map_err(|error| simulation_error(py, error)),
+            (result, _) => result.map(|()| true).map_err(|error| match &self.terms {
+                Some(terms) => terms.error(py, error),
+                None => simulation_error(py, error),
+            }),
         }
     }
 
@@ -278,12 +304,23 @@ impl Simulation {
 
     /// Flits in every input buffer, by node, direction in which they came and channel.
     fn occupancy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
-        each!(&self.held, simulation => simulation.occupancy()).into_pyarray(py)
+        match (&self.terms, &self.held) {
+            (Some(terms), Held::Plain(simulation)) => terms.occupancy(simulation),
+            (_, held) => each!(held, simulation => simulation.occupancy()),
+        }
+        .into_pyarray(py)
+    }
+
+    /// As the function `film`, without how the run ended; `None` if it was not kept.
+    fn film<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let (Some(terms), Held::Plain(simulation)) = (&self.terms, &self.held) else { return Ok(None) };
+        simulation.pipeline().map_or(Ok(None), |pipeline| terms.film(py, pipeline))
     }
 
     /// The same simulation once more, to be run on by itself.
-    fn copy(&self) -> Self {
-        Self { held: self.held.clone(), is_restored: self.is_restored }
+    fn copy(&self, py: Python<'_>) -> Self {
+        let terms = self.terms.as_ref().map(|terms| terms.copy(py));
+        Self { held: self.held.clone(), is_restored: self.is_restored, terms }
     }
 }
 

@@ -57,6 +57,11 @@ impl Fault {
     pub fn or_at(self, field: impl Into<Cow<'static, str>>) -> Self {
         if self.field.is_empty() { Self { field: field.into(), ..self } } else { self }
     }
+
+    /// The same at the field of that name in a table.
+    pub fn within(self, table: &str) -> Self {
+        Self { field: format!("{table}.{}", self.field).into(), ..self }
+    }
 }
 
 impl fmt::Display for Fault {

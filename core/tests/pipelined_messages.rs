@@ -2,11 +2,14 @@
 
 use crate::{
     common::cases,
-    pipelined::{meshes, read, times},
+    pipelined::{LIMITED, meshes, read, times},
     reference::pipelined::{self as reference, What, run_messages},
 };
 use flitloom_core::{
-    engine::pipelined::{Config, Place, Setup, Simulation, Stop},
+    engine::{
+        Options, Simulation, SimulationError,
+        pipelined::{Config, Place, Setup},
+    },
     fabric::Shape,
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{
@@ -121,26 +124,26 @@ proptest! {
         let Ok(config) = options.config() else { return Ok(()) };
         let begin = |packets: bool| {
             let setup = Setup { latency: 1, seed: 1, packets, ..Setup::default() };
-            Simulation::new(&config, &place, &workload, &setup)
+            Simulation::pipelined(&config, &place, &workload, &setup)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
-        let ended = lists.run(None, Some(100_000), &false.into());
+        let ended = lists.run(&LIMITED);
         // What waits is saved and taken up again.
         for stop in stops {
-            others.run(Some(others.now() + stop), None, &false.into());
+            _ = others.run(&Options { stop_at: Some(others.now() + stop), ..Options::default() });
             let bytes = others.save();
             let mut restored = begin(false).unwrap();
             restored.restore(bytes).unwrap();
             others = restored;
         }
-        prop_assert_eq!(others.run(None, Some(100_000), &false.into()), ended.clone());
+        prop_assert_eq!(others.run(&LIMITED), ended.clone());
         prop_assert_eq!(others.totals(), lists.totals());
-        let Some((mut expected, end)) = expected.filter(|_| ended == Stop::Done) else { return Ok(()) };
-        prop_assert_eq!(lists.totals().makespan, Some(end as u64));
+        let Some((mut expected, end)) = expected.filter(|_| ended.is_ok()) else { return Ok(()) };
+        prop_assert_eq!(lists.totals().unwrap().makespan, Some(end as u64));
         expected.sort_unstable_by_key(|one| (one[1], one[0]));
         let expected: Vec<_> =
             expected.into_iter().map(|[_, from, to, made, sent, head, tail, _]| [from, to, made, sent, head, tail]).collect();
-        let found: Vec<_> = lists.packets().unwrap().iter().map(times).collect();
+        let found: Vec<_> = lists.pipeline().unwrap().packets().unwrap().iter().map(times).collect();
         prop_assert_eq!(found, expected);
     }
 }
@@ -149,13 +152,13 @@ fn after(requires: &[u32], kind: OperationKind) -> Operation {
     Operation { kind, requires: requires.to_vec() }
 }
 
-fn run(ranks: Vec<Vec<Operation>>, nodes: Vec<u32>) -> (Stop, Simulation) {
+fn run(ranks: Vec<Vec<Operation>>, nodes: Vec<u32>) -> (Result<(), SimulationError>, Simulation) {
     let shape = Shape::mesh(&[4, 4]).unwrap();
     let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
     let workload = Workload::Graph(MessageGraph::new(ranks, nodes, 16).unwrap());
     let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-    let mut run = Simulation::new(&Config::default(), &place, &workload, &setup).unwrap();
-    (run.run(None, None, &false.into()), run)
+    let mut run = Simulation::pipelined(&Config::default(), &place, &workload, &setup).unwrap();
+    (run.run(&Options::default()), run)
 }
 
 #[test]
@@ -169,13 +172,13 @@ fn a_ping_and_its_answer_take_the_time_of_their_ways() {
         after(&[0], Compute { cycles: 100 }),
         after(&[1], Send { to: 0, flits: 7, tag: 1 }),
     ];
-    let (stop, run) = run(vec![ping, pong], vec![0, 3]);
-    assert_eq!(stop, Stop::Done);
+    let (ended, mut run) = run(vec![ping, pong], vec![0, 3]);
+    assert_eq!(ended, Ok(()));
     // Four routers of three cycles and five links of two, and seven flits more: the tail arrives in cycle 29, and the
     // message is complete in the next; after 100 cycles of computing the same way back.
     let way = 4 * 3 + 5 * 2 + 7;
-    assert_eq!(run.totals().makespan, Some(2 * (way + 1) + 100));
-    assert_eq!(run.totals().duration, 2 * way + 1 + 100);
+    assert_eq!(run.totals().unwrap().makespan, Some(2 * (way + 1) + 100));
+    assert_eq!(run.totals().unwrap().duration, 2 * way + 1 + 100);
 }
 
 #[test]
@@ -186,7 +189,8 @@ fn ranks_that_wait_for_each_other_are_named() {
             after(&[0], Send { to: other, flits: 1, tag: 0 }),
         ]
     };
-    let (stop, run) = run(vec![rank(1), rank(0)], vec![0, 1]);
-    assert_eq!(stop, Stop::Stuck(GraphError::Stuck { left: 4, rank: 0, operation: 0 }));
-    assert_eq!(run.totals().makespan, None);
+    let (ended, mut run) = run(vec![rank(1), rank(0)], vec![0, 1]);
+    let stuck = GraphError::Stuck { left: 4, rank: 0, operation: 0 };
+    assert_eq!(ended, Err(SimulationError::Workload(stuck.into())));
+    assert_eq!(run.totals().unwrap().makespan, None);
 }

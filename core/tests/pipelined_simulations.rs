@@ -2,8 +2,11 @@
 
 use crate::common::cases;
 use flitloom_core::{
-    booksim::Options,
-    engine::pipelined::{Lanes, Place, Replies, Setup, Simulation, Stop, Switched},
+    booksim,
+    engine::{
+        Options, Simulation, SimulationError,
+        pipelined::{Lanes, Place, Replies, Setup, Switched},
+    },
     fabric::{Graph, Shape},
     probe::PacketRecord,
     routes::by_destination::{ForwardingRequest, forward},
@@ -161,7 +164,7 @@ struct Case {
     words: String,
     seed: u64,
     length: u32,
-    /// All at once, or a load, of closed sources above 3; 6 is a message graph.
+    /// All at once, or a load, of closed sources above 3; 6 is a message graph, 7 all at once and once more later.
     kind: u8,
     latency: u32,
     windows: Option<u64>,
@@ -175,7 +178,7 @@ fn drawn() -> impl Strategy<Value = Case> {
         .iter()
         .map(|&(name, values)| select(values).prop_map(move |value| format!("{name}={value}")))
         .collect();
-    let rest = (1u64..1000, 1u32..12, 0u8..7, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
+    let rest = (1u64..1000, 1u32..12, 0u8..8, select(vec![1, 1, 2, 3]), select(vec![None, Some(40)]));
     let replies = select(vec![None, None, Some((2, None)), Some((5, Some(1)))]);
     let (records, is_plain) = (select(vec![false, false, true]), select(vec![false, true, true]));
     (grounds(), options, select(FORMS), rest, replies, records, is_plain).prop_map(
@@ -203,7 +206,7 @@ impl Case {
         if self.kind == 6 {
             return Workload::Graph(self.messages(nodes as u32));
         }
-        if self.kind > 0 {
+        if (1..6).contains(&self.kind) {
             let random =
                 Pattern::Random.destinations(&Shape::mesh(&[nodes as u32]).unwrap(), self.seed).unwrap();
             let load = OpenLoad::new(random, f64::from(self.kind) * 0.15, self.length, 120, self.seed);
@@ -211,13 +214,14 @@ impl Case {
             return Workload::Load(if self.kind > 3 { load.closed(self.kind.into()).unwrap() } else { load });
         }
         // All at once to a node half the network away, which is what fills rings.
-        let packet = |node: usize, start| Packet {
+        let packet = |node: usize, start, slice| Packet {
             destination: ((node + nodes / 2) % nodes) as u32,
             length: self.length,
             start,
-            slice: start as u32,
+            slice,
         };
-        let all = (0..nodes).map(|node| vec![packet(node, 0), packet(node, 1)]);
+        let second = if self.kind == 7 { 1500 } else { 1 };
+        let all = (0..nodes).map(|node| vec![packet(node, 0, 0), packet(node, second, 1)]);
         Workload::Packets(PacketList::from_nodes(all).unwrap())
     }
 
@@ -248,7 +252,7 @@ impl Case {
 
     /// A run that may use so many threads.
     fn begin_in(&self, threads: usize) -> Option<Simulation> {
-        let mut options = Options::default();
+        let mut options = booksim::Options::default();
         for word in self.words.split_whitespace() {
             let (name, value) = word.split_once('=')?;
             assert!(options.set(name, value), "{name}");
@@ -270,11 +274,11 @@ impl Case {
             replies: self.replies.map(|(length, places)| Replies { length, places }),
             link_time: self.records,
             packets: self.records,
-            film: false,
+            threads,
+            ports_of_a_thread: 1,
+            ..Setup::default()
         };
-        let mut run = Simulation::new(&options.config().ok()?, &place, &self.workload(), &setup).ok()?;
-        run.divide(threads, 1);
-        Some(run)
+        Simulation::pipelined(&options.config().ok()?, &place, &self.workload(), &setup).ok()
     }
 }
 
@@ -284,9 +288,15 @@ fn told(run: &mut Simulation) -> String {
         let queues = (windows.queues(), windows.busy());
         format!("{:?} {:?} {queues:?}", windows.closed(), windows.of_stretch())
     });
-    let (now, is_finished, totals) = (run.now(), run.is_finished(), run.totals());
-    let records = (run.link_time().cloned(), run.packets());
-    format!("{now} {is_finished} {totals:?} {:?} {:?} {records:?} {windows:?}", run.facts(), run.links())
+    let (now, is_finished, totals, links) = (run.now(), run.is_finished(), run.totals(), run.links());
+    let pipeline = run.pipeline().unwrap();
+    let (facts, records) = (pipeline.facts(), (pipeline.link_time(), pipeline.packets()));
+    format!("{now} {is_finished} {totals:?} {facts:?} {links:?} {records:?} {windows:?}")
+}
+
+/// Runs to a cycle, or to the end of everything.
+fn go(run: &mut Simulation, stop_at: Option<u64>) -> Result<(), SimulationError> {
+    run.run(&Options { stop_at, ..Options::default() })
 }
 
 /// The cycle to which runs go, if they do not end before.
@@ -298,13 +308,13 @@ proptest! {
     #[test]
     fn what_is_saved_is_taken_up(case in drawn(), steps in proptest::collection::vec(1_u64..60, 1..6)) {
         let Some(mut whole) = case.begin() else { return Ok(()) };
-        let expected = (whole.run(LAST, None, &false.into()), told(&mut whole));
+        let expected = (go(&mut whole, LAST), told(&mut whole));
         let mut held = case.begin().unwrap();
-        let (mut cycle, mut ended) = (0, Stop::Done);
+        let (mut cycle, mut ended) = (0, Ok(()));
         for step in steps {
             cycle += step;
-            ended = held.run(Some(cycle), None, &false.into());
-            if ended != Stop::Done || held.is_finished() {
+            ended = go(&mut held, Some(cycle));
+            if ended != Ok(()) || held.is_finished() {
                 break;
             }
             let bytes = held.save();
@@ -314,8 +324,8 @@ proptest! {
             prop_assert!(restored.save() == bytes);
             held = restored;
         }
-        if ended == Stop::Done {
-            ended = held.run(LAST, None, &false.into());
+        if ended == Ok(()) {
+            ended = go(&mut held, LAST);
         }
         prop_assert_eq!((ended, told(&mut held)), expected);
     }
@@ -324,19 +334,19 @@ proptest! {
     fn windows_do_not_depend_on_how_a_run_is_driven(case in drawn(), step in 1_u64..200) {
         let case = Case { windows: Some(40), replies: None, ..case };
         let Some(mut once) = case.begin() else { return Ok(()) };
-        if once.run(LAST, None, &false.into()) != Stop::Done || !once.is_finished() {
+        if go(&mut once, LAST) != Ok(()) || !once.is_finished() {
             return Ok(());
         }
         let expected = format!("{:?}", once.windows().unwrap().closed());
         let counted: u64 = once.windows().unwrap().closed().iter().map(|window| window.ejected_flits).sum();
-        prop_assert_eq!(counted, once.totals().flits_delivered);
+        prop_assert_eq!(counted, once.totals().unwrap().flits_delivered);
         prop_assert_eq!(once.windows().unwrap().closed().len() as u64, once.now().div_ceil(40));
         let mut held = case.begin().unwrap();
         while !held.is_finished() {
             let to = held.now() + step;
-            held.run(Some(to), None, &false.into());
+            _ = go(&mut held, Some(to));
         }
-        held.run(Some(100_000), None, &false.into());
+        _ = go(&mut held, Some(100_000));
         prop_assert_eq!(format!("{:?}", held.windows().unwrap().closed()), expected);
     }
 
@@ -347,7 +357,7 @@ proptest! {
         bits in proptest::collection::vec(any::<prop::sample::Index>(), 8),
     ) {
         let Some(mut run) = case.begin() else { return Ok(()) };
-        run.run(Some(cycle), None, &false.into());
+        _ = go(&mut run, Some(cycle));
         let bytes = run.save();
         prop_assert!(case.begin().unwrap().restore(bytes[1..].to_vec()).is_err());
         prop_assert!(case.begin().unwrap().restore(bytes[..bytes.len() - 1].to_vec()).is_err());
@@ -370,26 +380,26 @@ proptest! {
 /// were several.
 fn compare_parts(case: &Case, threads: usize, steps: &[(u64, usize)]) -> Result<bool, TestCaseError> {
     let Some(mut whole) = case.begin() else { return Ok(false) };
-    let expected = (whole.run(LAST, None, &false.into()), told(&mut whole));
+    let expected = (go(&mut whole, LAST), told(&mut whole));
     let mut held = case.begin_in(threads).unwrap();
     let parts = held.parts();
-    let ended = held.run(LAST, None, &false.into());
+    let ended = go(&mut held, LAST);
     prop_assert_eq!(&(ended, told(&mut held)), &expected);
     let (mut held, mut cycle) = (case.begin_in(threads).unwrap(), 0);
     let mut once_more = case.begin().unwrap();
     for &(step, threads) in steps {
         cycle += step;
-        let ended = held.run(Some(cycle), None, &false.into());
-        prop_assert_eq!(&ended, &once_more.run(Some(cycle), None, &false.into()));
+        let ended = go(&mut held, Some(cycle));
+        prop_assert_eq!(&ended, &go(&mut once_more, Some(cycle)));
         prop_assert_eq!(told(&mut held), told(&mut once_more));
-        if ended != Stop::Done || held.is_finished() {
+        if ended != Ok(()) || held.is_finished() {
             return Ok(parts > 1);
         }
         let mut restored = case.begin_in(threads).unwrap();
         restored.restore(held.save()).unwrap();
         held = restored;
     }
-    let ended = held.run(LAST, None, &false.into());
+    let ended = go(&mut held, LAST);
     prop_assert_eq!(&(ended, told(&mut held)), &expected);
     Ok(parts > 1)
 }
@@ -412,12 +422,13 @@ fn parts_do_what_one_does() {
 fn channels_by_the_next_port_are_refused_on_own_networks() {
     let shape = Shape::mesh(&[4, 3]).unwrap();
     let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
-    let mut options = Options::default();
+    let mut options = booksim::Options::default();
     assert!(options.set("noq", "1"));
     let random = Pattern::Random.destinations(&shape, 5).unwrap();
     let load = Workload::Load(OpenLoad::new(random, 0.1, 2, 60, 5).unwrap());
-    let error = Simulation::new(&options.config().unwrap(), &place, &load, &Setup::default()).err().unwrap();
-    assert_eq!(error.fault().field, "noq");
+    let config = options.config().unwrap();
+    let error = Simulation::pipelined(&config, &place, &load, &Setup::default()).err().unwrap();
+    assert_eq!(error.fault().field, "router.noq");
 }
 
 #[test]
@@ -425,7 +436,7 @@ fn closed_sources_wait_for_the_replies_to_their_packets() {
     let shape = Shape::mesh(&[4, 3]).unwrap();
     let rule = ChannelRule::new(1, Datelines::BOTH);
     let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
-    let mut options = Options::default();
+    let mut options = booksim::Options::default();
     for word in ANSWERED.split_whitespace() {
         let (name, value) = word.split_once('=').unwrap();
         assert!(options.set(name, value), "{name}");
@@ -436,9 +447,9 @@ fn closed_sources_wait_for_the_replies_to_their_packets() {
         let replies = Some(Replies { length: 4, places: None });
         let setup = Setup { latency: 1, seed: 5, packets: true, replies, ..Setup::default() };
         let mut run =
-            Simulation::new(&options.config().unwrap(), &place, &Workload::Load(load), &setup).unwrap();
-        assert_eq!(run.run(None, None, &false.into()), Stop::Done);
-        let all = run.packets().unwrap();
+            Simulation::pipelined(&options.config().unwrap(), &place, &Workload::Load(load), &setup).unwrap();
+        assert_eq!(go(&mut run, None), Ok(()));
+        let all = run.pipeline().unwrap().packets().unwrap();
         let (replies, requests): (Vec<PacketRecord>, Vec<PacketRecord>) =
             all.into_iter().partition(|one| one.number >= 1 << 31);
         assert!(replies.len() == requests.len() && requests.len() > 100);

@@ -130,7 +130,7 @@ proptest! {
     ) {
         let (network, workload) = (case.network(), case.workload());
         let mut seen = Vec::new();
-        for engine in EngineKind::ALL {
+        for engine in EngineKind::OF_ONE_CYCLE {
             let setup = Setup { engine: Some(engine), links: true, latencies: true, ..Setup::default() };
             let mut held = Simulation::new(&network, &workload, &setup).unwrap();
             held.run(&Options { stop_at: Some(stop), ..Options::default() }).unwrap();

@@ -1,8 +1,9 @@
 //! Balance and lanes of tables by destination.
 
 use crate::common::sampled;
-use flitloom_core::booksim::Options;
-use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Setup, Simulation, Stop, Switched};
+use flitloom_core::booksim;
+use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Setup, Switched};
+use flitloom_core::engine::{Options, Simulation, SimulationError};
 use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
 use flitloom_core::flow::bounds::bound;
 use flitloom_core::routes::by_destination::*;
@@ -508,7 +509,7 @@ fn sent(
     rule: &LaneRule,
     packets: &[(u32, u32, u32)],
     (buffer, latency): (u32, u32),
-) -> (Stop, Simulation) {
+) -> (Result<(), SimulationError>, Simulation) {
     let hosts = graph.all_hosts() as usize;
     let mut lists = vec![Vec::new(); hosts];
     for &(source, destination, length) in packets {
@@ -522,16 +523,15 @@ fn sent(
     };
     let switched =
         Switched::new(graph, &following, (0..hosts as u32).collect(), levels.map(<[u8]>::to_vec), lanes);
-    let mut options = Options::default();
+    let mut options = booksim::Options::default();
     for (name, value) in [("num_vcs", switched.lanes()), ("vc_buf_size", buffer)] {
         assert!(options.set(name, &value.to_string()));
     }
     let setup = Setup { latency, seed: 1, ..Setup::default() };
-    let mut run =
-        Simulation::new(&options.config().unwrap(), &Place::Graph(graph, &switched), &workload, &setup)
-            .unwrap();
-    let stop = run.run(None, Some(100_000), &false.into());
-    (stop, run)
+    let (config, place) = (options.config().unwrap(), Place::Graph(graph, &switched));
+    let mut run = Simulation::pipelined(&config, &place, &workload, &setup).unwrap();
+    let ended = run.run(&Options { cycle_limit: Some(100_000), ..Options::default() });
+    (ended, run)
 }
 
 #[test]
@@ -545,12 +545,12 @@ fn packets_cross_the_channels_that_the_loads_count() {
         let pairs = (0..19).flat_map(|from| (1..19).map(move |step| (from, (from + step) % 19, 3)));
         let packets: Vec<_> = pairs.collect();
         for links in [(1, 1), (4, 1), (8, 3)] {
-            let (stop, run) = sent(&graph, &made.table, Some(&levels), &rule, &packets, links);
-            assert_eq!((stop, run.totals().packets_delivered), (Stop::Done, packets.len() as u64));
+            let (ended, mut run) = sent(&graph, &made.table, Some(&levels), &rule, &packets, links);
+            assert_eq!((ended, run.totals().unwrap().packets_delivered), (Ok(()), packets.len() as u64));
             let seen = run.links().unwrap();
             for (channel, load) in made.table.loads(&graph).into_iter().enumerate() {
                 let channel = channel as u32;
-                let at = run.first_output(graph.ends(channel).0) + graph.place(channel);
+                let at = run.pipeline().unwrap().output(graph.ends(channel).0, graph.place(channel));
                 assert_eq!(seen.flits[at], 3 * load);
             }
         }
@@ -566,9 +566,12 @@ fn a_packet_alone_takes_its_stages_its_links_and_its_flits() {
             let packet = (0, destination, 6);
             // With buffers for a round trip nothing stops.
             let links = (2 * latency + 8, latency);
-            let (_, run) = sent(&graph, &table, None, &LaneRule::Identity(1), &[packet], links);
+            let (_, mut run) = sent(&graph, &table, None, &LaneRule::Identity(1), &[packet], links);
             let hops = u64::from(graph.distances_to(destination)[0]);
-            assert_eq!(run.totals().duration, 3 * (hops + 1) + hops * u64::from(latency + 1) + 4 + 5);
+            assert_eq!(
+                run.totals().unwrap().duration,
+                3 * (hops + 1) + hops * u64::from(latency + 1) + 4 + 5
+            );
         }
     }
 }
@@ -579,10 +582,10 @@ fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
     let table = Forwarding::shortest(&ring, (0..5).collect());
     let packets: Vec<_> = (0..5).map(|source| (source, (source + 2) % 5, 30)).collect();
     let verdict = check(&ring, &table, None, &LaneRule::Identity(1));
-    let (stop, run) = sent(&ring, &table, None, &LaneRule::Identity(1), &packets, (2, 1));
-    let Stop::Deadlock(circle) = stop else { panic!("{stop:?}") };
+    let (ended, mut run) = sent(&ring, &table, None, &LaneRule::Identity(1), &packets, (2, 1));
+    let Err(SimulationError::Blocked { queues, .. }) = ended else { panic!("{ended:?}") };
     let mut waits = Vec::new();
-    for spot in circle {
+    for spot in queues {
         let BlockedQueue::Link(switch, port, channel) = spot else { panic!("{spot:?}") };
         assert_eq!(channel, 0);
         waits.push(ring.outgoing(switch)[usize::from(port)]);
@@ -593,10 +596,10 @@ fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
     // The check's shortest cycle may be the one of the other sense.
     let other: Vec<u32> = seen.iter().map(|channel| channel ^ 1).collect();
     assert!([seen, other].contains(&waits), "{waits:?}");
-    assert_eq!(run.totals().packets_delivered, 0);
+    assert_eq!(run.totals().unwrap().packets_delivered, 0);
     // The same packets with lanes.
     let made = forward(&ring, None, (0..5).collect(), None, None, ForwardingRequest::default());
     let (levels, rule) = (made.lanes.host_levels(&ring), made.lanes.rule(&ring));
-    let (stop, run) = sent(&ring, &made.table, Some(&levels), &rule, &packets, (2, 1));
-    assert_eq!((stop, run.totals().packets_delivered), (Stop::Done, 5));
+    let (ended, mut run) = sent(&ring, &made.table, Some(&levels), &rule, &packets, (2, 1));
+    assert_eq!((ended, run.totals().unwrap().packets_delivered), (Ok(()), 5));
 }

@@ -48,7 +48,7 @@ def begin(
     seed: int,
     records: Mapping[str, Any],
     beside: Mapping[str, object],
-) -> _core.PipelinedSimulation:
+) -> _core.Simulation:
     """A run at its beginning.
 
     Parameters
@@ -139,11 +139,11 @@ def begun(
     tables: dict[str, Any] | None,
     names: Callable[[str, int, int, int], str],
     settings: Mapping[str, Any],
-) -> _core.PipelinedSimulation:
+) -> _core.Simulation:
     """The core's run of a workload, over tables if there are any."""
     router = network.router
     parts = (router.message_classes or 1) if router.reply_length is not None else 1
-    return _core.PipelinedSimulation(
+    return _core.Simulation.pipelined(
         network.numbering(),
         workload,
         router_fields(router),

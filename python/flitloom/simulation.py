@@ -209,7 +209,7 @@ class Simulation:
             require_whole("windows", records["windows"], 1, LIMITS["start"], "cycles")
             if records["packets"] or records["link_time"]:
                 raise SpecError.at("windows", "are not kept together with records of packets or link_time")
-        self._core: _core.Simulation | _core.PipelinedSimulation
+        self._core: _core.Simulation
         if is_pipelined:
             from flitloom import pipelined
 

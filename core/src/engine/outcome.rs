@@ -1,3 +1,4 @@
+use super::pipelined::{BlockedQueue, Breach, ConfigError};
 use crate::{
     fabric::{Direction, NodeId},
     fault::Fault,
@@ -223,6 +224,18 @@ pub enum SimulationError {
     Failures(RoutingFunction),
     /// No flit can ever move again.
     Deadlock(Box<DeadlockReport>),
+    /// Some packets in pipelined routers can never move again.
+    Blocked {
+        /// Cycle in which it was found.
+        cycle: u64,
+        /// Queues each of which waits for the next, and the last for the first; none if no flit has arrived for
+        /// [so long](super::pipelined::Breach::STANDSTILL) that nothing else can be.
+        queues: Vec<BlockedQueue>,
+        /// Flits that were made and have not arrived.
+        stuck_flits: u64,
+    },
+    /// Two flits took the last shared place of a queue.
+    Overflow,
     /// Interlocked nodes wait for packets that nobody sends.
     Interlocked {
         /// Cycle from which nothing happens.
@@ -266,6 +279,8 @@ pub enum SimulationError {
     Workload(WorkloadError),
     /// The router is not valid.
     Router(RouterError),
+    /// The pipelined router is not valid.
+    Pipelined(ConfigError),
 }
 
 crate::fault::displays_fault!(SimulationError);
@@ -325,6 +340,12 @@ impl SimulationError {
                 "dimension order (do) runs where no packet needs one, and routing tables go around them",
             ),
             Self::Deadlock(report) => deadlocked(report),
+            Self::Blocked { cycle, queues, stuck_flits } => blocked(*cycle, queues.len(), *stuck_flits),
+            Self::Overflow => Fault::at(
+                "router.output_speedup",
+                "two flits took the last shared place of a queue",
+                "give output_speedup 1, or buffer_policy private",
+            ),
             Self::Interlocked { cycle, node, count } => interlocked(*cycle, *node, *count),
             Self::Held { cycle, node, since } => held(*cycle, *node, *since),
             Self::CycleLimit { cycles, delivered } => Fault::somewhere(
@@ -345,6 +366,7 @@ impl SimulationError {
             Self::Lost => Fault::somewhere("another rank has failed", ""),
             Self::Workload(error) => error.fault(),
             Self::Router(error) => error.fault(),
+            Self::Pipelined(error) => error.fault().within("router"),
         }
     }
 }
@@ -358,6 +380,15 @@ fn deadlocked(report: &DeadlockReport) -> Fault {
         ),
         "more virtual channels (router.channels) or bubble flow control break such cycles",
     )
+}
+
+/// Packets in pipelined routers that wait for each other.
+fn blocked(cycle: u64, queues: usize, stuck_flits: u64) -> Fault {
+    let why = match queues {
+        0 => format!("no flit has arrived for {} cycles", Breach::STANDSTILL),
+        _ => format!("{queues} queues wait for each other, and {stuck_flits} flits have not arrived"),
+    };
+    Fault::somewhere(format!("deadlock in cycle {cycle}: {why}"), "")
 }
 
 /// A buffer that is too small for the packets under its rules.
@@ -448,6 +479,12 @@ impl Unserved {
 impl From<WorkloadError> for SimulationError {
     fn from(error: WorkloadError) -> Self {
         Self::Workload(error)
+    }
+}
+
+impl From<ConfigError> for SimulationError {
+    fn from(error: ConfigError) -> Self {
+        Self::Pipelined(error)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     probe::{LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
 };
-use std::sync::atomic::Ordering;
+use std::{any::Any, sync::atomic::Ordering};
 
 /// Cycles between two looks for local deadlocks.
 const CHECK_EVERY: u64 = 4096;
@@ -85,6 +85,21 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
     }
     /// Packets delivered so far.
     fn delivered(&self) -> u64;
+    /// The last cycle that it can run, if there is one.
+    fn last_cycle(&self) -> u64 {
+        u64::MAX
+    }
+    /// Cycles between two looks for local deadlocks.
+    fn check_every(&self) -> u64 {
+        CHECK_EVERY
+    }
+    /// Whether it is to be looked for them now, since nothing has arrived for long.
+    fn stands_still(&self) -> bool {
+        false
+    }
+    /// Joins what is kept apart while one cycle follows the other. Deadlocks are looked for, and a call ends,
+    /// after that.
+    fn join(&mut self) {}
     /// Whether some packets wait for each other for good while others still move.
     ///
     /// # Errors
@@ -113,13 +128,17 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
     /// Flits in every input buffer: `(node * directions + direction) * channels + channel`, where the
     /// direction is that in which they came.
     fn occupancy(&self) -> Vec<u16>;
+    /// The engine itself, if it knows what others do not.
+    fn itself(&self) -> Option<&dyn Any> {
+        None
+    }
     /// The same once more.
     fn copy(&self) -> Box<dyn Engine<P>>;
-    /// The state as fields, to be saved or restored.
+    /// The state as fields, to be saved or restored, with the clock.
     ///
     /// # Errors
     /// What is restored is not of this simulation.
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError>;
+    fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError>;
 }
 
 /// Where a run is.
@@ -171,7 +190,19 @@ pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
     options: &Options,
     probe: &mut P,
 ) -> Result<(), SimulationError> {
-    let limit = options.cycle_limit.unwrap_or(u64::MAX);
+    let ended = go_on(engine, clock, options, probe);
+    engine.join();
+    ended
+}
+
+fn go_on<P: Probe, E: Engine<P> + ?Sized>(
+    engine: &mut E,
+    clock: &mut Clock,
+    options: &Options,
+    probe: &mut P,
+) -> Result<(), SimulationError> {
+    let last = engine.last_cycle();
+    let limit = options.cycle_limit.unwrap_or(u64::MAX).min(last);
     let stop = options.stop_at.unwrap_or(u64::MAX);
     let look_every = (LOOK_EVERY / engine.routers().max(1) as u64).clamp(1, CHECK_EVERY);
     while !clock.finished && clock.cycle < stop {
@@ -183,12 +214,13 @@ pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
         {
             return Err(SimulationError::Interrupted(clock.cycle));
         }
-        if clock.cycle >= clock.next_check {
-            clock.next_check = clock.cycle + CHECK_EVERY;
+        if clock.cycle >= clock.next_check || engine.stands_still() {
+            clock.next_check = clock.cycle + engine.check_every();
+            engine.join();
             engine.check(clock.cycle)?;
         }
         if clock.cycle < clock.idle_until {
-            clock.cycle = clock.idle_until.min(stop);
+            clock.cycle = clock.idle_until.min(stop).min(last);
             continue;
         }
         let until = stop.min(limit).min(clock.next_check).min(clock.cycle.saturating_add(look_every));

@@ -1,6 +1,7 @@
 use super::{
     Network, Options, Outcome, Rank, SimulationError,
     general::{self, Division, Kept},
+    pipelined::{self, Pipeline},
     planes::{self, Planes},
     protocol::{Clock, Engine, drive},
 };
@@ -18,18 +19,20 @@ pub enum EngineKind {
     General,
     /// One bit per router; see [`planes::supports`].
     Planes,
+    /// Pipelined routers, another model: see [`Simulation::pipelined`].
+    Pipelined,
 }
 
 impl EngineKind {
-    /// All engines.
-    pub const ALL: [Self; 2] = [Self::General, Self::Planes];
+    /// All engines of routers of one cycle.
+    pub const OF_ONE_CYCLE: [Self; 2] = [Self::General, Self::Planes];
 
-    /// The engine of a saved state.
+    /// The engine of a saved state of routers of one cycle.
     pub fn of_saved(state: &[u8]) -> Option<Self> {
         let mut archive = Archive::reading(state[..state.len().min(64)].to_vec());
         let mut number = 0_u8;
         archive.number("engine", &mut number).ok()?;
-        Self::ALL.into_iter().find(|&kind| kind as u8 == number)
+        Self::OF_ONE_CYCLE.into_iter().find(|&kind| kind as u8 == number)
     }
 
     /// Its name in results.
@@ -37,11 +40,26 @@ impl EngineKind {
         match self {
             Self::General => "general",
             Self::Planes => "planes",
+            Self::Pipelined => "pipelined",
+        }
+    }
+
+    /// The engine as a field, of those between which there is a choice.
+    fn fields(self, archive: &mut Archive) -> Result<(), SaveError> {
+        if self == Self::Pipelined {
+            return Ok(());
+        }
+        let mut kind = self as u8;
+        archive.number("engine", &mut kind)?;
+        if kind == self as u8 {
+            Ok(())
+        } else {
+            Err(SaveError::Value { field: "engine", value: kind.into() })
         }
     }
 }
 
-/// What a [`Simulation`] is made for.
+/// What a [`Simulation`] of routers of one cycle is made for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setup<'a> {
     /// The engine; without one the fastest that covers the case.
@@ -87,7 +105,8 @@ pub struct Setup<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Simulation<P: Probe = NoProbe> {
-    network: Network,
+    /// Routers of one cycle, of which the general engine is asked what the planes do not know.
+    network: Option<Network>,
     workload: Workload,
     kind: EngineKind,
     engine: Box<dyn Engine<P>>,
@@ -130,11 +149,66 @@ impl Simulation {
             let engine = general.begin(workload, &setup.options, kept, division)?;
             (EngineKind::General, engine)
         };
-        Ok(Self::begun(network, workload, kind, engine, NoProbe))
+        Ok(Self::begun(Some(network), workload, kind, engine, NoProbe))
     }
-}
 
-impl Simulation {
+    /// A run at its beginning on pipelined routers, of a workload whose nodes are those of the network.
+    ///
+    /// ```
+    /// use flitloom_core::{
+    ///     engine::{Options, Simulation, pipelined::{Config, Place, Setup}},
+    ///     fabric::Shape,
+    ///     routing::{ChannelRule, Datelines, RoutingFunction},
+    ///     traffic::{OpenLoad, Packet, PacketList, Pattern, Workload},
+    /// };
+    /// let shape = Shape::mesh(&[4, 4])?;
+    /// let packet = Packet { destination: 5, length: 3, start: 0, slice: 0 };
+    /// let nodes = (0..16).map(|node| if node == 0 { vec![packet] } else { vec![] });
+    /// let workload = Workload::Packets(PacketList::from_nodes(nodes)?);
+    /// let rule = ChannelRule::new(1, Datelines::BOTH);
+    /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+    /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
+    /// let mut simulation = Simulation::pipelined(&Config::default(), &place, &workload, &setup)?;
+    /// simulation.run(&Options::default())?;
+    /// // Three routers of three cycles, four links of two, and two more flits.
+    /// assert_eq!(simulation.totals()?.duration, 3 * 3 + 4 * 2 + 2);
+    ///
+    /// // What comes out depends neither on threads nor on how a run is held.
+    /// let torus = Shape::torus(&[8, 8])?;
+    /// let random = Pattern::Random.destinations(&torus, 1)?;
+    /// let load = Workload::Load(OpenLoad::new(random, 0.3, 5, 500, 1)?);
+    /// let rule = ChannelRule::new(4, Datelines::BOTH);
+    /// let place = Place::Grid(&torus, RoutingFunction::DimensionOrder, rule);
+    /// let begin = |threads| {
+    ///     let setup = Setup { threads, ports_of_a_thread: 100, ..setup };
+    ///     Simulation::pipelined(&Config::default(), &place, &load, &setup)
+    /// };
+    /// let (mut first, mut second) = (begin(2)?, begin(1)?);
+    /// assert_eq!((first.parts(), second.parts()), (2, 1));
+    /// first.run(&Options { stop_at: Some(200), ..Options::default() })?;
+    /// second.restore(first.save())?;
+    /// first.run(&Options::default())?;
+    /// second.run(&Options::default())?;
+    /// assert_eq!((first.totals()?, first.links()), (second.totals()?, second.links()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A field of the routers has a value that is not known, or not together with others.
+    pub fn pipelined(
+        config: &pipelined::Config,
+        place: &pipelined::Place<'_>,
+        workload: &Workload,
+        setup: &pipelined::Setup,
+    ) -> Result<Self, SimulationError> {
+        Ok(Self::on(Pipeline::new(config, place, workload, setup)?, workload))
+    }
+
+    /// A run on pipelined routers that are at its beginning.
+    pub(super) fn on(pipeline: Pipeline, workload: &Workload) -> Self {
+        Self::begun(None, workload, EngineKind::Pipelined, Box::new(pipeline), NoProbe)
+    }
+
     /// A run at its beginning of which this process has a part and others, which begin the same, have
     /// theirs: `rank.ranks` parts, no more than the network has rows. Every call must be made by all
     /// of them in the same order; they all see the same.
@@ -153,7 +227,7 @@ impl Simulation {
         }
         let kept = Kept { links: setup.links, windows: setup.windows };
         let engine = general.begin(workload, &setup.options, kept, Division::Rank(rank))?;
-        Ok(Self::begun(network, workload, EngineKind::General, engine, NoProbe))
+        Ok(Self::begun(Some(network), workload, EngineKind::General, engine, NoProbe))
     }
 }
 
@@ -170,18 +244,19 @@ impl<P: Probe> Simulation<P> {
     ) -> Result<Self, SimulationError> {
         let division = Division::Threads(1);
         let engine = general::General::new(network).begin(workload, options, Kept::default(), division)?;
-        Ok(Self::begun(network, workload, EngineKind::General, engine, probe))
+        Ok(Self::begun(Some(network), workload, EngineKind::General, engine, probe))
     }
 
     fn begun(
-        network: &Network,
+        network: Option<&Network>,
         workload: &Workload,
         kind: EngineKind,
         engine: Box<dyn Engine<P>>,
         probe: P,
     ) -> Self {
-        let (network, workload) = (network.clone(), workload.clone());
-        Self { network, workload, kind, engine, clock: Clock::default(), probe }
+        let (network, workload) = (network.cloned(), workload.clone());
+        let clock = Clock { next_check: engine.check_every(), ..Clock::default() };
+        Self { network, workload, kind, engine, clock, probe }
     }
 
     /// Runs until everything is delivered or `options` end it; their rules are those the run was made
@@ -190,15 +265,19 @@ impl<P: Probe> Simulation<P> {
     /// # Errors
     /// A limit was met, the run was interrupted, or nothing can move any more.
     pub fn run(&mut self, options: &Options) -> Result<(), SimulationError> {
-        drive(&mut *self.engine, &mut self.clock, options, &mut self.probe)
-            .map_err(|error| why(error, &self.network, &self.workload, options))
+        drive(&mut *self.engine, &mut self.clock, options, &mut self.probe).map_err(|error| {
+            match &self.network {
+                Some(network) => why(error, network, &self.workload, options),
+                None => error,
+            }
+        })
     }
 
     /// Whether some packets already wait for each other for good while others may still move; a run
-    /// looks every 4096 cycles.
+    /// looks every 4096 cycles, one of pipelined routers every 16384 and when no flit arrives.
     ///
     /// # Errors
-    /// They do: [`SimulationError::Deadlock`].
+    /// They do: [`SimulationError::Deadlock`], or [`SimulationError::Blocked`] in pipelined routers.
     pub fn check_deadlock(&self) -> Result<(), SimulationError> {
         self.engine.check(self.clock.cycle)
     }
@@ -228,9 +307,9 @@ impl<P: Probe> Simulation<P> {
         self.engine.parts()
     }
 
-    /// What it runs on.
-    pub fn network(&self) -> &Network {
-        &self.network
+    /// What only pipelined routers know, if it runs on them.
+    pub fn pipeline(&self) -> Option<&Pipeline> {
+        self.engine.itself()?.downcast_ref()
     }
 
     /// What is sent.
@@ -312,17 +391,12 @@ impl<P: Probe> Simulation<P> {
     where
         P: SavedProbe,
     {
-        let mut kind = self.kind as u8;
-        archive.number("engine", &mut kind)?;
-        if kind != self.kind as u8 {
-            return Err(SaveError::Value { field: "engine", value: kind.into() });
-        }
-        self.clock.fields(archive)?;
-        self.engine.fields(archive)?;
+        self.kind.fields(archive)?;
+        self.engine.fields(&mut self.clock, archive)?;
         self.probe.fields(archive)
     }
 
-    /// First and last cycle and flits of every link, if they are kept.
+    /// First and last cycle and flits of every link, if they are kept; of every output port of pipelined routers.
     pub fn links(&self) -> Option<LinkOccupation> {
         self.engine.links()
     }
@@ -358,7 +432,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     /// Flits in every input buffer: `(node * directions + direction) * channels + channel`, where the
-    /// direction is that in which they came.
+    /// direction is that in which they came; `input * channels + channel` of [pipelined routers](Pipeline::input).
     pub fn occupancy(&self) -> Vec<u16> {
         self.engine.occupancy()
     }

@@ -177,7 +177,8 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
         })
     }
 
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError> {
+        clock.fields(archive)?;
         self.settle();
         let Common { layout, workload, demands, .. } = &self.common;
         let rule = self.common.rule();

@@ -356,7 +356,8 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
         Box::new(Self { common: self.common.clone(), proof: self.proof, seats, seen: self.seen.clone() })
     }
 
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError> {
+        clock.fields(archive)?;
         self.settle();
         let mut whole = self.gather();
         let layout = self.common.layout.clone();

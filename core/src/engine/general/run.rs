@@ -137,7 +137,8 @@ impl<P: Probe> Engine<P> for Run {
         flits
     }
 
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError> {
+        clock.fields(archive)?;
         self.step.fields(&self.layout, archive)
     }
 

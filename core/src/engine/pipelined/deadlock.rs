@@ -1,6 +1,7 @@
 //! Packets that wait for each other for good: proven from the state, with the circle of channels.
 
 use super::{
+    blocked_queue::BlockedQueue,
     feed::Feed,
     flit::Kind,
     router::State,
@@ -9,19 +10,6 @@ use super::{
     wiring::End,
 };
 use std::collections::HashMap;
-
-/// A queue that takes part in a deadlock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockedQueue {
-    /// Behind the link that leaves an output port of a router, in a channel.
-    Link(u32, u16, u16),
-    /// In a router, of flits that come from a node, in a channel.
-    Entry(u32, u16),
-    /// Of flits that a node does not take, in a channel.
-    Exit(u32, u16),
-    /// Of replies that a node cannot send.
-    Replies(u32),
-}
 
 /// What may hold flits: a queue of a router by its number among all, one of a node, or a node's replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -189,11 +189,6 @@ impl Feed {
         Some(windows)
     }
 
-    /// Cycles of a window, if windows are kept.
-    pub(super) fn window_cycles(&self) -> Option<u64> {
-        self.windows.as_ref().map(Windows::cycles)
-    }
-
     /// Closes all windows that end at a cycle or before.
     pub(super) fn close(&mut self, cycle: u64) {
         if let Some(windows) = &mut self.windows

@@ -1,10 +1,11 @@
 //! Routers with a pipeline, credits and allocators, as the field describes them (Dally and Towles, Principles and
 //! Practices of Interconnection Networks, 2004; Jiang et al., A detailed and flexible cycle-accurate network-on-chip
 //! simulator, ISPASS 2013): typed options ([`Config`]), a network with its routing function, and a source of packets.
-//! [`Simulation`] runs them with flitloom's own networks, packets and numbers; files of BookSim2 are in
+//! [`Pipeline`] is the engine that runs them with flitloom's own networks, packets and numbers; files of BookSim2 are in
 //! [`booksim`](crate::booksim).
 
 mod allocators;
+mod blocked_queue;
 mod breach;
 mod buffers;
 mod config;
@@ -22,6 +23,7 @@ mod measures;
 mod network;
 mod networks;
 mod numbers;
+mod pipeline;
 mod planes;
 mod priority;
 mod router;
@@ -31,27 +33,27 @@ mod run;
 mod saving;
 mod seen;
 mod sets;
-mod simulation;
 mod source;
 mod step;
 mod subnet;
 mod switch;
 mod terminals;
+mod threads;
 mod waiting;
 mod wiring;
 #[cfg(test)]
 mod with_form;
 
 pub use allocators::{AllocatorKind, ArbiterKind};
+pub use blocked_queue::BlockedQueue;
 pub use breach::Breach;
 pub use config::{BufferPolicy, Config};
 pub use config_error::ConfigError;
-pub use deadlock::BlockedQueue;
 pub use feed::Replies;
 pub use measures::{ClassFacts, Delays, Rates};
 pub use networks::{Lanes, Switched};
+pub use pipeline::{Pipeline, Place, Setup};
 pub use priority::Priority;
-pub use simulation::{Place, Setup, Simulation, Stop};
 #[cfg(test)]
 pub(crate) use with_form::Form;
 pub(crate) use {

@@ -200,7 +200,8 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
         Box::new(self.clone())
     }
 
-    fn fields(&mut self, archive: &mut Archive) -> Result<(), SaveError> {
+    fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError> {
+        clock.fields(archive)?;
         self.archive(archive)
     }
 }

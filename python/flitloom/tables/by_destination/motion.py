@@ -172,9 +172,7 @@ def send_packets(
     )
 
 
-def tables_run(
-    tables: ForwardingTables, packets: NDArray[np.int64], router: Router
-) -> _core.PipelinedSimulation:
+def tables_run(tables: ForwardingTables, packets: NDArray[np.int64], router: Router) -> _core.Simulation:
     """A run of packets over tables at its beginning; rows are source, destination, flits and start."""
     # Hosts are a line to what makes packets.
     line = Network(Topology(kind="mesh", sizes=(max(2, len(tables.subnet.hosts)),)), router)

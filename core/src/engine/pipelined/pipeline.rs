@@ -1,0 +1,655 @@
+//! Pipelined routers with flitloom's own networks, packets and numbers, as the one loop over cycles knows them.
+
+use super::{
+    breach::Breach,
+    config::Config,
+    config_error::ConfigError,
+    feed::{Feed, Replies},
+    measures::ClassFacts,
+    networks::{Grid, Switched},
+    routers::Wanted,
+    rules::Rules,
+    run::Run,
+    subnet::Subnet,
+    terminals::Terminals,
+    threads::Threads,
+};
+use crate::{
+    engine::{
+        Options, Outcome, SimulationError,
+        protocol::{Clock, Engine, Quiescence},
+    },
+    fabric::{Graph, Shape},
+    fault::Fault,
+    probe::{Film, LinkOccupation, LinkTime, NoProbe, PacketRecord, PacketRecords, Windows},
+    routing::{ChannelRule, RoutingFunction},
+    save::{Archive, SaveError},
+    traffic::{PacketSource, Workload, WorkloadError},
+};
+use std::any::Any;
+
+/// Cycles between two looks for packets that wait for each other, while others still move and while none does.
+const LOOK_EVERY: u32 = 1 << 14;
+/// As above.
+const LOOK_STANDING: u32 = 256;
+
+/// Fewer cycles are not worth cutting the routers into parts.
+const BRIEF: u64 = 64;
+
+/// Routers of the general engine that take as long as one of these, and as many as let the loop over cycles leave them
+/// alone for [`BRIEF`] cycles.
+const AS_LONG_AS: usize = 8;
+/// As above.
+const MOST_ROUTERS: usize = 1 << 13;
+
+/// Parts in which sets of channels are not faster than planes in one.
+const PARTS_OF_SETS: usize = 4;
+
+/// Most flits of the largest packet, times two packets of every node, for which sets of channels keep numbers.
+const MOST_NUMBERS: u64 = 1 << 22;
+
+/// A network that packets can be sent over.
+#[derive(Clone, Debug)]
+pub enum Place<'a> {
+    /// A torus or a mesh with a routing function whose ways depend on the packet alone.
+    Grid(&'a Shape, RoutingFunction, ChannelRule),
+    /// A graph with tables by destination.
+    Graph(&'a Graph, &'a Switched),
+}
+
+/// How a run is set up beside the options of its routers.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Cycles from one router to the next.
+    pub latency: u32,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Cycles of a window, if windows are kept.
+    pub windows: Option<u64>,
+    /// Whether every packet is answered.
+    pub replies: Option<Replies>,
+    /// Whether it is kept what every link carries in every cycle.
+    pub link_time: bool,
+    /// Whether it is kept when every packet was where.
+    pub packets: bool,
+    /// Whether all that moves is kept.
+    pub film: bool,
+    /// Threads that may run it; 0 is 1. The routers are then run in parts, unless single flits are recorded, an option
+    /// needs the order of all routers, or they are planes, which one thread runs faster than four threads other forms.
+    pub threads: usize,
+    /// Input ports of routers from which on a thread of their own is worth it.
+    pub ports_of_a_thread: usize,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            latency: 0,
+            seed: 0,
+            windows: None,
+            replies: None,
+            link_time: false,
+            packets: false,
+            film: false,
+            threads: 1,
+            ports_of_a_thread: 320,
+        }
+    }
+}
+
+/// Pipelined routers in motion, and what is known of them beside what every [`Simulation`](crate::engine::Simulation)
+/// knows.
+#[derive(Debug)]
+pub struct Pipeline {
+    run: Run<Feed>,
+    parts: usize,
+    /// The threads of further parts, while the routers are divided.
+    threads: Option<Threads>,
+}
+
+/// The routers of a run, with records of what happens on links.
+fn subnet(rules: &Rules, setup: &Setup, has_exits: bool) -> Subnet<Feed> {
+    let numbers = u64::from(rules.largest) * 2 * rules.wiring.nodes() as u64;
+    let sees_flits = setup.link_time || setup.packets || setup.film || has_exits;
+    let single_flits = sees_flits || numbers > MOST_NUMBERS;
+    let mut subnet = Subnet::new(rules, Wanted { single_flits, links: true });
+    subnet.count_links(rules);
+    let outputs = rules.wiring.all_outputs();
+    subnet.shared.records.link_time = setup.link_time.then(|| LinkTime::new(outputs));
+    if setup.packets || setup.film {
+        let packets = setup.packets.then(PacketRecords::default);
+        let film = setup.film.then(|| Film::new(outputs));
+        subnet.shared.records.watch = Some(Box::new((packets, film)));
+    }
+    subnet
+}
+
+impl Pipeline {
+    /// Routers at the beginning of a run, of a workload whose nodes are those of the network.
+    pub(in crate::engine) fn new(
+        config: &Config,
+        place: &Place<'_>,
+        workload: &Workload,
+        setup: &Setup,
+    ) -> Result<Self, ConfigError> {
+        if config.cuts_by_next_port {
+            let problem = "divides channels as routing functions of BookSim2's networks do";
+            return Err(Fault::at("noq", problem, "leave it out").into());
+        }
+        let (config, latency) = (config.clone(), setup.latency);
+        let mut rules = match *place {
+            Place::Grid(shape, function, rule) => {
+                let (grid, wiring) = Grid::new(shape, function, rule, setup.seed, latency);
+                Rules::new(config, grid, wiring)
+            }
+            Place::Graph(graph, switched) => {
+                Rules::new(config, switched.clone(), switched.wiring(graph, latency))
+            }
+        }?;
+        rules.largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
+        let ends = (rules.wiring.nodes(), rules.channels);
+        let feed = Feed::new(workload, ends, setup.windows, setup.replies, setup.seed);
+        let subnet = subnet(&rules, setup, !feed.exits.is_empty());
+        let mut made = Self { run: Run::new(rules, vec![subnet], feed), parts: 1, threads: None };
+        made.divide(setup.threads, setup.ports_of_a_thread);
+        Ok(made)
+    }
+
+    /// So many threads may run it, with at least so many input ports of routers each.
+    fn divide(&mut self, threads: usize, ports: usize) {
+        let rules = self.run.terminals.rules.clone();
+        let most = (rules.wiring.all_inputs() / ports.max(1)).min(rules.wiring.routers()).max(1);
+        let parts = threads.clamp(1, most);
+        if parts > PARTS_OF_SETS
+            && let Some(Some(sets)) = self.run.on_routers(|routers, cycle| routers.as_sets(cycle)).pop()
+        {
+            self.run.subnets[0].routers = Box::new(sets);
+        }
+        let is_divisible = self.run.subnets[0].routers.is_divisible(&rules);
+        self.parts = if is_divisible { parts } else { 1 };
+    }
+
+    /// Goes on at a cycle before which nothing has happened that is not known; windows that have ended are closed.
+    fn set_time(&mut self, cycle: u64) {
+        self.run.terminals.now = cycle as u32;
+        self.run.source.close(cycle);
+    }
+
+    /// Threads run the parts, if that is worth it for so many cycles. After some cycles the parts are cut anew.
+    fn share(&mut self, cycles: u64) {
+        let now = self.run.terminals.now;
+        if self.threads.as_ref().is_some_and(|threads| threads.are_outdated(now)) {
+            self.join_threads();
+        }
+        if self.threads.is_none() && self.parts > 1 && cycles >= BRIEF {
+            self.threads = Threads::begin(&mut self.run, self.parts);
+        }
+    }
+
+    fn join_threads(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            threads.join(&mut self.run);
+        }
+    }
+
+    /// What it means that nothing is under way; `None` if something is.
+    fn rest(&self) -> Option<Quiescence> {
+        let Terminals { rules, now, replies, .. } = &self.run.terminals;
+        if self.run.terminals.in_flight() > 0
+            || !self.run.is_empty()
+            || replies.iter().any(|all| !all.is_empty())
+        {
+            return None;
+        }
+        match self.run.source.next_start() {
+            None => Some(Quiescence::Finished),
+            // Which cycles have a step more depends on how many there were.
+            Some(_) if rules.internal_speedup.fract() != 0.0 => None,
+            Some(start) => (start > u64::from(*now)).then_some(Quiescence::Until(start)),
+        }
+    }
+
+    /// Packets that wait for each other, given what is known of why.
+    fn blocked(&self, cycle: u64) -> Option<SimulationError> {
+        let queues = self.run.find_deadlock()?;
+        Some(SimulationError::Blocked { cycle, queues, stuck_flits: self.run.terminals.in_flight() })
+    }
+
+    /// What must not happen has.
+    fn broken(&mut self, breach: Breach, cycle: u64) -> SimulationError {
+        self.join_threads();
+        match breach {
+            Breach::Deadlock => self.stuck(cycle, &Options::default()),
+            Breach::SharedPlace | Breach::PlacePerOwner | Breach::ChannelTwice => SimulationError::Overflow,
+        }
+    }
+
+    /// What was measured of packets, and then of replies if there are any, since the beginning.
+    #[must_use]
+    pub fn facts(&self) -> &[ClassFacts] {
+        &self.run.terminals.facts
+    }
+
+    /// What every output port of all routers carried in every cycle, if that is kept. A port is blocked while the
+    /// queue behind it is full for which a flit waits.
+    #[must_use]
+    pub fn link_time(&self) -> Option<&LinkTime> {
+        self.run.subnets[0].shared.records.link_time.as_ref()
+    }
+
+    /// What is known of every delivered packet, replies among them, if that is kept. Flits are ejected in the cycle in
+    /// which they leave their last router, and reach their node two cycles later.
+    #[must_use]
+    pub fn packets(&self) -> Option<Vec<PacketRecord>> {
+        self.run.subnets[0].shared.records.watch.as_ref()?.0.clone().map(PacketRecords::into_sorted)
+    }
+
+    /// All that moved, if that is kept: links are output ports of all routers. A packet is injected when its header
+    /// leaves its source, and ejected when it leaves its last router.
+    #[must_use]
+    pub fn film(&self) -> Option<&Film> {
+        self.run.subnets[0].shared.records.watch.as_ref()?.1.as_ref()
+    }
+
+    /// Number of an input port of a router among all.
+    #[must_use]
+    pub fn input(&self, router: u32, port: usize) -> usize {
+        self.run.terminals.rules.wiring.input(router, port)
+    }
+
+    /// Number of an output port of a router among all.
+    #[must_use]
+    pub fn output(&self, router: u32, port: usize) -> usize {
+        self.run.terminals.rules.wiring.output(router, port)
+    }
+
+    /// The form of its routers: `planes`, `sets` or `lists`. It decides how fast they are, and nothing else.
+    #[must_use]
+    pub fn form(&self) -> &'static str {
+        self.run.subnets[0].routers.form()
+    }
+
+    /// Channels of a link, cut into the classes or lanes that the network needs.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.run.terminals.rules.channels
+    }
+}
+
+impl Engine<NoProbe> for Pipeline {
+    fn advance(
+        &mut self,
+        cycle: &mut u64,
+        until: u64,
+        _probe: &mut NoProbe,
+    ) -> Result<Option<Quiescence>, SimulationError> {
+        self.set_time(*cycle);
+        self.share(until - *cycle);
+        let _watch = self.threads.as_ref().map(Threads::watch);
+        while *cycle < until {
+            let moves = self.run.terminals.in_flight() > 0;
+            if self.threads.as_ref().is_some_and(|threads| threads.wait(moves).is_err()) {
+                // One of them has panicked, and its panic goes on.
+                self.join_threads();
+            }
+            if let Some(rest) = self.rest() {
+                return Ok(Some(rest));
+            }
+            if let Some(threads) = &mut self.threads {
+                threads.begin_cycle(self.run.terminals.now);
+            }
+            self.run.cycle();
+            *cycle += 1;
+            self.run.source.close(*cycle);
+            if let Some(breach) = self.run.terminals.breach.take() {
+                return Err(self.broken(breach, *cycle));
+            }
+            if self.stands_still() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    fn routers(&self) -> usize {
+        (self.run.terminals.rules.wiring.routers() * AS_LONG_AS).min(MOST_ROUTERS)
+    }
+
+    fn parts(&self) -> usize {
+        self.parts
+    }
+
+    fn delivered(&self) -> u64 {
+        self.run.source.totals.packets_delivered
+    }
+
+    fn last_cycle(&self) -> u64 {
+        (u32::MAX - LOOK_EVERY).into()
+    }
+
+    fn check_every(&self) -> u64 {
+        LOOK_EVERY.into()
+    }
+
+    fn stands_still(&self) -> bool {
+        let standstill = self.run.terminals.standstill;
+        standstill > 0 && standstill.is_multiple_of(LOOK_STANDING)
+    }
+
+    fn join(&mut self) {
+        self.join_threads();
+        self.run.subnets[0].settle(&self.run.terminals.rules);
+    }
+
+    fn check(&self, cycle: u64) -> Result<(), SimulationError> {
+        self.blocked(cycle).map_or(Ok(()), Err)
+    }
+
+    fn finished(&self, _cycle: u64) -> Result<(), SimulationError> {
+        self.run.source.makespan().map(|_| ()).map_err(|error| WorkloadError::from(error).into())
+    }
+
+    fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
+        let stuck_flits = self.run.terminals.in_flight();
+        let unknown = SimulationError::Blocked { cycle, queues: Vec::new(), stuck_flits };
+        self.blocked(cycle).unwrap_or(unknown)
+    }
+
+    /// Of requests where packets are answered. Delays count from the start of a packet to the arrival of its tail, less
+    /// the two cycles that [`Outcome`] does not count.
+    fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
+        let feed = &self.run.source;
+        let links = self.run.subnets[0].shared.records.links.iter();
+        let all: u64 = links.flat_map(|links| links.flits.iter()).sum();
+        let delivered: u64 = self.facts().iter().map(|facts| facts.flit.count).sum();
+        let is_finished = self.rest() == Some(Quiescence::Finished);
+        Ok(Outcome {
+            cycles: clock.cycle,
+            packets_injected: feed.injected,
+            flit_hops: all.saturating_sub(delivered),
+            makespan: if is_finished { feed.makespan().ok().flatten() } else { None },
+            ..feed.totals.clone()
+        })
+    }
+
+    /// Of every output port of all routers.
+    fn links(&self) -> Option<LinkOccupation> {
+        self.run.subnets[0].shared.records.links.clone()
+    }
+
+    fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
+        let Run { source, terminals, .. } = &mut self.run;
+        let Terminals { waiting, replies, packets, classes, .. } = terminals;
+        let first = |node: usize| {
+            let sent = waiting[node * *classes + 1];
+            let waits = (sent.size > 0 && sent.next == 0).then(|| packets[sent.packet].created);
+            waits.or_else(|| replies[node].front().map(|reply| reply.time))
+        };
+        source.close(cycle);
+        source.windows(first)
+    }
+
+    /// By input port of all routers and channel.
+    fn occupancy(&self) -> Vec<u16> {
+        let (routers, rules) = (&self.run.subnets[0].routers, &self.run.terminals.rules);
+        let ports = (0..rules.wiring.routers())
+            .flat_map(|router| (0..rules.wiring.inputs(router as u32).len()).map(move |port| (router, port)));
+        let queues =
+            ports.flat_map(|(router, port)| (0..rules.channels).map(move |channel| (router, port, channel)));
+        queues.map(|(router, port, channel)| routers.queued(router, port, channel, rules) as u16).collect()
+    }
+
+    fn itself(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn copy(&self) -> Box<dyn Engine<NoProbe>> {
+        debug_assert!(self.threads.is_none(), "between two calls all is joined");
+        Box::new(Self { run: self.run.clone(), parts: self.parts, threads: None })
+    }
+
+    /// In how many parts it goes on is no part of the state, nor is a film.
+    fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError> {
+        self.set_time(clock.cycle);
+        self.run.fields(archive)?;
+        archive.flag("finished", &mut clock.finished)?;
+        let mut next_check = clock.next_check as u32;
+        archive.number("next look", &mut next_check)?;
+        clock.next_check = next_check.into();
+        clock.cycle = self.run.terminals.now.into();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::sets::Sets, *};
+    use crate::{
+        booksim,
+        drawn::drawn,
+        engine::Simulation,
+        routing::Datelines,
+        traffic::{OpenLoad, Packet, PacketList, Pattern},
+    };
+    use proptest::{prelude::*, sample::select};
+    use std::cell::Cell;
+
+    const OPTIONS: &[(&str, &[&str])] = &[
+        (
+            "vc_allocator",
+            &["islip", "islip(2)", "separable_input_first", "wavefront", "separable_output_first"],
+        ),
+        ("sw_allocator", &["islip", "separable_input_first", "wavefront"]),
+        ("vc_buf_size", &["1", "2", "4", "8"]),
+        ("buffer_policy", &["private", "private", "shared", "dynamic"]),
+        ("routing_delay", &["0", "1", "2"]),
+        ("credit_delay", &["0", "1", "3"]),
+        ("input_speedup", &["1", "1", "2"]),
+        ("speculative", &["0", "0", "1"]),
+        ("wait_for_tail_credit", &["0", "1"]),
+        ("vc_busy_when_full", &["0", "1"]),
+        ("priority", &["none", "none", "age", "local_age"]),
+    ];
+
+    /// Everything that can be asked of a run, once it has run on to a cycle or to its end.
+    fn look(run: &mut Simulation, stop: Option<u64>) -> String {
+        let ended = run.run(&Options { stop_at: stop, cycle_limit: Some(100_000), ..Options::default() });
+        let (queued, totals, links) = (run.occupancy(), run.totals(), run.links());
+        let windows = run.windows().map(|windows| format!("{:?}", windows.closed()));
+        let (now, facts) = (run.now(), run.pipeline().map(Pipeline::facts));
+        format!("{ended:?} {now} {totals:?} {facts:?} {links:?} {windows:?} {queued:?}\n")
+    }
+
+    /// The same after some cycles and at its end.
+    fn run(config: &Config, place: &Place<'_>, workload: &Workload, setup: &Setup) -> Option<String> {
+        let mut run = Simulation::pipelined(config, place, workload, setup).ok()?;
+        Some([Some(23), Some(61), None].map(|stop| look(&mut run, stop)).concat())
+    }
+
+    /// A run at its beginning with routers that are sets.
+    fn in_sets(begun: &Simulation) -> Simulation {
+        let mut run = begun.pipeline().unwrap().run.clone();
+        let rules = run.terminals.rules.clone();
+        let sets = Sets::make(&rules, Wanted { single_flits: false, links: true }).unwrap();
+        run.subnets = vec![Subnet::of(&rules, sets)];
+        run.subnets[0].count_links(&rules);
+        Simulation::on(Pipeline { run, parts: 1, threads: None }, begun.workload())
+    }
+
+    /// The form of the routers of a run.
+    fn form(run: &Simulation) -> &'static str {
+        run.pipeline().map_or("", Pipeline::form)
+    }
+
+    fn shapes() -> impl Strategy<Value = Shape> {
+        let made = [
+            Shape::torus(&[4, 4]),
+            Shape::torus(&[5]),
+            Shape::torus(&[3, 2, 4]),
+            Shape::mesh(&[4, 3]),
+            Shape::mesh(&[2, 3, 2]),
+        ];
+        select(made.into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    fn workloads(shape: &Shape, seed: u64, length: u32, kind: u8) -> Workload {
+        let random = Pattern::Random.destinations(shape, seed).unwrap();
+        if kind > 0 {
+            let load = OpenLoad::new(random, f64::from(kind) * 0.15, length, 120, seed).unwrap();
+            return Workload::Load(if kind > 3 { load.closed(kind.into()).unwrap() } else { load });
+        }
+        // All at once to a node half the network away, which is what fills rings.
+        let nodes = shape.nodes() as u32;
+        let packet = |node| Packet { destination: (node + nodes / 2) % nodes, length, start: 0, slice: 0 };
+        let all = (0..nodes).map(|node| vec![packet(node), Packet { start: 1, ..packet(node) }]);
+        Workload::Packets(PacketList::from_nodes(all).unwrap())
+    }
+
+    #[test]
+    fn sets_do_what_lists_do_in_networks_of_our_own() {
+        let (all, ran, sets) = (drawn(300), Cell::new(0), Cell::new(0));
+        let options: Vec<_> = OPTIONS
+            .iter()
+            .map(|&(name, values)| select(values.to_vec()).prop_map(move |value| (name, value)))
+            .collect();
+        // One class on a ring lets packets wait for each other.
+        let functions = select(vec![
+            (RoutingFunction::DimensionOrder, 1, "1"),
+            (RoutingFunction::DimensionOrder, 4, "4"),
+            (RoutingFunction::O1Turn, 8, "8"),
+            (RoutingFunction::Valiant, 8, "13"),
+        ]);
+        let rest = (1u64..1000, 1u32..12, 0u8..6, 1u32..4, select(vec![None, Some(40)]));
+        let replies = select(vec![None, None, Some((2, None)), Some((5, Some(1)))]);
+        let case = (shapes(), functions, options, rest, replies);
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(all));
+        let outcome = runner.run(&case, |(shape, (function, classes, channels), chosen, rest, replies)| {
+            let (seed, length, kind, latency, windows) = rest;
+            let mut options = booksim::Options::default();
+            for (name, value) in chosen.into_iter().chain([("num_vcs", channels)]) {
+                prop_assert!(options.set(name, value));
+            }
+            if replies.is_some() {
+                for (name, value) in [("classes", "2"), ("use_read_write", "1")] {
+                    prop_assert!(options.set(name, value));
+                }
+            }
+            let place = Place::Grid(&shape, function, ChannelRule::new(classes, Datelines::BOTH));
+            let workload = workloads(&shape, seed, length, kind);
+            let replies = replies.map(|(length, places)| Replies { length, places });
+            let setup = Setup { latency, seed, windows, replies, ..Setup::default() };
+            let lists = Setup { link_time: true, ..setup };
+            let Ok(config) = options.config() else { return Ok(()) };
+            let Some(ours) = run(&config, &place, &workload, &setup) else { return Ok(()) };
+            let made = Simulation::pipelined(&config, &place, &workload, &setup);
+            let is_sets = made.is_ok_and(|run| form(&run) == "sets");
+            sets.set(sets.get() + u32::from(is_sets));
+            ran.set(ran.get() + 1);
+            prop_assert_eq!(Some(ours), run(&config, &place, &workload, &lists));
+            Ok(())
+        });
+        assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
+        assert!(sets.get() * 3 > ran.get() && ran.get() * 6 > all, "{ran:?} {sets:?}");
+    }
+
+    /// What routers that are planes can do.
+    const OF_PLANES: &[(&str, &[&str])] = &[
+        ("vc_allocator", &["islip", "separable_input_first", "separable_output_first"]),
+        ("sw_allocator", &["islip", "islip(2)", "separable_input_first", "separable_output_first"]),
+        ("vc_buf_size", &["1", "2", "4", "8", "15", "16", "20", "100"]),
+        ("routing_delay", &["0", "1"]),
+        ("credit_delay", &["0", "1", "3"]),
+        ("wait_for_tail_credit", &["0", "1"]),
+        ("vc_busy_when_full", &["0", "1"]),
+        ("num_vcs", &["2", "4", "8"]),
+        ("input_speedup", &["1", "1", "2"]),
+    ];
+
+    fn meshes() -> impl Strategy<Value = Shape> {
+        let made = [&[4, 3][..], &[70], &[9, 8], &[2, 40], &[24, 23]].map(Shape::mesh);
+        select(made.into_iter().flatten().collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(drawn(60)))]
+        #[test]
+        fn planes_do_what_sets_do_in_meshes_of_our_own(
+            shape in meshes(),
+            chosen in OF_PLANES
+                .iter()
+                .map(|&(name, values)| select(values.to_vec()).prop_map(move |value| (name, value)))
+                .collect::<Vec<_>>(),
+            (seed, length, kind) in (1u64..1000, 1u32..12, 0u8..6),
+            (windows, reply) in (select(vec![None, Some(40)]), select(vec![None, None, Some(2)])),
+            (first, more) in (1u64..60, 1u64..60),
+        ) {
+            let mut options = booksim::Options::default();
+            let answered = [("classes", "2"), ("use_read_write", "1"), ("num_vcs", "16")];
+            let classes = answered.into_iter().filter(|_| reply.is_some());
+            for (name, value) in chosen.into_iter().chain(classes) {
+                prop_assert!(options.set(name, value));
+            }
+            let rule = ChannelRule::new(1, Datelines::BOTH);
+            let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
+            let workload = workloads(&shape, seed, length, kind);
+            let replies = reply.map(|length| Replies { length, places: None });
+            let setup = Setup { latency: 1, seed, windows, replies, ..Setup::default() };
+            let config = options.config().map_err(|error| TestCaseError::fail(error.text))?;
+            let begin = || Simulation::pipelined(&config, &place, &workload, &setup).unwrap();
+            let mut planes = begin();
+            prop_assert_eq!(form(&planes), "planes");
+            let (mut sets, mut restored) = (in_sets(&planes), begin());
+            for stop in [Some(first), Some(first + more), Some(first + more + 7), None] {
+                let expected = look(&mut sets, stop);
+                prop_assert_eq!(&look(&mut planes, stop), &expected);
+                prop_assert_eq!(look(&mut restored, stop), expected);
+                let bytes = sets.save();
+                prop_assert!(planes.save() == bytes);
+                prop_assert!(restored.save() == bytes);
+                restored = begin();
+                prop_assert_eq!(restored.restore(bytes), Ok(()));
+                prop_assert_eq!(form(&restored), "planes");
+            }
+        }
+    }
+
+    #[test]
+    fn sets_and_lists_name_the_same_deadlock() {
+        let ring = Shape::torus(&[7]).unwrap();
+        // Each sends three hops ahead at once, in one class, so that every one waits for the next.
+        let place = Place::Grid(&ring, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
+        let packet = |node: u32| Packet { destination: (node + 3) % 7, length: 30, start: 0, slice: 0 };
+        let all = PacketList::from_nodes((0..7u32).map(|node| vec![packet(node)])).unwrap();
+        let workload = Workload::Packets(all);
+        let rest = [
+            "routing_delay=1",
+            "routing_delay=0",
+            "wait_for_tail_credit=1",
+            "vc_busy_when_full=1",
+            "buffer_policy=shared",
+            "speculative=1",
+        ];
+        for rest in rest {
+            let mut options = booksim::Options::default();
+            for word in ["num_vcs=1", "vc_buf_size=4", rest] {
+                let (name, value) = word.split_once('=').unwrap_or_default();
+                assert!(options.set(name, value));
+            }
+            let config = options.config().unwrap();
+            let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
+            let stop = |setup: Setup| {
+                let mut run = Simulation::pipelined(&config, &place, &workload, &setup).unwrap();
+                (form(&run), run.run(&Options::default()), run.now())
+            };
+            let (one, ours, when) = stop(setup);
+            let (other, theirs, then) = stop(Setup { link_time: true, ..setup });
+            assert!(one != "lists" && other == "lists", "{rest}");
+            let queues = match &ours {
+                Err(SimulationError::Blocked { queues, .. }) => queues.len(),
+                _ => 0,
+            };
+            assert_eq!(queues, 7, "{rest} {ours:?}");
+            assert_eq!((ours, when), (theirs, then), "{rest}");
+        }
+    }
+}
