@@ -92,7 +92,7 @@ const ANSWERED: &str = "classes=2 use_read_write=1 read_request_end_vc=-1 read_r
     read_reply_end_vc=-1 write_request_begin_vc=-1 write_request_end_vc=-1 write_reply_begin_vc=-1 \
     write_reply_end_vc=-1";
 
-/// What lets routers be sets of channels, with most other options.
+/// What lets routers do each part of a step together, with most other options.
 const PLAIN: &str = "st_final_delay=1 vc_shuffle_requests=0 hold_switch_for_packet=0 output_speedup=1 \
     internal_speedup=1.0 vc_prioritize_empty=0 vc_alloc_delay=1 sw_alloc_delay=1 st_prepare_delay=0 \
     output_delay=0 alloc_iters=1 max_held_slots=-1";
@@ -169,7 +169,7 @@ struct Case {
     latency: u32,
     windows: Option<u64>,
     replies: Option<(u32, Option<u32>)>,
-    /// Link times and packets, which lists record.
+    /// Link times and packets, of routers that work in turn.
     records: bool,
 }
 
@@ -414,7 +414,7 @@ fn parts_do_what_one_does() {
         Ok(())
     });
     ended.unwrap_or_else(|error| panic!("{error}"));
-    // Much of what is drawn is for routers that run as lists.
+    // Much of what is drawn is for routers that work in turn.
     assert!(several.get() > all / 8, "only {} of {all} cases ran in several parts", several.get());
 }
 

@@ -4,9 +4,8 @@ use super::{
     blocked_queue::BlockedQueue,
     feed::Feed,
     flit::Kind,
-    router::State,
     run::Run,
-    seen::{Seen, SeenInput, SeenOutput},
+    seen::{Seen, SeenInput, SeenOutput, State},
     wiring::End,
 };
 use std::collections::HashMap;

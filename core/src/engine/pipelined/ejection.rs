@@ -33,8 +33,8 @@ impl Terminals {
             // It left its router two cycles ago.
             watch.flit_ejected(u64::from(now).saturating_sub(2), node, self.packets.seen(&flit));
         }
+        self.packets.arrive(flit.packet);
         let packet = &mut self.packets[flit.packet];
-        packet.delivered += 1;
         packet.head_arrival = if flit.is_head() { now } else { packet.head_arrival };
         let class = usize::from(packet.class);
         let facts = &mut self.facts[class];

@@ -260,12 +260,14 @@ impl Source for Feed {
             for turn in 0..channels {
                 let at = node * channels + (first + turn) % channels;
                 let Some(flit) = self.exits[at].front() else { continue };
+                let flit = terminals.packets.taken(flit);
                 let (is_head, kind) = (flit.is_head(), terminals.packets[flit.packet].kind);
                 if is_head && !self.accepts(node, kind) {
                     continue;
                 }
                 self.owed[node] += u32::from(is_head && kind == Kind::ReadRequest);
-                arrived.extend(self.exits[at].pop_front().map(|flit| (node as u32, flit)));
+                self.exits[at].pop_front();
+                arrived.push((node as u32, flit));
                 break;
             }
         }

@@ -5,6 +5,7 @@ use crate::{
     save::{Archive, Plain, SaveError, plain_record},
     visit::{Visited, below},
 };
+use std::collections::VecDeque;
 
 /// What kind of message a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +177,7 @@ plain_record!(Way { port: u16, first: u16, last: u16, rank: i16 });
 /// One of so many equal parts of channels; what does not divide is left out.
 pub(crate) fn part((a, b): (u32, u32), parts: u32, number: u32) -> (u32, u32) {
     let width = (b - a + 1) / parts;
+    assert!(width > 0, "{parts} parts of channels {a} to {b}");
     (a + number * width, a + (number + 1) * width - 1)
 }
 
@@ -243,6 +245,9 @@ impl Ways {
     }
 }
 
+/// Most flits of the largest packet, times two packets of every node, for which a number each is kept.
+const MOST_NUMBERS: u64 = 1 << 22;
+
 /// Packets by place; places of retired ones are used again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packets {
@@ -251,23 +256,35 @@ pub(crate) struct Packets {
     /// By place and flit when it was sent, for flits that do not carry it; flits of the largest packet.
     sent: Vec<u32>,
     largest: u32,
+    /// The same by place for flits that have not arrived, where there would be very many.
+    under_way: Vec<VecDeque<u32>>,
+    are_many: bool,
 }
 
 impl Packets {
-    /// No packets yet; the largest will have so many flits.
-    pub(crate) fn new(largest: u32) -> Self {
-        Self { largest, ..Self::default() }
+    /// No packets yet, of so many nodes; the largest will have so many flits.
+    pub(crate) fn new(largest: u32, nodes: usize) -> Self {
+        Self { largest, are_many: Self::are_many(largest, nodes), ..Self::default() }
+    }
+
+    /// Whether so many flits may be under way that only queues of them are kept.
+    pub(crate) fn are_many(largest: u32, nodes: usize) -> bool {
+        u64::from(largest) * 2 * nodes as u64 > MOST_NUMBERS
     }
 
     /// All packets, and when their flits were sent, of a network of so many nodes and classes.
     pub(crate) fn fields(&mut self, nodes: usize, classes: usize, archive: &mut Archive) -> Visited {
-        let Self { all, free, sent, largest } = self;
+        let Self { all, free, sent, largest, under_way, are_many } = self;
         if !archive.is_reading() {
             free.iter().for_each(|&place| all[place as usize].ahead = Ways::default());
         }
         archive.list("packets", all)?;
         archive.list("free places of packets", free)?;
         archive.list("cycles of sending", sent)?;
+        if *are_many {
+            under_way.resize(all.len(), VecDeque::new());
+            archive.lists("cycles of sending of flits under way", &mut *under_way)?;
+        }
         below("free places of packets", all.len(), free.iter().copied())?;
         below("packets", nodes, all.iter().flat_map(|packet| [packet.source, packet.destination]))?;
         below("packets", classes, all.iter().map(|packet| packet.class.into()))?;
@@ -299,7 +316,7 @@ impl Packets {
 
     /// The same packets, without the cycles in which their flits were sent.
     pub(crate) fn without_cycles(&self) -> Self {
-        Self { all: self.all.clone(), largest: self.largest, ..Self::default() }
+        Self { all: self.all.clone(), largest: self.largest, are_many: self.are_many, ..Self::default() }
     }
 
     /// Puts what is known of a packet at its place.
@@ -331,6 +348,10 @@ impl Packets {
     /// Notes that a flit of a packet was sent.
     #[inline]
     pub(crate) fn note_sent_at(&mut self, packet: u32, index: u32, now: u32) {
+        if self.are_many {
+            self.keep_sent(packet, index, now);
+            return;
+        }
         let at = (packet * self.largest + index) as usize;
         if at >= self.sent.len() {
             self.sent.resize(self.all.len() * self.largest as usize, 0);
@@ -338,9 +359,33 @@ impl Packets {
         self.sent[at] = now;
     }
 
+    #[cold]
+    fn keep_sent(&mut self, packet: u32, index: u32, now: u32) {
+        self.under_way.resize(self.all.len(), VecDeque::new());
+        let queue = &mut self.under_way[packet as usize];
+        if index == 0 {
+            queue.clear();
+        }
+        queue.push_back(now);
+    }
+
+    /// A flit of a packet has arrived.
+    #[inline]
+    pub(crate) fn arrive(&mut self, place: u32) {
+        self.all[place as usize].delivered += 1;
+        if self.are_many {
+            self.under_way[place as usize].pop_front();
+        }
+    }
+
     /// When a flit was sent, of those noted.
     #[inline]
     pub(crate) fn sent(&self, place: u32, index: u32) -> u32 {
+        if self.are_many {
+            let before = self.all[place as usize].delivered;
+            let queue = self.under_way.get(place as usize);
+            return queue.and_then(|queue| queue.get((index - before) as usize)).copied().unwrap_or(0);
+        }
         self.sent[(place * self.largest + index) as usize]
     }
 
@@ -352,6 +397,15 @@ impl Packets {
         flit.injected = self.sent(place, packet.delivered);
         (flit.hops, flit.channel) = (packet.hops, channel);
         flit
+    }
+
+    /// A flit that a node takes only now.
+    pub(crate) fn taken(&self, flit: &Flit) -> Flit {
+        if self.sent.is_empty() && self.under_way.is_empty() {
+            *flit
+        } else {
+            self.arriving(flit.packet, flit.channel)
+        }
     }
 
     pub(crate) fn add(&mut self, packet: Packet) -> u32 {
@@ -370,14 +424,19 @@ impl Packets {
 
     /// A flit as probes see it.
     pub(crate) fn seen(&self, flit: &Flit) -> probe::Flit {
-        let packet = &self[flit.packet];
+        self.seen_as(flit.packet, flit.is_head(), flit.is_tail())
+    }
+
+    /// A flit of a packet as probes see it.
+    pub(crate) fn seen_as(&self, place: u32, head: bool, tail: bool) -> probe::Flit {
+        let packet = &self[place];
         probe::Flit {
             source: packet.source,
             number: packet.number.into(),
             start: packet.created.into(),
             slice: packet.slice,
-            head: flit.is_head(),
-            tail: flit.is_tail(),
+            head,
+            tail,
         }
     }
 

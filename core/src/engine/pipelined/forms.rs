@@ -1,7 +1,6 @@
 //! The forms of routers: the one list, and the one place that chooses.
 
 use super::{
-    lists::Lists,
     planes,
     routers::{AnyRouters, Wanted},
     rules::Rules,
@@ -13,11 +12,11 @@ use super::{
 type Make<S> = fn(&Rules, Wanted) -> Option<AnyRouters<S>>;
 
 /// All forms but the last, the fastest first.
-fn forms<S: Source>() -> [Make<S>; 2] {
-    [planes::make, Sets::make]
+fn forms<S: Source>() -> [Make<S>; 1] {
+    [planes::make]
 }
 
-/// Routers without flits in the fastest form; lists cover everything.
+/// Routers without flits in the fastest form; sets cover everything.
 pub(super) fn choose<S: Source>(rules: &Rules, wanted: Wanted) -> AnyRouters<S> {
-    forms().iter().find_map(|make| make(rules, wanted)).unwrap_or_else(|| Box::new(Lists::new(rules)))
+    forms().iter().find_map(|make| make(rules, wanted)).unwrap_or_else(|| Sets::make(rules, wanted))
 }

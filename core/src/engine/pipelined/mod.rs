@@ -18,6 +18,8 @@ mod feed;
 mod flit;
 mod forms;
 mod injection;
+#[cfg(test)]
+#[path = "../../../tests/reference/lists/mod.rs"]
 mod lists;
 mod measures;
 mod network;
@@ -26,7 +28,6 @@ mod numbers;
 mod pipeline;
 mod planes;
 mod priority;
-mod router;
 mod routers;
 mod rules;
 mod run;
@@ -34,9 +35,8 @@ mod saving;
 mod seen;
 mod sets;
 mod source;
-mod step;
+mod stage;
 mod subnet;
-mod switch;
 mod terminals;
 mod threads;
 mod waiting;

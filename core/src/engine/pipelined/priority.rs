@@ -1,7 +1,6 @@
 //! Priorities of flits and of queues.
 
 use super::flit::Flit;
-use std::collections::VecDeque;
 
 /// What goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,26 +50,6 @@ impl Priority {
     pub(super) fn on_sending(self, flit: &mut Flit, now: u32) {
         if self == Self::NetworkAge {
             flit.priority = i32::MAX - now as i32;
-        }
-    }
-
-    /// When a flit enters a queue.
-    pub(super) fn on_entering(self, flit: &mut Flit, now: u32) {
-        match self {
-            Self::LocalAge => flit.priority = i32::MAX - now as i32,
-            Self::HopCount => flit.priority = i32::from(flit.hops),
-            _ => {}
-        }
-    }
-
-    /// What a queue gets when it has changed; an empty one keeps what it has.
-    pub(super) fn of_queue(self, queue: &VecDeque<Flit>, donates: bool) -> Option<i32> {
-        match self {
-            Self::None => None,
-            Self::QueueLength => (!queue.is_empty()).then_some(queue.len() as i32),
-            Self::LocalAge => queue.front().map(|flit| flit.priority),
-            _ if donates => queue.iter().map(|flit| flit.priority).max(),
-            _ => queue.front().map(|flit| flit.priority),
         }
     }
 }

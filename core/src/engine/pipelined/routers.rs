@@ -19,7 +19,9 @@ pub(super) use super::cycle::{Cycle, NodePorts, Records, Shared};
 /// What is wanted of the routers of a run beside its rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
-    /// Single flits are recorded, or nodes do not take them at once.
+    /// Single flits are recorded where they leave.
+    pub records: bool,
+    /// Flits are more than bits: nodes do not take them at once, or they are very many.
     pub single_flits: bool,
     /// When flits leave by links is counted.
     pub links: bool,

@@ -27,8 +27,7 @@ pub(crate) struct Rules {
     pub wiring: Wiring,
     /// Flits of the largest packet.
     pub largest: u32,
-    /// Whether channels, and the switch, are allocated without listed requests.
-    pub is_plain_channels: bool,
+    /// Whether the switch is allocated without listed requests.
     pub is_plain_switch: bool,
 }
 
@@ -59,19 +58,13 @@ impl Rules {
         network.check(&config)?;
         check_next_port(&config, &wiring)?;
         let has_no_priorities = config.priority == Priority::None;
-        let is_plain_channels = has_no_priorities
-            && config.channel_allocator.is_plain(1)
-            && config.channels <= 64
-            && !network.has_escapes()
-            && !config.shuffles
-            && !config.prefers_empty;
         let is_plain_switch = has_no_priorities
             && config.switch_allocator.is_plain(u32::MAX)
             && !config.is_speculative
             && wiring.most_ports() * config.input_speedup.max(config.output_speedup) <= 64;
         let largest = 1;
         let network = Arc::new(network);
-        Ok(Self { config, network, wiring, largest, is_plain_channels, is_plain_switch })
+        Ok(Self { config, network, wiring, largest, is_plain_switch })
     }
 
     /// The channels of a kind of message.

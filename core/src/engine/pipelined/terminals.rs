@@ -56,7 +56,7 @@ impl Terminals {
             nodes,
             classes,
             now: 0,
-            packets: Packets::new(rules.largest),
+            packets: Packets::new(rules.largest, nodes),
             waiting: vec![Waiting::default(); nodes * classes],
             at_work: vec![0; nodes.div_ceil(64)],
             replies: vec![VecDeque::new(); nodes],

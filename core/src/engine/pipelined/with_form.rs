@@ -17,7 +17,7 @@ impl<S: Source> Run<S> {
         let (mut run, rules) = (self.clone(), &self.terminals.rules);
         let routers = match form {
             Form::Lists => Some(Box::new(Lists::new(rules)) as _),
-            Form::Sets => Sets::new(rules).map(|sets| Box::new(sets) as _),
+            Form::Sets => Some(Box::new(Sets::new(rules, false)) as _),
             Form::Planes(set) => planes::on(set, rules),
         };
         run.subnets = vec![Subnet::of(rules, routers?)];

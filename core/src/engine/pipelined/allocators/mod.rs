@@ -21,7 +21,7 @@ pub use arbiter::ArbiterKind;
 use arbiter::Arbiters;
 pub(super) use {
     arbiter::{after, behind},
-    plain::{Ask, first, first_channel},
+    plain::{first, first_channel},
 };
 
 /// Nobody.
@@ -145,7 +145,6 @@ pub(super) struct Allocator {
     by_requester: Vec<u64>,
     by_resource: Vec<u64>,
     offers: Vec<u64>,
-    sets: Vec<u64>,
 }
 
 impl Allocator {
@@ -177,7 +176,6 @@ impl Allocator {
             by_requester: vec![0; requesters],
             by_resource: vec![0; resources],
             offers: vec![0; requesters.max(resources)],
-            sets: Vec::new(),
         }
     }
 
@@ -203,7 +201,6 @@ impl Allocator {
             by_requester: _,
             by_resource: _,
             offers: _,
-            sets: _,
         } = self;
         archive.slice("turns of requesters", accepts)?;
         archive.slice("turns of resources", grants)?;

@@ -2,12 +2,9 @@
 //! priorities.
 
 use super::{
-    Allocator, AllocatorKind, NONE,
-    arbiter::{ArbiterKind, after, behind},
+    Allocator, AllocatorKind,
+    arbiter::{ArbiterKind, after},
 };
-
-/// A requester of output channels: its number, its output port, and a bit per channel there that it may take.
-pub(in super::super) type Ask = (u16, u16, u64);
 
 impl AllocatorKind {
     /// Whether it matches without priorities by turns alone, which sets of bits do.
@@ -39,73 +36,6 @@ impl Allocator {
         matches!(self.kind, AllocatorKind::Separable { input_first: true, .. })
     }
 
-    #[inline]
-    fn match_one(&mut self, requester: u32, resource: u32) {
-        self.asked.push((requester, resource));
-        self.pair(requester, resource);
-        self.accepts[requester as usize] = after(resource, self.resources);
-        self.grants[resource as usize] = after(requester, self.requesters);
-    }
-
-    /// Matches requesters with channels. What it found stands in `given` and `taken` until the next call.
-    pub(in super::super) fn allocate_channels(&mut self, asks: &[Ask], channels: usize) {
-        self.forget();
-        let number = |port: u16, channel: u32| u32::from(port) * channels as u32 + channel;
-        if let [(requester, port, set)] = *asks {
-            if set != 0 {
-                let turn = self.accepts[usize::from(requester)];
-                let channel = first_channel(set, port, channels, turn);
-                self.match_one(requester.into(), number(port, channel));
-            }
-            return;
-        }
-        let picks_first = self.picks_first();
-        // Per channel the ask that is nearest to its turn, of those that look at the channel.
-        let mut sets = std::mem::take(&mut self.sets);
-        sets.clear();
-        for (at, &(requester, port, set)) in asks.iter().enumerate() {
-            let mut looks = set;
-            if picks_first && set != 0 {
-                let turn = self.accepts[usize::from(requester)];
-                looks = 1 << first_channel(set, port, channels, turn);
-            }
-            sets.push(looks);
-            while looks > 0 {
-                let resource = number(port, looks.trailing_zeros()) as usize;
-                looks &= looks - 1;
-                let best = self.best_out[resource];
-                let wait = |at: usize| behind(asks[at].0.into(), self.grants[resource], self.requesters);
-                if best == NONE || wait(at) < wait(best as usize) {
-                    self.best_out[resource] = at as u32;
-                }
-            }
-        }
-        for (at, &(requester, port, _)) in asks.iter().enumerate() {
-            let mut granted = 0;
-            let mut looks = sets[at];
-            while looks > 0 {
-                let channel = looks.trailing_zeros();
-                looks &= looks - 1;
-                if self.best_out[number(port, channel) as usize] == at as u32 {
-                    granted |= 1 << channel;
-                }
-            }
-            if granted != 0 {
-                let turn = self.accepts[usize::from(requester)];
-                let channel = first_channel(granted, port, channels, turn);
-                self.match_one(requester.into(), number(port, channel));
-            }
-        }
-        for (&(_, port, _), &looks) in asks.iter().zip(&sets) {
-            let mut looks = looks;
-            while looks > 0 {
-                self.best_out[number(port, looks.trailing_zeros()) as usize] = NONE;
-                looks &= looks - 1;
-            }
-        }
-        self.sets = sets;
-    }
-
     /// Asks for a resource; both numbers are below 64.
     #[inline]
     pub(in super::super) fn ask(&mut self, requester: u32, resource: u32) {
@@ -113,12 +43,6 @@ impl Allocator {
         self.asked_for |= 1 << resource;
         self.by_requester[requester as usize] |= 1 << resource;
         self.by_resource[resource as usize] |= 1 << requester;
-    }
-
-    /// The resources that a requester asked for.
-    #[inline]
-    pub(in super::super) fn asked_by(&self, requester: u32) -> u64 {
-        self.by_requester[requester as usize]
     }
 
     /// Matches what was asked for, tells every pair, and forgets it all.

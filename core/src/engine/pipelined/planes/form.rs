@@ -110,7 +110,7 @@ impl<S: Source, V: Vector> Routers<S> for Planes<V> {
 
     fn as_sets(&mut self, cycle: &mut Cycle<'_>) -> Option<Sets> {
         Routers::<S>::settle(self, cycle.shared, cycle.rules);
-        self.to_sets(cycle)
+        Some(self.to_sets(cycle))
     }
 
     fn take_sets(&mut self, sets: &Sets, waiting: &[Waiting], cycle: &mut Cycle<'_>) {

@@ -43,7 +43,7 @@ pub(super) fn on<S: Source>(set: InstructionSet, rules: &Rules) -> Option<AnyRou
 
 /// Routers without flits on the vectors that suit them. They see no single flits.
 pub(super) fn make<S: Source>(rules: &Rules, wanted: Wanted) -> Option<AnyRouters<S>> {
-    if wanted.single_flits {
+    if wanted.records || wanted.single_flits {
         return None;
     }
     let sets = [InstructionSet::Avx512, InstructionSet::Avx2];

@@ -4,7 +4,7 @@ use super::{
     super::{
         routers::Cycle,
         rules::Rules,
-        sets::{HEAD, Lane, NOBODY as NO_LANE, PACKET, Sets, TAIL},
+        sets::{HEAD, Lane, NO_PORT, NOBODY as NO_LANE, PACKET, Sets, TAIL},
         waiting::Waiting,
         wiring::End,
     },
@@ -41,7 +41,7 @@ impl<'a> Flits<'a> {
     fn new(sets: &'a Sets, waiting: &'a [Waiting], now: u32, rules: &'a Rules) -> Self {
         let room = 1 << sets.layout.place_bits;
         let in_queue = |(lane, queue): (&Lane, &[u32])| {
-            let place = |at: u8| queue[usize::from(lane.head.wrapping_add(at)) % room];
+            let place = |at: u32| queue[(lane.head + at) as usize % room];
             (0..lane.count).map(place).collect::<Vec<u32>>()
         };
         let mut lanes: Vec<_> = sets.lanes.iter().zip(sets.queues.chunks(room)).map(in_queue).collect();
@@ -219,7 +219,7 @@ impl<V: Vector> Planes<V> {
     /// An input channel waits for an output channel.
     fn take_waiting(&mut self, sets: &Sets, vc: &VirtualChannel, numbering: Numbering) {
         let port = sets.lanes[vc.lane].port;
-        if port != 255 {
+        if port != NO_PORT {
             let at = vc.router * PORTS + numbering.port(port.into());
             self.outputs.wait(at, vc.number);
         }
@@ -234,7 +234,7 @@ impl<V: Vector> Planes<V> {
             self.outputs.owned[vc.queue].owner = self.channel_of_lane(known.owner, numbering).number as u8;
         }
         let (vector, word) = self.layout.vector_of(vc.port, vc.channel, vc.router);
-        let space = self.options.places - u32::from(known.used).min(self.options.places);
+        let space = self.options.places - known.used.min(self.options.places);
         // Routers without flits have all places.
         let changed = space ^ self.options.places;
         let planes = words_mut(&mut self.known[vector]);

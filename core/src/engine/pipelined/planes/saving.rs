@@ -7,7 +7,7 @@ use super::{
         numbers::NotDrawn,
         routers::Cycle,
         rules::Rules,
-        sets::{HEAD, NOBODY as NO_LANE, PACKET, Sets, TAIL, turn},
+        sets::{HEAD, NO_PORT, NOBODY as NO_LANE, PACKET, Sets, TAIL, turn},
         wiring::End,
     },
     matching::PORTS,
@@ -137,10 +137,10 @@ impl<V: Vector> Planes<V> {
     }
 
     /// The same routers as sets. What packets know is what it would be if they had been so all the time.
-    pub(super) fn to_sets(&self, cycle: &mut Cycle<'_>) -> Option<Sets> {
+    pub(super) fn to_sets(&self, cycle: &mut Cycle<'_>) -> Sets {
         let rules = cycle.rules;
-        let made = if self.leaving.is_some() { Sets::counting(rules) } else { Sets::new(rules) };
-        let mut sets = made?;
+        let is_counted = self.leaving.is_some();
+        let mut sets = if is_counted { Sets::counting(rules) } else { Sets::new(rules, false) };
         (sets.leaving.cycle, sets.leaving.step) = (self.links.tick, self.links.tick);
         let numbering = self.numbering(rules);
         self.give_lists(&mut sets, rules, numbering);
@@ -154,7 +154,7 @@ impl<V: Vector> Planes<V> {
         for router in 0..self.layout.nodes {
             self.give_turns(&mut sets, router, numbering);
         }
-        Some(sets)
+        sets
     }
 
     /// Who waits, and what leaves next.
@@ -171,7 +171,7 @@ impl<V: Vector> Planes<V> {
                 |output: &usize| outputs[*output].waiting[vc.number / 64] >> (vc.number % 64) & 1 == 1;
             let Some(output) = (0..PORTS).find(waits) else { continue };
             sets.routers[vc.router].waiting.push(vc.lane as u32);
-            sets.lanes[vc.lane].port = numbering.local(output) as u8;
+            sets.lanes[vc.lane].port = numbering.local(output) as u16;
         }
         for (at, router) in sets.routers.iter_mut().enumerate() {
             router.old = (router.to_be_routed.len(), router.waiting.len());
@@ -279,19 +279,19 @@ impl<V: Vector> Planes<V> {
         let output = (0..PORTS).find(|&output| self.digits_of(vc, OUTPUT + output, 1) == 1);
         let may_send = self.digits_of(vc, READY, 1) == 1;
         let lane = &mut sets.lanes[vc.lane];
-        lane.count = count as u8;
+        lane.count = count as u32;
         lane.is_idle = self.digits_of(vc, IDLE, 1) == 1;
         lane.may_send = may_send;
         let record = &self.queues.records[vc.queue];
         sets.accepts[vc.lane] = numbering.turn(record.accepts);
         if let Some(output) = output {
-            lane.port = numbering.local(output) as u8;
+            lane.port = numbering.local(output) as u16;
             lane.channel = self.digits_of(vc, DIGITS, CHANNEL) as u8;
             let port = lane.port;
             sets.view().ask(vc.lane as u32, port, may_send && count > 0);
         }
         let lane = &mut sets.lanes[vc.lane];
-        if lane.port != 255 {
+        if lane.port != NO_PORT {
             let (first, last) = cycle.rules.range(cycle.packets[record.front].kind);
             (lane.first, lane.last) = (first as u8, last as u8);
         }
@@ -314,7 +314,7 @@ impl<V: Vector> Planes<V> {
         let bit = |plane: usize| (planes[plane * V::WORDS + word] >> (vc.router % 64) & 1) as u32;
         let space: u32 = (0..COUNT).map(|plane| bit(plane) << plane).sum();
         let known = &mut sets.known[vc.lane];
-        known.used = (self.options.places - space) as u8;
+        known.used = self.options.places - space;
         known.tail_sent = bit(TAIL_SENT) == 1;
         known.owner = NO_LANE;
         if owned.owner != NOBODY {

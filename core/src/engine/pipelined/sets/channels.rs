@@ -4,9 +4,9 @@ use super::{
     super::{
         allocators::{AllocatorKind, NONE, Request, after, behind, first_channel},
         numbers::Numbers,
-        rules::Rules,
+        rules::{Rules, SWITCH_LAST},
     },
-    state::{Ask, NOBODY, Sets},
+    state::{Ask, NO_PORT, NOBODY, Sets},
 };
 
 /// A bit per channel of a range.
@@ -20,25 +20,34 @@ impl Sets {
         let router = &self.routers[number];
         self.scratch.given.clear();
         self.scratch.given.resize(router.waiting.len(), NOBODY);
-        self.scratch.asks.clear();
+        let mut asks = std::mem::take(&mut self.scratch.asks);
+        asks.clear();
         let (mut ports, mut meet) = (0u64, false);
         for (entry, &lane) in router.waiting.iter().enumerate() {
             let state = &self.lanes[lane as usize];
-            if state.port == 255 {
-                continue;
-            }
-            let port = u32::from(state.port);
-            let output = &self.outputs[(router.first_output + port) as usize];
-            let mut set = output.free & bits(state.first, state.last);
-            if rules.busy_when_full {
-                set &= !self.full(router.first_output + port, rules);
-            }
-            if set != 0 {
-                meet |= ports >> port & 1 != 0;
-                ports |= 1 << port;
-                self.scratch.asks.push(Ask { entry: entry as u32, lane, port, set, looks: set });
+            let entry = entry as u32;
+            let mut look = |port: u32, first: u8, last: u8, rank: i16| {
+                let output = &self.outputs[(router.first_output + port) as usize];
+                let mut set = output.free & bits(first, last);
+                if rules.busy_when_full {
+                    set &= !self.full(router.first_output + port, rules);
+                }
+                if set != 0 {
+                    // Of more ports than fit some seem to meet that do not.
+                    meet |= ports >> (port & 63) & 1 != 0;
+                    ports |= 1 << (port & 63);
+                    asks.push(Ask { entry, lane, port, set, looks: set, rank });
+                }
+            };
+            if self.layout.has_escapes {
+                for way in self.ways_of(lane).iter() {
+                    look(way.port.into(), way.first as u8, way.last as u8, way.rank);
+                }
+            } else if state.port != NO_PORT {
+                look(state.port.into(), state.first, state.last, 0);
             }
         }
+        self.scratch.asks = asks;
         if !self.channel_allocators.is_empty() {
             self.match_listed_vcs(number, rules, numbers);
             return;
@@ -80,7 +89,12 @@ impl Sets {
     #[inline]
     fn requester(&self, number: usize, lane: u32, channels: u32) -> u32 {
         let port = (lane >> self.layout.channel_bits) - self.routers[number].first_input;
-        port * channels + (lane & ((1 << self.layout.channel_bits) - 1))
+        let channel = lane & ((1 << self.layout.channel_bits) - 1);
+        if self.layout.shuffles {
+            channel * self.routers[number].inputs + port
+        } else {
+            port * channels + channel
+        }
     }
 
     /// Matches with an allocator that takes a list.
@@ -94,9 +108,12 @@ impl Sets {
                 if self.layout.has_priorities { self.priorities[ask.lane as usize].into() } else { 0 };
             let mut set = ask.set;
             while set > 0 {
-                let resource = ask.port * channels + set.trailing_zeros();
+                let channel = set.trailing_zeros();
                 set &= set - 1;
-                requests.push(Request { requester, resource, inner: 0, outer });
+                let output = self.routers[number].first_output + ask.port;
+                let is_lowered = rules.prefers_empty && self.used(output, channel) > 0;
+                let inner = i64::from(ask.rank) + if is_lowered { SWITCH_LAST } else { 0 };
+                requests.push(Request { requester, resource: ask.port * channels + channel, inner, outer });
             }
         }
         self.channel_allocators[number].allocate(&requests, numbers);
@@ -104,8 +121,9 @@ impl Sets {
             let ask = self.scratch.asks[at];
             let requester = self.requester(number, ask.lane, channels);
             let given = self.channel_allocators[number].given[requester as usize];
-            if given != NONE {
-                self.scratch.given[ask.entry as usize] = given - ask.port * channels;
+            if given != NONE && given / channels == ask.port {
+                self.scratch.given[ask.entry as usize] = given % channels;
+                self.lanes[ask.lane as usize].port = ask.port as u16;
             }
         }
         self.scratch.requests = requests;

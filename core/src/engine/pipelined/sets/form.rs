@@ -15,17 +15,16 @@ use super::{
     state::marked,
     step::Around,
 };
-use crate::{save::Archive, visit::Visited};
+use crate::{probe::Probe, save::Archive, visit::Visited};
 
 impl Sets {
-    /// Routers without flits. They see no single flits, neither on links nor where nodes do not take them, and keep a
-    /// number for every flit under way.
-    pub(in super::super) fn make<S: Source>(rules: &Rules, wanted: Wanted) -> Option<AnyRouters<S>> {
-        if wanted.single_flits {
-            return None;
-        }
-        let sets = if wanted.links { Self::counting(rules) } else { Self::new(rules) };
-        sets.map(|sets| Box::new(sets) as AnyRouters<S>)
+    /// Routers without flits. They keep a number for every flit under way.
+    pub(in super::super) fn make<S: Source>(rules: &Rules, wanted: Wanted) -> AnyRouters<S> {
+        Box::new(match wanted {
+            Wanted { records: true, .. } => Self::new(rules, true),
+            Wanted { links: true, .. } => Self::counting(rules),
+            _ => Self::new(rules, false),
+        })
     }
 }
 
@@ -34,6 +33,11 @@ impl NodePorts for Sets {
     fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
         let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.layout.channel_bits);
         cycle.packets.note_sent(flit, cycle.now);
+        if let Some(watch) = &mut cycle.shared.records.watch
+            && flit.is_head()
+        {
+            watch.packet_injected(cycle.now.into(), cycle.packets.seen(flit));
+        }
         self.flits.view().push(cycle.now + delay, false, lane, marked(flit));
     }
 
@@ -56,8 +60,18 @@ impl<S: Source> Routers<S> for Sets {
         if let Some(links) = &mut shared.records.links {
             self.leaving().for_each(|output| links.add(output as usize, (*now).into()));
         }
-        self.work(&mut Around::new((*now, steps), rules, packets, &mut **numbers, &mut shared.load));
+        let mut around = Around::new((*now, steps), rules, packets, &mut **numbers, &mut shared.load);
+        if self.layout.in_turn {
+            return self.work_in_turn(&mut around);
+        }
+        self.work(&mut around);
         None
+    }
+
+    fn send(&mut self, cycle: &mut Cycle<'_>) {
+        if self.layout.in_turn {
+            self.send_in_turn(cycle);
+        }
     }
 
     fn is_quiet(&self) -> bool {
@@ -70,7 +84,7 @@ impl<S: Source> Routers<S> for Sets {
 
     fn queued(&self, router: usize, port: usize, channel: usize, _rules: &Rules) -> usize {
         let input = self.routers[router].first_input as usize + port;
-        self.lanes[(input << self.layout.channel_bits) + channel].count.into()
+        self.lanes[(input << self.layout.channel_bits) + channel].count as usize
     }
 
     fn under_way(&self, packets: usize) -> Option<Vec<u32>> {

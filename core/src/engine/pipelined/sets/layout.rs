@@ -2,8 +2,8 @@
 
 use super::super::{allocators::AllocatorKind, buffers::Policy, priority::Priority, rules::Rules};
 
-/// Most places of a queue.
-const MOST_PLACES: u32 = 128;
+/// Most places of a queue for which there is room from the beginning.
+pub(super) const MOST_PLACES: u32 = 128;
 /// Most flits that queue behind the crossbar.
 const MOST_BEHIND: u32 = 512;
 
@@ -35,6 +35,13 @@ pub(in super::super) struct Layout {
     pub is_lean: bool,
     /// Whether flits and credits may queue behind the crossbar.
     pub queues_up: bool,
+    /// Whether every router does a whole step before the next one; and whether flits then are in the crossbar and queue
+    /// behind it, so that it is seen when each of them leaves.
+    pub in_turn: bool,
+    pub is_staged: bool,
+    /// Whether input channels may have two ways, and whether their requests are numbered by channel first.
+    pub has_escapes: bool,
+    pub shuffles: bool,
 }
 
 /// Whether an allocator works on words, which know no priorities.
@@ -54,15 +61,14 @@ pub(super) fn places_behind(rules: &Rules) -> u32 {
 }
 
 impl Layout {
-    /// Whether routers with these rules can be sets.
-    fn covers(rules: &Rules, goes_by_load: bool, draws: bool) -> bool {
+    /// Whether all routers can do the parts of a step together.
+    fn is_together(rules: &Rules, goes_by_load: bool, draws: bool) -> bool {
         let most = rules.wiring.most_ports() * rules.input_speedup;
         let most_outer = rules.wiring.most_ports() * rules.output_speedup;
+        let queues_up = rules.output_speedup > 1 || rules.internal_speedup > 1.0;
         // These draw, or count how often they are asked.
         let is_odd = |kind| matches!(kind, AllocatorKind::Pim(_) | AllocatorKind::MaxSize);
         !rules.network.has_escapes()
-            && !rules.shuffles
-            && !rules.prefers_empty
             && !is_odd(rules.channel_allocator)
             && !is_odd(rules.switch_allocator)
             && most <= 64
@@ -85,29 +91,27 @@ impl Layout {
             && rules.output_places != Some(0)
             // Ways that are computed ahead see the load of routers that have not taken their credits yet.
             && !(goes_by_load && rules.routing_delay == 0)
+            && !(queues_up && places_behind(rules) > MOST_BEHIND)
     }
 
-    /// That of routers with these rules; `None` if they cannot be sets.
-    pub(super) fn new(rules: &Rules) -> Option<Self> {
+    /// That of routers with these rules, which tell when every flit leaves by a link, if that is wanted.
+    pub(super) fn new(rules: &Rules, single_flits: bool) -> Self {
         let (goes_by_load, draws) = (rules.network.goes_by_load(), rules.network.draws());
         let places = rules.policy.places();
+        let in_turn = single_flits || places > MOST_PLACES || !Self::is_together(rules, goes_by_load, draws);
         let queues_up = rules.output_speedup > 1 || rules.internal_speedup > 1.0;
-        if places > MOST_PLACES
-            || !Self::covers(rules, goes_by_load, draws)
-            || queues_up && places_behind(rules) > MOST_BEHIND
-        {
-            return None;
-        }
+        let is_slow = rules.crossbar_delay > 1 || rules.output_places == Some(0);
         let has_priorities = rules.priority != Priority::None;
         let most = rules.wiring.most_ports();
         let is_listed = !is_word(rules, rules.switch_allocator, u32::MAX, rules.is_speculative);
-        Some(Self {
+        Self {
             channel_bits: rules.channels.next_power_of_two().trailing_zeros(),
-            place_bits: places.next_power_of_two().trailing_zeros(),
+            place_bits: places.min(MOST_PLACES).next_power_of_two().trailing_zeros(),
             channels: rules.channels as u32,
             places,
             output_bits: most.next_power_of_two().trailing_zeros(),
-            is_small: most <= 8
+            is_small: !in_turn
+                && most <= 8
                 && most.div_ceil(rules.output_speedup) * rules.input_speedup <= 8
                 && (rules.output_speedup == 1 || !is_listed),
             input_speedup: rules.input_speedup as u32,
@@ -117,15 +121,22 @@ impl Layout {
                 AllocatorKind::Islip(times) => times,
                 _ => 1,
             },
-            keeps_order: draws || rules.output_speedup > 1,
+            keeps_order: in_turn || draws || rules.output_speedup > 1,
             draws,
             goes_by_load,
             has_priorities,
             is_by_packet: has_priorities
                 && !rules.donates
                 && matches!(rules.priority, Priority::Class | Priority::Age | Priority::Sequence),
-            is_lean: matches!(rules.policy, Policy::Private(_)) && !has_priorities && !goes_by_load,
-            queues_up,
-        })
+            is_lean: !in_turn
+                && matches!(rules.policy, Policy::Private(_))
+                && !has_priorities
+                && !goes_by_load,
+            queues_up: queues_up && !in_turn,
+            in_turn,
+            is_staged: in_turn && (single_flits || queues_up || is_slow),
+            has_escapes: rules.network.has_escapes(),
+            shuffles: rules.shuffles,
+        }
     }
 }

@@ -74,11 +74,32 @@ impl Sets {
         reach_sinks(&mut arriving, self.layout.channel_bits, packets, arrived);
         self.credits.take(now, true, &mut arriving);
         reach_sources(&arriving, self.layout.channel_bits, rules, sources);
+        if self.layout.in_turn {
+            self.scratch.arriving = arriving;
+            self.keep_arriving(now);
+            return;
+        }
         self.flits.take(now, false, &mut arriving);
         self.take_flits(&arriving, now, rules, packets);
         self.credits.take(now, false, &mut arriving);
         self.take_credits(&arriving, rules, load);
         self.scratch.arriving = arriving;
+    }
+
+    /// Keeps what arrives at routers until it is their turn.
+    fn keep_arriving(&mut self, now: u32) {
+        let Self { in_turn, flits, credits, inputs, at_work, layout, .. } = self;
+        let [new_flits, new_credits] = &mut in_turn.arriving;
+        flits.take(now, false, new_flits);
+        credits.take(now, false, new_credits);
+        new_flits.sort_unstable();
+        new_credits.sort_unstable();
+        in_turn.taken = [0, 0];
+        let port = |item: &u64| (item >> 32) as usize >> layout.channel_bits;
+        let of_flits = new_flits.iter().map(|item| inputs[port(item)].router);
+        for router in of_flits.chain(new_credits.iter().map(|item| in_turn.router_of[port(item)])) {
+            at_work[router as usize / 64] |= 1 << (router % 64);
+        }
     }
 
     /// Flits arrive at input channels.
@@ -111,17 +132,31 @@ impl Sets {
 }
 
 impl View<'_> {
+    /// Puts a flit in a queue; whether that was idle, and whether it was empty.
     #[inline(always)]
-    fn arrive<const LEAN: bool>(&mut self, lane: u32, flit: u32, now: u32, rules: &Rules, packets: &Packets) {
+    pub(super) fn queue<const LEAN: bool>(
+        &mut self,
+        lane: u32,
+        flit: u32,
+        now: u32,
+        rules: &Rules,
+        packets: &Packets,
+    ) -> (bool, bool) {
         let state = &mut self.lanes[lane as usize];
         let mask = (1u32 << self.layout.place_bits) - 1;
-        let place = (u32::from(state.head) + u32::from(state.count)) & mask;
+        let place = (state.head + state.count) & mask;
         self.queues[((lane << self.layout.place_bits) + place) as usize] = flit;
         state.count += 1;
         let (is_idle, is_first) = (state.is_idle, state.count == 1);
         if !LEAN && self.layout.has_priorities && !self.layout.is_by_packet {
             self.stamp(lane, place, now, rules, packets);
         }
+        (is_idle, is_first)
+    }
+
+    #[inline(always)]
+    fn arrive<const LEAN: bool>(&mut self, lane: u32, flit: u32, now: u32, rules: &Rules, packets: &Packets) {
+        let (is_idle, is_first) = self.queue::<LEAN>(lane, flit, now, rules, packets);
         let state = &self.lanes[lane as usize];
         if is_idle {
             self.begin::<LEAN>(lane, rules, packets);
@@ -136,8 +171,9 @@ impl View<'_> {
         }
     }
 
+    /// A credit comes back.
     #[inline(always)]
-    fn credit<const LEAN: bool>(&mut self, channel: u32, rules: &Rules, load: &mut [u32]) {
+    pub(super) fn credit<const LEAN: bool>(&mut self, channel: u32, rules: &Rules, load: &mut [u32]) {
         if !LEAN && self.shared.is_some() {
             let output = channel >> self.layout.channel_bits;
             if self.layout.goes_by_load {
@@ -160,7 +196,7 @@ impl View<'_> {
         }
         let known = &mut self.known[channel as usize];
         known.used -= 1;
-        let was_full = u32::from(known.used) + 1 == self.layout.places;
+        let was_full = known.used + 1 == self.layout.places;
         let is_left = rules.waits_for_tail && known.tail_sent && known.used == 0;
         if !LEAN && self.layout.goes_by_load {
             load[(channel >> self.layout.channel_bits) as usize] -= 1;
@@ -188,7 +224,7 @@ impl View<'_> {
         let state = &mut self.lanes[lane as usize];
         state.is_idle = false;
         let router = &mut self.routers[number as usize];
-        let first = ((lane << self.layout.place_bits) + u32::from(state.head)) as usize;
+        let first = ((lane << self.layout.place_bits) + state.head) as usize;
         if !LEAN && self.layout.is_by_packet {
             self.priorities[lane as usize] = packets[self.queues[first] & PACKET].priority;
         }
@@ -207,6 +243,10 @@ impl View<'_> {
         let far = self.inputs[(lane >> self.layout.channel_bits) as usize].far;
         if far.is_wired {
             *self.credits_under_way += 1;
+            if self.layout.is_staged {
+                self.free_place(lane);
+                return;
+            }
             let channel = lane & ((1 << self.layout.channel_bits) - 1);
             let mut leaves = now;
             if self.layout.queues_up {
@@ -225,6 +265,11 @@ impl View<'_> {
     /// Puts a flit on its link, so many cycles from now when it leaves the crossbar or after those that queue there.
     #[inline(always)]
     pub(super) fn send_flit(&mut self, output: usize, channel: u32, flit: u32, now: u32, later: u32) {
+        if self.layout.is_staged {
+            let router = self.in_turn.router_of[output] as usize;
+            self.in_turn.routers[router].crossbar.waiting.push((output as u32, channel, flit));
+            return;
+        }
         let far = self.outputs[output].far;
         if far.is_wired {
             let mut leaves = now + later;

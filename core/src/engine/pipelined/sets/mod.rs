@@ -1,11 +1,14 @@
-//! Routers in which nobody sees the order of lists, or only drawn numbers and flits that cross to one output in a step
-//! do, with a crossbar of one cycle. They are kept as sets of channels, words of requests and arrays over all routers, and do
-//! what the other routers do, to the same bit.
+//! Routers as sets of channels, words of requests and arrays over all routers. Where nobody sees the order of lists, or only
+//! drawn numbers and flits that cross to one output in a step do, all routers do each part of a step together; else each
+//! does a whole step before the next one ([`in_turn`]).
 
+mod beside;
 mod channels;
 mod common;
 mod divided;
 mod form;
+mod forward;
+mod in_turn;
 mod layout;
 mod links;
 mod matrix;
@@ -13,6 +16,7 @@ mod parts;
 mod priorities;
 mod saving;
 mod seen;
+mod sending;
 mod sharing;
 mod state;
 mod step;
@@ -23,6 +27,6 @@ mod worker;
 pub(super) use {
     matrix::turn,
     parts::Part,
-    state::{HEAD, Lane, NOBODY, PACKET, Sets, TAIL},
+    state::{HEAD, Lane, NO_PORT, NOBODY, PACKET, Sets, TAIL},
     worker::Worker,
 };

@@ -126,7 +126,8 @@ impl Sets {
         let wiring = &rules.wiring;
         let mut links = (0..wiring.routers() as u32).flat_map(|router| wiring.outputs(router));
         let places = (wiring.nodes() as u64) << self.layout.channel_bits;
-        !self.layout.draws
+        !self.layout.in_turn
+            && !self.layout.draws
             && !self.layout.goes_by_load
             && !self.layout.queues_up
             // Flits do not take along when they were sent.
@@ -411,8 +412,8 @@ impl Part {
         let sets = &self.sets;
         let mask = (1 << sets.layout.place_bits) - 1;
         let queued = sets.lanes.iter().enumerate().flat_map(|(at, lane)| {
-            let place = move |flit| (u32::from(lane.head) + flit) & mask;
-            (0..lane.count.into())
+            let place = move |flit| (lane.head + flit) & mask;
+            (0..lane.count)
                 .map(move |flit| sets.queues[(at << sets.layout.place_bits) + place(flit) as usize])
         });
         let flits = queued.chain(on_their_way.iter().map(|&(_, _, item)| item as u32));

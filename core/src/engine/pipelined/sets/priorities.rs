@@ -21,7 +21,9 @@ impl View<'_> {
             Priority::NetworkAge => i32::MAX - packets.sent(flit & PACKET, index) as i32,
             Priority::LocalAge => i32::MAX - now as i32,
             // A header is counted where its ways are computed, which may be ahead.
-            Priority::HopCount if is_head => i32::from(packet.hops) + i32::from(rules.routing_delay > 0),
+            Priority::HopCount if is_head => {
+                i32::from(packet.hops) + i32::from(rules.routing_delay > 0 || rules.cuts_by_next_port)
+            }
             Priority::HopCount => self.stamps[before as usize],
             _ => packet.priority,
         };
@@ -40,11 +42,11 @@ impl View<'_> {
         }
         let first = lane << self.layout.place_bits;
         let mask = (1 << self.layout.place_bits) - 1;
-        let stamp = |at: u32| self.stamps[(first + ((u32::from(state.head) + at) & mask)) as usize];
+        let stamp = |at: u32| self.stamps[(first + ((state.head + at) & mask)) as usize];
         self.priorities[lane as usize] = match rules.priority {
-            Priority::QueueLength => i32::from(state.count),
+            Priority::QueueLength => state.count as i32,
             Priority::LocalAge => stamp(0),
-            _ if rules.donates => (0..u32::from(state.count)).map(stamp).fold(i32::MIN, i32::max),
+            _ if rules.donates => (0..state.count).map(stamp).fold(i32::MIN, i32::max),
             _ => stamp(0),
         };
     }

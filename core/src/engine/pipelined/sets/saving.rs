@@ -2,7 +2,10 @@
 
 use super::{
     super::{flit::Packets, rules::Rules},
-    state::{InputPort, Known, Lane, Leaving, NOBODY, OutputPort, PACKET, Router, Sets},
+    beside::{Beside, InTurn},
+    layout::MOST_PLACES,
+    sending::LAST,
+    state::{InputPort, Known, Lane, Leaving, NO_PORT, NOBODY, OutputPort, PACKET, Router, Sets},
 };
 use crate::{
     save::{Archive, SaveError, plain_record},
@@ -10,17 +13,18 @@ use crate::{
 };
 
 plain_record!(Lane {
-    head: u8,
-    count: u8,
+    head: u32,
+    count: u32,
     is_idle: bool,
     may_send: bool,
     has_won: bool,
-    port: u8,
+    holds: bool,
+    port: u16,
     first: u8,
     last: u8,
     channel: u8,
 });
-plain_record!(Known { owner: u32, used: u8, reserved: u8, tail_sent: bool });
+plain_record!(Known { owner: u32, used: u32, reserved: u8, tail_sent: bool });
 
 impl Router {
     fn fields(&mut self, archive: &mut Archive) -> Visited {
@@ -38,6 +42,45 @@ impl Router {
         archive.lists("input channels that wait", [to_be_routed, routing, waiting])?;
         archive.number("end of routing", routed_at)?;
         archive.number("lengths of lists", old)
+    }
+}
+
+impl InTurn {
+    /// What routers have beside; how many ask, and which pairs, follows from the rest.
+    fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self {
+            router_of: _,
+            pairs: _,
+            // What does not outlive a cycle.
+            arriving: _,
+            taken: _,
+            next: _,
+            breach: _,
+            given: _,
+            step: _,
+            routers,
+            ways,
+            held_inputs,
+            held_outputs,
+            turns,
+            speculative_allocators,
+            outputs,
+            credits,
+            credited,
+        } = self;
+        for Beside { holders, asking: _, crossbar, busy_outputs, busy_inputs } in routers {
+            archive.list("holders", holders)?;
+            crossbar.fields(archive)?;
+            archive.lists("busy ports", [busy_outputs, busy_inputs])?;
+        }
+        archive.slice("ways", ways)?;
+        archive.slice("inputs held", held_inputs)?;
+        archive.slice("outputs held", held_outputs)?;
+        archive.slice("turns with the switch", turns)?;
+        speculative_allocators.iter_mut().try_for_each(|allocator| allocator.fields(archive))?;
+        archive.lists("flits behind the crossbar", outputs)?;
+        archive.lists("credits to be sent", credits)?;
+        archive.slice("steps of credits", credited)
     }
 }
 
@@ -79,21 +122,21 @@ impl Sets {
                 .for_each(|list| list.sort_unstable());
             *routed_at = if routing.is_empty() { 0 } else { *routed_at };
             for &lane in to_be_routed.iter().chain(&*routing) {
-                self.lanes[lane as usize].port = 255;
+                self.lanes[lane as usize].port = NO_PORT;
             }
             waiting.iter().for_each(|&lane| self.lanes[lane as usize].channel = 0);
         }
         let room = 1 << self.layout.place_bits;
         for (lane, queue) in self.lanes.iter_mut().zip(self.queues.chunks_mut(room)) {
             if lane.is_idle {
-                lane.port = 255;
+                lane.port = NO_PORT;
             }
-            if lane.port == 255 {
+            if lane.port == NO_PORT {
                 (lane.first, lane.last, lane.channel) = (0, 0, 0);
             }
-            queue.rotate_left(lane.head.into());
+            queue.rotate_left(lane.head as usize);
             lane.head = 0;
-            queue[lane.count.into()..].fill(0);
+            queue[lane.count as usize..].fill(0);
         }
         if !rules.waits_for_tail {
             self.known.iter_mut().for_each(|known| known.tail_sent = false);
@@ -103,11 +146,59 @@ impl Sets {
         self.leaves_next.iter_mut().for_each(|outputs| outputs.sort_unstable());
     }
 
+    /// Queues whose room grows, each from its first flit on.
+    fn deep_queues(&mut self, archive: &mut Archive) -> Visited {
+        self.make_room(self.layout.place_bits);
+        let room = |bits: u32| 1usize << bits;
+        let taken = |all: &[u32], bits: u32, lanes: &[Lane]| -> Vec<Vec<u32>> {
+            all.chunks(room(bits))
+                .zip(lanes)
+                .map(|(queue, lane)| queue[..lane.count as usize].to_vec())
+                .collect()
+        };
+        let mut queues = taken(&self.queues, self.layout.place_bits, &self.lanes);
+        archive.lists("flits in queues", &mut queues)?;
+        let mut stamps: Vec<Vec<i32>> = queues.iter().map(|_| Vec::new()).collect();
+        if !self.stamps.is_empty() {
+            for ((own, all), lane) in
+                stamps.iter_mut().zip(self.stamps.chunks(room(self.layout.place_bits))).zip(&self.lanes)
+            {
+                own.extend(&all[..lane.count as usize]);
+            }
+            archive.lists("priorities of flits", &mut stamps)?;
+        }
+        if !archive.is_reading() {
+            return Ok(());
+        }
+        let longest = queues.iter().map(Vec::len).max().unwrap_or(0);
+        let bits = longest.next_power_of_two().trailing_zeros().max(self.layout.place_bits);
+        self.make_room(bits);
+        for (at, queue) in queues.iter().enumerate() {
+            self.queues[at << bits..][..queue.len()].copy_from_slice(queue);
+            if !self.stamps.is_empty() && stamps[at].len() == queue.len() {
+                self.stamps[at << bits..][..queue.len()].copy_from_slice(&stamps[at]);
+            }
+        }
+        Ok(())
+    }
+
     /// All that outlives a cycle.
     pub(super) fn fields(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
         if !archive.is_reading() {
             self.normalise(rules);
         }
+        if rules.policy.places() > MOST_PLACES {
+            self.deep_queues(archive)?;
+        }
+        self.every_field(rules, archive)?;
+        if !archive.is_reading() {
+            return Ok(());
+        }
+        self.check(rules.wiring.nodes(), packets)?;
+        if self.layout.in_turn { self.take_up_in_turn(rules, packets) } else { Ok(()) }
+    }
+
+    fn every_field(&mut self, rules: &Rules, archive: &mut Archive) -> Visited {
         let Self {
             // What they were made of.
             layout: _,
@@ -148,6 +239,7 @@ impl Sets {
             credits,
             credits_under_way,
             leaves_next,
+            in_turn,
         } = self;
         routers.iter_mut().try_for_each(|router| router.fields(archive))?;
         archive.slice("routers that wait", at_work)?;
@@ -158,10 +250,14 @@ impl Sets {
         OutputPort::fields(outputs, archive)?;
         archive.slice("sub-ports that ask", asked_by)?;
         archive.slice("input channels", lanes)?;
-        archive.slice("flits in queues", queues)?;
+        if rules.policy.places() <= MOST_PLACES {
+            archive.slice("flits in queues", queues)?;
+        }
         archive.slice("output channels", known)?;
         shared.as_mut().map_or(Ok(()), |behind| behind.fields(archive))?;
-        archive.slice("priorities of flits", stamps)?;
+        if rules.policy.places() <= MOST_PLACES {
+            archive.slice("priorities of flits", stamps)?;
+        }
         archive.slice("priorities of channels", priorities)?;
         archive.slice("flits that came last", latest)?;
         archive.slice("turns among output channels", accepts)?;
@@ -177,7 +273,7 @@ impl Sets {
         credits.fields(archive)?;
         archive.number("credits under way", credits_under_way)?;
         leaves_next.as_mut().map_or(Ok(()), |outputs| archive.list("outputs with flits", outputs))?;
-        if archive.is_reading() { self.check(rules.wiring.nodes(), packets) } else { Ok(()) }
+        if self.layout.in_turn { in_turn.fields(archive) } else { Ok(()) }
     }
 
     /// Who has an output channel is the input channel that says so, and nobody else.
@@ -209,8 +305,78 @@ impl Sets {
         }
     }
 
+    /// What routers that work in turn have beside leads nowhere else, and what follows from it.
+    fn take_up_in_turn(&mut self, rules: &Rules, packets: &Packets) -> Visited {
+        let wrong = |field: &'static str, at: u32| Err(SaveError::Value { field, value: at.into() });
+        let lanes = self.lanes.len() as u32;
+        for number in 0..self.routers.len() {
+            let Router { first_input, first_output, inputs, outputs, .. } = self.routers[number];
+            let own =
+                first_input << self.layout.channel_bits..(first_input + inputs) << self.layout.channel_bits;
+            let Beside { holders, crossbar, busy_outputs, busy_inputs, .. } = &self.in_turn.routers[number];
+            let holds = |&&lane: &&u32| {
+                own.contains(&lane) && self.lanes[lane as usize].holds && self.is_active(number, lane)
+            };
+            if let Some(&lane) = holders.iter().find(|lane| !holds(lane)) {
+                return wrong("holders", lane);
+            }
+            if self.lanes[own.start as usize..own.end as usize].iter().filter(|lane| lane.holds).count()
+                != holders.len()
+            {
+                return wrong("holders", number as u32);
+            }
+            let through = crossbar.waiting.iter().chain(&crossbar.inside).map(|one| one.0);
+            let (of_outputs, of_inputs) =
+                (first_output..first_output + outputs, first_input..first_input + inputs);
+            if let Some(port) =
+                through.chain(busy_outputs.iter().copied()).find(|port| !of_outputs.contains(port))
+            {
+                return wrong("output ports", port);
+            }
+            if let Some(&port) = busy_inputs.iter().find(|port| !of_inputs.contains(port)) {
+                return wrong("input ports", port);
+            }
+            for lane in own {
+                let most = |ways: &super::super::flit::Ways| {
+                    ways.iter().all(|way| {
+                        u32::from(way.port) < outputs
+                            && way.first <= way.last
+                            && u32::from(way.last) < self.layout.channels
+                    })
+                };
+                if self.in_turn.ways.get(lane as usize).is_some_and(|ways| !most(ways)) {
+                    return wrong("ways", lane);
+                }
+            }
+        }
+        let crossing = self.in_turn.crossing();
+        below("flits behind the crossbar", packets.places(), crossing.map(|(_, flit)| flit & PACKET))?;
+        let crossing = self.in_turn.crossing().map(|(channel, _)| channel);
+        let channels = self.in_turn.credits.iter().flatten().map(|&channel| (channel & !LAST).into());
+        below("channels", rules.channels, crossing.chain(channels))?;
+        self.in_turn.pairs.clear();
+        for (at, _) in (0..).zip(&self.ready).filter(|(_, ready)| **ready != 0) {
+            self.in_turn.pairs.insert(at);
+        }
+        self.in_turn.routers.iter_mut().for_each(|beside| beside.asking = 0);
+        let mut asks = vec![false; lanes as usize];
+        for router in &self.routers {
+            router.waiting.iter().for_each(|&lane| asks[lane as usize] = rules.is_speculative);
+        }
+        for lane in 0..lanes {
+            let router = self.inputs[(lane >> self.layout.channel_bits) as usize].router as usize;
+            let state = &self.lanes[lane as usize];
+            let is_active = self.is_active(router, lane) && state.count > 0 && !state.holds;
+            self.in_turn.routers[router].asking += u32::from(is_active || asks[lane as usize]);
+        }
+        Ok(())
+    }
+
     /// Routers ask for what channels are ready for.
     fn check_requests(&self) -> Visited {
+        if self.layout.in_turn {
+            return Ok(());
+        }
         let mut asks = vec![0; self.asks.len()];
         let mut asked_by = vec![0; self.asked_by.len()];
         for (at, &ready) in self.ready.iter().enumerate() {
@@ -243,12 +409,15 @@ impl Sets {
         let mut counts = vec![0; packets];
         let mask = (1 << self.layout.place_bits) - 1;
         for (at, lane) in self.lanes.iter().enumerate() {
-            for flit in 0..u32::from(lane.count) {
-                let place = (at << self.layout.place_bits) + ((u32::from(lane.head) + flit) & mask) as usize;
+            for flit in 0..lane.count {
+                let place = (at << self.layout.place_bits) + ((lane.head + flit) & mask) as usize;
                 counts[(self.queues[place] & PACKET) as usize] += 1;
             }
         }
         for (_, flit) in self.flits.all(false).chain(self.flits.all(true)) {
+            counts[(flit & PACKET) as usize] += 1;
+        }
+        for (_, flit) in self.in_turn.crossing() {
             counts[(flit & PACKET) as usize] += 1;
         }
         counts
@@ -261,9 +430,10 @@ impl Sets {
         for (at, lane) in self.lanes.iter().enumerate() {
             let channels = [lane.first, lane.last, lane.channel].map(u32::from);
             let InputPort { router, .. } = self.inputs[at >> self.layout.channel_bits];
-            let is_known = lane.port == 255 || u32::from(lane.port) < self.routers[router as usize].outputs;
-            let fits = u32::from(lane.head) >> self.layout.place_bits == 0
-                && u32::from(lane.count) <= self.layout.places;
+            let is_known =
+                lane.port == NO_PORT || u32::from(lane.port) < self.routers[router as usize].outputs;
+            let fits = lane.head >> self.layout.place_bits == 0
+                && lane.count <= self.layout.places.min(1 << self.layout.place_bits);
             if !is_known
                 || !fits
                 || lane.first > lane.last
@@ -272,7 +442,7 @@ impl Sets {
                 return wrong("input channels", at);
             }
             let mask = (1 << self.layout.place_bits) - 1;
-            let flits = (0..u32::from(lane.count)).map(|flit| (u32::from(lane.head) + flit) & mask);
+            let flits = (0..lane.count).map(|flit| (lane.head + flit) & mask);
             let flits =
                 flits.map(|place| self.queues[(at << self.layout.place_bits) + place as usize] & PACKET);
             below("flits in queues", packets.places(), flits)?;

@@ -2,19 +2,21 @@
 
 use super::{
     super::{
-        flit::Ways,
-        router::State,
         rules::Rules,
-        seen::{Seen, SeenInput, SeenOutput},
+        seen::{Seen, SeenInput, SeenOutput, State},
     },
     state::{Lane, Sets},
 };
 
 impl Sets {
-    /// Routers that also tell when flits leave by their links; `None` where flits may queue behind the crossbar.
-    pub(in super::super) fn counting(rules: &Rules) -> Option<Self> {
-        let sets = Self::new(rules).filter(|sets| !sets.layout.queues_up)?;
-        Some(Self { leaves_next: Some(Vec::new()), ..sets })
+    /// Routers that also tell when flits leave by their links.
+    pub(in super::super) fn counting(rules: &Rules) -> Self {
+        let sets = Self::new(rules, false);
+        if sets.layout.queues_up {
+            return Self::new(rules, true);
+        }
+        let leaves_next = (!sets.layout.is_staged).then(Vec::new);
+        Self { leaves_next, ..sets }
     }
 
     /// The output ports by which flits leave in this cycle, among all, before routers do their steps of it.
@@ -37,15 +39,12 @@ impl Sets {
         }
         let channels = rules.channels;
         let input = |lane: usize| {
-            let Lane { port, first, last, channel, count, .. } = self.lanes[lane];
+            let Lane { port, channel, count, .. } = self.lanes[lane];
             SeenInput {
                 state: states[lane],
                 has_flits: count > 0,
-                ways: match port {
-                    255 => Ways::default(),
-                    _ => Ways::one(port.into(), first.into(), last.into()),
-                },
-                port: port.into(),
+                ways: self.ways_of(lane as u32),
+                port,
                 channel: channel.into(),
             }
         };

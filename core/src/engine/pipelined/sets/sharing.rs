@@ -18,11 +18,11 @@ impl View<'_> {
         if known.reserved > 0 {
             known.reserved -= 1;
         } else {
-            port.common += u32::from(u32::from(known.used) > owned);
+            port.common += u32::from(known.used > owned);
         }
         if is_tail {
             for reserved in (1..=u32::from(std::mem::take(&mut known.reserved))).rev() {
-                port.common -= u32::from(u32::from(known.used) + reserved > owned);
+                port.common -= u32::from(known.used + reserved > owned);
             }
         }
         self.look_at(common, output, channel, was_short);
@@ -40,7 +40,7 @@ impl View<'_> {
         let (known, port) =
             (&mut self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
         let was_short = port.common >= common.places;
-        let filled = u32::from(known.used) + u32::from(known.reserved);
+        let filled = known.used + u32::from(known.reserved);
         known.used -= 1;
         if known.owner != NOBODY && known.used == 0 {
             known.reserved += 1;
@@ -67,7 +67,7 @@ impl View<'_> {
     fn look_at_one(&mut self, common: &Common, output: usize, channel: usize) {
         let (known, port) =
             (&self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
-        let used = u32::from(known.used);
+        let used = known.used;
         let has_no_place = used >= common.owned[channel] && port.common >= common.places;
         let is_full = known.reserved == 0 && (has_no_place || used >= common.most);
         if is_full == (port.full >> channel & 1 == 1) {

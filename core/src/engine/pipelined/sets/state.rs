@@ -8,6 +8,7 @@ use super::super::{
     wiring::{End, Link},
 };
 use super::{
+    beside::InTurn,
     common::Common,
     layout::{Layout, is_word, places_behind},
     matrix,
@@ -28,19 +29,24 @@ pub(in super::super) fn marked(flit: &Flit) -> u32 {
 /// No input channel, no channel.
 pub(in super::super) const NOBODY: u32 = u32::MAX;
 
+/// No output port.
+pub(in super::super) const NO_PORT: u16 = u16::MAX;
+
 /// An input channel.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Lane {
     /// The place of its first flit, and how many it has.
-    pub head: u8,
-    pub count: u8,
+    pub head: u32,
+    pub count: u32,
     pub is_idle: bool,
     /// Whether it has an output channel that is not full.
     pub may_send: bool,
     /// Whether it has won the switch in this step without an output channel.
     pub has_won: bool,
-    /// Its output port, 255 for none, and while it waits the first and the last channel there that it may have.
-    pub port: u8,
+    /// Whether it holds a connection through the switch.
+    pub holds: bool,
+    /// Its output port, or none, and while it waits the first and the last channel there that it may have.
+    pub port: u16,
     pub first: u8,
     pub last: u8,
     /// The output channel that it has.
@@ -54,7 +60,8 @@ impl Lane {
         is_idle: true,
         may_send: false,
         has_won: false,
-        port: 255,
+        holds: false,
+        port: NO_PORT,
         first: 0,
         last: 0,
         channel: 0,
@@ -116,7 +123,7 @@ pub(in super::super) struct Known {
     /// The input channel that has it.
     pub owner: u32,
     /// Flits in the queue behind it or on their way.
-    pub used: u8,
+    pub used: u32,
     /// Places kept for its owner, where places are common.
     pub reserved: u8,
     pub tail_sent: bool,
@@ -190,6 +197,8 @@ pub(in super::super) struct Ask {
     pub port: u32,
     pub set: u64,
     pub looks: u64,
+    /// The rank of the way.
+    pub rank: i16,
 }
 
 /// All routers of a subnet.
@@ -247,6 +256,7 @@ pub(in super::super) struct Sets {
     pub(in super::super) credits_under_way: usize,
     /// Outputs whose flits leave in the next cycle, if links are counted.
     pub(in super::super) leaves_next: Option<Vec<u32>>,
+    pub(in super::super) in_turn: InTurn,
     pub(in super::super) scratch: Scratch,
 }
 
@@ -310,24 +320,36 @@ fn ports(rules: &Rules, routers: &[Router], channel_bits: u32) -> (Vec<InputPort
 }
 
 /// Allocators by router that go by more than words: for channels and for the switch.
-fn allocators(rules: &Rules, routers: &[Router]) -> [Vec<Allocator>; 2] {
-    let of = |kind: AllocatorKind, is_word: bool, (inner, outer): (usize, usize)| {
-        let others = routers.iter().filter(|_| !is_word);
-        others
-            .map(|router| {
-                Allocator::new(kind, router.inputs as usize * inner, router.outputs as usize * outer)
-            })
-            .collect()
+fn allocators(rules: &Rules, routers: &[Router], in_turn: bool) -> [Vec<Allocator>; 2] {
+    let is_channel = is_word(rules, rules.channel_allocator, 1, rules.prefers_empty)
+        && !rules.network.has_escapes()
+        && rules.wiring.most_ports() * rules.channels <= usize::from(u16::MAX);
+    let is_switch = is_word(rules, rules.switch_allocator, u32::MAX, rules.is_speculative) && !in_turn;
+    let speedups = (rules.input_speedup, rules.output_speedup);
+    let both = (rules.channels, rules.channels);
+    let of = |kind, is_word: bool, speedups| {
+        if is_word { Vec::new() } else { allocators_of(kind, routers, speedups) }
     };
-    let is_switch = is_word(rules, rules.switch_allocator, u32::MAX, rules.is_speculative);
-    [
-        of(
-            rules.channel_allocator,
-            is_word(rules, rules.channel_allocator, 1, false),
-            (rules.channels, rules.channels),
-        ),
-        of(rules.switch_allocator, is_switch, (rules.input_speedup, rules.output_speedup)),
-    ]
+    [of(rules.channel_allocator, is_channel, both), of(rules.switch_allocator, is_switch, speedups)]
+}
+
+/// Allocators of a kind by router, for so many requesters of every input port and resources of every output port.
+fn allocators_of(kind: AllocatorKind, routers: &[Router], (inner, outer): (usize, usize)) -> Vec<Allocator> {
+    let of = |router: &Router| {
+        Allocator::new(kind, router.inputs as usize * inner, router.outputs as usize * outer)
+    };
+    routers.iter().map(of).collect()
+}
+
+/// What routers have beside that work in turn.
+fn beside(rules: &Rules, layout: &Layout, routers: &[Router]) -> InTurn {
+    if !layout.in_turn {
+        return InTurn::default();
+    }
+    let ports: Vec<_> = routers.iter().map(|router| (router.inputs, router.outputs)).collect();
+    let speedups = (rules.input_speedup, rules.output_speedup);
+    let speculative = rules.speculative_allocator.map(|kind| allocators_of(kind, routers, speedups));
+    InTurn::new(rules, layout, &ports, speculative.unwrap_or_default())
 }
 
 impl Scratch {
@@ -344,27 +366,27 @@ impl Scratch {
 }
 
 impl Sets {
-    /// Routers without flits; `None` if these rules make them other than sets.
-    pub(in super::super) fn new(rules: &Rules) -> Option<Self> {
-        let layout = Layout::new(rules)?;
-        let Layout { channel_bits, place_bits, output_bits, queues_up, has_priorities, .. } = layout;
+    /// Routers without flits, of which it is seen when every flit leaves if that is wanted.
+    pub(in super::super) fn new(rules: &Rules, single_flits: bool) -> Self {
+        let layout = Layout::new(rules, single_flits);
+        let Layout { channel_bits, place_bits, output_bits, queues_up, has_priorities, in_turn, .. } = layout;
         let routers = routers(rules);
         let (inputs, outputs) = ports(rules, &routers, channel_bits);
         let (lanes, known) = (inputs.len() << channel_bits, outputs.len() << channel_bits);
         let (sub_inputs, sub_outputs) =
             (inputs.len() * rules.input_speedup, outputs.len() * rules.output_speedup);
         let (most, ports) = (rules.wiring.most_ports(), inputs.len().max(outputs.len()));
-        let blocks = routers.len() * rules.output_speedup;
+        let blocks = if in_turn { 0 } else { routers.len() * rules.output_speedup };
         let queued = if queues_up { places_behind(rules) } else { 0 };
         let slots = (rules.wiring.longest() + 3 + rules.credit_delay + queued).next_power_of_two();
-        let common = Common::new(&rules.policy, rules.channels);
+        let common = Common::new(&rules.policy, rules.channels).filter(|_| rules.output_speedup == 1);
         let is_shared = matches!(rules.policy, Policy::Shared(_)) && common.is_none();
-        let [channel_allocators, switch_allocators] = allocators(rules, &routers);
+        let [channel_allocators, switch_allocators] = allocators(rules, &routers, in_turn);
         let of_sub =
             |sub| (sub..rules.channels).step_by(rules.input_speedup).fold(0, |set, at| set | 1 << at);
         let by = |ports: usize, speedup: usize| (0..ports * speedup).map(|at| (at / speedup) as u8).collect();
         let if_any = |is_any: bool, many: usize| if is_any { many } else { 0 };
-        Some(Self {
+        Self {
             layout,
             subs: (0..rules.input_speedup).map(of_sub).collect(),
             sub_of: (0..1 << channel_bits).map(|channel| (channel % rules.input_speedup) as u8).collect(),
@@ -372,7 +394,7 @@ impl Sets {
             output_of: by(most, rules.output_speedup),
             first_router: 0,
             at_work: vec![0; routers.len().div_ceil(64)],
-            asks: vec![0; if layout.is_small { blocks } else { routers.len() }],
+            asks: vec![0; if layout.is_small || in_turn { blocks } else { routers.len() }],
             grant_bytes: vec![[matrix::turn(0); 8]; blocks],
             accept_bytes: vec![[matrix::turn(0); 8]; blocks],
             ready: vec![0; inputs.len() << output_bits],
@@ -381,7 +403,10 @@ impl Sets {
             lanes: vec![Lane::IDLE; lanes],
             common,
             shared: is_shared.then(|| {
-                Behind::new(&rules.policy, outputs.len(), rules.channels, rules.waits_for_tail, |_| 0)
+                Behind::new(&rules.policy, outputs.len(), rules.channels, rules.waits_for_tail, |output| {
+                    let router = routers.partition_point(|one| one.first_output as usize <= output) - 1;
+                    rules.least_round_trip(router as u32, output - routers[router].first_output as usize)
+                })
             }),
             stamps: vec![0; if_any(has_priorities, lanes << place_bits)],
             priorities: vec![0; if_any(has_priorities, lanes)],
@@ -390,9 +415,9 @@ impl Sets {
             known: vec![Known { owner: NOBODY, used: 0, reserved: 0, tail_sent: false }; known],
             accepts: vec![0; lanes],
             grants: vec![0; known],
-            switch_accepts: vec![0; sub_inputs],
-            switch_grants: vec![0; sub_outputs],
-            asked_by: vec![0; sub_outputs],
+            switch_accepts: vec![0; if_any(!in_turn, sub_inputs)],
+            switch_grants: vec![0; if_any(!in_turn, sub_outputs)],
+            asked_by: vec![0; if_any(!in_turn, sub_outputs)],
             leaving: Leaving {
                 flits: vec![0; if_any(queues_up, outputs.len())],
                 credits: vec![(u32::MAX, 0); if_any(queues_up, inputs.len())],
@@ -406,9 +431,10 @@ impl Sets {
             outputs,
             credits_under_way: 0,
             leaves_next: None,
+            in_turn: beside(rules, &layout, &routers),
             routers,
             scratch: Scratch::new(rules),
-        })
+        }
     }
 
     /// All that flits and credits change, as slices, which stay where they are while a loop writes to them.
@@ -440,6 +466,7 @@ impl Sets {
             credits: self.credits.view(),
             credits_under_way: &mut self.credits_under_way,
             leaves_next: self.leaves_next.as_mut(),
+            in_turn: &mut self.in_turn,
         }
     }
 }
@@ -471,6 +498,7 @@ pub(in super::super) struct View<'a> {
     pub credits: WheelView<'a>,
     pub credits_under_way: &'a mut usize,
     pub leaves_next: Option<&'a mut Vec<u32>>,
+    pub in_turn: &'a mut InTurn,
 }
 
 impl View<'_> {
@@ -482,7 +510,7 @@ impl View<'_> {
 
     /// An input channel asks for the switch from now on, if it `may`.
     #[inline(always)]
-    pub(in super::super) fn ask(&mut self, lane: u32, output: u8, may: bool) {
+    pub(in super::super) fn ask(&mut self, lane: u32, output: u16, may: bool) {
         let port = lane >> self.layout.channel_bits;
         let channel = lane & ((1 << self.layout.channel_bits) - 1);
         self.ready[((port << self.layout.output_bits) + u32::from(output)) as usize] |=
@@ -495,6 +523,8 @@ impl View<'_> {
             let sub = u32::from(self.sub_of[channel as usize]);
             if self.layout.is_small {
                 self.asks[input.block as usize] |= 1 << (8 * u32::from(output) + input.first_row + sub);
+            } else if self.layout.in_turn {
+                self.in_turn.pairs.insert((port << self.layout.output_bits) + u32::from(output));
             } else {
                 let inner = input.first_inner + sub;
                 let outer = u32::from(output) * self.layout.output_speedup + input.outer;
@@ -528,6 +558,12 @@ impl View<'_> {
         let channel = lane & ((1 << self.layout.channel_bits) - 1);
         let ready = &mut self.ready[((port << self.layout.output_bits) + output) as usize];
         *ready &= !(1 << channel);
+        if self.layout.in_turn {
+            if *ready == 0 {
+                self.in_turn.pairs.remove((port << self.layout.output_bits) + output);
+            }
+            return;
+        }
         let sub = self.sub_of[channel as usize];
         if *ready & self.subs[usize::from(sub)] != 0 {
             return;

@@ -2,13 +2,14 @@
 
 use super::{
     super::{
+        breach::Breach,
         flit::{Packets, Ways},
         network::Place,
         numbers::Numbers,
         rules::Rules,
         wiring::End,
     },
-    state::{Activated, HEAD, Lane, NOBODY, PACKET, Scratch, Sets, TAIL, View},
+    state::{Activated, HEAD, Lane, NO_PORT, NOBODY, PACKET, Scratch, Sets, TAIL, View},
 };
 use crate::bits::ones;
 use std::ops::Range;
@@ -37,9 +38,9 @@ impl Lane {
     /// Takes the ways of its packet; there is at most one.
     #[inline]
     pub(super) fn set_ways(&mut self, ways: &Ways) {
-        self.port = 255;
+        self.port = NO_PORT;
         if let Some(way) = ways.iter().next() {
-            (self.port, self.first, self.last) = (way.port as u8, way.first as u8, way.last as u8);
+            (self.port, self.first, self.last) = (way.port, way.first as u8, way.last as u8);
         }
     }
 }
@@ -52,7 +53,7 @@ impl<'a> Around<'a> {
         numbers: &'a mut dyn Numbers,
         load: &'a mut [u32],
     ) -> Self {
-        let looks_ahead = if rules.routing_delay == 0 { HEAD } else { 0 };
+        let looks_ahead = if rules.routing_delay == 0 && !rules.cuts_by_next_port { HEAD } else { 0 };
         Self { now, rules, packets, numbers, load, steps, looks_ahead }
     }
 }
@@ -119,6 +120,16 @@ impl Sets {
         }
     }
 
+    /// Input channels enter the routing stage if it is empty; whether it is done with those inside.
+    pub(super) fn begin_routing(&mut self, number: usize, rules: &Rules, now: u32) -> bool {
+        let router = &mut self.routers[number];
+        if router.routing.is_empty() && !router.to_be_routed.is_empty() {
+            std::mem::swap(&mut router.routing, &mut router.to_be_routed);
+            router.routed_at = now + rules.routing_delay - 1;
+        }
+        !router.routing.is_empty() && now >= router.routed_at
+    }
+
     /// Ways are computed, and output channels given.
     fn route_and_allocate_vcs(&mut self, number: usize, around: &mut Around<'_>) {
         let (rules, now) = (around.rules, around.now);
@@ -133,12 +144,8 @@ impl Sets {
                 waiting[router.old.1..].sort_unstable();
             }
         }
-        if router.routing.is_empty() && !router.to_be_routed.is_empty() {
-            std::mem::swap(&mut router.routing, &mut router.to_be_routed);
-            router.routed_at = now + rules.routing_delay - 1;
-        }
-        let is_routed = !router.routing.is_empty() && now >= router.routed_at;
-        let waits = !router.waiting.is_empty();
+        let is_routed = self.begin_routing(number, rules, now);
+        let waits = !self.routers[number].waiting.is_empty();
         if waits {
             self.allocate_vcs(number, rules, around.numbers);
         }
@@ -148,7 +155,7 @@ impl Sets {
     }
 
     /// Input channels whose ways are known now wait for an output channel, then those that were given none.
-    fn finish_vc_allocation(&mut self, number: usize, is_routed: bool, around: &mut Around<'_>) {
+    pub(super) fn finish_vc_allocation(&mut self, number: usize, is_routed: bool, around: &mut Around<'_>) {
         if is_routed {
             for at in 0..self.routers[number].routing.len() {
                 self.compute_route(number, self.routers[number].routing[at], around);
@@ -191,24 +198,11 @@ impl Sets {
         for Activated { router, lane, channel, entry } in activated.drain(..) {
             let state = &mut view.lanes[lane as usize];
             let has_won = std::mem::take(&mut state.has_won);
-            state.channel = channel as u8;
             let port = state.port;
-            let at = view.routers[router as usize].first_output + u32::from(port);
-            let known = &mut view.known[((at << view.layout.channel_bits) + channel) as usize];
-            (known.owner, known.tail_sent) = (lane, false);
-            let output = &mut view.outputs[at as usize];
-            output.free &= !(1 << channel);
-            let may_send = output.full >> channel & 1 == 0;
-            state.may_send = may_send && view.shared.is_none();
             if view.layout.keeps_order {
                 view.order[lane as usize] = i64::from(entry) - (i64::from(view.leaving.step) << 16);
             }
-            if view.shared.is_some() {
-                let (out, channel) = (at as usize, channel as usize);
-                view.share(at, rules, |behind| behind.take(&rules.policy, out, channel));
-            } else {
-                view.ask(lane, port, may_send);
-            }
+            let may_send = view.take(router, lane, channel, rules);
             // Of queues with places of their own none becomes full meanwhile; shared ones were looked at.
             if has_won && may_send {
                 winners.push((router, lane, port.into()));
@@ -220,7 +214,7 @@ impl Sets {
     fn compute_route(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
         let rules = around.rules;
         let state = &mut self.lanes[lane as usize];
-        let flit = self.queues[((lane << self.layout.place_bits) + u32::from(state.head)) as usize];
+        let flit = self.queues[((lane << self.layout.place_bits) + state.head) as usize];
         let input = &self.inputs[(lane >> self.layout.channel_bits) as usize];
         let packet = &mut around.packets[flit & PACKET];
         packet.hops += 1;
@@ -232,33 +226,69 @@ impl Sets {
             channels: rules.range(packet.kind),
             load: around.load,
         };
-        state.set_ways(&rules.ways(&place, packet, around.numbers));
+        let ways = rules.ways(&place, packet, around.numbers);
+        state.set_ways(&ways);
+        if self.layout.in_turn {
+            if let Some(own) = self.in_turn.ways.get_mut(lane as usize) {
+                *own = ways;
+            }
+            if rules.is_speculative {
+                self.view().enter(number, lane);
+            }
+        }
     }
 }
 
 impl View<'_> {
-    /// The first flit of an input channel goes through the crossbar.
+    /// An input channel has an output channel from now on; whether the queue behind that was not full.
     #[inline(always)]
-    fn traverse_switch<const LEAN: bool>(
+    pub(super) fn take(&mut self, router: u32, lane: u32, channel: u32, rules: &Rules) -> bool {
+        let state = &mut self.lanes[lane as usize];
+        state.channel = channel as u8;
+        let port = state.port;
+        let at = self.routers[router as usize].first_output + u32::from(port);
+        let known = &mut self.known[((at << self.layout.channel_bits) + channel) as usize];
+        (known.owner, known.tail_sent) = (lane, false);
+        let output = &mut self.outputs[at as usize];
+        output.free &= !(1 << channel);
+        let may_send = output.full >> channel & 1 == 0;
+        state.may_send = may_send && self.shared.is_none();
+        if self.shared.is_some() {
+            let (out, channel) = (at as usize, channel as usize);
+            self.share(at, rules, |behind| behind.take(&rules.policy, out, channel));
+            if self.layout.in_turn
+                && self.shared.as_ref().is_some_and(|behind| !behind.has_limit(&rules.policy, out))
+            {
+                self.in_turn.breach = Some(Breach::PlacePerOwner);
+            }
+        } else {
+            self.ask(lane, port, may_send);
+        }
+        may_send
+    }
+
+    /// The first flit of an input channel goes through the crossbar; whether it was the last one of its packet.
+    #[inline(always)]
+    pub(super) fn traverse_switch<const LEAN: bool>(
         &mut self,
         number: usize,
         lane: u32,
         output: u32,
         later: u32,
         around: &mut Around<'_>,
-    ) {
+    ) -> bool {
         let (rules, now) = (around.rules, around.now);
         let state = &mut self.lanes[lane as usize];
-        let flit = self.queues[((lane << self.layout.place_bits) + u32::from(state.head)) as usize];
-        state.head = (state.head + 1) & ((1u32 << self.layout.place_bits) - 1) as u8;
+        let flit = self.queues[((lane << self.layout.place_bits) + state.head) as usize];
+        state.head = (state.head + 1) & ((1u32 << self.layout.place_bits) - 1);
         state.count -= 1;
         let (is_empty, channel) = (state.count == 0, u32::from(state.channel));
         let out = (self.routers[number].first_output + output) as usize;
         let known = &mut self.known[(out << self.layout.channel_bits) + channel as usize];
         let (is_shared, is_common) = (!LEAN && self.shared.is_some(), !LEAN && self.common.is_some());
         let is_private = !is_shared && !is_common;
-        known.used += u8::from(is_private);
-        let is_full = is_private && u32::from(known.used) == self.layout.places;
+        known.used += u32::from(is_private);
+        let is_full = is_private && known.used == self.layout.places;
         if is_full {
             state.may_send = false;
             self.outputs[out].full |= 1 << channel;
@@ -281,6 +311,11 @@ impl View<'_> {
         if let Some(common) = self.common.filter(|_| !LEAN) {
             self.fill(common, out, channel as usize, is_tail);
         } else if is_shared {
+            if self.layout.in_turn
+                && self.shared.as_ref().is_some_and(|all| all.overflows(&rules.policy, out, channel as usize))
+            {
+                self.in_turn.breach = Some(Breach::SharedPlace);
+            }
             self.share(out as u32, rules, |behind| {
                 behind.send(&rules.policy, out, channel as usize, is_tail);
             });
@@ -296,10 +331,13 @@ impl View<'_> {
         if is_tail {
             let state = &mut self.lanes[lane as usize];
             (state.is_idle, state.may_send) = (true, false);
-            if !is_empty {
+            if !is_empty && !LEAN && self.layout.in_turn {
+                self.begin_in_turn(lane, around);
+            } else if !is_empty {
                 self.begin::<LEAN>(lane, rules, around.packets);
             }
         }
+        is_tail
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     },
     channels::bits,
     matrix,
-    state::Sets,
+    state::{NO_PORT, Sets},
 };
 use crate::bits::ones;
 use std::{cmp::Reverse, ops::Range};
@@ -151,7 +151,7 @@ impl Sets {
         let router = &self.routers[number];
         for &lane in &router.waiting {
             let state = &self.lanes[lane as usize];
-            if state.port == 255 {
+            if state.port == NO_PORT {
                 continue;
             }
             let output = u32::from(state.port);

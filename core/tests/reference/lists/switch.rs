@@ -1,53 +1,14 @@
 //! Switch allocation: who asks for which sub-port, who is put forward, who wins.
 
-use super::{
+use super::super::{
     allocators::{NONE, Request},
     flit::Way,
-    router::{Router, State, World},
     rules::{Rules, SWITCH_LAST},
+    seen::State,
 };
+use super::router::{Router, World};
 
 impl Router {
-    /// Decides who of the list crosses to which output, with sets of bits.
-    pub(super) fn allocate_switch_plainly(&mut self, rules: &Rules) {
-        let outputs = self.output_held.len();
-        let channels = rules.channels as u32;
-        for at in 0..self.awaiting_switch.len() {
-            let index = self.awaiting_switch[at];
-            let input = &self.inputs[usize::from(index)];
-            let output = input.port;
-            let (inner, outer) = self.sub_ports(rules, index, output);
-            if self.behind.is_full(&rules.policy, usize::from(output), usize::from(input.channel))
-                || !self.has_room(rules, output)
-                || rules.holds_switch && (self.input_held[inner as usize] || self.output_held[outer as usize])
-            {
-                continue;
-            }
-            let slot = &mut self.scratch.forward[inner as usize * outputs + outer as usize];
-            if self.switch_allocator.asked_by(inner) >> outer & 1 != 0 {
-                let turn = u32::from(self.turns[inner as usize]);
-                let wait = |index: u16| {
-                    let channel = u32::from(self.inputs[usize::from(index)].at.1);
-                    if channel >= turn { channel - turn } else { channel + channels - turn }
-                };
-                if slot.is_none_or(|(other, _)| wait(index) < wait(other)) {
-                    *slot = Some((index, 0));
-                }
-            } else {
-                *slot = Some((index, 0));
-                self.switch_allocator.ask(inner, outer);
-            }
-        }
-        let Self { switch_allocator, scratch, turns, inputs, .. } = self;
-        switch_allocator.allocate_asked(|inner, outer| {
-            let (inner, outer) = (inner as usize, outer as usize);
-            let Some((index, _)) = scratch.forward[inner * outputs + outer] else { return };
-            let next = usize::from(inputs[usize::from(index)].at.1) + rules.input_speedup;
-            turns[inner] = if next < rules.channels { next } else { next % rules.channels } as u16;
-            scratch.crossing[usize::from(index)] = Some((outer / rules.output_speedup) as u16);
-        });
-    }
-
     /// Decides who of the list crosses to which output.
     pub(super) fn request_switch(&mut self, world: &mut World<'_>) {
         let rules = world.rules;

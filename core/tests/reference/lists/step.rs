@@ -1,21 +1,16 @@
 //! One internal step of a router: everything is decided from the state at its beginning, then the state changes.
 
-use super::{
-    allocators::{Ask, NONE, Request},
+use super::super::{
+    allocators::{NONE, Request},
     breach::Breach,
     flit::Flit,
     network::Place,
-    router::{Router, State, World},
     rules::{Rules, SWITCH_LAST},
+    seen::State,
     wiring::End,
 };
-use crate::bits::ones;
+use super::router::{Router, World};
 use std::cmp::Reverse;
-
-/// A bit per channel of a range.
-fn bits(first: u16, last: u16) -> u64 {
-    u64::MAX >> (63 - (last - first)) << first
-}
 
 impl Router {
     /// One internal step.
@@ -24,11 +19,7 @@ impl Router {
         self.count_step();
         let routed = self.routing.step(world.now, rules.routing_delay);
         if !self.awaiting_vc.is_empty() {
-            if rules.is_plain_channels {
-                self.allocate_vcs_plainly(rules);
-            } else {
-                self.request_vcs(world);
-            }
+            self.request_vcs(world);
         } else if rules.is_speculative {
             self.channel_allocator.forget();
         }
@@ -36,11 +27,7 @@ impl Router {
             self.check_holders(rules);
         }
         if !self.awaiting_switch.is_empty() {
-            if rules.is_plain_switch {
-                self.allocate_switch_plainly(rules);
-            } else {
-                self.request_switch(world);
-            }
+            self.request_switch(world);
         }
         let crossed = self.crossbar.step(world.now, rules.crossbar_delay);
 
@@ -101,26 +88,6 @@ impl Router {
         } else {
             u32::from(index)
         }
-    }
-
-    fn allocate_vcs_plainly(&mut self, rules: &Rules) {
-        let mut asks: Vec<Ask> = std::mem::take(&mut self.scratch.asks);
-        for &index in &self.awaiting_vc {
-            let input = &self.inputs[usize::from(index)];
-            let Some(way) = input.ways.iter().next() else { continue };
-            let mut set = self.behind.free(usize::from(way.port)) & bits(way.first, way.last);
-            if rules.busy_when_full {
-                for channel in ones(set) {
-                    if self.behind.is_full(&rules.policy, usize::from(way.port), channel) {
-                        set &= !(1 << channel);
-                    }
-                }
-            }
-            asks.push((index, way.port, set));
-        }
-        self.channel_allocator.allocate_channels(&asks, rules.channels);
-        asks.clear();
-        self.scratch.asks = asks;
     }
 
     fn request_vcs(&mut self, world: &mut World<'_>) {

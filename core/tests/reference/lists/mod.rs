@@ -1,9 +1,12 @@
-//! Routers as lists, as BookSim2's router is described; they cover every option.
+//! Routers as lists, as BookSim2's router is described: a readable reference, which the forms of routers are held against.
+
+mod router;
+mod step;
+mod switch;
 
 use super::{
     breach::Breach,
     flit::{Flit, Packets},
-    router::{Input, LAST, Router, World},
     routers::{Cycle, NodePorts, Records, Routers},
     rules::Rules,
     seen::{Seen, SeenInput, SeenOutput},
@@ -17,6 +20,7 @@ use crate::{
     save::{Archive, SaveError},
     visit::{Visited, below},
 };
+use router::{Input, LAST, Router, World};
 
 /// What is on its way and arrives in some cycle.
 #[derive(Clone, Debug, Default)]

@@ -1,43 +1,23 @@
 //! The state of a router, and how flits and credits get into it.
 
-use super::{
-    allocators::{Allocator, Ask, Request},
+use super::super::{
+    allocators::{Allocator, Request},
     breach::Breach,
     buffers::Behind,
     flit::{Flit, Packets, Ways},
     network::Place,
     numbers::Numbers,
+    priority::Priority,
     rules::Rules,
+    seen::State,
+    stage::Stage,
     wiring::End,
 };
 use crate::{
-    save::{Archive, Plain, SaveError},
+    save::{Archive, SaveError},
     visit::{Visited, below},
 };
 use std::collections::VecDeque;
-
-/// What an input channel does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Idle,
-    Routing,
-    /// For an output channel.
-    Waiting,
-    Active,
-}
-
-impl Plain for State {
-    const BYTES: usize = 1;
-
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.push(self as u8);
-    }
-
-    fn get(bytes: &[u8]) -> Self {
-        let all = [Self::Idle, Self::Routing, Self::Waiting];
-        all.get(usize::from(bytes[0])).copied().unwrap_or(Self::Active)
-    }
-}
 
 /// A queue of flits behind an input port, of one channel.
 #[derive(Clone, Debug)]
@@ -52,47 +32,6 @@ pub(super) struct Input {
     pub channel: u16,
     pub state: State,
     pub holds: bool,
-}
-
-/// Things that wait for a stage, those in it, and the cycle in which it is done with them.
-#[derive(Clone, Debug)]
-pub(super) struct Stage<T> {
-    pub waiting: Vec<T>,
-    pub inside: Vec<T>,
-    done: u32,
-}
-
-impl<T> Stage<T> {
-    fn new() -> Self {
-        Self { waiting: Vec::new(), inside: Vec::new(), done: 0 }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.inside.is_empty()
-    }
-
-    fn fields(&mut self, archive: &mut Archive) -> Visited
-    where
-        T: Plain,
-    {
-        let Self { waiting, inside, done } = self;
-        archive.list("waiting for a stage", waiting)?;
-        archive.list("in a stage", inside)?;
-        archive.number("end of a stage", done)
-    }
-
-    /// Takes in what waits if nothing is inside; true if the stage is done with what is inside.
-    #[inline]
-    pub(super) fn step(&mut self, now: u32, cycles: u32) -> bool {
-        if self.inside.is_empty() {
-            if self.waiting.is_empty() {
-                return false;
-            }
-            std::mem::swap(&mut self.inside, &mut self.waiting);
-            self.done = now + cycles - 1;
-        }
-        now >= self.done
-    }
 }
 
 /// What all routers share while they work.
@@ -166,7 +105,6 @@ pub(super) struct Scratch {
     /// Winners that have no output channel yet, and headers one of whose ways is not eligible.
     pub failed: Vec<u16>,
     pub barred: Vec<u16>,
-    pub asks: Vec<Ask>,
     /// Lists that are being worked off, kept for their memory.
     pub given: Vec<u16>,
     pub crossed: Vec<u16>,
@@ -198,11 +136,11 @@ impl Router {
             behind: Behind::new(&rules.policy, outputs, channels, rules.waits_for_tail, |port| {
                 rules.least_round_trip(number, port)
             }),
-            routing: Stage::new(),
+            routing: Stage::default(),
             awaiting_vc: Vec::new(),
             awaiting_switch: Vec::new(),
             holders: Vec::new(),
-            crossbar: Stage::new(),
+            crossbar: Stage::default(),
             output: vec![VecDeque::new(); outputs],
             credits: vec![VecDeque::new(); ports],
             busy_outputs: Vec::new(),
@@ -330,7 +268,11 @@ impl Router {
         for (port, mut flit) in arriving.drain(..) {
             let index = usize::from(port) * channels + usize::from(flit.channel);
             flit.hops += 1;
-            world.rules.priority.on_entering(&mut flit, world.now);
+            match world.rules.priority {
+                Priority::LocalAge => flit.priority = i32::MAX - world.now as i32,
+                Priority::HopCount => flit.priority = i32::from(flit.hops),
+                _ => {}
+            }
             let input = &mut self.inputs[index];
             input.queue.push_back(flit);
             input.set_priority(world.rules);
@@ -456,11 +398,16 @@ impl Input {
         archive.lists("flits in queues", inputs.iter_mut().map(|input| &mut input.queue))
     }
 
-    /// Plain the priority after the queue has changed.
-    #[inline]
+    /// Sets the priority after the queue has changed; an empty one keeps what it has.
     pub(super) fn set_priority(&mut self, rules: &Rules) {
-        if let Some(priority) = rules.priority.of_queue(&self.queue, rules.donates) {
-            self.priority = priority;
-        }
+        let priorities = self.queue.iter().map(|flit| flit.priority);
+        let priority = match rules.priority {
+            Priority::None => None,
+            Priority::QueueLength => (!self.queue.is_empty()).then_some(self.queue.len() as i32),
+            Priority::LocalAge => self.queue.front().map(|flit| flit.priority),
+            _ if rules.donates => priorities.max(),
+            _ => self.queue.front().map(|flit| flit.priority),
+        };
+        self.priority = priority.unwrap_or(self.priority);
     }
 }
