@@ -145,16 +145,16 @@ test-all: lint-quick
 	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
 	@$(MAKE) --no-print-directory -j2 all-rust all-python
 
-# All cases in the profile of the extension, and with the checks of overflow (cargo's dev profile) all cases inside the
-# core, a sample of the others, and the examples in the documents of the core.
+# All cases and the examples in the documents of the core in the profile of the extension, and with the checks of
+# overflow (cargo's dev profile) all cases inside the core and a sample of the others.
 DEV := cargo test --locked -p flitloom-core --no-default-features
 all-rust: build
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	@$(MAKE) --no-print-directory test-integration SAMPLE= TIMES=1
+	FLITLOOM_TESTS=quick cargo test --locked $(BUILT) --doc --quiet
 	CARGO_INCREMENTAL=0 $(DEV) --lib $(call report,1)
 	FLITLOOM_TESTS=quick CARGO_INCREMENTAL=0 $(DEV) --test integration --quiet
-	FLITLOOM_TESTS=quick CARGO_INCREMENTAL=0 $(DEV) --doc --quiet
 	$(MAKE) --no-print-directory model
 
 all-python: build

@@ -15,14 +15,14 @@ const CHECK_EVERY: u64 = 4096;
 /// Routers times cycles between two looks at the interrupt flag, well below a tenth of a second.
 const LOOK_EVERY: u64 = 1 << 19;
 
-/// A network in motion, compiled for the probes it serves.
-pub(crate) trait Motion<P: Probe> {
+/// A network in motion.
+pub(crate) trait Motion {
     /// Decides what happens in a cycle; false if nothing can happen in it.
-    fn decide(&mut self, cycle: u64, probe: &mut P) -> bool;
+    fn decide(&mut self, cycle: u64, probe: Option<&mut dyn Probe>) -> bool;
     /// What was decided happens.
-    fn arrive(&mut self, cycle: u64, probe: &mut P);
+    fn arrive(&mut self, cycle: u64);
     /// Counts what happened.
-    fn account(&mut self, cycle: u64, probe: &mut P);
+    fn account(&mut self, cycle: u64);
     /// What a cycle in which nothing can happen means.
     fn rest(&self, cycle: u64) -> Quiescence;
 }
@@ -38,27 +38,29 @@ pub(crate) enum Quiescence {
     Stuck,
 }
 
-/// Runs the cycles from `cycle` on and before `until`; `cycle` is the first one not run.
+/// Runs the cycles from `cycle` on and before `until`; `cycle` is the first one not run. Where there is a probe, it
+/// is told what is decided.
 #[inline(always)]
-pub(crate) fn advance<P: Probe, M: Motion<P>>(
+pub(crate) fn advance<M: Motion>(
     motion: &mut M,
     cycle: &mut u64,
     until: u64,
-    probe: &mut P,
+    mut probe: Option<&mut dyn Probe>,
 ) -> Option<Quiescence> {
     while *cycle < until {
-        if !motion.decide(*cycle, probe) {
+        let listening = probe.as_mut().map(|probe| &mut **probe as &mut dyn Probe);
+        if !motion.decide(*cycle, listening) {
             return Some(motion.rest(*cycle));
         }
-        motion.arrive(*cycle, probe);
-        motion.account(*cycle, probe);
+        motion.arrive(*cycle);
+        motion.account(*cycle);
         *cycle += 1;
     }
     None
 }
 
 /// An engine with a network in it, whatever it is compiled for.
-pub(crate) trait Engine<P: Probe>: Send + Sync {
+pub(crate) trait Engine: Send + Sync {
     /// As the function [`advance`].
     ///
     /// # Errors
@@ -67,7 +69,7 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
         &mut self,
         cycle: &mut u64,
         until: u64,
-        probe: &mut P,
+        probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError>;
     /// Whether the run pauses here, given whether this process was told to: where others run parts of it, all of
     /// them do if any was.
@@ -133,7 +135,7 @@ pub(crate) trait Engine<P: Probe>: Send + Sync {
         None
     }
     /// The same once more.
-    fn copy(&self) -> Box<dyn Engine<P>>;
+    fn copy(&self) -> Box<dyn Engine>;
     /// The state as fields, to be saved or restored, with the clock.
     ///
     /// # Errors
@@ -184,22 +186,22 @@ impl Default for Clock {
 ///
 /// # Errors
 /// A limit was met, the run was interrupted, or nothing can move any more.
-pub(crate) fn drive<P: Probe, E: Engine<P> + ?Sized>(
-    engine: &mut E,
+pub(crate) fn drive(
+    engine: &mut dyn Engine,
     clock: &mut Clock,
     options: &Options,
-    probe: &mut P,
+    probe: &mut dyn Probe,
 ) -> Result<(), SimulationError> {
     let ended = go_on(engine, clock, options, probe);
     engine.join();
     ended
 }
 
-fn go_on<P: Probe, E: Engine<P> + ?Sized>(
-    engine: &mut E,
+fn go_on(
+    engine: &mut dyn Engine,
     clock: &mut Clock,
     options: &Options,
-    probe: &mut P,
+    probe: &mut dyn Probe,
 ) -> Result<(), SimulationError> {
     let last = engine.last_cycle();
     let limit = options.cycle_limit.unwrap_or(u64::MAX).min(last);

@@ -109,7 +109,7 @@ pub struct Simulation<P: Probe = NoProbe> {
     network: Option<Network>,
     workload: Workload,
     kind: EngineKind,
-    engine: Box<dyn Engine<P>>,
+    engine: Box<dyn Engine>,
     clock: Clock,
     probe: P,
 }
@@ -140,7 +140,7 @@ impl Simulation {
         let (kind, engine) = if let Some(engine) = on_planes {
             (EngineKind::Planes, engine)
         } else {
-            let kept = Kept { links: setup.links, windows: setup.windows };
+            let kept = Kept { links: setup.links, windows: setup.windows, ..Kept::default() };
             let mut general = general::General::new(network);
             if let Some(set) = setup.set {
                 general.set_vectors(set);
@@ -225,7 +225,7 @@ impl Simulation {
         if let Some(set) = setup.set {
             general.set_vectors(set);
         }
-        let kept = Kept { links: setup.links, windows: setup.windows };
+        let kept = Kept { links: setup.links, windows: setup.windows, ..Kept::default() };
         let engine = general.begin(workload, &setup.options, kept, Division::Rank(rank))?;
         Ok(Self::begun(Some(network), workload, EngineKind::General, engine, NoProbe))
     }
@@ -242,8 +242,8 @@ impl<P: Probe> Simulation<P> {
         options: &Options,
         probe: P,
     ) -> Result<Self, SimulationError> {
-        let division = Division::Threads(1);
-        let engine = general::General::new(network).begin(workload, options, Kept::default(), division)?;
+        let kept = Kept { events: probe.wants(), ..Kept::default() };
+        let engine = general::General::new(network).begin(workload, options, kept, Division::Threads(1))?;
         Ok(Self::begun(Some(network), workload, EngineKind::General, engine, probe))
     }
 
@@ -251,7 +251,7 @@ impl<P: Probe> Simulation<P> {
         network: Option<&Network>,
         workload: &Workload,
         kind: EngineKind,
-        engine: Box<dyn Engine<P>>,
+        engine: Box<dyn Engine>,
         probe: P,
     ) -> Self {
         let (network, workload) = (network.cloned(), workload.clone());

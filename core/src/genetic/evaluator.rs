@@ -240,7 +240,7 @@ impl<'a> GeneralEvaluator<'a> {
         }
     }
 
-    fn simulate<P: Probe>(&self, options: &Options, probe: &mut P) -> Result<Outcome, SimulationError> {
+    fn simulate(&self, options: &Options, probe: &mut dyn Probe) -> Result<Outcome, SimulationError> {
         let packets = self.collective.packet_list(self.case.nodes(), self.case.destinations)?;
         let options = Options {
             reinitialise_slices: self.wanted.reinitialise_slices,

@@ -1,4 +1,4 @@
-use super::{Flit, OutputChannel, Probe};
+use super::{Events, Flit, OutputChannel, Probe};
 use crate::fabric::{LinkId, NodeId};
 use fixedbitset::FixedBitSet;
 
@@ -20,8 +20,9 @@ pub struct ArbitrationCounts {
 }
 
 impl Probe for ArbitrationCounts {
-    const BLOCKED: bool = true;
-    const ARBITRATION: bool = true;
+    fn wants(&self) -> Events {
+        Events::ALL
+    }
 
     fn link_blocked(&mut self, _cycle: u64, _link: LinkId) {
         self.link_blocked += 1;
@@ -90,7 +91,9 @@ impl ArbitrationUse {
 }
 
 impl Probe for ArbitrationUse {
-    const ARBITRATION: bool = true;
+    fn wants(&self) -> Events {
+        Events { arbitration: true, ..Events::FLITS }
+    }
 
     fn queue_blocked(&mut self, _cycle: u64, output: OutputChannel, _granted: Flit, _blocked: Flit) {
         let place = self.port(output) * self.channels + usize::from(output.channel);

@@ -1,4 +1,4 @@
-use super::{Flit, LinkTime, Probe};
+use super::{Events, Flit, LinkTime, Probe};
 use crate::fabric::{LinkId, NodeId};
 use std::collections::HashMap;
 
@@ -87,7 +87,9 @@ impl Film {
 }
 
 impl Probe for Film {
-    const BLOCKED: bool = true;
+    fn wants(&self) -> Events {
+        self.link_time.wants()
+    }
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
         self.link_time.flit_crosses(cycle, link, channel, flit);

@@ -1,4 +1,4 @@
-use super::{Flit, Probe, SavedProbe};
+use super::{Events, Flit, Probe, SavedProbe};
 use crate::{
     fabric::LinkId,
     save::{Archive, SaveError},
@@ -85,7 +85,9 @@ impl SavedProbe for LinkTime {
 }
 
 impl Probe for LinkTime {
-    const BLOCKED: bool = true;
+    fn wants(&self) -> Events {
+        Events { blocked: true, ..Events::FLITS }
+    }
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, _channel: u8, flit: Flit) {
         self.carry(cycle, link, flit.slice);

@@ -1,5 +1,5 @@
-//! What was seen: probes listen to the engine's events. A probe that is off costs nothing, since
-//! engines are compiled for the probes they serve.
+//! What was seen: probes listen to the engine's events. Engines are compiled once, whoever listens, and look for
+//! what the probe wants only.
 
 mod arbitration;
 mod film;
@@ -55,14 +55,41 @@ pub struct OutputChannel {
     pub channel: u8,
 }
 
+/// Which events are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Those of flits.
+    pub flits: bool,
+    /// Blocked links; finding them takes a pass over all owned channels.
+    pub blocked: bool,
+    /// Lost arbitrations; finding them takes a look at every decision.
+    pub arbitration: bool,
+}
+
+impl Events {
+    /// None.
+    pub const NONE: Self = Self { flits: false, blocked: false, arbitration: false };
+    /// Those of flits.
+    pub const FLITS: Self = Self { flits: true, ..Self::NONE };
+    /// All.
+    pub const ALL: Self = Self { flits: true, blocked: true, arbitration: true };
+
+    /// Those of either.
+    fn or(self, other: Self) -> Self {
+        Self {
+            flits: self.flits || other.flits,
+            blocked: self.blocked || other.blocked,
+            arbitration: self.arbitration || other.arbitration,
+        }
+    }
+}
+
 /// Listens to the events of a simulation.
 pub trait Probe {
-    /// Whether flit events are wanted.
-    const ACTIVE: bool = true;
-    /// Whether blocked links are wanted; finding them takes a pass over all owned channels.
-    const BLOCKED: bool = false;
-    /// Whether lost arbitrations are wanted; finding them takes a look at every decision.
-    const ARBITRATION: bool = false;
+    /// Which of them it wants; the same during a run.
+    fn wants(&self) -> Events {
+        Events::FLITS
+    }
 
     /// A flit crosses a network link in virtual channel `channel`.
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
@@ -132,13 +159,15 @@ impl<P: SavedProbe> SavedProbe for Option<P> {
 pub struct NoProbe;
 
 impl Probe for NoProbe {
-    const ACTIVE: bool = false;
+    fn wants(&self) -> Events {
+        Events::NONE
+    }
 }
 
 impl<A: Probe, B: Probe> Probe for (A, B) {
-    const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
-    const BLOCKED: bool = A::BLOCKED || B::BLOCKED;
-    const ARBITRATION: bool = A::ARBITRATION || B::ARBITRATION;
+    fn wants(&self) -> Events {
+        self.0.wants().or(self.1.wants())
+    }
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
         self.0.flit_crosses(cycle, link, channel, flit);
@@ -171,11 +200,11 @@ impl<A: Probe, B: Probe> Probe for (A, B) {
     }
 }
 
-/// An optional probe: absent, it still costs its calls, but records nothing.
+/// An optional probe: absent, it wants nothing.
 impl<P: Probe> Probe for Option<P> {
-    const ACTIVE: bool = P::ACTIVE;
-    const BLOCKED: bool = P::BLOCKED;
-    const ARBITRATION: bool = P::ARBITRATION;
+    fn wants(&self) -> Events {
+        self.as_ref().map_or(Events::NONE, Probe::wants)
+    }
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
         if let Some(probe) = self {

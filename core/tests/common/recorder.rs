@@ -3,7 +3,7 @@
 use crate::reference::{Event, What};
 use flitloom_core::{
     fabric::{LinkId, NodeId},
-    probe::{Flit, OutputChannel, Probe},
+    probe::{Events, Flit, OutputChannel, Probe},
     traffic::Packet,
 };
 use std::collections::HashMap;
@@ -20,8 +20,9 @@ pub struct Recorder {
 }
 
 impl Probe for Recorder {
-    const BLOCKED: bool = true;
-    const ARBITRATION: bool = true;
+    fn wants(&self) -> Events {
+        Events::ALL
+    }
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, channel: u8, flit: Flit) {
         self.crossings.push((cycle, link, channel, flit));

@@ -65,7 +65,7 @@ use super::{
 use crate::{
     bits::{Available, InstructionSet, OnVectors, Vector, Words},
     fabric::NodeId,
-    probe::{OutputChannel, Probe},
+    probe::{Events, OutputChannel, Probe},
     router::{Arbitration, ChannelScheme, FlowControl, RouterError},
     routing::RoutingFunction,
     throttle::Interlock,
@@ -101,22 +101,24 @@ use std::{marker::PhantomData, sync::Arc};
 ///
 /// # Errors
 /// A packet needs a failed part, the network deadlocks, or a limit of `options` is met.
-pub fn simulate<P: Probe>(
+pub fn simulate(
     network: &Network,
     workload: &Workload,
     options: &Options,
-    probe: &mut P,
+    probe: &mut dyn Probe,
 ) -> Result<Outcome, SimulationError> {
     General::new(network).run(workload, options, probe)
 }
 
-/// Records that the engine keeps itself.
+/// What is told of a run beside its outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kept {
     /// The use of links.
     pub links: bool,
     /// What happens in windows of so many cycles.
     pub windows: Option<u64>,
+    /// What a probe will be told.
+    pub events: Events,
 }
 
 /// A network prepared for simulations.
@@ -190,13 +192,14 @@ impl General {
     ///
     /// # Errors
     /// As [`simulate`].
-    pub fn run<P: Probe>(
+    pub fn run(
         &self,
         workload: &Workload,
         options: &Options,
-        probe: &mut P,
+        probe: &mut dyn Probe,
     ) -> Result<Outcome, SimulationError> {
-        let mut engine = self.begin(workload, options, Kept::default(), Division::Threads(1))?;
+        let kept = Kept { events: probe.wants(), ..Kept::default() };
+        let mut engine = self.begin(workload, options, kept, Division::Threads(1))?;
         let mut clock = Clock::default();
         drive(&mut *engine, &mut clock, options, probe)?;
         engine.totals(&clock.stopped(options))
@@ -207,13 +210,13 @@ impl General {
     ///
     /// # Errors
     /// The workload cannot run here.
-    pub(crate) fn begin<P: Probe>(
+    pub(crate) fn begin(
         &self,
         workload: &Workload,
         options: &Options,
         kept: Kept,
         division: Division,
-    ) -> Result<Box<dyn Engine<P>>, SimulationError> {
+    ) -> Result<Box<dyn Engine>, SimulationError> {
         let longest = self.check(workload)?;
         let guided = explicit_routes::by_dimension_order(&self.network, workload);
         let workload = guided.as_ref().unwrap_or(workload);
@@ -246,7 +249,7 @@ impl General {
             reinitialise: options.reinitialise_slices,
             links: kept.links,
             windows: kept.windows,
-            watched: P::BLOCKED || P::ARBITRATION,
+            watched: kept.events.blocked || kept.events.arbitration,
             function,
             reconsiders: !claims.oblivious,
             draws: claims.draws,
@@ -262,23 +265,22 @@ impl General {
             may_deadlock,
             throttle,
         };
-        let watched = P::ACTIVE || P::BLOCKED || P::ARBITRATION;
-        let division = if watched { Division::Threads(1) } else { division };
+        let division = if kept.events == Events::NONE { division } else { Division::Threads(1) };
         Ok(self.begin_parts(common, division))
     }
 
     /// The parts of an empty network, in the narrowest records that hold its requests.
-    fn begin_parts<P: Probe>(&self, common: Common, division: Division) -> Box<dyn Engine<P>> {
+    fn begin_parts(&self, common: Common, division: Division) -> Box<dyn Engine> {
         let (bits, ports) = (self.layout.request_bits(), self.layout.ports());
         if bits <= u32::REQUESTS && ports <= u32::PORTS {
-            self.parts_of::<P, u32>(common, division)
+            self.parts_of::<u32>(common, division)
         } else {
-            self.parts_of::<P, u128>(common, division)
+            self.parts_of::<u128>(common, division)
         }
     }
 
-    fn parts_of<P: Probe, R: Record>(&self, common: Common, division: Division) -> Box<dyn Engine<P>> {
-        let begin = Begin::<P, R>(common, division, PhantomData);
+    fn parts_of<R: Record>(&self, common: Common, division: Division) -> Box<dyn Engine> {
+        let begin = Begin::<R>(common, division, PhantomData);
         if self.set == InstructionSet::Word && self.layout.nodes > 64 {
             // The compiler makes vectors of four words, where there are so many.
             begin.run(Words::<4>::PROOF)
@@ -326,10 +328,10 @@ pub(crate) enum Division {
 }
 
 /// An empty network, whole or in parts, in records `R`.
-struct Begin<P, R>(Common, Division, PhantomData<(P, R)>);
+struct Begin<R>(Common, Division, PhantomData<R>);
 
-impl<P: Probe, R: Record> OnVectors for Begin<P, R> {
-    type Output = Box<dyn Engine<P>>;
+impl<R: Record> OnVectors for Begin<R> {
+    type Output = Box<dyn Engine>;
 
     fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
         let Self(common, division, _) = self;

@@ -93,12 +93,12 @@ impl<V: Vector, R: Record> OneRank<V, R> {
     }
 }
 
-impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
+impl<V: Vector, R: Record> Engine for OneRank<V, R> {
     fn advance(
         &mut self,
         cycle: &mut u64,
         until: u64,
-        _probe: &mut P,
+        _probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
         self.settle();
         let mut transport = self.transport.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,27 +128,27 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        if self.common.may_stop() { Engine::<P>::check(&self.whole()?, cycle) } else { Ok(()) }
+        if self.common.may_stop() { Engine::check(&self.whole()?, cycle) } else { Ok(()) }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
-        Engine::<P>::finished(&self.whole()?, cycle)
+        Engine::finished(&self.whole()?, cycle)
     }
 
     fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
-        self.whole().map_or_else(|error| error, |whole| Engine::<P>::stuck(&whole, cycle, options))
+        self.whole().map_or_else(|error| error, |whole| Engine::stuck(&whole, cycle, options))
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
-        Engine::<P>::totals(&mut self.whole()?, clock)
+        Engine::totals(&mut self.whole()?, clock)
     }
 
     fn links(&self) -> Option<LinkOccupation> {
-        Engine::<P>::links(&self.whole().ok()?)
+        Engine::links(&self.whole().ok()?)
     }
 
     fn occupancy(&self) -> Vec<u16> {
-        self.whole().map_or_else(|_| Vec::new(), |whole| Engine::<P>::occupancy(&whole))
+        self.whole().map_or_else(|_| Vec::new(), |whole| Engine::occupancy(&whole))
     }
 
     fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
@@ -164,7 +164,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for OneRank<V, R> {
         self.seen.as_deref_mut()
     }
 
-    fn copy(&self) -> Box<dyn Engine<P>> {
+    fn copy(&self) -> Box<dyn Engine> {
         Box::new(Self {
             common: self.common.clone(),
             proof: self.proof,

@@ -277,12 +277,12 @@ impl<V: Vector, R: Record> Seat<V, R> {
     }
 }
 
-impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
+impl<V: Vector, R: Record> Engine for Parts<V, R> {
     fn advance(
         &mut self,
         cycle: &mut u64,
         until: u64,
-        _probe: &mut P,
+        _probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
         self.settle();
         let begin = *cycle;
@@ -317,27 +317,27 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        if self.common.may_stop() { Engine::<P>::check(&self.whole(), cycle) } else { Ok(()) }
+        if self.common.may_stop() { Engine::check(&self.whole(), cycle) } else { Ok(()) }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
-        Engine::<P>::finished(&self.whole(), cycle)
+        Engine::finished(&self.whole(), cycle)
     }
 
     fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
-        Engine::<P>::stuck(&self.whole(), cycle, options)
+        Engine::stuck(&self.whole(), cycle, options)
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
-        Engine::<P>::totals(&mut self.whole(), clock)
+        Engine::totals(&mut self.whole(), clock)
     }
 
     fn links(&self) -> Option<LinkOccupation> {
-        Engine::<P>::links(&self.whole())
+        Engine::links(&self.whole())
     }
 
     fn occupancy(&self) -> Vec<u16> {
-        Engine::<P>::occupancy(&self.whole())
+        Engine::occupancy(&self.whole())
     }
 
     fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
@@ -350,7 +350,7 @@ impl<P: Probe, V: Vector, R: Record> Engine<P> for Parts<V, R> {
         self.seen.as_deref_mut()
     }
 
-    fn copy(&self) -> Box<dyn Engine<P>> {
+    fn copy(&self) -> Box<dyn Engine> {
         let parts = self.seats.iter().map(|seat| seat.part.clone()).collect();
         let seats = seated(parts);
         Box::new(Self { common: self.common.clone(), proof: self.proof, seats, seen: self.seen.clone() })

@@ -12,7 +12,7 @@ use crate::{
         protocol::{Clock, Engine, Motion, Quiescence, advance},
     },
     fabric::{Direction, LinkId},
-    probe::{LinkOccupation, Probe, Windows},
+    probe::{Events, LinkOccupation, Probe, Windows},
     save::{Archive, SaveError},
 };
 use std::sync::Arc;
@@ -31,23 +31,23 @@ pub(super) struct Run {
     pub may_hold: bool,
 }
 
-impl<P: Probe> Motion<P> for Run {
+impl Motion for Run {
     #[inline(always)]
-    fn decide(&mut self, cycle: u64, probe: &mut P) -> bool {
+    fn decide(&mut self, cycle: u64, probe: Option<&mut dyn Probe>) -> bool {
         let changes = self.step.decide(&self.layout, cycle);
-        if P::ACTIVE || P::BLOCKED || P::ARBITRATION {
+        if let Some(probe) = probe {
             self.report(cycle, probe);
         }
         changes
     }
 
     #[inline(always)]
-    fn arrive(&mut self, cycle: u64, _probe: &mut P) {
+    fn arrive(&mut self, cycle: u64) {
         self.step.arrive(&self.layout, cycle);
     }
 
     #[inline(always)]
-    fn account(&mut self, cycle: u64, _probe: &mut P) {
+    fn account(&mut self, cycle: u64) {
         self.step.account(&self.layout, cycle);
     }
 
@@ -62,14 +62,15 @@ impl<P: Probe> Motion<P> for Run {
     }
 }
 
-impl<P: Probe> Engine<P> for Run {
+impl Engine for Run {
     fn advance(
         &mut self,
         cycle: &mut u64,
         until: u64,
-        probe: &mut P,
+        probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
-        Ok(advance(self, cycle, until, probe))
+        let listens = probe.wants() != Events::NONE;
+        Ok(advance(self, cycle, until, if listens { Some(probe) } else { None }))
     }
 
     fn routers(&self) -> usize {
@@ -142,7 +143,7 @@ impl<P: Probe> Engine<P> for Run {
         self.step.fields(&self.layout, archive)
     }
 
-    fn copy(&self) -> Box<dyn Engine<P>> {
+    fn copy(&self) -> Box<dyn Engine> {
         Box::new(Self {
             network: self.network.clone(),
             layout: self.layout.clone(),
@@ -155,16 +156,17 @@ impl<P: Probe> Engine<P> for Run {
 
 impl Run {
     /// Tells a probe what was decided.
-    fn report<P: Probe>(&self, cycle: u64, probe: &mut P) {
+    fn report(&self, cycle: u64, probe: &mut dyn Probe) {
         let (layout, step) = (&*self.layout, &*self.step);
-        if P::BLOCKED {
+        let wanted = probe.wants();
+        if wanted.blocked {
             let mut links: Vec<LinkId> = Vec::new();
             step.blocked(layout, &mut links);
             links.iter().for_each(|&link| probe.link_blocked(cycle, link));
         }
         let mut moves = Vec::new();
         step.moves(layout, &mut moves);
-        if P::ARBITRATION {
+        if wanted.arbitration {
             let mut losses = Vec::new();
             step.queue_losses(layout, &mut losses);
             for &Loss { output, granted, blocked } in &losses {
@@ -175,7 +177,7 @@ impl Run {
                 probe.channel_blocked(cycle, output, granted, blocked);
             }
         }
-        if P::ACTIVE {
+        if wanted.flits {
             for &Move { output, flit, injected } in &moves {
                 if injected && flit.head {
                     probe.packet_injected(cycle, flit);

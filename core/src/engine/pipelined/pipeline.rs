@@ -22,7 +22,7 @@ use crate::{
     },
     fabric::{Graph, Shape},
     fault::Fault,
-    probe::{Film, LinkOccupation, LinkTime, NoProbe, PacketRecord, PacketRecords, Windows},
+    probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Probe, Windows},
     routing::{ChannelRule, RoutingFunction},
     save::{Archive, SaveError},
     traffic::{PacketSource, Workload, WorkloadError},
@@ -273,12 +273,12 @@ impl Pipeline {
     }
 }
 
-impl Engine<NoProbe> for Pipeline {
+impl Engine for Pipeline {
     fn advance(
         &mut self,
         cycle: &mut u64,
         until: u64,
-        _probe: &mut NoProbe,
+        _probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
         self.set_time(*cycle);
         self.share(until - *cycle);
@@ -400,7 +400,7 @@ impl Engine<NoProbe> for Pipeline {
         Some(self)
     }
 
-    fn copy(&self) -> Box<dyn Engine<NoProbe>> {
+    fn copy(&self) -> Box<dyn Engine> {
         debug_assert!(self.threads.is_none(), "between two calls all is joined");
         Box::new(Self { run: self.run.clone(), parts: self.parts, threads: None })
     }

@@ -20,7 +20,6 @@ use crate::{
         protocol::{Clock, Engine},
     },
     fabric::{Direction, NodeId},
-    probe::NoProbe,
     router::{Arbitration, ChannelScheme, RouterConfig},
     routing::Came,
     traffic::Workload,
@@ -127,7 +126,7 @@ pub(super) struct Plan<'w> {
 }
 
 /// A machine of any vector type.
-pub(crate) trait AnyMachine: Engine<NoProbe> {
+pub(crate) trait AnyMachine: Engine {
     /// Empties the network for a run that is to stop at a cycle, if that is known; with `tags`,
     /// headers carry tags from the beginning.
     fn begin(&mut self, stop_at: Option<u64>, tags: bool);

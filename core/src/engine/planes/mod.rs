@@ -320,7 +320,7 @@ pub(crate) fn begin(
     stop_at: Option<u64>,
     tags: bool,
     threads: usize,
-) -> Result<Box<dyn Engine<NoProbe>>, Unsupported> {
+) -> Result<Box<dyn Engine>, Unsupported> {
     let mut engine = Planes::new(network, workload, settings)?.engine;
     engine.set_threads(threads);
     engine.begin(stop_at, tags);

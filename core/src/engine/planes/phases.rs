@@ -10,7 +10,7 @@ use super::{
 use crate::{
     bits::{Task, Vector, words},
     engine::protocol::{Motion, Quiescence, advance},
-    probe::NoProbe,
+    probe::Probe,
 };
 
 /// Pieces of a phase per thread, so that threads that come late leave some to others.
@@ -252,14 +252,14 @@ impl<V: Vector, const K: usize> Task for Span<'_, V, K> {
     fn run(self) -> Self::Output {
         let Self { machine, cycle, until } = self;
         while machine.sweeps_on(*cycle) {
-            if !machine.decide(*cycle, &mut NoProbe) {
-                return Some(Motion::<NoProbe>::rest(machine, *cycle));
+            if !machine.decide(*cycle, None) {
+                return Some(machine.rest(*cycle));
             }
             machine.sweep(*cycle, CYCLES);
-            machine.account(*cycle, &mut NoProbe);
+            machine.account(*cycle);
             *cycle += CYCLES as u64;
         }
-        advance(machine, cycle, until, &mut NoProbe)
+        advance(machine, cycle, until, None)
     }
 }
 
@@ -293,9 +293,9 @@ impl<V: Vector, const K: usize, const KIND: u8> Task for ReceiveAll<'_, V, K, KI
     }
 }
 
-impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
+impl<V: Vector, const K: usize> Motion for Machine<V, K> {
     #[inline(always)]
-    fn decide(&mut self, cycle: u64, _probe: &mut NoProbe) -> bool {
+    fn decide(&mut self, cycle: u64, _probe: Option<&mut dyn Probe>) -> bool {
         if self.rules.widths.tag == 0 {
             if cycle >= self.tags.from {
                 self.begin_tags();
@@ -337,7 +337,7 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, cycle: u64, _probe: &mut NoProbe) {
+    fn arrive(&mut self, cycle: u64) {
         let proof = self.proof;
         match self.kind() {
             _ if self.is_swept() => self.sweep(cycle, 1),
@@ -348,7 +348,7 @@ impl<V: Vector, const K: usize> Motion<NoProbe> for Machine<V, K> {
     }
 
     #[inline(always)]
-    fn account(&mut self, _cycle: u64, _probe: &mut NoProbe) {
+    fn account(&mut self, _cycle: u64) {
         self.forget_delivered();
     }
 

@@ -12,7 +12,7 @@ use crate::{
         Options, Outcome, SimulationError,
         protocol::{Clock, Engine, Quiescence, drive},
     },
-    probe::{LinkOccupation, NoProbe},
+    probe::{LinkOccupation, NoProbe, Probe},
     save::{Archive, SaveError},
 };
 
@@ -109,12 +109,12 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     }
 }
 
-impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
+impl<V: Vector, const K: usize> Engine for Machine<V, K> {
     fn advance(
         &mut self,
         cycle: &mut u64,
         until: u64,
-        _probe: &mut NoProbe,
+        _probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
         let proof = self.proof;
         self.pace.until = until;
@@ -196,7 +196,7 @@ impl<V: Vector, const K: usize> Engine<NoProbe> for Machine<V, K> {
         flits
     }
 
-    fn copy(&self) -> Box<dyn Engine<NoProbe>> {
+    fn copy(&self) -> Box<dyn Engine> {
         Box::new(self.clone())
     }
 
