@@ -302,13 +302,7 @@ impl SimulationError {
                 let rules = format!("{} flow control{rule}", flow_control.name());
                 packet_too_long(*buffer, &rules, *needed, *length)
             }
-            Self::Margin { margin, depth } => Fault::at(
-                "throttle",
-                format!("a margin of {margin} flits"),
-                format!(
-                    "it must be below the depth of the queues ({depth}), otherwise no node could ever inject"
-                ),
-            ),
+            Self::Margin { margin, depth } => too_wide(*margin, *depth),
             Self::TwistedLines(throttle) => lines_needed(
                 throttle,
                 "in a twisted torus lines do not end at the edge; take a throttle without signals (none, alo)",
@@ -369,6 +363,15 @@ impl SimulationError {
             Self::Pipelined(error) => error.fault().within("router"),
         }
     }
+}
+
+/// A margin of a throttle that no queue has room for.
+fn too_wide(margin: u16, depth: u16) -> Fault {
+    Fault::at(
+        "throttle",
+        format!("a margin of {margin} flits"),
+        format!("it must be below the depth of the queues ({depth}), otherwise no node could ever inject"),
+    )
 }
 
 /// A deadlock, proven by the cycle in which channels wait for each other.
