@@ -170,7 +170,6 @@ impl Sets {
             } else {
                 view.in_turn.held_inputs[inner] = false;
                 view.in_turn.held_outputs[outer] = false;
-                view.lanes[lane as usize].holds = false;
             }
         }
         self.in_turn.step.held = held;
@@ -198,7 +197,6 @@ impl Sets {
             beside.asking -= 1;
             if goes_on {
                 beside.holders.push(lane);
-                view.lanes[lane as usize].holds = true;
                 let (inner, outer) = self.sub_ports(number, lane, output);
                 self.in_turn.held_inputs[inner] = true;
                 self.in_turn.held_outputs[outer] = true;

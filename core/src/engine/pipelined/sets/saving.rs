@@ -18,7 +18,6 @@ plain_record!(Lane {
     is_idle: bool,
     may_send: bool,
     has_won: bool,
-    holds: bool,
     port: u16,
     first: u8,
     last: u8,
@@ -314,16 +313,11 @@ impl Sets {
             let own =
                 first_input << self.layout.channel_bits..(first_input + inputs) << self.layout.channel_bits;
             let Beside { holders, crossbar, busy_outputs, busy_inputs, .. } = &self.in_turn.routers[number];
-            let holds = |&&lane: &&u32| {
-                own.contains(&lane) && self.lanes[lane as usize].holds && self.is_active(number, lane)
-            };
-            if let Some(&lane) = holders.iter().find(|lane| !holds(lane)) {
-                return wrong("holders", lane);
-            }
-            if self.lanes[own.start as usize..own.end as usize].iter().filter(|lane| lane.holds).count()
-                != holders.len()
-            {
-                return wrong("holders", number as u32);
+            for (at, lane) in holders.iter().enumerate() {
+                let is_known = own.contains(lane) && self.is_active(number, *lane);
+                if !is_known || holders[..at].contains(lane) {
+                    return wrong("holders", *lane);
+                }
             }
             let through = crossbar.waiting.iter().chain(&crossbar.inside).map(|one| one.0);
             let (of_outputs, of_inputs) =
@@ -365,9 +359,10 @@ impl Sets {
         }
         for lane in 0..lanes {
             let router = self.inputs[(lane >> self.layout.channel_bits) as usize].router as usize;
-            let state = &self.lanes[lane as usize];
-            let is_active = self.is_active(router, lane) && state.count > 0 && !state.holds;
-            self.in_turn.routers[router].asking += u32::from(is_active || asks[lane as usize]);
+            let is_active = self.is_active(router, lane) && self.lanes[lane as usize].count > 0;
+            let beside = &mut self.in_turn.routers[router];
+            let is_active = is_active && !beside.holders.contains(&lane);
+            beside.asking += u32::from(is_active || asks[lane as usize]);
         }
         Ok(())
     }

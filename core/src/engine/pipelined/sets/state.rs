@@ -43,8 +43,6 @@ pub(in super::super) struct Lane {
     pub may_send: bool,
     /// Whether it has won the switch in this step without an output channel.
     pub has_won: bool,
-    /// Whether it holds a connection through the switch.
-    pub holds: bool,
     /// Its output port, or none, and while it waits the first and the last channel there that it may have.
     pub port: u16,
     pub first: u8,
@@ -60,7 +58,6 @@ impl Lane {
         is_idle: true,
         may_send: false,
         has_won: false,
-        holds: false,
         port: NO_PORT,
         first: 0,
         last: 0,
