@@ -105,7 +105,9 @@ class Closed(Frozen):
 def _below(kind: type[BaseModel]) -> Iterator[tuple[str, str]]:
     """Fields of the parts of a kind of table, and where they are: ``buffer`` at ``router.buffer``."""
     for field, about in kind.model_fields.items():
-        for part in (about.annotation, *get_args(about.annotation)):
+        # A list of kinds says them itself.
+        listed = [part for more in about.metadata if hasattr(more, "parts") for part in more.parts()]
+        for part in (about.annotation, *get_args(about.annotation), *listed):
             for one in (part, *get_args(part)):
                 if isinstance(one, type) and issubclass(one, BaseModel):
                     yield from ((name, f"{field}.{name}") for name in one.model_fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Union
 
 from pydantic import Field, GetCoreSchemaHandler
@@ -54,6 +54,11 @@ def _check_kind(traffic: Any) -> Any:
 
 class OfAnyKind:
     """The traffic of a spec, which ``kind`` tells apart."""
+
+    @staticmethod
+    def parts() -> Iterable[type[AnyTraffic]]:
+        """What it may be, for messages that name fields."""
+        return KINDS.values()
 
     @staticmethod
     def __get_pydantic_core_schema__(source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
