@@ -67,8 +67,7 @@ def test_a_saved_simulation_goes_on_to_the_bit(topology, router, traffic, record
         # Bit planes in one thread are faster than sets of channels in several.
         (fl.Mesh(12, 12), PIPELINED, fl.Collective("rpar", payload=60), 1),
         (Fabric(network="dragonfly(6,3,3)"), PIPELINED, fl.Load("rand", rate=0.2, cycles=300), 3),
-        # Replies wait at nodes, which lists of flits show.
-        (fl.Mesh(12, 12), ANSWERED, fl.Load("rand", rate=0.1, length=3, cycles=200), 1),
+        (fl.Mesh(12, 12), ANSWERED, fl.Load("rand", rate=0.1, length=3, cycles=200), 2),
     ],
 )
 def test_pipelined_routers_go_on_in_other_threads(topology, router, traffic, parts, tmp_path):
