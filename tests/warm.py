@@ -103,20 +103,25 @@ def serve(link):
             link.send(str(pid).encode())
 
 
+def stand_in(folder, environment, ends):
+    """Have the folder, the environment and the standard streams of who asked for this process."""
+    for number, end in enumerate(ends):
+        os.dup2(end, number)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
+
+
 def _work(message, ends):
     """Be a worker."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    for number, end in enumerate(ends[:3]):
-        os.dup2(end, number)
-    os.closerange(3, 1024)
     folder, environment, limits = pickle.loads(message)
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
+    stand_in(folder, environment, ends[:3])
+    os.closerange(3, 1024)
     for one, limit in zip(LIMITS, limits, strict=True):
         resource.setrlimit(one, limit)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
     from flitloom import worker
 
     try:

@@ -16,7 +16,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from places import TESTS
+from warm import stand_in
 
 #: The largest message: arguments and an environment.
 LONGEST = 1 << 17
@@ -76,14 +76,10 @@ def _be(message, ends, link, looking):
     code = BROKEN
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for number, end in enumerate(ends):
-            os.dup2(end, number)
-            os.close(end)
         folder, environment, sys.argv = pickle.loads(message)
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(environment)
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
+        stand_in(folder, environment, ends)
+        for end in ends:
+            os.close(end)
         code = commands.run(sys.argv[1:])
         if wrong := [fault for _, found in looking or () for fault in found]:
             print(*wrong, sep="\n", file=sys.stderr)
@@ -96,7 +92,6 @@ def _be(message, ends, link, looking):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(TESTS))
     # What xarray looks for when it makes its first array.
     import dask.array  # noqa: F401
     import xarray  # noqa: F401
