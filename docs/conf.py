@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import site_parts
 
-from flitloom import provenance
+from flitloom.ground import provenance
 
 project = "flitloom"
 author = "The flitloom authors"

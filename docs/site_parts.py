@@ -46,7 +46,7 @@ MODULES = {
     "flitloom.view": "Pages that move",
     "flitloom.plots": "Pictures",
     "flitloom.papers": "Papers",
-    "flitloom.linear": "Linear programs",
+    "flitloom.ground.linear": "Linear programs",
     "flitloom.errors": "Errors",
 }
 

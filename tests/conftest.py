@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 import warm
-from flitloom import workers
+from flitloom.ground import workers
 from sample import QUICK
 
 # Who runs the tests in the background of a shell passes on that Ctrl-C is ignored; tests of it need it.

@@ -320,7 +320,7 @@ def _rows(file):
 
 
 def _sweep(file):
-    from flitloom.reading import read_toml
+    from flitloom.ground.reading import read_toml
     from flitloom.sweep import Sweep, read_values
 
     fields = read_toml(file)

@@ -2,8 +2,8 @@
 
 import json
 
-from flitloom import settings
 from flitloom.commands import run
+from flitloom.ground import settings
 
 
 def leave_settings(monkeypatch, folder):

@@ -24,10 +24,10 @@ _server = []
 
 
 class Worker:
-    """A worker with what `flitloom.workers` uses of `subprocess.Popen`."""
+    """A worker with what `flitloom.ground.workers` uses of `subprocess.Popen`."""
 
     def __init__(self, command, stdin, stdout):
-        from flitloom.workers import PROGRAM
+        from flitloom.ground.workers import PROGRAM
 
         assert (command, stdin, stdout) == ([sys.executable, "-P", str(PROGRAM)], *2 * [subprocess.PIPE])
         asks, questions = os.pipe()
@@ -73,7 +73,7 @@ def _link():
 
 def serve(link):
     """Fork a worker for every message, and tell how it ended."""
-    # As `flitloom.workers` has it: Ctrl-C is the parent's.
+    # As `flitloom.ground.workers` has it: Ctrl-C is the parent's.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     ended, wakes = os.pipe()
     for end in (ended, wakes):
@@ -122,7 +122,7 @@ def _work(message, ends):
     os.closerange(3, 1024)
     for one, limit in zip(LIMITS, limits, strict=True):
         resource.setrlimit(one, limit)
-    from flitloom import worker
+    from flitloom.ground import worker
 
     try:
         worker.main()
@@ -139,7 +139,7 @@ if __name__ == "__main__":
     import flitloom.analysis.switch_loads
     import flitloom.campaign
     import flitloom.load.running
-    import flitloom.pipelined
+    import flitloom.networks.pipelined
     import flitloom.sweep  # noqa: F401
 
     serve(socket.socket(fileno=int(sys.argv[1])))

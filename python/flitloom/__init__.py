@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from flitloom.collectives.reading import read_collective as read_collective
     from flitloom.collectives.search import collective as collective
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
-    from flitloom.network import Network
-    from flitloom.result import Result
+    from flitloom.networks.network import Network
+    from flitloom.run.result import Result
+    from flitloom.run.simulation import Simulation, lower_bound, run_experiment, simulate
     from flitloom.scheduling import JitterStudy, Operation, Plan
     from flitloom.scheduling import check_plan as check_plan
     from flitloom.scheduling import deadlock_certificate as deadlock_certificate
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from flitloom.scheduling import schedule as schedule
     from flitloom.scheduling import spread as spread
     from flitloom.scheduling import study_jitter as study_jitter
-    from flitloom.simulation import Simulation, lower_bound, run_experiment, simulate
+    from flitloom.scheduling.stacking import Stacking, stack
     from flitloom.spec import (
         Collective,
         Experiment,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
         TrafficMatrix,
         read_experiment,
     )
-    from flitloom.stacking import Stacking, stack
     from flitloom.tables.by_source.checking import CheckReport
     from flitloom.tables.by_source.checking import check as check
     from flitloom.tables.by_source.making import route as route
@@ -75,15 +75,15 @@ _HOMES = {
         "SpecError",
         "UnreachableError",
     ),
-    "network": ("Network",),
+    "networks.network": ("Network",),
     "plans.operation": ("Operation",),
     "plans.plan": ("Plan",),
-    "result": ("Result",),
+    "run.result": ("Result",),
     "tables.by_source.checking": ("CheckReport",),
     "tables.by_source.rules": ("RouterRules",),
     "tables.by_source.tables": ("Tables",),
     "scheduling.jitter": ("JitterStudy",),
-    "simulation": (
+    "run.simulation": (
         "Simulation",
         "lower_bound",
         "run_experiment",
@@ -107,7 +107,7 @@ _HOMES = {
         "TrafficMatrix",
         "read_experiment",
     ),
-    "stacking": (
+    "scheduling.stacking": (
         "Stacking",
         "stack",
     ),
@@ -139,7 +139,7 @@ if not TYPE_CHECKING:
         from importlib import import_module
 
         if name == "__version__":
-            from flitloom.provenance import version
+            from flitloom.ground.provenance import version
 
             value: Any = version()
         elif name in _MODULES:
@@ -147,7 +147,7 @@ if not TYPE_CHECKING:
         elif name in _HOME:
             value = getattr(import_module(f"flitloom.{_HOME[name]}"), name)
         elif name in _MOVED:
-            from flitloom.renamed import moved
+            from flitloom.errors.renamed import moved
 
             # Not kept, so that every use is told.
             return moved(f"flitloom.{name}", f"flitloom.{_MOVED[name]}")

@@ -5,7 +5,7 @@ import _signal  # type: ignore[import-not-found, unused-ignore]
 import os
 import sys
 
-from flitloom.launched import speaks
+from flitloom.ground.launched import speaks
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
     if _signal.getsignal(_signal.SIGINT) == _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _leave)
     if sys.argv[1:] in (["-h"], ["--help"]) and "_FLITLOOM_COMPLETE" not in os.environ:
-        from flitloom import overview
+        from flitloom.verbs import overview
 
         sys.exit(overview.tell())
     from flitloom import commands

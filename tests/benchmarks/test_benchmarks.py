@@ -11,8 +11,8 @@ from flitloom.booksim import Options
 from flitloom.booksim import run as run_booksim
 from flitloom.booksim.printing import lines
 from flitloom.commands import run
-from flitloom.network import Network
-from flitloom.simulation import simulate
+from flitloom.networks.network import Network
+from flitloom.run.simulation import simulate
 from flitloom.spec import PERMUTATIONS, Collective, Load, Torus
 
 CASES = [

@@ -13,9 +13,9 @@ import pytest
 
 import flitloom as fl
 from campaigns import SMALL, finish_small, tiny
-from flitloom import workers
 from flitloom.campaign import Store, run_campaign, running
 from flitloom.commands import run
+from flitloom.ground import workers
 from flitloom.jobs import pool as pools
 from flitloom.jobs import store as stores
 from places import TESTS

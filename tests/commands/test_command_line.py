@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import flitloom
-from flitloom import stacking
 from flitloom.commands import VERBS, run
+from flitloom.scheduling import stacking
 from waiting import LIMIT, cpu_seconds, until
 
 SHUFFLE = ("simulate", "--torus", "8x8", "--pattern", "shfl")

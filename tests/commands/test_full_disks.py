@@ -12,7 +12,7 @@ import pytest
 import flitloom as fl
 from campaigns import finish_small, full_disk
 from flitloom.commands import run
-from flitloom.outputs import append_line, replacing
+from flitloom.ground.outputs import append_line, replacing
 
 SHUFFLE = ["--torus", "8x8", "--pattern", "shfl", "--payload", "14", "--slices", "2"]
 

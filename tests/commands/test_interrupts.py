@@ -12,7 +12,8 @@ import pydantic
 import pytest
 
 import flitloom as fl
-from flitloom import _core, interrupts
+from flitloom import _core
+from flitloom.ground import interrupts
 from places import ROOT
 from waiting import LIMIT, at_work, cpu_seconds, session, stat, until
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.alone("signals")
 
 LONG = """
 import signal, sys, time
-from flitloom import interrupts
+from flitloom.ground import interrupts
 interrupts.arm()
 def ready():
     print("ready", flush=True)
@@ -216,9 +217,12 @@ def test_what_is_finished_has_the_time_to_be_written(work, tmp_path):
     "entry", ["interrupts.arm()", "import flitloom.__main__ as entry\nentry._leave(2, None)"]
 )
 def test_one_rank_speaks_for_all(variable, entry):
-    script = (
-        f"import os, signal\nfrom flitloom import interrupts\n{entry}\nos.kill(os.getpid(), signal.SIGINT)"
-    )
+    script = f"""
+import os, signal
+from flitloom.ground import interrupts
+{entry}
+os.kill(os.getpid(), signal.SIGINT)
+"""
     for rank, told in (("0", b"interrupted\n"), ("3", b"")):
         ended = subprocess.run(
             [sys.executable, "-c", script],
@@ -245,7 +249,7 @@ except SystemExit:
 
 def test_a_press_during_an_output_leaves_no_temporary_file(tmp_path):
     work = f"""
-from flitloom.outputs import replacing
+from flitloom.ground.outputs import replacing
 with replacing({str(tmp_path / "file.txt")!r}) as out:
     out.write(b"half")
     ready()

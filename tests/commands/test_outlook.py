@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 import flitloom as fl
-from flitloom import outlook, settings
 from flitloom.commands import assembly
+from flitloom.ground import settings
 from flitloom.messages import MessageGraph
+from flitloom.run import outlook
 
 LOAD = ["simulate", "--torus", "16x16", "--pattern", "rand", "--rate", "0.2"]
 
@@ -42,7 +43,7 @@ def test_memory_is_told_from_a_threshold_on(monkeypatch):
 def test_time_is_told_from_a_threshold_on(monkeypatch, cycles, engine):
     """Told after a moment, of which the run's rate is known; runs are looked at every 50 ms."""
     monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
-    monkeypatch.setattr("flitloom.simulation.LOOK", 0.01)
+    monkeypatch.setattr("flitloom.run.simulation.LOOK", 0.01)
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
     told = run(*LOAD, "--cycles", f"{cycles}", *engine)
     assert told.exit_code == 0
@@ -66,7 +67,7 @@ def test_time_is_told_from_a_threshold_on(monkeypatch, cycles, engine):
 def test_time_is_told_in_what_is_counted(monkeypatch, words, unit):
     """Of one run its cycles or packets, of several how many of them."""
     monkeypatch.setattr(outlook.TimeLine.__init__, "__defaults__", (0.0,))
-    monkeypatch.setattr("flitloom.simulation.LOOK", 0.001)
+    monkeypatch.setattr("flitloom.run.simulation.LOOK", 0.001)
     monkeypatch.setenv("FLITLOOM_TIME_FROM", "0")
     told = run("load", *words, "--torus", "8x8", "--pattern", "rand")
     assert told.exit_code == 0, told.stderr
@@ -145,7 +146,7 @@ def test_a_group_of_processes_has_what_it_may_take(monkeypatch, tmp_path):
 
 GROWTH = """
 import flitloom as fl
-from flitloom.simulation import _memory
+from flitloom.run.simulation import _memory
 
 
 def resident():

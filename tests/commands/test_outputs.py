@@ -10,7 +10,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.outputs import check_folder, check_output, make_folder, within, write_files, write_text
+from flitloom.ground.outputs import check_folder, check_output, make_folder, within, write_files, write_text
 from waiting import LIMIT
 
 COMMANDS = [
@@ -178,7 +178,7 @@ def test_no_moves_are_not_the_usual_number(capsys):
 def test_a_killed_process_leaves_no_part_of_a_file(number, tmp_path):
     work = """
 import signal, sys
-from flitloom.outputs import replacing
+from flitloom.ground.outputs import replacing
 with replacing(sys.argv[1]) as out:
     out.write(b"a" * 100000)
     out.flush()

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from flitloom import settings
 from flitloom.commands import run, screen
 from flitloom.commands.examples import FOLDER, names
 from flitloom.commands.options import shared
+from flitloom.ground import settings
 from places import ROOT
 from verbs import leave_settings
 

@@ -16,7 +16,7 @@ from typing import Any
 import flitloom as fl
 from conformance.running import CASES, WINDOW, Case, guarded, hashes, of_result, totals, windows_of
 from flitloom.messages import MessageGraph, simulate_messages
-from flitloom.simulation import Simulation
+from flitloom.run.simulation import Simulation
 
 #: What comes of a case, and a cycle in the middle of it, in a folder for files.
 Way = Callable[[Case, int, Path], dict[str, Any]]

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 import flitloom as fl
-from flitloom import checkpoint
 from flitloom.commands import run
 from flitloom.load.finite import run_judged, window_of
+from flitloom.run import checkpoint
 from flitloom.spec.fabric import Fabric
 from waiting import LIMIT, until
 

@@ -187,7 +187,8 @@ def test_a_mistake_is_told_once():
 
 INTERRUPTED = """
 import os, signal, sys
-from flitloom import interrupts, ranks, simulation
+from flitloom.ground import interrupts, ranks
+from flitloom.run import simulation
 from flitloom.commands import run
 
 interrupts.arm()
@@ -205,7 +206,7 @@ sys.exit(run(sys.argv[1:]))
 
 HARM = """
 import os, signal, sys, threading
-from flitloom import ranks
+from flitloom.ground import ranks
 from flitloom.commands import run
 
 if os.environ["PMI_RANK"] == "1":

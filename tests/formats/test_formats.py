@@ -7,14 +7,15 @@ import pytest
 
 import flitloom as fl
 import fuzz_formats
-from flitloom import formats, limits
+from flitloom import formats
 from flitloom.collectives.foreign import plan_of_moves
 from flitloom.commands import run
 from flitloom.formats import known
 from flitloom.formats.format import Format, Writing, needed, sample
+from flitloom.ground import limits
+from flitloom.ground.outputs import write_lines
+from flitloom.ground.reading import read_text
 from flitloom.messages import MessageGraph
-from flitloom.outputs import write_lines
-from flitloom.reading import read_text
 from flitloom.spec.ground import Ground
 
 DOCS = Path(fl.__file__).parents[2] / "docs"

@@ -21,13 +21,13 @@ from flitloom.errors import FlitloomError
 from flitloom.fabric import examples, route_subnet
 from flitloom.fabric.failures import without
 from flitloom.fabric.recognition import recognise
-from flitloom.limits import LISTED_NODES
+from flitloom.ground.limits import LISTED_NODES
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.writing import levels_text
 from flitloom.tables.by_source.checking import check
 from flitloom.tables.by_source.making import route
 from flitloom.tables.by_source.resilience import survive
-from flitloom.verdict import circle
+from flitloom.tables.verdict import circle
 
 Facts = dict[str, Any]
 #: Subnets of more switches have no hashes of their files.

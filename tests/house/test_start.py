@@ -11,9 +11,9 @@ from importlib import import_module
 import pytest
 
 import flitloom as fl
-from flitloom import overview
 from flitloom.commands import VERBS, run
-from flitloom.extras import EXTRAS, need
+from flitloom.ground.extras import EXTRAS, need
+from flitloom.verbs import overview
 from places import ROOT
 
 HEAVY = {

@@ -9,7 +9,7 @@ from flitloom.commands import run
 from flitloom.jobs import Job, Store
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.cases import tables_of
-from flitloom.simulation import begin_experiment
+from flitloom.run.simulation import begin_experiment
 from flitloom.spec.experiment import build_experiment, read_experiment
 from flitloom.spec.fabric import Fabric
 from flitloom.sweep import Sweep

@@ -14,8 +14,9 @@ import pytest
 
 import flitloom as fl
 from campaigns import SMALL, tiny
-from flitloom import genetic, workers
+from flitloom import genetic
 from flitloom.campaign import running
+from flitloom.ground import workers
 from waiting import children_of, cpu_seconds, stat, until
 
 

@@ -21,7 +21,7 @@ from flitloom.load import (
     verdict,
 )
 from flitloom.load.steady import ages as statistics_of
-from flitloom.simulation import begin_experiment
+from flitloom.run.simulation import begin_experiment
 
 
 def saved_half_way(whole, cycle, folder):

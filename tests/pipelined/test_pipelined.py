@@ -11,8 +11,8 @@ from fabrics import command
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.load import make_cases, run_curve
-from flitloom.pipelined import channel_loads
-from flitloom.space_time import record_space_time
+from flitloom.networks.pipelined import channel_loads
+from flitloom.run.space_time import record_space_time
 from flitloom.spec import Experiment
 from flitloom.spec.experiment import build_experiment
 from flitloom.spec.fabric import Fabric
@@ -393,7 +393,7 @@ def test_what_does_not_go_together_is_named(router, words):
         "traffic": {"kind": "collective", "pattern": "torn"},
     }
     with pytest.raises(SpecError, match=words):
-        fl.simulation.run_experiment(build_experiment(fields))
+        fl.run_experiment(build_experiment(fields))
 
 
 def test_failed_parts_are_named_as_the_network_names_them(capsys):

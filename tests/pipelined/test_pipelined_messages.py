@@ -12,7 +12,7 @@ import flitloom as fl
 from flitloom.collectives.run import simulate_collective
 from flitloom.commands import run
 from flitloom.messages import MessageGraph, simulate_messages
-from flitloom.pipelined import timing
+from flitloom.networks.pipelined import timing
 from flitloom.spec.fabric import Fabric
 
 PIPELINED = fl.Router(model="pipelined")

@@ -122,7 +122,7 @@ def fabric():
 
 
 def busy():
-    from flitloom.space_time import record_space_time
+    from flitloom.run.space_time import record_space_time
 
     simulation = fl.Simulation(network(), fl.Collective("bcmp", packets=4))
     return record_space_time(simulation)

@@ -7,7 +7,7 @@ from matplotlib.image import imread
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.errors import SpecError
-from flitloom.space_time import record_space_time
+from flitloom.run.space_time import record_space_time
 
 CASE = ("simulate", "--torus", "8x8", "--pattern", "bcmp", "--payload", "14")
 

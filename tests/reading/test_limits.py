@@ -15,11 +15,11 @@ import pytest
 import flitloom as fl
 import fuzz
 import fuzz_formats
-from flitloom import limits
 from flitloom.errors import show
 from flitloom.fabric.hostlist import parse_nodes
 from flitloom.fabric.names import Names
-from flitloom.reading import opened
+from flitloom.ground import limits
+from flitloom.ground.reading import opened
 from limited import run_limited
 from places import ROOT
 
@@ -204,7 +204,7 @@ def test_messages_are_bounded():
 
 def test_the_page_of_limits_is_what_the_module_prints():
     printed = subprocess.run(
-        [sys.executable, "-m", "flitloom.limits"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "flitloom.ground.limits"], capture_output=True, text=True, check=True
     ).stdout
     assert printed in (DOCS / "limits.md").read_text()
     assert len(re.findall(r"^\| `", printed, re.MULTILINE)) == len(limits.rows()) > 20

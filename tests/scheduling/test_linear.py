@@ -12,7 +12,7 @@ import pytest
 
 from flitloom.collectives.proofs import UNREACHED, _shortest
 from flitloom.errors import SpecError
-from flitloom.linear import METHODS, solve
+from flitloom.ground.linear import METHODS, solve
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -67,7 +67,7 @@ def test_threads_share_the_solver_and_this_process_has_none():
     program = """
 import json, sys
 from concurrent.futures import ThreadPoolExecutor
-from flitloom import linear
+from flitloom.ground import linear
 with ThreadPoolExecutor(4) as pool:
     asked = [pool.submit(linear.solve, [1], ([0], [0], [1.0]), [n], [1e9]) for n in range(20)]
 values = [each.result().value for each in asked]
@@ -84,7 +84,7 @@ print(json.dumps([values, "highspy" in sys.modules, len(linear._solver._processe
 def test_a_forked_process_solves_by_itself():
     program = """
 import os
-from flitloom.linear import solve
+from flitloom.ground.linear import solve
 def value(least): return solve([1], ([0], [0], [1.0]), [least], [9]).value
 assert value(1) == 1
 child = os.fork()
@@ -98,7 +98,7 @@ if child:
 
 
 def test_interrupted_work_leaves_no_solver(monkeypatch):
-    from flitloom import linear
+    from flitloom.ground import linear
 
     solve([1], ([0], [0], [1.0]), [1], [9])
     solver = linear._solver

@@ -10,11 +10,11 @@ import pytest
 import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
+from flitloom.ground.workers import Workers
 from flitloom.plans.plan import Plan, messages_of, read_plan
 from flitloom.scheduling import check_plan, octants
 from flitloom.scheduling.cp_sat import decide
 from flitloom.scheduling.search import METHODS, ROUTES
-from flitloom.workers import Workers
 
 SCHEMA = Path(fl.__file__).parent / "schemas" / "plan.schema.json"
 

@@ -13,7 +13,7 @@ from flitloom import _core
 from flitloom.analysis.demands import make_demands
 from flitloom.commands import run
 from flitloom.jobs import Store
-from flitloom.simulation import experiment_memory
+from flitloom.run.simulation import experiment_memory
 from flitloom.spec import build_experiment
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import whole
@@ -144,7 +144,7 @@ def test_its_memory_is_known(monkeypatch, capsys):
     listed = [[node, (node + 1) % 4096, 6, 0] for node in range(4096)]
     packets = {**spec, "traffic": {"kind": "packets", "table": listed}}
     assert experiment_memory(build_experiment(spec)) == experiment_memory(build_experiment(packets))
-    monkeypatch.setattr("flitloom.outlook.memory_there", lambda: (1000, 10**9))
+    monkeypatch.setattr("flitloom.run.outlook.memory_there", lambda: (1000, 10**9))
     assert "are needed and this machine has 1.0 kB" in refused("simulate shift.toml", capsys)
 
 

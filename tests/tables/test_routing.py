@@ -193,7 +193,7 @@ def test_large_files_are_read_line_by_line(tmp_path: Path, monkeypatch: pytest.M
     file = tmp_path / "t.json"
     tables.to_json(file)
     assert file.read_text() == tables.to_json()
-    monkeypatch.setattr("flitloom.limits.JSON_BYTES", 5000)
+    monkeypatch.setattr("flitloom.ground.limits.JSON_BYTES", 5000)
     assert fl.tables.read(file) == tables
     good = file.read_text()
     for damaged, message in [

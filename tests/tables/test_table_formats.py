@@ -10,7 +10,7 @@ import flitloom as fl
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import cables, parse_fabric, reading
-from flitloom.outputs import write_text
+from flitloom.ground.outputs import write_text
 from flitloom.tables.formats import known
 from flitloom.tables.formats.format import Format, Listed, without_heading
 

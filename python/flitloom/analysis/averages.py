@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from flitloom.analysis.series import check_series, per_node_and_cycle
 from flitloom.errors import SpecError
-from flitloom.lazy import xr
-from flitloom.numerals import counted
+from flitloom.ground.lazy import xr
+from flitloom.ground.numerals import counted
 
 Values = np.ndarray[Any, np.dtype[np.float64]]
 

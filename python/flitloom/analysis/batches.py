@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
 
 #: Batches a run is cut into.
 BATCHES = 20

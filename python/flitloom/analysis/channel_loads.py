@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError, unknown_parts
-from flitloom.lazy import xr
-from flitloom.network import Network
+from flitloom.ground.lazy import xr
+from flitloom.networks.network import Network
 from flitloom.spec import DIMENSION_NAMES
 from flitloom.spec.any_network import AnyNetwork
 

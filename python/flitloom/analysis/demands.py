@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.traffic.patterned import DRAWN, Patterned

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,7 +12,7 @@ from flitloom.analysis.averages import Values, moving_sum
 from flitloom.analysis.outcomes import Measurement
 from flitloom.analysis.series import check_series
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 
 if TYPE_CHECKING:
     import xarray as xr

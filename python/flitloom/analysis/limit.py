@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 
 #: Logarithms of utilisations that a line is fitted to: further ones are curved.
 NEAR = 0.6

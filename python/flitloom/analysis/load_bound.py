@@ -11,7 +11,7 @@ from flitloom.analysis.channel_loads import ChannelLoads, channel_loads
 from flitloom.analysis.demands import make_demands
 from flitloom.analysis.minimal_routes import RouteBound, minimal_routes_bound
 from flitloom.analysis.switch_loads import SwitchLoads, any_tables_bound, switch_loads
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.any_traffic import AnyTraffic
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitloom.analysis.channel_loads import _coordinates
 from flitloom.analysis.demands import Demands, Whole
 from flitloom.errors import SpecError
-from flitloom.linear import solve
+from flitloom.ground.linear import solve
 
 #: Most cells (pairs times places a packet may pass) for which prices are searched.
 LARGEST_SEARCH = 1 << 23

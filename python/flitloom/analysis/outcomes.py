@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 
 #: The outcome of a measurement that has a value.
 MEASURED = "measured"

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flitloom.errors import SpecError
-from flitloom.lazy import xr
-from flitloom.series import VARIABLES
+from flitloom.ground.lazy import xr
+from flitloom.ground.series import VARIABLES
 
 #: Attributes every series has.
 ATTRIBUTES = ("window_cycles", "nodes", "packet_length")

@@ -12,7 +12,7 @@ from flitloom.analysis.critical_load import UNIT, critical_load
 from flitloom.analysis.outcomes import Measurement
 from flitloom.analysis.series import check_series, per_node_and_cycle, side
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,7 +12,7 @@ from flitloom import _core
 from flitloom.analysis.demands import Demands
 from flitloom.analysis.minimal_routes import RouteBound
 from flitloom.fabric.model import Subnet
-from flitloom.pipelined import channel_loads
+from flitloom.networks.pipelined import channel_loads
 from flitloom.tables.by_destination.tables import ForwardingTables
 
 #: Loads are fractions with denominators up to this.

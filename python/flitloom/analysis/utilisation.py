@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flitloom._core import LISTS, source_queue_verdict
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,8 +9,8 @@ from typing import Any
 
 from flitloom import _core
 from flitloom.benchmarks import Context, Row
-from flitloom.network import Network
-from flitloom.simulation import simulate
+from flitloom.networks.network import Network
+from flitloom.run.simulation import simulate
 from flitloom.spec import Collective, Load, Router, Torus
 
 #: Measurements per row; the median counts.

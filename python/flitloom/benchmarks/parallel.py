@@ -11,8 +11,8 @@ from time import perf_counter
 from flitloom import _core
 from flitloom.benchmarks import Context, Row
 from flitloom.benchmarks.network import MEASUREMENTS, SHARE, SMALL, saturation
-from flitloom.network import Network
-from flitloom.simulation import Simulation
+from flitloom.networks.network import Network
+from flitloom.run.simulation import Simulation
 from flitloom.spec import Load, Router, Torus
 
 #: Sides of the tori by engine, and speed-ups to be reached by threads.

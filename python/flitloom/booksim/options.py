@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flitloom import _core, limits
+from flitloom import _core
 from flitloom.booksim.specs import FRACTION, WHOLE, is_spec, number, spec_text, values_of
 from flitloom.errors import SpecError, nearest, show, show_file
-from flitloom.fixed import explained
-from flitloom.numerals import counted
-from flitloom.reading import read_text, read_toml
+from flitloom.ground import limits
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_text, read_toml
 
 #: Options that say how BookSim2 writes something that another option asks for.
 SILENT = frozenset(

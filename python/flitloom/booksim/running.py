@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from flitloom import _core, limits
+from flitloom import _core
 from flitloom.booksim.options import NETWORK_FILE, Options
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
-from flitloom.reading import read_text
+from flitloom.ground import limits
+from flitloom.ground.fixed import explained
+from flitloom.ground.reading import read_text
 
 Values = list[tuple[str, str]]
 Begun = TypeVar("Begun")

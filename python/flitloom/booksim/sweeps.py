@@ -8,15 +8,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from flitloom import limits, provenance
 from flitloom.booksim.options import NETWORK_FILE, Options
 from flitloom.booksim.running import UNSTABLE, check, run
 from flitloom.booksim.specs import number
 from flitloom.errors import SpecError, show
+from flitloom.ground import limits, provenance
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_text
 from flitloom.jobs.job import Job
 from flitloom.jobs.store import Store
-from flitloom.numerals import counted
-from flitloom.reading import read_text
 from flitloom.sweep.values import MOST_POINTS
 
 #: What a row says of a class of a run, besides the id, the values of the grid, the seed and the class.

@@ -13,13 +13,13 @@ import pydantic
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from flitloom import provenance
 from flitloom.errors import SpecError, show
 from flitloom.genetic import GENES, GeneticSettings
+from flitloom.ground import provenance
+from flitloom.ground.limits import SEARCHES
+from flitloom.ground.reading import read_toml
 from flitloom.jobs.job import Job
-from flitloom.limits import SEARCHES
-from flitloom.network import Network
-from flitloom.reading import read_toml
+from flitloom.networks.network import Network
 from flitloom.spec import OTHER_NAMES, PATTERNS, PERMUTATIONS, SCHEMES, Collective, Router, Topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import (

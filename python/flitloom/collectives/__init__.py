@@ -42,7 +42,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """A name of before."""
-        from flitloom.renamed import moved
+        from flitloom.errors.renamed import moved
 
         if name not in _MOVED:
             raise AttributeError(f"module 'flitloom.collectives' has no attribute {name!r}")

@@ -16,7 +16,7 @@ from flitloom.collectives.rounds_plan import bus_factor
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, show
 from flitloom.fabric.networks import direct_network
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground

@@ -8,7 +8,7 @@ from pathlib import Path
 from flitloom.collectives.advice import read_bandwidth, read_seconds, read_size, weigh
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.fabric.networks import direct_network
-from flitloom.lazy import xr
+from flitloom.ground.lazy import xr
 from flitloom.spec.any_network import AnyNetwork
 
 

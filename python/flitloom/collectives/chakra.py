@@ -16,7 +16,7 @@ from flitloom.collectives.goal import events
 from flitloom.collectives.telling import Told, untold
 from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import json_fields
+from flitloom.ground.reading import json_fields
 from flitloom.spec.base import explain
 from flitloom.traces.chakra import (
     COLLECTIVE,

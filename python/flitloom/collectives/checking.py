@@ -9,7 +9,7 @@ from typing import Any
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 
 #: Problems that are reported before the replay gives up.
 MOST = 20

@@ -14,10 +14,10 @@ from pydantic import ConfigDict, Field, PrivateAttr
 from flitloom._core import LISTS
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
-from flitloom.outputs import write_text
-from flitloom.renamed import moved
+from flitloom.errors.renamed import moved
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_text
 from flitloom.spec.base import Frozen
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
-from flitloom import provenance
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, unknown_parts
+from flitloom.ground import provenance
+from flitloom.ground.numerals import counted
 from flitloom.jobs import Job, Store, run_jobs
-from flitloom.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 
@@ -137,7 +137,7 @@ def degraded(
     store : Store, optional
         Where every plan's steps and bound are kept at once; what is there already is not planned again.
     executor : concurrent.futures.Executor, optional
-        Where plans are made, as `flitloom.workers.Workers`; one after the other in this process without.
+        Where plans are made, as `flitloom.ground.workers.Workers`; one after the other here without.
     progress : callable, optional
         Called with the number of plans so far and in all.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from flitloom.collectives.stored_sums import STORED
 from flitloom.collectives.sums import VectorSending, distance, rounds_of
-from flitloom.linear import solve
+from flitloom.ground.linear import solve
 
 #: Rings for which rounds of sums are known: three rounds reach 27 nodes.
 LONGEST_SUMS = 27

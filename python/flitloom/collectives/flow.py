@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flitloom.linear import solve
+from flitloom.ground.linear import solve
 from flitloom.spec.ground import Ground
 
 #: Largest number of members times links for which the program is solved; about a second.

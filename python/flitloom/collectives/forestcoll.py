@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
 from flitloom.collectives.msccl.read import only, parse_xml, whole
 from flitloom.errors import SpecError, show_file
-from flitloom.numerals import counted
-from flitloom.reading import placed, read_text
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import placed, read_text
 from flitloom.spec.ground import Ground
 
 #: Most chunks of a node, and of all nodes over all links.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from flitloom import provenance
 from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import OperationName
@@ -13,6 +12,7 @@ from flitloom.collectives.rounds import busiest_loads
 from flitloom.collectives.rounds_plan import Messages, RoundsPlan, taken
 from flitloom.collectives.telling import Told, untold
 from flitloom.errors import SpecError, unknown_parts
+from flitloom.ground import provenance
 from flitloom.spec.any_network import AnyNetwork
 
 #: The name that asks for the fastest algorithm of those that are made.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from flitloom import limits
 from flitloom.errors import SpecError, show_file
-from flitloom.numerals import counted
-from flitloom.reading import read_text
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_text
 from flitloom.spec.ground import Ground
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 
 if TYPE_CHECKING:
     from flitloom.collectives.collective_plan import CollectivePlan

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pydantic
 
-from flitloom import limits
 from flitloom.collectives.checking import require_right
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import opened
+from flitloom.ground import limits
+from flitloom.ground.reading import opened
 from flitloom.spec.base import explain
 
 

@@ -11,7 +11,7 @@ from flitloom.collectives.contents import Buffers, Hop
 from flitloom.collectives.foreign import plan_of_moves
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.ground import Ground
 
 

@@ -15,7 +15,7 @@ from flitloom.collectives.advice import COMPARED
 from flitloom.collectives.rounds_plan import RoundsPlan
 from flitloom.collectives.telling import Told, telling, untold
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.ground import Ground
 
 #: Problems that are reported before the replay ends.

@@ -14,7 +14,7 @@ from flitloom.collectives.rounds_plan import RoundsPlan, shifted
 from flitloom.collectives.telling import Told, telling, untold
 from flitloom.collectives.transfers import Transfer
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.ground import Ground
 
 Link = tuple[int, int]

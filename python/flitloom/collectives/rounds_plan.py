@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import ConfigDict, Field
 
-from flitloom import limits
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.errors import SpecError, show_file
-from flitloom.numerals import counted
-from flitloom.outputs import write_text
-from flitloom.reading import opened
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_text
+from flitloom.ground.reading import opened
 from flitloom.spec.base import Frozen, explain
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of

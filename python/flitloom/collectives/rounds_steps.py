@@ -10,7 +10,7 @@ from flitloom.collectives.proofs import evaluate
 from flitloom.collectives.rounds_hops import Hops, first_chunks, hop_by_hop, is_direct
 from flitloom.collectives.rounds_plan import RoundsPlan, Row, shifted, vector_sum
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 
 
 def to_steps(plan: RoundsPlan) -> CollectivePlan:

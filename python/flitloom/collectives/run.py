@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import _core, pipelined
+from flitloom import _core
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import goal_text
 from flitloom.collectives.rounds_hops import Hops
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
 from flitloom.fabric.examples import switch_name
-from flitloom.fixed import explained
-from flitloom.network import Network
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.networks import pipelined
+from flitloom.networks.network import Network
 from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flitloom import _core, provenance
+from flitloom import _core
 from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.collectives.flow import LARGEST, link_lengths
 from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.fabric.networks import direct_network
-from flitloom.numerals import counted
+from flitloom.ground import provenance
+from flitloom.ground.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.ground import Ground

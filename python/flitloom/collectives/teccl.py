@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.foreign import Send, Sends
 from flitloom.errors import SpecError, show_file
-from flitloom.numerals import counted
-from flitloom.reading import read_json
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_json
 from flitloom.spec.ground import Ground
 
 #: The first key of every file.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.transfers import Transfer, transfers
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.traces.chakra import Node
 
 #: A node by its rank and number.

@@ -9,7 +9,7 @@ import time
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
-from flitloom import interrupts, settings
+from flitloom.ground import interrupts, settings
 from flitloom.verbs import VERBS
 
 __all__ = ["VERBS", "main", "run"]
@@ -73,9 +73,9 @@ def _all_ranks(arguments: list[str]) -> AbstractContextManager[None]:
     """Processes that ``mpiexec`` started simulate together; other verbs know nothing of each other."""
     if not {"simulate", "load"} & set(arguments[:3]):
         return nullcontext()
-    from flitloom import ranks
     from flitloom.commands.screen import complain
-    from flitloom.extras import need
+    from flitloom.ground import ranks
+    from flitloom.ground.extras import need
 
     if ranks.started() == 1:
         return nullcontext()

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from flitloom import overview, settings
 from flitloom.commands.completion import find_anyway
 from flitloom.errors import SpecError
-from flitloom.numerals import real, whole
-from flitloom.verbs import VERBS
+from flitloom.ground import settings
+from flitloom.ground.numerals import real, whole
+from flitloom.verbs import VERBS, overview
 
 #: What options were called once; scripts that say so go on working.
 RENAMED = {
@@ -38,7 +38,7 @@ def renamed(arguments: Sequence[str]) -> list[str]:
 
 
 def plain_numbers(command: Any) -> None:
-    """Let numeric options of a command, and of those below it, take what `flitloom.numerals` takes alone."""
+    """Let numeric options of a command and of those below it take what `ground.numerals` takes alone."""
     for parameter in command.params:
         _let_check(parameter)
     for inner in getattr(command, "commands", {}).values():

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from flitloom import settings
 from flitloom.commands import options, screen
 from flitloom.errors import SpecError, unknown
-from flitloom.outputs import check_output, write_text
+from flitloom.ground import settings
+from flitloom.ground.outputs import check_output, write_text
 
 app = typer.Typer(
     help="Show how the command line behaves here, and why.\n\nExample: flitloom config show",

@@ -11,8 +11,8 @@ import typer
 
 from flitloom.commands import options, screen
 from flitloom.errors import SpecError, unknown_parts
-from flitloom.numerals import counted
-from flitloom.outputs import make_folder, write_bytes
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import make_folder, write_bytes
 
 #: Where they lie.
 FOLDER = Path(__file__).parents[1] / "examples"

@@ -5,7 +5,7 @@ Used as ``pictures.draw_busy(...)`` after ``from flitloom.commands import pictur
 
 from __future__ import annotations
 
-from flitloom.lazy import names_of
+from flitloom.ground.lazy import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from flitloom import limits
 from flitloom.commands.screen import say
 from flitloom.errors import SpecError, show_file
-from flitloom.extras import check_picture, need
-from flitloom.numerals import counted
-from flitloom.reading import opened
+from flitloom.ground import limits
+from flitloom.ground.extras import check_picture, need
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import opened
 
 
 def command(

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from flitloom import interrupts, remarks, settings
-from flitloom.errors import FlitloomError
-from flitloom.numerals import counted
+from flitloom.errors import FlitloomError, remarks
+from flitloom.ground import interrupts, settings
+from flitloom.ground.numerals import counted
 
 if TYPE_CHECKING:
-    from flitloom.outlook import TimeLine
+    from flitloom.run.outlook import TimeLine
 
 Progress = Callable[[int, int], None]
 
@@ -140,8 +140,8 @@ def foretell_memory(needs: Iterable[int], side_by_side: int | None = 1) -> None:
     side_by_side : int, optional
         How many run at once; without it as many as there are cores.
     """
-    from flitloom.outlook import memory_line
-    from flitloom.workers import usable_cores
+    from flitloom.ground.workers import usable_cores
+    from flitloom.run.outlook import memory_line
 
     largest = sorted(needs, reverse=True)[: side_by_side or usable_cores()]
     if line := memory_line(sum(largest), settings.get("memory_from")):
@@ -169,7 +169,7 @@ def several_progresses(units: Mapping[str, str] | None = None) -> Iterator[Calla
 
     def foretell(label: str, done: int, total: int) -> None:
         if label not in lines:
-            from flitloom.outlook import TimeLine
+            from flitloom.run.outlook import TimeLine
 
             lines[label] = TimeLine(say, settings.get("time_from"))
         lines[label](done, total, (units or {}).get(label, label))

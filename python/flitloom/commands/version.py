@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from flitloom import provenance
 from flitloom.commands import screen
+from flitloom.ground import provenance
 
 
 def command() -> None:

@@ -3,7 +3,7 @@
 from flitloom.fabric.model import Cable, Host, Subnet, Switch
 from flitloom.fabric.reading import parse_fabric, read_fabric
 from flitloom.fabric.recognition import Recognition, recognise
-from flitloom.lazy import names_of
+from flitloom.ground.lazy import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from flitloom.errors import SpecError
+from flitloom.errors.remarks import tell
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.fabric.names import Names
-from flitloom.remarks import tell
 
 
 def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> list[int]:

@@ -12,8 +12,8 @@ from flitloom.errors import SpecError, show
 from flitloom.fabric.kinds import OTHERWISE, guessed_hosts
 from flitloom.fabric.model import NO_HOSTS, PORTS, Cable, Host, Subnet, Switch
 from flitloom.fabric.names import Names
-from flitloom.limits import FABRIC_PARTS
-from flitloom.numerals import counted
+from flitloom.ground.limits import FABRIC_PARTS
+from flitloom.ground.numerals import counted
 
 #: Characters of a name; InfiniBand's descriptions of nodes have 64.
 NAME = 256

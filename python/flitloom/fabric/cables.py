@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.kinds import kind_of
-from flitloom.limits import FABRIC_PARTS
-from flitloom.reading import text_lines
+from flitloom.ground.limits import FABRIC_PARTS
+from flitloom.ground.reading import text_lines
 
 #: What the columns of a cable's ends may be called.
 _END = re.compile(

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 from flitloom.errors import SpecError, show
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.kinds import kind_of
-from flitloom.reading import parse_xml, text_lines
+from flitloom.ground.reading import parse_xml, text_lines
 
 
 def parse_graphml(text: str, source: str) -> Assembly:

@@ -7,7 +7,7 @@ import re
 from itertools import product
 
 from flitloom.errors import SpecError, show
-from flitloom.limits import DIGITS
+from flitloom.ground.limits import DIGITS
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18})(?:[:/](\d{1,9}))?)?")
 _ITEM = re.compile(r"(?:node)?(?:\[(?P<ranges>[0-9,:/-]+)\]|(?P<number>[0-9]+))")

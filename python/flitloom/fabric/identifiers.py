@@ -8,7 +8,7 @@ from itertools import count
 
 from flitloom.errors import SpecError
 from flitloom.fabric.model import Host, Subnet, Switch
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 
 _MADE_UP = "some nodes have no LID or GUID; made-up ones stand in the tables, which no subnet loads"
 

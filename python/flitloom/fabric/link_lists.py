@@ -6,7 +6,7 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
-from flitloom.reading import text_lines
+from flitloom.ground.reading import text_lines
 
 _PORT = re.compile(
     r"(?P<kind>SW|CA|RT)\s+(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\s+0x(?P<guid>[0-9a-fA-F]{1,16})\s+"

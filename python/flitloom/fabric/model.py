@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.fixed import explained
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
 
 #: What is said of a file whose hosts are made up.
 NO_HOSTS = "the file names no hosts; every switch is given one"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric.hostlist import expand, parse_nodes, split_list
-from flitloom.limits import NODES_BYTES
-from flitloom.numerals import counted
-from flitloom.reading import read_text
+from flitloom.ground.limits import NODES_BYTES
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_text
 
 #: What a list of nodes by their numbers consists of.
 _NUMBERS = frozenset("0123456789,-:/[]")

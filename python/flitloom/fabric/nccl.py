@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
-from flitloom.reading import parse_xml
+from flitloom.ground.reading import parse_xml
 
 #: PCI class of NVSwitches.
 _NVSWITCH = "0x068000"

@@ -6,8 +6,8 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
-from flitloom.limits import DIGITS
-from flitloom.reading import text_lines
+from flitloom.ground.limits import DIGITS
+from flitloom.ground.reading import text_lines
 
 _NODE = re.compile(
     r"(?P<kind>Switch|Ca|Hca|Rt|Router)\s+(?P<ports>\d+)\s+\"(?P<id>[^\"]+)\"[^#]*+(?:#(?P<note>.*))?$",

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from flitloom.digests import digest
 from flitloom.errors import SpecError, show
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.examples import subnet, switch_name, twisted_torus
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.fabric.reading import read_fabric
-from flitloom.limits import FABRIC_PARTS
-from flitloom.numerals import counted
+from flitloom.ground.digests import digest
+from flitloom.ground.limits import FABRIC_PARTS
+from flitloom.ground.numerals import counted
 from flitloom.spec import Graph, Product, Topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.failed import read_failed

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
-from flitloom.limits import DIGITS, FABRIC_PARTS
-from flitloom.reading import text_lines
+from flitloom.ground.limits import DIGITS, FABRIC_PARTS
+from flitloom.ground.reading import text_lines
 
 _HEAD = re.compile(r"\s*\d{1,9}(?:[ \t]+\d{1,9}){2}(?:(?:[ \t]+\d{1,9}){2}(?:[ \t]+\w+){0,2})?[ \t]*\r?\n")
 _LINK = re.compile(r"^[ \t]*\d+[ \t]+\d+[ \t]+\d[\d.]*[kKMGT]?bps[ \t]", re.MULTILINE)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flitloom.fabric.layout import stand
 from flitloom.fabric.networks import named_subnet
 from flitloom.fabric.recognition import Recognition
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS
 from flitloom.spec.families import is_family

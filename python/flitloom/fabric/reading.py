@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from flitloom import limits, remarks
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, remarks
 from flitloom.fabric import (
     cables,
     graphs,
@@ -23,7 +22,8 @@ from flitloom.fabric import (
 from flitloom.fabric.assembly import Assembly
 from flitloom.fabric.kinds import OF_ALL
 from flitloom.fabric.model import NO_HOSTS, Subnet
-from flitloom.reading import opened
+from flitloom.ground import limits
+from flitloom.ground.reading import opened
 from flitloom.spec.what import host_lists
 
 

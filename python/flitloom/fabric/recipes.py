@@ -10,8 +10,8 @@ from itertools import combinations, product
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.hostlist import expand
-from flitloom.limits import DIGITS, FABRIC_PARTS
-from flitloom.reading import parse_xml, text_lines
+from flitloom.ground.limits import DIGITS, FABRIC_PARTS
+from flitloom.ground.reading import parse_xml, text_lines
 
 _ASTRA = re.compile(r"^(topology|npus_count|bandwidth|latency)[ \t]*:[ \t]*\[([^\]\n]*)\]", re.MULTILINE)
 _TIER = re.compile(r"^[ \t]*Tiers[ \t]+\d", re.MULTILINE | re.IGNORECASE)

@@ -11,9 +11,9 @@ from flitloom import _core
 from flitloom.errors import SpecError, require_kind
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.nested import Nested, tori_of_tori
-from flitloom.fixed import explained
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
 
 #: Sizes, closed ways and coordinates of a torus or mesh.
 Grid = tuple[list[int], list[list[int]], list[list[int]]]

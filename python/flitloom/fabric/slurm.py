@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.hostlist import count, expand
-from flitloom.limits import FABRIC_PARTS, LINE_BYTES
-from flitloom.reading import text_lines
+from flitloom.ground.limits import FABRIC_PARTS, LINE_BYTES
+from flitloom.ground.reading import text_lines
 
 #: Names of nodes in all lines: every level of a tree may name every host.
 MOST_NAMES = 4 * FABRIC_PARTS

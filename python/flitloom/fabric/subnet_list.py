@@ -6,7 +6,7 @@ import re
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
-from flitloom.reading import text_lines
+from flitloom.ground.reading import text_lines
 
 _END = re.compile(
     r"\{\s*(?P<kind>CA|SW|RT)(?:-SM)?\s+Ports:(?P<ports>[0-9a-fA-F]+)\s+(?:SystemGUID:[0-9a-fA-F]+\s+)?"

@@ -15,11 +15,11 @@ from itertools import combinations, product
 from typing import Any
 
 from flitloom.errors import SpecError, show
-from flitloom.extras import need
 from flitloom.fabric.assembly import Assembly, Node
 from flitloom.fabric.textproto import Message, parse
-from flitloom.limits import FABRIC_PARTS
-from flitloom.numerals import counted
+from flitloom.ground.extras import need
+from flitloom.ground.limits import FABRIC_PARTS
+from flitloom.ground.numerals import counted
 
 #: Lists within lists of a YAML file.
 _DEPTH = 32

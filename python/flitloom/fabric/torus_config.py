@@ -9,8 +9,8 @@ from pathlib import Path
 from flitloom.errors import SpecError, show, show_file, unknown
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
-from flitloom.limits import NODES_BYTES
-from flitloom.reading import read_text, text_lines
+from flitloom.ground.limits import NODES_BYTES
+from flitloom.ground.reading import read_text, text_lines
 
 _LINK = re.compile(r"([xyz])([pm])_link")
 _DATELINE = re.compile(r"([xyz])_dateline")

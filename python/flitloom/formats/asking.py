@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.reading import read_collective
 from flitloom.collectives.telling import Told, untold
 from flitloom.errors import SpecError, show_file
 from flitloom.formats import known
 from flitloom.formats.format import Format, Writing
-from flitloom.numerals import counted
-from flitloom.outputs import check_output
-from flitloom.reading import opened, placed
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import check_output
+from flitloom.ground.reading import opened, placed
 from flitloom.spec.ground import Ground
 from flitloom.traces.goal import parse_goal
 from flitloom.traces.operations import Ranks

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.chakra import chakra_files, chakra_plan
 from flitloom.collectives.checking import wrong_plan
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.errors import show_file
 from flitloom.formats.format import Format, Writing, sample
+from flitloom.ground import limits
 from flitloom.spec.ground import Ground
 from flitloom.traces.chakra import read_chakra, write_chakra, write_files
 

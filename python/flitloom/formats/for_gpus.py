@@ -10,7 +10,7 @@ from flitloom.collectives.loaders import Counts, in_words
 from flitloom.collectives.members import ranks_file
 from flitloom.errors import show_file
 from flitloom.formats.format import Writing
-from flitloom.outputs import write_csv, write_lines
+from flitloom.ground.outputs import write_csv, write_lines
 
 
 def write_for_gpus(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flitloom import limits
 from flitloom.collectives.forestcoll import read_forestcoll
 from flitloom.formats.format import Format, sample
 from flitloom.formats.sends import plan_checker, plan_reader
+from flitloom.ground import limits
 
 
 def _seed() -> bytes:

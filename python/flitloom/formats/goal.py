@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.goal import plan_operations
 from flitloom.collectives.telling import share
 from flitloom.formats.format import Format, Writing, sample
-from flitloom.outputs import write_text
+from flitloom.ground import limits
+from flitloom.ground.outputs import write_text
 from flitloom.traces.goal import goal_text, read_goal
 
 

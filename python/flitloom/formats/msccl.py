@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.msccl import check_msccl, msccl_plan, msccl_text
 from flitloom.collectives.msccl.write import msccl_lines
 from flitloom.collectives.telling import Told, untold
 from flitloom.formats.for_gpus import write_for_gpus
 from flitloom.formats.format import Format, Writing, needed, sample
-from flitloom.garbage import uncollected
+from flitloom.ground import limits
+from flitloom.ground.garbage import uncollected
 from flitloom.spec.ground import Ground
 
 

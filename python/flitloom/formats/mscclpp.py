@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.members import links_between, members_of
 from flitloom.collectives.mscclpp import Replay, mscclpp_text, read_mscclpp
@@ -15,8 +14,9 @@ from flitloom.collectives.telling import Told, untold
 from flitloom.errors import show_file
 from flitloom.formats.for_gpus import write_for_gpus
 from flitloom.formats.format import Format, Writing, needed, sample
-from flitloom.garbage import uncollected
-from flitloom.reading import placed
+from flitloom.ground import limits
+from flitloom.ground.garbage import uncollected
+from flitloom.ground.reading import placed
 from flitloom.spec.ground import Ground
 
 

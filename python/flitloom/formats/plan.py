@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.checking import check_collective
 from flitloom.collectives.collective_plan import CollectivePlan, plan_text
 from flitloom.collectives.reading import read_collective
 from flitloom.formats.format import Format, Writing, sample
+from flitloom.ground import limits
 from flitloom.spec.ground import Ground
 
 

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.collectives.checking import wrong_plan
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.making import make_rounds
@@ -18,6 +17,7 @@ from flitloom.collectives.rounds_steps import to_steps
 from flitloom.collectives.telling import Told, untold
 from flitloom.errors import show_file
 from flitloom.formats.format import Format, Writing
+from flitloom.ground import limits
 from flitloom.spec import Torus
 from flitloom.spec.ground import Ground
 from flitloom.traces.operations import Ranks

@@ -10,7 +10,7 @@ from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.foreign import Sends, plan_of_sends, report
 from flitloom.errors import show_file
 from flitloom.formats.format import needed
-from flitloom.reading import placed
+from flitloom.ground.reading import placed
 from flitloom.spec.ground import Ground
 
 Read = Callable[[str | Path, Ground], Sends]

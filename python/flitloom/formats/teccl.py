@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from flitloom import limits
 from flitloom.collectives.teccl import FIRST_KEY, read_teccl
 from flitloom.formats.format import Format, sample
 from flitloom.formats.sends import plan_checker, plan_reader
+from flitloom.ground import limits
 
 
 def _seed() -> bytes:

@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ValidationInfo
 
-from flitloom import provenance
 from flitloom.errors import show
-from flitloom.network import Network
-from flitloom.outputs import write_text
+from flitloom.ground import provenance
+from flitloom.ground.outputs import write_text
+from flitloom.networks.network import Network
 from flitloom.spec import Collective, Router, Topology
 from flitloom.spec.base import SpecModel, problem, whole, whole_number
 

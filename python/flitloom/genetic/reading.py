@@ -10,10 +10,10 @@ import pydantic
 from flitloom.errors import SpecError, show_file
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.search import replay
-from flitloom.network import Network, network_of
-from flitloom.numerals import counted
-from flitloom.reading import read_json
-from flitloom.simulation import lower_bound
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_json
+from flitloom.networks.network import Network, network_of
+from flitloom.run.simulation import lower_bound
 from flitloom.spec.base import explain
 
 

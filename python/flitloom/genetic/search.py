@@ -9,10 +9,10 @@ from typing import Any
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
 from flitloom.genetic.chromosome import Chromosome
 from flitloom.genetic.settings import GeneticSettings
-from flitloom.network import Network, network_of
+from flitloom.ground.fixed import explained
+from flitloom.networks.network import Network, network_of
 from flitloom.spec import Collective, Router
 from flitloom.spec.base import require_whole, show
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.lazy import names_of
+from flitloom.ground.lazy import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

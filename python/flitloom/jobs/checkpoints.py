@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flitloom.errors import SpecError, show_file
-from flitloom.simulation import Simulation
+from flitloom.run.simulation import Simulation
 
 
 def begun_or_resumed(

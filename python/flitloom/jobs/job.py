@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 
 
 @explained

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, as_completed, 
 from typing import Any, Protocol, TypeVar
 
 from flitloom.errors import SpecError
-from flitloom.workers import Workers, usable_cores
+from flitloom.ground.workers import Workers, usable_cores
 
 Made = TypeVar("Made")
 Key = TypeVar("Key", covariant=True)

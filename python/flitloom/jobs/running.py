@@ -9,10 +9,10 @@ from contextlib import suppress
 from typing import Any
 
 from flitloom.errors import FlitloomError, SpecError
+from flitloom.ground.workers import Workers, usable_cores
 from flitloom.jobs.job import Job
 from flitloom.jobs.pool import completed, pool_of
 from flitloom.jobs.store import Store, this_process
-from flitloom.workers import Workers, usable_cores
 
 #: Jobs that are claimed ahead where others' workers run them.
 AHEAD = 256

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from flitloom.errors import SpecError, show_file
+from flitloom.ground.limits import STORE_BYTES
 from flitloom.jobs import old_stores
 from flitloom.jobs.job import Job
-from flitloom.limits import STORE_BYTES
 
 Found = TypeVar("Found")
 

@@ -13,8 +13,8 @@ from flitloom.analysis.demands import Demands, make_demands
 from flitloom.analysis.minimal_routes import any_routes_bound, minimal_routes_bound
 from flitloom.analysis.switch_loads import switch_loads
 from flitloom.errors import SpecError
-from flitloom.network import Network
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network
 from flitloom.spec import Experiment, Load
 from flitloom.tables.by_source.given import largest_load
 from flitloom.tables.by_source.tables import Tables

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flitloom import ranks
+from flitloom.ground import ranks
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import Pool, run_all
-from flitloom.simulation import begin_experiment, left_working
+from flitloom.run.simulation import begin_experiment, left_working
 from flitloom.spec.experiment import build_experiment
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import PydanticCustomError
 
-from flitloom.digests import digest
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
+from flitloom.ground.digests import digest
+from flitloom.ground.fixed import explained
 from flitloom.spec import OTHER_NAMES, Load
 from flitloom.spec.experiment import Experiment, build_experiment, put
 from flitloom.spec.router import PRESETS, ROUTING_NAMES, Router

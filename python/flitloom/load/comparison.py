@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 from flitloom.load.cases import told
 from flitloom.spec.any_network import AnyNetwork
 

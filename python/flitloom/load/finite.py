@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from flitloom.analysis.series import sending
 from flitloom.analysis.utilisation import GROWING, UNDECIDED, utilisation
-from flitloom.checkpoint import Judged
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.steady import is_proven
-from flitloom.simulation import Simulation
+from flitloom.run.checkpoint import Judged
+from flitloom.run.simulation import Simulation
 from flitloom.spec import Experiment, Load
 from flitloom.tables.by_source.tables import Tables
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from flitloom import provenance
-from flitloom.digests import digest, require_files
+from flitloom.ground import provenance
+from flitloom.ground.digests import digest, require_files
 from flitloom.jobs import Job, Store
 from flitloom.tables.by_source.tables import Tables
 

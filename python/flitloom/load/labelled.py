@@ -11,7 +11,7 @@ import xarray as xr
 
 from flitloom.errors import SpecError
 from flitloom.load.cases import Case, machine_router
-from flitloom.network import Network, network_of
+from flitloom.networks.network import Network, network_of
 from flitloom.spec import Load, Router
 from flitloom.spec.kinds import described
 from flitloom.spec.units import unit_of

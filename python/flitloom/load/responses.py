@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flitloom import ranks
 from flitloom.analysis import (
     critical_load,
     impulse_duration,
@@ -18,12 +17,13 @@ from flitloom.analysis import (
 from flitloom.analysis.settling import windows_needed
 from flitloom.analysis.slope import FITTED
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
+from flitloom.ground import ranks
+from flitloom.ground.fixed import explained
 from flitloom.jobs import begun_or_resumed
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import Pool, run_all
-from flitloom.simulation import begin_experiment
+from flitloom.run.simulation import begin_experiment
 from flitloom.spec import Load
 from flitloom.spec.experiment import Experiment, build_experiment
 

@@ -7,10 +7,10 @@ from concurrent.futures import Executor
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
-from flitloom import interrupts, ranks
+from flitloom.ground import interrupts, ranks
+from flitloom.ground.workers import usable_cores
 from flitloom.jobs import as_finished
 from flitloom.load.kept import Kept
-from flitloom.workers import usable_cores
 
 Made = TypeVar("Made")
 Progress = Callable[[int, int], None]

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import ranks
 from flitloom._core import LIMITS
 from flitloom.analysis import batch_means, fairness, percentile
 from flitloom.analysis import warm_up as find_warm_up
 from flitloom.analysis.series import sending
 from flitloom.analysis.utilisation import GROWING, STEADY, UNDECIDED, Utilisation, utilisation
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
+from flitloom.ground import ranks
+from flitloom.ground.fixed import explained
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.unsteady import never_steady
-from flitloom.simulation import Simulation, begin_experiment
+from flitloom.run.simulation import Simulation, begin_experiment
 from flitloom.spec import Experiment, Load
 from flitloom.spec.base import require_whole
 

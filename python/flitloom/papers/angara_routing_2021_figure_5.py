@@ -11,11 +11,11 @@ from typing import Any
 
 import flitloom as fl
 from flitloom.errors import SpecError, show_file
+from flitloom.ground.limits import JSON_BYTES
+from flitloom.ground.outputs import append_line
+from flitloom.ground.reading import parse_json, read_text
 from flitloom.jobs import as_finished
-from flitloom.limits import JSON_BYTES
-from flitloom.outputs import append_line
 from flitloom.papers.report import Cell, Context, Report
-from flitloom.reading import parse_json, read_text
 
 IDENTIFIER = "angara-routing-2021/figure-5"
 TITLE = "Largest load relative to BFS over populations of 2D, 3D and 4D tori"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import flitloom as fl
-from flitloom import outputs, provenance
+from flitloom.ground import outputs, provenance
+from flitloom.ground.lazy import xr
 from flitloom.jobs import Job, as_finished, begun_or_resumed
-from flitloom.lazy import xr
 from flitloom.papers.report import Context
 
 Made = TypeVar("Made")

@@ -6,7 +6,7 @@ import flitloom as fl
 from flitloom.papers.cup_stacking import PATTERNS, ROUTER_REMARK, network
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.plots.stacking import plot_stackings
-from flitloom.stacking import Stacking, save_curves
+from flitloom.scheduling.stacking import Stacking, save_curves
 
 IDENTIFIER = "cup-stacking-2022/figure-1"
 TITLE = "Durations over the interval between slices (16x16, payload 32, 2 to 16 slices)"

@@ -7,7 +7,7 @@ from flitloom.papers.cup_stacking import ROUTER_REMARK, SCHEMES, network
 from flitloom.papers.cup_stacking_extended_2023_table_2 import PUBLISHED
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.plots.stacking import plot_stackings
-from flitloom.stacking import save_curves
+from flitloom.scheduling.stacking import save_curves
 
 IDENTIFIER = "cup-stacking-extended-2023/figure-3"
 TITLE = "Durations over the interval between two 8-flit slices, bit-rotation on 16x16, by scheme"

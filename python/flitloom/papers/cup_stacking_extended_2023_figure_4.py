@@ -6,7 +6,7 @@ from typing import Any
 
 import flitloom as fl
 from flitloom import genetic
-from flitloom.outputs import write_csv
+from flitloom.ground.outputs import write_csv
 from flitloom.papers.cup_stacking import network
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.plots.genetic import plot_generations

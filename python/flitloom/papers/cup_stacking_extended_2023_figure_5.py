@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flitloom.outputs import write_csv
+from flitloom.ground.outputs import write_csv
 from flitloom.papers.cup_stacking import PATTERNS
 from flitloom.papers.cup_stacking_genetic import GRID, run, searches
 from flitloom.papers.report import Cell, Context, Report

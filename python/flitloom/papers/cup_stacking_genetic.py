@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.campaign import Campaign, Search, Store, parse_campaign, run_campaign, search_rows
-from flitloom.outputs import check_output
+from flitloom.ground.outputs import check_output
+from flitloom.ground.workers import Workers
 from flitloom.papers.cup_stacking import PATTERNS, PRESET
 from flitloom.papers.report import Cell, Context
-from flitloom.workers import Workers
 
 #: Finished searches of all tables, in the output folder.
 STORE = "flitloom-papers.sqlite"

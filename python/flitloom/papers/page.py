@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from flitloom import provenance
-from flitloom.outputs import check_output, write_text
+from flitloom.ground import provenance
+from flitloom.ground.outputs import check_output, write_text
 from flitloom.papers.report import Cell, Report, overall
 
 STYLE = """

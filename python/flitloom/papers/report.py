@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from flitloom.fixed import explained
-from flitloom.lazy import np, xr
-from flitloom.outputs import check_output, within
+from flitloom.ground.fixed import explained
+from flitloom.ground.lazy import np, xr
+from flitloom.ground.outputs import check_output, within
 
 #: Citations of the papers, by the first part of an identifier.
 SOURCES = {

@@ -12,7 +12,7 @@ from flitloom import analysis
 from flitloom.papers.congestion import Run, Setting, burst, on_all_cores, once, series
 from flitloom.papers.report import Context
 from flitloom.plots import style
-from flitloom.space_time import record_space_time
+from flitloom.run.space_time import record_space_time
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,7 +10,7 @@ import flitloom as fl
 from flitloom.papers.congestion import Setting, on_all_cores
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.state_propagation import PACKETS, READING, THROTTLES, busy_share, setting
-from flitloom.space_time import record_space_time
+from flitloom.run.space_time import record_space_time
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.papers.congestion import burst, on_all_cores
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.state_propagation import PACKETS, PATTERNS, RANDOM, READING, setting

@@ -9,7 +9,7 @@ import numpy as np
 import flitloom as fl
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.state_propagation import setting
-from flitloom.space_time import record_space_time
+from flitloom.run.space_time import record_space_time
 
 IDENTIFIER = "state-propagation-throttling-2015/figure-5"
 TITLE = "A congested area grows against the packets' direction (32x32 torus, two nodes of a row send to one)"

@@ -11,7 +11,7 @@ import numpy as np
 import flitloom as fl
 from flitloom import analysis
 from flitloom.analysis.load_bound import load_bound
-from flitloom.outputs import write_csv
+from flitloom.ground.outputs import write_csv
 from flitloom.papers.congestion import CRITICAL_LOAD
 from flitloom.papers.report import Cell, Context, Report
 from flitloom.papers.state_propagation import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from flitloom.lazy import names_of
+from flitloom.ground.lazy import names_of
 
 if TYPE_CHECKING:
     from flitloom.placing.axes import Axis, parse_axes
@@ -104,7 +104,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         """What a public name means, or a name of before."""
-        from flitloom.renamed import moved
+        from flitloom.errors.renamed import moved
 
         if name not in _MOVED:
             return _find(name)

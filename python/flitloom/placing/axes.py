@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flitloom._core import LISTS
 from flitloom.collectives.advice import read_size
 from flitloom.errors import SpecError, show
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 
 #: Kinds whose weight is in bytes per ordered pair.
 PAIR_KINDS = ("a2a", "ring", "line", "pairs")

@@ -9,7 +9,7 @@ from itertools import permutations, product
 from pathlib import Path
 
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.kinds import described
 

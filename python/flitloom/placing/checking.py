@@ -13,8 +13,8 @@ from types import ModuleType
 from typing import Any
 
 from flitloom.errors import SpecError, show_file
-from flitloom.fixed import explained
-from flitloom.notebook import fields_html
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
 from flitloom.placing.placement import is_wired_as, read_placement, topology_of, written_topology
 from flitloom.placing.traffic import Traffic
 from flitloom.spec.any_network import AnyNetwork

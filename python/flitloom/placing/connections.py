@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from flitloom.errors import SpecError
-from flitloom.limits import FABRIC_PARTS
-from flitloom.reading import text_lines
+from flitloom.ground.limits import FABRIC_PARTS
+from flitloom.ground.reading import text_lines
 
 _HEAD = re.compile(r"\s*Nodes[ \t]+\d+[ \t]*\r?\n\s*Connections[ \t]+\d+", re.IGNORECASE)
 _COUNT = re.compile(r"(Nodes|Connections|Triggers|Failures)[ \t]+(\d{1,9})", re.IGNORECASE)

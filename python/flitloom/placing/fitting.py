@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
 from flitloom.placing.ground import Grid, Ground
 from flitloom.placing.layouts import fitted
 from flitloom.placing.placement import Placement

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flitloom.errors import SpecError
-from flitloom.outputs import check_output, write_text
+from flitloom.ground.outputs import check_output, write_text
 from flitloom.spec.any_network import AnyNetwork
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, recognise
 from flitloom.fabric.networks import fabric
-from flitloom.fixed import explained
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
 from flitloom.spec import Product, Topology
 from flitloom.spec.fabric import Fabric
 from flitloom.spec.failed import read_failed

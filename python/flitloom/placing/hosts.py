@@ -14,8 +14,8 @@ from flitloom.errors import SpecError
 from flitloom.fabric.allocation import names_of_hosts
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.names import Names, read_hosts
-from flitloom.numerals import counted
-from flitloom.pipelined import far_ends, host_rows
+from flitloom.ground.numerals import counted
+from flitloom.networks.pipelined import far_ends, host_rows
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.product import network_of
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, show, show_file
-from flitloom.fixed import explained
-from flitloom.network import Network
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_toml
+from flitloom.networks.network import Network
 from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
 from flitloom.placing.host_jobs import free_hosts, share_switch
@@ -24,8 +25,7 @@ from flitloom.placing.placement import Placement
 from flitloom.placing.running import FLIT_BYTES, packet_rows
 from flitloom.placing.search import place
 from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stencil_traffic
-from flitloom.reading import read_toml
-from flitloom.simulation import Simulation
+from flitloom.run.simulation import Simulation
 from flitloom.spec import Packets
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.kinds import described

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 from flitloom.placing.axes import Axis
 from flitloom.placing.traffic import Traffic, axes_traffic
 

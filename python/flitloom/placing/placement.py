@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, require_kind, show_file
 from flitloom.fabric.model import Subnet
-from flitloom.fixed import explained
-from flitloom.limits import COLLECTIVE_BYTES
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.limits import COLLECTIVE_BYTES
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.ground.provenance import version
+from flitloom.ground.reading import read_json
 from flitloom.placing.axes import Axis
 from flitloom.placing.formats import write
 from flitloom.placing.hosts import host_names
 from flitloom.placing.phases import Phase, Phases, read_phases
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
-from flitloom.provenance import version
-from flitloom.reading import read_json
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.kinds import network_of_fields, run_by
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.placing.ground import Grid, Ground
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
-from flitloom.limits import LISTED_PACKETS
-from flitloom.numerals import counted
+from flitloom.ground.limits import LISTED_PACKETS
+from flitloom.ground.numerals import counted
 from flitloom.placing.traffic import Traffic
-from flitloom.simulation import Simulation
+from flitloom.run.simulation import Simulation
 from flitloom.spec import Packets, Router
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
     from flitloom.spec import Packets, Router
     from flitloom.tables.by_source.tables import Tables
 

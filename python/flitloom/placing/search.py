@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.host_bounds import host_bounds
 from flitloom.placing.hosts import HostWays, host_ways

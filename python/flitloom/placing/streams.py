@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from flitloom.errors import SpecError, show
-from flitloom.fixed import explained
+from flitloom.ground.fixed import explained
 from flitloom.placing.boxes import boxes_for
 from flitloom.placing.jobs import floor_of
 from flitloom.spec.any_network import AnyNetwork

@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import limits
 from flitloom.collectives.goal import plan_operations
 from flitloom.collectives.reading import read_collective
 from flitloom.errors import SpecError, show_file
-from flitloom.fixed import explained
 from flitloom.formats import is_messages, read_messages
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground import limits
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import placed, read_text
 from flitloom.placing import connections
 from flitloom.placing.axes import Axis
-from flitloom.reading import placed, read_text
 from flitloom.traces import parse_goal
 
 #: Ranks at most, and pairs of them that exchange something.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.by_source.making import route
 

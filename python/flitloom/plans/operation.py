@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, unknown_parts
-from flitloom.fixed import explained
-from flitloom.network import Network
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network
 
 #: What plans of packets are for: nothing waits in them, so a hop takes the same on any router of one cycle.
 PLANS = "plans of packets are for"

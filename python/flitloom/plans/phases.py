@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.limits import LISTED_PACKETS
-from flitloom.network import Network
-from flitloom.numerals import counted
+from flitloom.ground.limits import LISTED_PACKETS
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network
 from flitloom.plans.operation import Operation, operation_phases
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.traffic.known import KINDS

@@ -17,17 +17,17 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, Validation
 from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind, show, show_file
-from flitloom.garbage import uncollected
-from flitloom.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
-from flitloom.network import Network
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
-from flitloom.outputs import write_text
-from flitloom.packed import Routes
+from flitloom.ground.garbage import uncollected
+from flitloom.ground.limits import LISTED_HOPS, LISTED_PACKETS, PLAN_BYTES
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_text
+from flitloom.ground.packed import Routes
+from flitloom.ground.reading import opened, placed, read_json_list
+from flitloom.networks.network import Network
 from flitloom.plans.operation import PLANS
 from flitloom.plans.phases import phases_of
 from flitloom.plans.proofs import measure, messages_of, prove_bound
-from flitloom.reading import opened, placed, read_json_list
 from flitloom.spec import Packets, Router, Topology
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import Closed, each, explain, problem, whole_number

@@ -12,7 +12,7 @@ from flitloom.errors import SpecError
 from flitloom.plans.operation import PLANS, Operation, operation_phases
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
     from flitloom.plans.plan import Plan
 
 

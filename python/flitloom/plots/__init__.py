@@ -1,5 +1,5 @@
 """Pictures, with Matplotlib; one function per kind."""
 
-from flitloom.extras import need
+from flitloom.ground.extras import need
 
 need("plots", "a picture")

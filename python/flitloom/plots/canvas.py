@@ -16,8 +16,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter
 
 from flitloom.errors import SpecError
-from flitloom.extras import PICTURES
-from flitloom.outputs import check_output, write_bytes
+from flitloom.ground.extras import PICTURES
+from flitloom.ground.outputs import check_output, write_bytes
 from flitloom.plots.style import SETTINGS
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from flitloom.collectives.advice import Advice, show_size
 from flitloom.collectives.collective_plan import CollectivePlan
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS, colour, marker
 

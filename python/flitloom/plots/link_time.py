@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Patch
 
-from flitloom.codes import BLOCKED
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.plots import style
 from flitloom.plots.canvas import legend_below, panel, panels
+from flitloom.plots.codes import BLOCKED
 from flitloom.plots.style import COLOURS, colour
 
 if TYPE_CHECKING:
-    from flitloom.result import Result
+    from flitloom.run.result import Result
 
 
 def plot_link_time(result: Result, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator
 from numpy.typing import NDArray
 
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.plots.canvas import legend_below, panels
 from flitloom.plots.style import colour
 
@@ -50,7 +50,7 @@ def compare_space_time(
     Parameters
     ----------
     charts : sequence of (str, Dataset)
-        Titles and what `flitloom.space_time.record_space_time` noted.
+        Titles and what `flitloom.run.space_time.record_space_time` noted.
     path : path, optional
         The picture: PNG, PDF or SVG.
     ax : sequence of Axes, optional

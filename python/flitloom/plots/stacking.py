@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from flitloom.plots.canvas import panels
 from flitloom.plots.style import FAINT
-from flitloom.stacking import Stacking
+from flitloom.scheduling.stacking import Stacking
 
 
 def plot_stackings(

@@ -1560,7 +1560,8 @@ class Board(Shape):
 
     def way(self, source, destination):
         """Channels (node, dimension, forwards) of the way: dimension after dimension, at exactly half a ring
-        minus from the lower half of the coordinates, plus from the upper one."""
+        minus from the lower half of the coordinates, plus from the upper one.
+        """
         here = self.coordinates(source)
         left = self.displacements(here, self.coordinates(destination))
         channels = []
@@ -2383,7 +2384,8 @@ class Laying:
 
 def worst_edge(axes, ranks):
     """Where every ordered pair of ranks sends one unit along the axes: the load of the worst edge, times
-    eight, and its bytes; nothing if that is not known."""
+    eight, and its bytes; nothing if that is not known.
+    """
     load, units = 0, 1
     for axis in axes:
         size = axis["size"]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from flitloom import _core
-from flitloom.claims import Claims
 from flitloom.errors import SpecError
-from flitloom.network import Network
-from flitloom.numerals import counted
-from flitloom.outputs import write_text
+from flitloom.ground.claims import Claims
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_text
+from flitloom.networks.network import Network
 from flitloom.plans.operation import PLANS, operation_phases
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.plans.proofs import (
@@ -26,7 +26,7 @@ from flitloom.plans.proofs import (
     simulated_with,
 )
 from flitloom.spec import Router
-from flitloom.verdict import circle
+from flitloom.tables.verdict import circle
 
 #: Where the rules of a verdict come from.
 IN_FILE = "from the file"

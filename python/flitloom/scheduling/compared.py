@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.plans.plan import Plan
-from flitloom.result import Result
+from flitloom.run.result import Result
+from flitloom.run.simulation import simulate
 from flitloom.scheduling.search import schedule
-from flitloom.simulation import simulate
+from flitloom.scheduling.stacking import Stacking, stack
 from flitloom.spec import Collective
-from flitloom.stacking import Stacking, stack
 
 
 @dataclass(frozen=True)

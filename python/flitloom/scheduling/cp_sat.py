@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flitloom import _core
-from flitloom.workers import Workers, run_file
+from flitloom.ground.workers import Workers, run_file
 
 #: More possible starts, over all routes, than this are left to the search.
 MAX_STARTS = 300_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from flitloom import provenance
 from flitloom.genetic import GeneticResult, GeneticSettings, search
-from flitloom.network import Network
+from flitloom.ground import provenance
+from flitloom.networks.network import Network
 from flitloom.plans.plan import Plan, PlannedPacket
 from flitloom.plans.proofs import waiting_bound
 from flitloom.spec import Collective

@@ -13,7 +13,7 @@ import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network, network_of
+from flitloom.networks.network import Network, network_of
 from flitloom.plans.operation import PLANS, Operation
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.jitter import (

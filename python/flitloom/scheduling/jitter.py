@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
-from flitloom.fixed import explained
-from flitloom.network import Network, network_of
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network, network_of
 from flitloom.plans.operation import PLANS
 from flitloom.plans.plan import Plan, require_plan
 from flitloom.scheduling.search import check_seed
 from flitloom.spec import Router
 from flitloom.spec.base import require_whole
-from flitloom.verdict import circle
+from flitloom.tables.verdict import circle
 
 #: Largest delay of a node, in cycles.
 LONGEST = 1 << 20

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.plans.plan import Plan
 from flitloom.scheduling.guards import EXTRAS, GUARDS, REACHES, best_plan, leads_for, mean_duration, spread
 from flitloom.scheduling.jitter import Late, check_jitter, late_durations
 from flitloom.scheduling.search import schedule
+from flitloom.scheduling.stacking import stack
 from flitloom.spec import Collective
-from flitloom.stacking import stack
 
 #: Largest delays of the usual table, in cycles.
 JITTERS = (0, 1, 2, 4, 8, 16)

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from flitloom import provenance
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.ground import provenance
+from flitloom.networks.network import Network
 from flitloom.plans.operation import Operation
 from flitloom.plans.plan import Plan
 from flitloom.scheduling.guards import guarded_plans

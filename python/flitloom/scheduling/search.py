@@ -10,13 +10,14 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import _core, provenance
+from flitloom import _core
 from flitloom.errors import SpecError, unknown_parts
-from flitloom.extras import need
 from flitloom.genetic import GeneticSettings
-from flitloom.network import Network, network_of
-from flitloom.numerals import real
-from flitloom.packed import Routes
+from flitloom.ground import provenance
+from flitloom.ground.extras import need
+from flitloom.ground.numerals import real
+from flitloom.ground.packed import Routes
+from flitloom.networks.network import Network, network_of
 from flitloom.plans.operation import PLANS, Operation
 from flitloom.plans.phases import phases_of
 from flitloom.plans.plan import Plan, packets_of_core

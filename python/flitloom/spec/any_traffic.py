@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from flitloom import _core
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
     from flitloom.spec.traffic.patterned import Patterned
 
 #: What a placement of ranks goes with.

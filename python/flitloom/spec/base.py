@@ -21,10 +21,10 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
 
-from flitloom import limits
 from flitloom.errors import SpecError, joined, nearest, show, unknown_parts
-from flitloom.fixed import unchangeable
-from flitloom.notebook import fields_html
+from flitloom.ground import limits
+from flitloom.ground.fixed import unchangeable
+from flitloom.ground.notebook import fields_html
 
 __all__ = [
     "Checked",

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pydantic
 from pydantic import ValidationInfo, WrapValidator, model_validator
 
-from flitloom import limits
 from flitloom.errors import SpecError, require_file, show
-from flitloom.reading import parse_toml, read_toml
+from flitloom.ground import limits
+from flitloom.ground.reading import parse_toml, read_toml
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.base import SpecModel, refusal, whole

@@ -15,9 +15,9 @@ from pydantic import (
     model_validator,
 )
 
-from flitloom.digests import digest, require_same
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.digests import digest, require_same
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import Checked, each, listed, problem, text
 from flitloom.spec.families import FAMILIES, is_family, numbers_of

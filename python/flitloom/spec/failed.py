@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from flitloom.errors import SpecError, show
-from flitloom.limits import DIGITS
+from flitloom.ground.limits import DIGITS
 
 
 def read_failed(parts: Iterable[str], place: str = "--fail") -> dict[str, Any]:

@@ -10,8 +10,8 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 from flitloom.errors import SpecError, show, unknown_parts
-from flitloom.limits import FABRIC_PARTS
-from flitloom.numerals import counted
+from flitloom.ground.limits import FABRIC_PARTS
+from flitloom.ground.numerals import counted
 from flitloom.spec.factors import are_factors
 
 _NUMBER = re.compile(r"\s*[0-9]{1,7}\s*", re.ASCII)

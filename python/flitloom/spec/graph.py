@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationInfo, model_serializer, model_validator
 
 from flitloom.errors import SpecError
-from flitloom.limits import FABRIC_PARTS
-from flitloom.numerals import counted
+from flitloom.ground.limits import FABRIC_PARTS
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.base import Checked, each, listed, one_of, problem, whole
 from flitloom.spec.families import build, is_family

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.topology import Topology, has_twist
 

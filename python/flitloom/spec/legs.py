@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.topology import DIMENSION_NAMES
 
 _LEG = re.compile(r"([+-])([a-z])([1-9][0-9]{0,5})")

@@ -11,7 +11,7 @@ from pydantic import ValidationInfo, model_validator
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, show
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, Grid, without_grid
 from flitloom.spec.base import Checked, each, listed, one_of, problem
 from flitloom.spec.factors import (

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from flitloom import limits
 from flitloom.errors import SpecError, show_file
-from flitloom.lazy import np
-from flitloom.numerals import counted
-from flitloom.reading import Progress, opened
+from flitloom.ground import limits
+from flitloom.ground.lazy import np
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import Progress, opened
 from flitloom.spec.base import Problems, each, problem, show, whole_number
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.base import (
     Checked,

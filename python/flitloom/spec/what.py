@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, show
-from flitloom.limits import NODES_BYTES
-from flitloom.reading import read_text, read_toml
+from flitloom.ground.limits import NODES_BYTES
+from flitloom.ground.reading import read_text, read_toml
 from flitloom.spec.factors import parse_factors
 from flitloom.spec.families import is_family
 from flitloom.spec.written import ENDINGS, topology_of

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
-from flitloom.digests import require_same
 from flitloom.errors import SpecError, show, show_file
-from flitloom.reading import json_fields, opened, read_array, read_json, read_toml
+from flitloom.ground import limits
+from flitloom.ground.digests import require_same
+from flitloom.ground.reading import json_fields, opened, read_array, read_json, read_toml
 
 #: How a simulation in a file begins.
 SIMULATION = b"flitloom simulation\n"

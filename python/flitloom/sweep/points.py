@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flitloom import provenance
-from flitloom.digests import require_files
 from flitloom.errors import SpecError, show
+from flitloom.ground import provenance
+from flitloom.ground.digests import require_files
+from flitloom.ground.numerals import counted
 from flitloom.jobs.job import Job
-from flitloom.numerals import counted
 from flitloom.spec.experiment import Experiment, build_experiment, change
 from flitloom.sweep.values import MOST_POINTS, Value
 

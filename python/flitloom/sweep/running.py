@@ -10,7 +10,7 @@ from typing import Any
 from flitloom.errors import CycleLimitError, DeadlockError, UnreachableError
 from flitloom.jobs import Store, run_jobs
 from flitloom.load.finite import run_judged, window_of
-from flitloom.simulation import begin_experiment, run_experiment
+from flitloom.run.simulation import begin_experiment, run_experiment
 from flitloom.spec import Experiment
 from flitloom.sweep.points import Point
 

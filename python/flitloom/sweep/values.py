@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, DecimalException, InvalidOperation
 
 from flitloom.errors import SpecError, show
-from flitloom.numerals import REAL, real, whole
+from flitloom.ground.numerals import REAL, real, whole
 
 #: Most values of a field, and most points of a sweep.
 MOST_POINTS = 1_000_000

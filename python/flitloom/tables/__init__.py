@@ -13,7 +13,7 @@ True
 
 from __future__ import annotations
 
-from flitloom.lazy import names_of
+from flitloom.ground.lazy import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables
     from flitloom.tables.judging import check, read
     from flitloom.tables.making import make, repair
-    from flitloom.verdict import Verdict
+    from flitloom.tables.verdict import Verdict
 else:
     # What uses tables by source alone loads nothing of fabrics.
     __getattr__ = names_of(
@@ -39,7 +39,7 @@ else:
             "SubnetReport": "by_destination.checking",
             "SubnetTables": "by_destination.made",
             "Tables": "by_source.tables",
-            "Verdict": "flitloom.verdict:Verdict",
+            "Verdict": "flitloom.tables.verdict:Verdict",
             "check": "judging",
             "fabric": "flitloom.fabric.networks:fabric",
             "from_rule": "by_source.ruled",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flitloom.outputs import write_text
+from flitloom.ground.outputs import write_text
 
 
 def write_ranks(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from flitloom.fabric.model import Subnet
-from flitloom.reading import Progress
+from flitloom.ground.reading import Progress
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, check_subnet, judge

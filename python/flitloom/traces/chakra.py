@@ -18,9 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits, outputs
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import opened
+from flitloom.ground import limits, outputs
+from flitloom.ground.reading import opened
 from flitloom.traces.operations import Operation, Ranks, check_count
 from flitloom.traces.protobuf import Schema, decode, delimited, encode, write_varint
 

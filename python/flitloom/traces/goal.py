@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from flitloom import limits
 from flitloom.errors import SpecError, show
-from flitloom.numerals import counted
-from flitloom.reading import opened, placed
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import opened, placed
 from flitloom.traces.operations import Operation, Ranks, check_count
 
 #: The number that binary files begin with.

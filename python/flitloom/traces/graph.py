@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import placed
+from flitloom.ground.reading import placed
 from flitloom.traces.chakra import read_chakra
 from flitloom.traces.goal import goal_text, parse_goal, read_goal, without_comments
 from flitloom.traces.operations import Ranks

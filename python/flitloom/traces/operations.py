@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 
 #: Most operations of all ranks, and most ranks.
 MOST_OPERATIONS = 1 << 22

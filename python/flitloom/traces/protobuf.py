@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 
 #: Per message: number of a field to its name, its type (or a message's name), and whether it is repeated.
 #: Numbers ascend, as the fields are written.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom.fabric.layout import stand
 from flitloom.fabric.recognition import Recognition, recognise
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.view.pack import Packer
 from flitloom.view.wires import Point, Wiring, drawn, in_planes, straight_or_rim
 

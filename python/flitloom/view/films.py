@@ -10,10 +10,10 @@ import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.network import Network, network_of
-from flitloom.notebook import frame_html
-from flitloom.numerals import counted
-from flitloom.pipelined import filmed, is_pipelined, timing
+from flitloom.ground.notebook import frame_html
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network, network_of
+from flitloom.networks.pipelined import filmed, is_pipelined, timing
 from flitloom.spec import Experiment
 from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.ground import Ground
@@ -24,7 +24,7 @@ from flitloom.view.wires import grid_fields, twist_facts
 
 if TYPE_CHECKING:
     from flitloom.plans.plan import Plan
-    from flitloom.result import Result
+    from flitloom.run.result import Result
     from flitloom.view.frame import PageWidget
 
 #: Links times cycles of a film; more would neither fit into a page nor play.

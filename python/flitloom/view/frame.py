@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.extras import need
+from flitloom.ground.extras import need
 from flitloom.view.text import FRAME_HEIGHT, PARTS
 
 need("notebook", "a widget")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flitloom._core import LISTS
 from flitloom.errors import FlitloomError, SpecError
-from flitloom.outputs import check_output, write_text
+from flitloom.ground.outputs import check_output, write_text
 from flitloom.spec import PATTERNS, SCHEMES
 from flitloom.spec.router import ROUTINGS
 from flitloom.view.cables import Cables

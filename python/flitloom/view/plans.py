@@ -6,12 +6,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from flitloom.errors import UnreachableError
-from flitloom.network import Network, network_of
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network, network_of
 from flitloom.plans.plan import Plan
 from flitloom.plans.proofs import messages_of
+from flitloom.scheduling.stacking import stack
 from flitloom.spec import Collective, Packets
-from flitloom.stacking import stack
 from flitloom.view.films import Film, film
 
 

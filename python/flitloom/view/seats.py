@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.network import Network
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network
 from flitloom.placing.phases import Phases, in_phases
 from flitloom.placing.placement import phases_of, topology_of, traffic_of
 from flitloom.placing.search import problem_of

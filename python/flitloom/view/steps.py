@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.view.films import CELLS
 from flitloom.view.pack import Packer
 from flitloom.view.wires import Wiring, twist_facts, wiring

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import json_fields
+from flitloom.ground.reading import json_fields
 from flitloom.spec import Experiment, build_experiment
 from flitloom.spec.written import attributes
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec import DIMENSION_NAMES
 from flitloom.tables.by_source.tables import Tables
 from flitloom.view.pack import Packer

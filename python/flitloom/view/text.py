@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from flitloom import provenance
+from flitloom.ground import provenance
 from flitloom.view.pack import Packer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.spec import DIMENSION_NAMES
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground

@@ -11,7 +11,7 @@ from flitloom.collectives.msccl.read import read_msccl
 from flitloom.collectives.msccl.replay import Replay
 from flitloom.collectives.replayed import replayed_plan, report
 from flitloom.errors import show_file
-from flitloom.reading import Progress, placed
+from flitloom.ground.reading import Progress, placed
 from flitloom.spec.ground import Ground
 
 

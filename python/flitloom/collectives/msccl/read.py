@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from flitloom import limits
 from flitloom.collectives.contents import Buffers
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import placed, read_text
+from flitloom.ground import limits
+from flitloom.ground.reading import placed, read_text
 
 #: Names of operations in MSCCL files, and here.
 COLLECTIVES = {

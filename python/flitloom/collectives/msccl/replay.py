@@ -15,8 +15,8 @@ from flitloom.collectives.contents import MOST_PROBLEMS, At, Content, Contents, 
 from flitloom.collectives.msccl.read import TYPES, Algorithm, Block
 from flitloom.collectives.order import Order
 from flitloom.collectives.races import Access, Accesses
-from flitloom.numerals import counted
-from flitloom.reading import Progress
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import Progress
 
 #: Messages a connection holds that the receiver has not taken yet.
 SLOTS = 8

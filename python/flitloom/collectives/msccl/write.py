@@ -12,7 +12,7 @@ from flitloom.collectives.contents import Place
 from flitloom.collectives.loaders import COUNT, STEPS, Counts
 from flitloom.collectives.programs import Programs, Turn
 from flitloom.errors import SpecError
-from flitloom.outputs import write_lines
+from flitloom.ground.outputs import write_lines
 
 #: Names of operations in MSCCL files.
 NAMES = {

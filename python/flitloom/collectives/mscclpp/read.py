@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flitloom import limits
 from flitloom.collectives.contents import Buffers
 from flitloom.errors import SpecError, show, show_file
-from flitloom.reading import placed, read_json
+from flitloom.ground import limits
+from flitloom.ground.reading import placed, read_json
 
 #: Names of operations in plans, and here.
 COLLECTIVES = {

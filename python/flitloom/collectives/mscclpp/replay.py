@@ -24,7 +24,7 @@ from flitloom.collectives.mscclpp.read import (
     Plan,
 )
 from flitloom.collectives.races import Accesses
-from flitloom.reading import Progress
+from flitloom.ground.reading import Progress
 
 #: A chunk on its way: when it is there, where to, what, who wrote it, its hop, and the event of its packet.
 _Letter = tuple[int, Place, Content, object, Hop, int]

@@ -13,9 +13,9 @@ from flitloom.commands.campaign import Searches
 from flitloom.errors import SpecError, show_file
 from flitloom.genetic.chromosome import chromosome_text
 from flitloom.genetic.reading import chromosome_of
+from flitloom.ground.outputs import check_folder, check_output, folder_for, within, write_files
+from flitloom.ground.reading import read_toml
 from flitloom.jobs import Job
-from flitloom.outputs import check_folder, check_output, folder_for, within, write_files
-from flitloom.reading import read_toml
 
 
 def _open(searches: Searches, *, read_only: bool = True) -> tuple[list[Job], Store]:

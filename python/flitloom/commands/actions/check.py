@@ -7,7 +7,7 @@ import typer
 from flitloom.commands import inputs
 from flitloom.commands.check import Asked
 from flitloom.errors import SpecError
-from flitloom.outputs import check_output
+from flitloom.ground.outputs import check_output
 
 
 def run(context: typer.Context, asked: Asked) -> None:

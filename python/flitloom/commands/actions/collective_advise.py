@@ -18,8 +18,8 @@ from flitloom.collectives.advice import (
 )
 from flitloom.commands import pictures, screen
 from flitloom.commands.collective import Weighed, Where
-from flitloom.extras import check_picture
-from flitloom.numerals import counted
+from flitloom.ground.extras import check_picture
+from flitloom.ground.numerals import counted
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import typer
 
-from flitloom import interrupts
 from flitloom.collectives.degraded import OPERATIONS, damaged, degraded_rows, plan_jobs
 from flitloom.collectives.degraded import degraded as study
 from flitloom.commands import options, screen
 from flitloom.commands.actions.grids import sized
 from flitloom.commands.collective import Damaged
 from flitloom.errors import SpecError
+from flitloom.ground import interrupts
+from flitloom.ground.outputs import check_output
+from flitloom.ground.workers import Workers
 from flitloom.jobs import Store
-from flitloom.outputs import check_output
-from flitloom.workers import Workers
 
 
 def run(asked: Damaged) -> None:

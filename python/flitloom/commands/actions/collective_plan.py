@@ -5,15 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from flitloom import collectives, limits
+from flitloom import collectives
 from flitloom.collectives import CollectivePlan
 from flitloom.collectives.collective_plan import facts_of
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.collective import Planned, Where
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import read_text
 from flitloom.placing.hosts import names_of
-from flitloom.reading import read_text
 from flitloom.spec.product import network_of
 
 ADVICE = "give --torus 8x8x8, --mesh 6x6, --network 'full8 x ring16' or --graph cluster.topo"

@@ -20,7 +20,7 @@ from flitloom.commands import options, screen
 from flitloom.commands.actions.collective_plan import ADVICE
 from flitloom.commands.collective import InRounds, Planned, Weighed, Where
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.product import network_of
 
 

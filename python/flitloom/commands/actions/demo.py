@@ -12,11 +12,11 @@ from typing import Any
 from flitloom._core import LISTS
 from flitloom.commands import pictures, run, screen
 from flitloom.errors import FlitloomError
-from flitloom.extras import need
-from flitloom.network import Network
-from flitloom.numerals import counted
-from flitloom.outputs import make_folder
-from flitloom.result import Result
+from flitloom.ground.extras import need
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import make_folder
+from flitloom.networks.network import Network
+from flitloom.run.result import Result
 from flitloom.scheduling.compared import Sliced, compare_sliced
 from flitloom.spec import Torus
 from flitloom.spec.base import require_whole

@@ -10,12 +10,12 @@ from flitloom.commands.fabric import Where
 from flitloom.commands.options import sizes_of_fabric
 from flitloom.commands.screen import echo, print_json, print_table
 from flitloom.errors import SpecError
-from flitloom.extras import check_picture
 from flitloom.fabric import Recognition, recognise
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.networks import fabric
 from flitloom.fabric.torus_config import configured, read_torus_config
-from flitloom.numerals import counted
+from flitloom.ground.extras import check_picture
+from flitloom.ground.numerals import counted
 from flitloom.spec.what import fields_of
 
 

@@ -9,7 +9,7 @@ from flitloom.analysis.load_bound import LoadBound, load_bound
 from flitloom.commands import options, screen
 from flitloom.commands.load_bound import Asked, Where
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.spec import Collective, build_experiment
 
 #: Routings whose loads the traffic fixes.

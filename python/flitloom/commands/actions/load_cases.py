@@ -7,15 +7,15 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from flitloom import ranks, settings
 from flitloom._core import LISTS
 from flitloom.booksim import is_booksim
 from flitloom.commands import options, screen
 from flitloom.commands.load_options import Compared, Packets, Router
 from flitloom.errors import SpecError, show_file
+from flitloom.ground import ranks, settings
+from flitloom.ground.outputs import write_netcdf
 from flitloom.load import Case, Response, Steady, machine_router, make_cases, room_needed, told, unsteady
-from flitloom.outputs import write_netcdf
-from flitloom.simulation import experiment_memory, left_working
+from flitloom.run.simulation import experiment_memory, left_working
 from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.traffic.known import kind_of, name_of
 from flitloom.spec.traffic.load import Load

@@ -9,11 +9,11 @@ from typing import Any
 
 import typer
 
-from flitloom import interrupts, ranks
 from flitloom.commands import options, screen
 from flitloom.errors import SpecError
+from flitloom.ground import interrupts, ranks
+from flitloom.ground.outputs import check_output
 from flitloom.jobs import Store
-from flitloom.outputs import check_output
 from flitloom.sweep import read_values
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flitloom.commands.screen import progress
 from flitloom.errors import SpecError, show_file
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.tables import weights
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import typer
 
-from flitloom import interrupts
 from flitloom.commands import screen
 from flitloom.commands.papers import Asked
-from flitloom.outputs import make_folder
+from flitloom.ground import interrupts
+from flitloom.ground.outputs import make_folder
 from flitloom.papers import Context, Report, find, of_paper, options, reproduce
 from flitloom.papers.page import write_page
 from flitloom.papers.report import overall

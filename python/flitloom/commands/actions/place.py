@@ -8,18 +8,18 @@ from typing import Any, cast
 
 import typer
 
-from flitloom import interrupts
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions import place_jobs, place_shape
 from flitloom.commands.actions.grids import sized
 from flitloom.commands.options import refuse
 from flitloom.commands.place import Asked, Ranks, Where
 from flitloom.errors import SpecError
-from flitloom.extras import check_picture
 from flitloom.fabric.names import Names, read_hosts
 from flitloom.fabric.networks import fabric
-from flitloom.numerals import counted
-from flitloom.outputs import check_output
+from flitloom.ground import interrupts
+from flitloom.ground.extras import check_picture
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import check_output
 from flitloom.placing import (
     Placement,
     Traffic,

@@ -13,8 +13,8 @@ from flitloom.commands import options, screen
 from flitloom.commands.place import Asked, Where
 from flitloom.errors import SpecError
 from flitloom.fabric.names import read_hosts
-from flitloom.numerals import counted
-from flitloom.outputs import write_text
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_text
 from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
 from flitloom.placing.fitting import EFFORT, as_placement
 from flitloom.placing.ground import ground_of_network

@@ -25,9 +25,9 @@ from flitloom.commands.options.network import resolved
 from flitloom.commands.route import Asked, Written
 from flitloom.commands.screen import progress, say
 from flitloom.errors import SpecError
-from flitloom.limits import LISTED_NODES
-from flitloom.numerals import counted
-from flitloom.outputs import check_output
+from flitloom.ground.limits import LISTED_NODES
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import check_output
 from flitloom.placing.hosts import names_of
 from flitloom.placing.placement import written_topology
 from flitloom.spec import Topology
@@ -37,7 +37,7 @@ from flitloom.tables.by_source.making import METHODS, without_others
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.known import endings, written_as
 from flitloom.tables.pairs import pairs_among
-from flitloom.verdict import circle
+from flitloom.tables.verdict import circle
 
 Weights = NDArray[np.int64] | None
 

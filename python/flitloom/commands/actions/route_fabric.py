@@ -18,8 +18,8 @@ from flitloom.commands.screen import echo, print_json, print_table, progress, sa
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet
 from flitloom.fabric.networks import fabric
-from flitloom.numerals import counted
-from flitloom.outputs import check_folder, check_output
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import check_folder, check_output
 from flitloom.placing.placement import read_placement
 from flitloom.spec import Product
 from flitloom.spec.families import is_family
@@ -31,7 +31,7 @@ from flitloom.tables.by_destination.risk import critical_parts, repair_risk
 from flitloom.tables.formats.known import endings
 from flitloom.tables.pairs import matrix_of_hosts
 from flitloom.tables.traffic import MOST_WEIGHT
-from flitloom.verdict import Row, bound_row, laid_out
+from flitloom.tables.verdict import Row, bound_row, laid_out
 
 #: Options of tables of source routes alone.
 NOT_OF_FABRICS = (

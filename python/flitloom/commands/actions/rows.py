@@ -11,11 +11,11 @@ from typing import Any
 
 import typer
 
-from flitloom import interrupts
 from flitloom.commands import screen
-from flitloom.extras import need
+from flitloom.ground import interrupts
+from flitloom.ground.extras import need
+from flitloom.ground.outputs import check_output, write_bytes, write_csv
 from flitloom.jobs import Store
-from flitloom.outputs import check_output, write_bytes, write_csv
 
 
 def check_rows(out: Path) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import typer
 
-from flitloom import interrupts, settings
 from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions.schedule_text import print_plan
@@ -18,14 +17,15 @@ from flitloom.commands.options import refuse
 from flitloom.commands.schedule import Asked
 from flitloom.errors import SpecError, UnreachableError
 from flitloom.genetic import GeneticSettings
-from flitloom.network import Network
-from flitloom.numerals import counted
+from flitloom.ground import interrupts, settings
+from flitloom.ground.numerals import counted
+from flitloom.networks.network import Network
 from flitloom.placing.hosts import names_of
 from flitloom.plans.operation import Operation
+from flitloom.run.simulation import simulate
 from flitloom.scheduling.compared import Beside, beside
 from flitloom.scheduling.planning import Planned, best_known, guarded
 from flitloom.scheduling.search import MOVES, schedule
-from flitloom.simulation import simulate
 from flitloom.spec import Collective
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.experiment import build_experiment

@@ -7,7 +7,7 @@ from typing import Any
 from flitloom._core import LISTS
 from flitloom.commands import screen
 from flitloom.commands.schedule import Asked
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.plans.plan import Plan
 from flitloom.scheduling.checking import late_dependencies
 from flitloom.scheduling.compared import Beside

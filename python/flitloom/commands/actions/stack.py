@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from flitloom import interrupts
 from flitloom.commands import pictures, screen
 from flitloom.commands.options import check_files
 from flitloom.commands.stack import Asked, Reported
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
-from flitloom.simulation import experiment_memory
+from flitloom.ground import interrupts
+from flitloom.ground.numerals import counted
+from flitloom.ground.workers import usable_cores
+from flitloom.run.simulation import experiment_memory
+from flitloom.scheduling.stacking import Stacking, save_curves, stack_each
 from flitloom.spec import PERMUTATIONS, SCHEMES, Experiment
 from flitloom.spec.experiment import build_experiment
-from flitloom.stacking import Stacking, save_curves, stack_each
-from flitloom.workers import usable_cores
 
 
 def run(asked: Asked) -> None:

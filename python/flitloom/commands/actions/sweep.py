@@ -15,11 +15,11 @@ from flitloom.commands.inputs.booksim import read
 from flitloom.commands.options.network import has_switches
 from flitloom.commands.sweep import Asked
 from flitloom.errors import SpecError, show_file
-from flitloom.extras import need
+from flitloom.ground.extras import need
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import check_output
 from flitloom.jobs import Store, run_jobs
-from flitloom.numerals import counted
-from flitloom.outputs import check_output
-from flitloom.simulation import experiment_memory
+from flitloom.run.simulation import experiment_memory
 from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.what import fields_of, with_network
 from flitloom.sweep import Point, Sweep, read_values, sweep_causes, sweep_rows

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from flitloom.commands.screen import echo, print_json, print_table
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.tables.by_source.compared import summary
 from flitloom.tables.by_source.tables import Tables
-from flitloom.verdict import Row, bound_row, laid_out
+from flitloom.tables.verdict import Row, bound_row, laid_out
 
 
 def print_report(tables: Tables, cycle: list[str], as_json: bool) -> None:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import typer
 
-from flitloom import interrupts
 from flitloom.commands import screen
+from flitloom.ground import interrupts
 from flitloom.load.known import KNOWN, WIDTHS, Compared, compare_known
 from flitloom.load.running import run_all
 from flitloom.load.validation import Held, hold

@@ -8,7 +8,7 @@ from flitloom.commands import inputs
 from flitloom.commands.options import refuse
 from flitloom.commands.view import Asked, Page
 from flitloom.errors import SpecError
-from flitloom.outputs import check_output
+from flitloom.ground.outputs import check_output
 from flitloom.view import write_live_page
 
 

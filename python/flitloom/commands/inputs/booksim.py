@@ -19,7 +19,7 @@ from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.load_curve import Points, Rows
 from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.errors import SpecError, show_file
-from flitloom.outputs import check_output, write_text
+from flitloom.ground.outputs import check_output, write_text
 
 #: Columns of tables.
 COLUMNS = {

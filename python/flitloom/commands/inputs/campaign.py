@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flitloom.commands.inputs.input import Input
 from flitloom.errors import SpecError
-from flitloom.reading import read_toml
+from flitloom.ground.reading import read_toml
 
 #: Fields of campaigns alone.
 FIELDS = {"patterns", "arbitrations", "genes", "genetic", "grid", "restarts", "repeats", "extrapolate"}

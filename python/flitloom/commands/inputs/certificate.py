@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from flitloom.commands.inputs.input import Input
-from flitloom.limits import TABLE_BYTES
-from flitloom.reading import opened
+from flitloom.ground.limits import TABLE_BYTES
+from flitloom.ground.reading import opened
 
 #: Bytes that hold the beginning of any certificate.
 HEAD = 256

@@ -6,13 +6,13 @@ from typing import Any
 
 import typer
 
-from flitloom.claims import Claims
 from flitloom.commands import screen
 from flitloom.commands.actions.grids import ground_of_options
 from flitloom.commands.check import Asked, Judged
 from flitloom.commands.inputs.input import Refusal, Use, names_of
 from flitloom.errors import show_file
 from flitloom.formats import check
+from flitloom.ground.claims import Claims
 
 #: Options of checks but those of a fabric.
 TAKES = names_of(Judged)

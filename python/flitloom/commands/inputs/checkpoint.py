@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flitloom import ranks
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.running import check, run
 from flitloom.commands.options import Grid, Router, Run, Traffic
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.errors import SpecError
-from flitloom.limits import STATE_BYTES
-from flitloom.reading import opened
-from flitloom.simulation import Simulation
+from flitloom.ground import ranks
+from flitloom.ground.limits import STATE_BYTES
+from flitloom.ground.reading import opened
+from flitloom.run.simulation import Simulation
 from flitloom.spec.written import SIMULATION
 from flitloom.tables.formats.reading import read_tables
 

@@ -24,7 +24,7 @@ from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
 from flitloom.formats import format_of, read_plan
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground

@@ -10,7 +10,7 @@ from flitloom.commands.actions.grids import ground_of_options
 from flitloom.commands.convert import Asked
 from flitloom.commands.screen import say, several_progresses
 from flitloom.errors import SpecError, show_file
-from flitloom.outputs import check_output
+from flitloom.ground.outputs import check_output
 
 
 def convert(asked: Asked) -> None:

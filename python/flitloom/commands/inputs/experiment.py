@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flitloom import ranks
 from flitloom.commands import load_options, screen
 from flitloom.commands.actions import perform
 from flitloom.commands.check import Asked
@@ -18,9 +17,10 @@ from flitloom.commands.load_curve import Points, Rows
 from flitloom.commands.options import Grid, Router, Run, Traffic, remarked_in
 from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
-from flitloom.escape import escape_order
+from flitloom.ground import ranks
 from flitloom.load.finite import window_of
-from flitloom.simulation import begin_experiment, experiment_memory, left_working
+from flitloom.networks.escape import escape_order
+from flitloom.run.simulation import begin_experiment, experiment_memory, left_working
 from flitloom.spec import Collective, Experiment, Packets, read_experiment
 from flitloom.spec.experiment import build_experiment, read_fields
 from flitloom.spec.traffic.known import kind_of

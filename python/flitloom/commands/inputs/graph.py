@@ -16,7 +16,7 @@ from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError
 from flitloom.fabric import recognise
 from flitloom.fabric.networks import fabric
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination import motion
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.tables import read_tables

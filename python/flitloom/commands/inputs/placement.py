@@ -18,10 +18,10 @@ from flitloom.commands.inputs.showing import NOT_ANEW, show
 from flitloom.commands.options.simulation import Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
-from flitloom.limits import TABLE_BYTES
+from flitloom.ground.limits import TABLE_BYTES
+from flitloom.ground.reading import opened
 from flitloom.placing.checking import check_placement
 from flitloom.placing.placement import read_placement
-from flitloom.reading import opened
 
 #: Bytes that hold the beginning of any placement.
 HEAD = 4096

@@ -8,7 +8,6 @@ from typing import Any
 import typer
 
 from flitloom import view as pages
-from flitloom.claims import Claims
 from flitloom.commands import screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs.checked import OF_FABRICS, TAKES
@@ -18,18 +17,19 @@ from flitloom.commands.options import Grid, Router, Run, Traffic, topology_field
 from flitloom.commands.options.simulation import Late, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError
-from flitloom.limits import TABLE_BYTES
-from flitloom.network import Network
-from flitloom.numerals import counted
-from flitloom.reading import opened
+from flitloom.ground.claims import Claims
+from flitloom.ground.limits import TABLE_BYTES
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import opened
+from flitloom.networks.network import Network
+from flitloom.run.simulation import simulate as simulate_once
 from flitloom.scheduling import Plan, check_plan, read_plan, study_jitter
 from flitloom.scheduling.checking import write_certificate
 from flitloom.scheduling.jitter import with_channels
-from flitloom.simulation import simulate as simulate_once
 from flitloom.spec import Experiment, Topology
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.experiment import build_experiment, read_fields
-from flitloom.verdict import circle
+from flitloom.tables.verdict import circle
 
 #: Bytes that hold the head of any plan; tables can be far larger.
 HEAD = 1 << 20

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from flitloom import ranks
 from flitloom import view as pages
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.inputs.showing import film_of_experiment, head_of
 from flitloom.commands.options.simulation import Simulated, read_places
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError, show_file
+from flitloom.ground import ranks
+from flitloom.ground.numerals import counted
 from flitloom.load.bounds import router_text
 from flitloom.load.finite import Finite, run_judged, window_of
-from flitloom.numerals import counted
-from flitloom.result import Result
-from flitloom.simulation import Simulation
-from flitloom.space_time import record_space_time
+from flitloom.run.result import Result
+from flitloom.run.simulation import Simulation
+from flitloom.run.space_time import record_space_time
 from flitloom.spec import Experiment, Router
 from flitloom.tables.by_source.tables import Tables
 

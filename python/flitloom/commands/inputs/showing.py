@@ -12,7 +12,7 @@ from flitloom.commands import screen
 from flitloom.commands.inputs.input import Refusal, names_of
 from flitloom.commands.view import Asked
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.spec import Experiment
 from flitloom.tables.by_source.tables import Tables
 

@@ -19,8 +19,8 @@ from flitloom.commands.load_curve import Saturated
 from flitloom.commands.options.simulation import Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.errors import SpecError, show_file
-from flitloom.limits import TABLE_BYTES
-from flitloom.reading import opened
+from flitloom.ground.limits import TABLE_BYTES
+from flitloom.ground.reading import opened
 from flitloom.spec.topology import BY_DESTINATION
 from flitloom.tables.by_source.checking import check as check_tables
 from flitloom.tables.formats.reading import read_tables

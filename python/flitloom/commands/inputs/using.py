@@ -8,11 +8,11 @@ from typing import Any
 
 import typer
 
-from flitloom import ranks
 from flitloom.commands import options
 from flitloom.commands.inputs.input import Input
 from flitloom.commands.inputs.known import choose, refuse_others
 from flitloom.errors import SpecError
+from flitloom.ground import ranks
 
 
 def use(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from flitloom.commands.screen import echo, print_json, report, say
 from flitloom.errors import show_file
-from flitloom.remarks import tell
+from flitloom.errors.remarks import tell
 from flitloom.tables.by_destination.mixing import MixtureReport
 from flitloom.tables.by_source.checking import CheckReport
-from flitloom.verdict import Verdict
+from flitloom.tables.verdict import Verdict
 
 
 def print_verdict(found: Verdict | MixtureReport, as_json: bool) -> None:

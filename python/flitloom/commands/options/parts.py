@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flitloom.errors import SpecError, show
-from flitloom.numerals import real
+from flitloom.ground.numerals import real
 
 if TYPE_CHECKING:
     from flitloom.spec.base import SpecModel

@@ -8,8 +8,8 @@ from pathlib import Path
 import typer
 
 from flitloom.errors import SpecError
-from flitloom.extras import check_picture
-from flitloom.outputs import check_output
+from flitloom.ground.extras import check_picture
+from flitloom.ground.outputs import check_output
 
 
 def typed(context: typer.Context) -> dict[str, str]:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from flitloom import settings
 from flitloom.commands.options.made import shown
+from flitloom.ground import settings
 
 
 def _usual_threads(given: int | None) -> int | None:

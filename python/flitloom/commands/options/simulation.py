@@ -15,8 +15,8 @@ from flitloom.commands.options.parts import merge
 from flitloom.commands.options.refusing import check_files
 from flitloom.commands.options.shared import HostList, Html, Json, NoHosts, Switches
 from flitloom.errors import SpecError, show
-from flitloom.extras import check_picture
-from flitloom.outputs import check_output
+from flitloom.ground.extras import check_picture
+from flitloom.ground.outputs import check_output
 
 
 class Brought(Group):

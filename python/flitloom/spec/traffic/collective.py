@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_traffic import AnyTraffic, PlannedTraffic
 from flitloom.spec.base import Checked, in_file, listed, whole
 from flitloom.spec.tables import column
@@ -17,7 +17,7 @@ from flitloom.spec.traffic.packets import Packets
 from flitloom.spec.traffic.patterned import DRAWN, Patterned, PatternName
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
     from flitloom.spec.any_network import AnyNetwork
 
 #: Draws of destinations for one node.

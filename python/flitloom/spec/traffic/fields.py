@@ -8,7 +8,7 @@ from typing import Annotated
 from numpy.typing import ArrayLike
 
 from flitloom._core import LIMITS
-from flitloom.limits import MATRIX_ROWS
+from flitloom.ground.limits import MATRIX_ROWS
 from flitloom.spec.base import in_file, listed, whole, whole_number
 
 Length = Annotated[int, whole(1, LIMITS["length"], "flits")]

@@ -30,7 +30,7 @@ from flitloom.spec.traffic.fields import MATRIX, Column, Cycle, Length, cycle_nu
 from flitloom.spec.traffic.patterned import DRAWN, Patterned, PatternName
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 
 class Impulse(Patterned):

@@ -11,7 +11,7 @@ from pydantic import ValidationInfo, field_validator
 from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_traffic import AnyTraffic, Totals
 from flitloom.spec.base import Checked, in_file, listed, problem, require_whole, show, whole
 from flitloom.spec.tables import column, locate
@@ -19,7 +19,7 @@ from flitloom.spec.topology import NODE, node_number
 from flitloom.traces.graph import MessageGraph
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 _GRAPH = {
     "anyOf": [

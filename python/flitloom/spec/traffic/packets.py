@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.limits import LISTED_HOPS, LISTED_PACKETS
-from flitloom.numerals import counted
-from flitloom.packed import Routes
+from flitloom.ground.limits import LISTED_HOPS, LISTED_PACKETS
+from flitloom.ground.numerals import counted
+from flitloom.ground.packed import Routes
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import Checked, each, in_file, listed, problem, text, whole_number
 from flitloom.spec.legs import count_hops, read_route
@@ -23,7 +23,7 @@ from flitloom.spec.topology import node_number
 from flitloom.spec.traffic.fields import CYCLE, Column, cycle_number
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 _PACKET = (
     node_number,

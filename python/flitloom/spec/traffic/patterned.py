@@ -14,7 +14,7 @@ from flitloom.spec.tables import column
 from flitloom.spec.topology import NODE, Node, node_number
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 #: Short names of the patterns.
 PATTERNS = LISTS["patterns"]

@@ -12,15 +12,15 @@ from pydantic import model_validator
 from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.limits import MATRIX_PACKETS
-from flitloom.numerals import counted
+from flitloom.ground.limits import MATRIX_PACKETS
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import Checked, problem, whole_number
 from flitloom.spec.tables import matrix
 from flitloom.spec.traffic.fields import MATRIX, Column, Cycle, Length
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 
 class TrafficMatrix(PlannedTraffic):

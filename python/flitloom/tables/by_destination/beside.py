@@ -12,11 +12,11 @@ from flitloom import _core
 from flitloom.errors import SpecError, show_file, unknown_parts
 from flitloom.fabric.allocation import names_of_hosts
 from flitloom.fabric.model import Subnet
-from flitloom.fixed import explained
-from flitloom.numerals import counted
-from flitloom.reading import text_lines
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import text_lines
 from flitloom.tables.by_destination.tables import LEVELS, read_bytes
-from flitloom.verdict import Row, deadlock_row
+from flitloom.tables.verdict import Row, deadlock_row
 
 #: Kinds of traffic: packets of pairs of hosts on the level of their own direction, on that of either
 #: direction, of managers and monitors, and of multicast groups.

@@ -13,12 +13,12 @@ from flitloom import _core
 from flitloom.errors import require_kind
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid, grid_of
-from flitloom.fixed import explained
-from flitloom.numerals import counted
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
 from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
-from flitloom.verdict import SHOWN, Row, Verdict
+from flitloom.tables.verdict import SHOWN, Row, Verdict
 
 
 @explained

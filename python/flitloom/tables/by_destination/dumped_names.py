@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from flitloom import limits
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric.identifiers import is_made_up, with_made_up
 from flitloom.fabric.model import Host, Subnet
-from flitloom.numerals import counted
-from flitloom.reading import opened
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import opened
 
 #: A destination of ``opensm-lfts.dump``: LID, port GUID, name.
 _ROW = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.pipelined import far_ends, host_rows
+from flitloom.networks.pipelined import far_ends, host_rows
 from flitloom.tables.by_destination.tables import ForwardingTables
 
 

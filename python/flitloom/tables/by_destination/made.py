@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
-from flitloom.fixed import explained
-from flitloom.notebook import fields_html
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
 from flitloom.tables.by_destination.beside import BOTH_WAYS, MANAGERS, MULTICAST, Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge, proof
 from flitloom.tables.by_destination.comparing import of_one_width

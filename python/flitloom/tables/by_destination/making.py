@@ -18,7 +18,7 @@ from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.fabric.torus_config import configured, read_torus_config
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge

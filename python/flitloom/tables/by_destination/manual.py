@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
 
 if TYPE_CHECKING:

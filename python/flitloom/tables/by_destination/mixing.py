@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric.model import Subnet
-from flitloom.fixed import explained
-from flitloom.numerals import counted
-from flitloom.reading import Progress
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import Progress
 from flitloom.tables.by_destination.mixtures import LANES, NOTHING, Destinations, Mixture, places_of
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
-from flitloom.verdict import PRINTED, SHOWN, Row, deadlock_row, laid_out
+from flitloom.tables.verdict import PRINTED, SHOWN, Row, deadlock_row, laid_out
 
 #: Entries of tables that are looked at together.
 _TOGETHER = 200_000
@@ -46,7 +46,7 @@ class MixtureReport:
     unserved : tuple of int
         Ordered pairs of hosts that the first set, and the second, do not serve.
     cycle : list of str
-        A shortest cycle of channels that can wait for each other, as of `flitloom.verdict.Verdict`.
+        A shortest cycle of channels that can wait for each other, as of `flitloom.tables.verdict.Verdict`.
     moved : int
         Ordered pairs of hosts that both sets serve, on different service levels.
     levels_first : list of str or None

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
-from flitloom.network import Network
-from flitloom.pipelined import begun, far_ends, host_rows, table_fields
+from flitloom.networks.network import Network
+from flitloom.networks.pipelined import begun, far_ends, host_rows, table_fields
 from flitloom.spec import Router, Topology
 from flitloom.tables.by_destination.tables import ForwardingTables
 

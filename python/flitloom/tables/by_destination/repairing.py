@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts, require_same_fabric
 from flitloom.tables.by_destination.tables import (
     NONE,

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import _core, limits
+from flitloom import _core
 from flitloom.errors import SpecError, show_file
 from flitloom.fabric.identifiers import has_none
 from flitloom.fabric.model import Subnet
-from flitloom.fixed import explained
-from flitloom.numerals import counted
-from flitloom.reading import opened, read_text, text_lines
+from flitloom.ground import limits
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import opened, read_text, text_lines
 from flitloom.tables.by_destination.dumped_names import with_dumped_identifiers, with_dumped_lids
 from flitloom.tables.traffic import Demand, demand_of
 

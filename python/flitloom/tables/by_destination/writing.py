@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flitloom.fabric.torus_2qos import torus_2qos
-from flitloom.outputs import folder_for, write_files
+from flitloom.ground.outputs import folder_for, write_files
 from flitloom.tables.by_destination.manual import manual
 from flitloom.tables.by_destination.qos_policy import qos_policy
 from flitloom.tables.by_destination.tables import LEVELS

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.limits import DIGITS
-from flitloom.linear import solve
+from flitloom.ground.limits import DIGITS
+from flitloom.ground.linear import solve
 
 #: Linear programs with more options than this are not worth the wait: on failed tori minutes.
 LARGEST_PROGRAM = 10_000

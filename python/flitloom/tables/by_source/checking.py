@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.claims import Claims
 from flitloom.errors import show
-from flitloom.fixed import explained
-from flitloom.numerals import counted
-from flitloom.reading import Progress
+from flitloom.ground.claims import Claims
+from flitloom.ground.fixed import explained
+from flitloom.ground.numerals import counted
+from flitloom.ground.reading import Progress
 from flitloom.spec import Topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.by_source.bound import read_fraction
@@ -22,7 +22,7 @@ from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.certificate import write_ranks
 from flitloom.tables.formats.reading import read_tables
-from flitloom.verdict import SHOWN, Verdict
+from flitloom.tables.verdict import SHOWN, Verdict
 
 #: Claims that follow from the routes, with the relative tolerance of what is no whole number.
 RECOMPUTED = {"max_load": 0.0, "min_load": 0.0, "perfect_load": 1e-9, "sigma4": 1e-9, "max_distance": 0.0}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import comb
 
 from flitloom import _core
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec import Topology
 from flitloom.tables.by_source.rules import RouterRules, routing_system
 

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flitloom import _core
 from flitloom.errors import SpecError, unknown
-from flitloom.numerals import counted
+from flitloom.ground.numerals import counted
 from flitloom.spec import Topology
 from flitloom.spec.base import SpecModel, each, problem, text, whole
 from flitloom.spec.topology import BY_DESTINATION

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.extras import need
-from flitloom.fixed import Fixed
-from flitloom.limits import LISTED_NODES, TABLE_HOPS
-from flitloom.notebook import fields_html
-from flitloom.outputs import check_output, write_csv
-from flitloom.reading import Progress
+from flitloom.ground.extras import need
+from flitloom.ground.fixed import Fixed
+from flitloom.ground.limits import LISTED_NODES, TABLE_HOPS
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.outputs import check_output, write_csv
+from flitloom.ground.reading import Progress
 from flitloom.spec import Topology
 from flitloom.tables.by_source.bound import LARGEST_PROGRAM, Bound, linear_bound
 from flitloom.tables.by_source.rules import RouterRules, routing_system
@@ -28,7 +28,7 @@ from flitloom.tables.formats.known import written_as
 if TYPE_CHECKING:
     import networkx
 
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 #: Packed headers, or sources, destinations, offsets and nodes of all routes.
 Routes = _core.RoutingTable | tuple[NDArray[Any], ...]

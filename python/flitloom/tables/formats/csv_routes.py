@@ -9,9 +9,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show
-from flitloom.limits import DIGITS
-from flitloom.numerals import counted
-from flitloom.outputs import write_csv
+from flitloom.ground.limits import DIGITS
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_csv
 from flitloom.spec import Topology
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.format import Format, Listed, are_nodes, index_of, without_heading

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, show
-from flitloom.limits import TABLE_BYTES, TABLE_HOPS
-from flitloom.provenance import version
-from flitloom.reading import Progress, placed
-from flitloom.reading import Source as Opened
+from flitloom.ground.limits import TABLE_BYTES, TABLE_HOPS
+from flitloom.ground.provenance import version
+from flitloom.ground.reading import Progress, placed
+from flitloom.ground.reading import Source as Opened
 from flitloom.spec import Topology
 from flitloom.tables.by_source.bound import read_fraction
 from flitloom.tables.by_source.rules import RouterRules, routing_system

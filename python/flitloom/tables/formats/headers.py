@@ -11,9 +11,9 @@ import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError
-from flitloom.limits import ARRAY_BYTES
-from flitloom.outputs import write_bytes
-from flitloom.reading import Progress, Source, json_fields, placed, read_array
+from flitloom.ground.limits import ARRAY_BYTES
+from flitloom.ground.outputs import write_bytes
+from flitloom.ground.reading import Progress, Source, json_fields, placed, read_array
 from flitloom.spec import Topology
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from flitloom.errors import SpecError
-from flitloom.limits import LISTED_NODES
-from flitloom.numerals import counted
-from flitloom.outputs import replacing
-from flitloom.reading import Progress, Source, read_json_list
+from flitloom.ground.limits import LISTED_NODES
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import replacing
+from flitloom.ground.reading import Progress, Source, read_json_list
 from flitloom.spec import Topology
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError, show
-from flitloom.limits import LISTED_NODES, TABLE_HOPS
-from flitloom.numerals import counted
-from flitloom.outputs import write_text
+from flitloom.ground.limits import LISTED_NODES, TABLE_HOPS
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_text
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 from flitloom.tables.by_source.tables import Tables

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from flitloom.errors import SpecError, require_file, show_file
-from flitloom.limits import TABLE_BYTES
-from flitloom.reading import Progress, opened
+from flitloom.ground.limits import TABLE_BYTES
+from flitloom.ground.reading import Progress, opened
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.kinds import described
 from flitloom.spec.topology import BY_DESTINATION

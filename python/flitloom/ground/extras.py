@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from flitloom.errors import MissingExtraError
-from flitloom.outputs import check_output
+from flitloom.ground.outputs import check_output
 
 #: Endings of pictures.
 PICTURES = (".png", ".pdf", ".svg")
@@ -39,7 +39,7 @@ def need(extra: str, what: str) -> None:
 
     Examples
     --------
-    >>> from flitloom.extras import need
+    >>> from flitloom.ground.extras import need
     >>> need("graphs", "to_networkx")
     """
     missing = [module for module in EXTRAS[extra] if find_spec(module) is None]

@@ -9,7 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
+#: Problems that a message lists; the others are counted.
+PROBLEMS = 10
+#: Characters of a line in a message.
+MESSAGE_LINE = 600
 
 
 class FlitloomError(Exception):
@@ -174,13 +177,12 @@ def _restored(
 
 def _bounded(message: str) -> str:
     """The message with long lines cut off, and with a count in place of too many of them."""
-    most = limits.PROBLEMS + 2
+    most = PROBLEMS + 2
     lines = message.split("\n", most + 1)
     if len(lines) > most:
-        rest = message.count("\n") + 1 - limits.PROBLEMS
-        lines = [*lines[: limits.PROBLEMS], f"and {rest} more lines"]
-    cut = limits.MESSAGE_LINE
-    return "\n".join(line if len(line) <= cut else line[:cut] + " ..." for line in lines)
+        rest = message.count("\n") + 1 - PROBLEMS
+        lines = [*lines[:PROBLEMS], f"and {rest} more lines"]
+    return "\n".join(line if len(line) <= MESSAGE_LINE else line[:MESSAGE_LINE] + " ..." for line in lines)
 
 
 class _Brief(reprlib.Repr):

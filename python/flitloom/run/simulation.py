@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flitloom import _core, checkpoint, interrupts
+from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError, require_kind, show_file
-from flitloom.lazy import xr
-from flitloom.limits import LINK_TIME_CELLS, RECORDED_PACKETS
-from flitloom.network import Bound, Network, network_of
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
-from flitloom.outlook import memory_needed, require_memory
-from flitloom.outputs import check_output
+from flitloom.ground import interrupts
+from flitloom.ground.lazy import xr
+from flitloom.ground.limits import LINK_TIME_CELLS, RECORDED_PACKETS
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import check_output
+from flitloom.ground.ranks import Ranks
+from flitloom.ground.reading import placed
+from flitloom.ground.series import make_series
+from flitloom.networks.network import Bound, Network, network_of
 from flitloom.plans.phases import phases_of
 from flitloom.plans.plan import Plan
-from flitloom.ranks import Ranks
-from flitloom.reading import placed
-from flitloom.result import Result
-from flitloom.series import make_series
+from flitloom.run import checkpoint
+from flitloom.run.outlook import memory_needed, require_memory
+from flitloom.run.result import Result
 from flitloom.spec import DIMENSION_NAMES, Experiment
 from flitloom.spec.any_traffic import AnyTraffic, PlannedTraffic
 from flitloom.spec.base import require_whole, show
@@ -33,7 +35,7 @@ from flitloom.spec.followed import followed
 from flitloom.tables.by_destination.lower_bound import least_duration
 
 if TYPE_CHECKING:
-    from flitloom.ranks import Ranks
+    from flitloom.ground.ranks import Ranks
     from flitloom.tables.by_source.tables import Tables
 
 
@@ -211,7 +213,7 @@ class Simulation:
                 raise SpecError.at("windows", "are not kept together with records of packets or link_time")
         self._core: _core.Simulation
         if is_pipelined:
-            from flitloom import pipelined
+            from flitloom.networks import pipelined
 
             beside = {"ranks": ranks, "tables": tables, "throttle": spec.throttle, "threads": threads}
             self._core = pipelined.begin(network, workload, spec.seed, records, beside)

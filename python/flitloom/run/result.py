@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flitloom import provenance
-from flitloom.fixed import Fixed
-from flitloom.lazy import xr
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
-from flitloom.outputs import check_output, write_netcdf, write_text
+from flitloom.ground import provenance
+from flitloom.ground.fixed import Fixed
+from flitloom.ground.lazy import xr
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import check_output, write_netcdf, write_text
 from flitloom.spec import DIMENSION_NAMES, Experiment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from flitloom.network import Bound, Network
+    from flitloom.networks.network import Bound, Network
     from flitloom.tables.by_source.tables import Tables
     from flitloom.view import Film
 

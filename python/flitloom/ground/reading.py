@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from flitloom import limits
 from flitloom.errors import SpecError, require_file, show_file
-from flitloom.lazy import np, tomllib
-from flitloom.numerals import counted
+from flitloom.ground import limits
+from flitloom.ground.lazy import np, tomllib
+from flitloom.ground.numerals import counted
 
 if TYPE_CHECKING:
     import zipfile

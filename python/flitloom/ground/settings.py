@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError, show, unknown
-from flitloom.numerals import real, whole
-from flitloom.reading import read_toml
+from flitloom.ground.numerals import real, whole
+from flitloom.ground.reading import read_toml
 
 #: Words for how much is said beside the data, from little to much.
 VERBOSITIES = ("quiet", "usual", "verbose")

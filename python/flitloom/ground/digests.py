@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flitloom import limits
 from flitloom.errors import SpecError, show_file
-from flitloom.reading import opened
+from flitloom.ground import limits
+from flitloom.ground.reading import opened
 
 #: The files that are read of a folder of tables by destination.
 OF_TABLES = ("opensm-lfts.dump", "path-sl.txt", "sl2vl.dump", "report.json")

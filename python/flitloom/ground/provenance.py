@@ -21,7 +21,7 @@ def commit() -> str:
 
     In a Git checkout that is the commit checked out, otherwise the one the extension was built from.
     """
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():
         return build()[1]
     try:

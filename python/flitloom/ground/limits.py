@@ -1,4 +1,4 @@
-"""Every limit on what is read and made, in one place; ``python -m flitloom.limits`` prints them all.
+"""Every limit on what is read and made, in one place; ``python -m flitloom.ground.limits`` prints them all.
 
 Sizes are compared with these before anything is expanded. What keeps to them needs less than 4 GB.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flitloom import errors
 from flitloom._core import LIMITS
 
 _MIB = 1 << 20
@@ -78,9 +79,9 @@ LINK_TIME_CELLS = LIMITS["link_time_cells"]
 RECORDED_PACKETS = 1 << 22
 
 #: Problems that a message lists; the others are counted.
-PROBLEMS = 10
+PROBLEMS = errors.PROBLEMS
 #: Characters of a line in a message.
-MESSAGE_LINE = 600
+MESSAGE_LINE = errors.MESSAGE_LINE
 
 
 #: What the core's own limits bound, which are in `LIMITS`.

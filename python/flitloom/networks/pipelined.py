@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.spec import Experiment, Router
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.followed import NONE, Followed

@@ -1,6 +1,6 @@
 """Packages that take long to import, or that only some answers need: each is imported when it is used first.
 
-``from flitloom.lazy import xr`` at the top of a module costs nothing, and functions import nothing.
+``from flitloom.ground.lazy import xr`` at the top of a module costs nothing, and functions import nothing.
 """
 
 from __future__ import annotations

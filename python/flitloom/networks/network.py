@@ -6,9 +6,9 @@ from pathlib import Path
 
 from flitloom import _core
 from flitloom.errors import SpecError, require_kind
-from flitloom.fixed import Fixed
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground.fixed import Fixed
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
 from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.followed import Followed, followed

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError
-from flitloom.network import Network
+from flitloom.networks.network import Network
 from flitloom.spec import Experiment
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.certificate import write_ranks
-from flitloom.verdict import Row, laid_out
+from flitloom.tables.verdict import Row, laid_out
 
 #: Routing functions with escape channels.
 ADAPTIVE = ("sa", "cl", "ma")
@@ -50,7 +50,7 @@ class EscapeOrder:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.escape import escape_order
+    >>> from flitloom.networks.escape import escape_order
     >>> router = fl.Router(routing="sa", flow_control="cut-through", buffer=16)
     >>> experiment = fl.Experiment(
     ...     topology=fl.Torus(4, 4), router=router, traffic=fl.Collective("shfl")

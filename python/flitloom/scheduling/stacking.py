@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from flitloom import _core, provenance
+from flitloom import _core
 from flitloom._core import LIMITS
 from flitloom.errors import SpecError
-from flitloom.fixed import explained
-from flitloom.lazy import xr
-from flitloom.network import Network, network_of
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
-from flitloom.outputs import write_netcdf, write_text
-from flitloom.simulation import lower_bound, simulate
+from flitloom.ground import provenance
+from flitloom.ground.fixed import explained
+from flitloom.ground.lazy import xr
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import write_netcdf, write_text
+from flitloom.networks.network import Network, network_of
+from flitloom.run.simulation import lower_bound, simulate
 from flitloom.spec import Collective, Experiment, Router
 from flitloom.spec.base import require_whole
 

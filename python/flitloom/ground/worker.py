@@ -23,7 +23,7 @@ def main() -> None:
         # The parent ended before it had asked anything.
         os._exit(0)
     sys.path[:] = pickle.loads(where)
-    from flitloom.workers import receive, send
+    from flitloom.ground.workers import receive, send
 
     waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 

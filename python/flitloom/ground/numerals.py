@@ -32,7 +32,7 @@ def whole(text: str) -> int:
 
     Examples
     --------
-    >>> from flitloom.numerals import whole
+    >>> from flitloom.ground.numerals import whole
     >>> whole("-12")
     -12
     >>> whole("1_000")
@@ -55,7 +55,7 @@ def real(text: str) -> float:
 
     Examples
     --------
-    >>> from flitloom.numerals import real
+    >>> from flitloom.ground.numerals import real
     >>> real("0.25"), real("1e3")
     (0.25, 1000.0)
     >>> real("nan")

@@ -8,7 +8,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
-from flitloom.launched import speaks
+from flitloom.ground.launched import speaks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

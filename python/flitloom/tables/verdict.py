@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flitloom.claims import Claims
-from flitloom.fixed import explained
-from flitloom.notebook import fields_html
-from flitloom.numerals import counted
+from flitloom.ground.claims import Claims
+from flitloom.ground.fixed import explained
+from flitloom.ground.notebook import fields_html
+from flitloom.ground.numerals import counted
 from flitloom.spec.base import SpecModel
 
 #: What a report names of many things that are wrong.

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flitloom.errors import SpecError
-from flitloom.lazy import xr
-from flitloom.limits import LINK_TIME_CELLS
-from flitloom.numerals import counted
+from flitloom.ground.lazy import xr
+from flitloom.ground.limits import LINK_TIME_CELLS
+from flitloom.ground.numerals import counted
 from flitloom.spec import DIMENSION_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from flitloom.simulation import Simulation
+    from flitloom.run.simulation import Simulation
 
 
 def record_space_time(

@@ -14,7 +14,7 @@ def uncollected() -> Iterator[None]:
     Examples
     --------
     >>> import gc
-    >>> from flitloom.garbage import uncollected
+    >>> from flitloom.ground.garbage import uncollected
     >>> with uncollected():
     ...     gc.isenabled()
     False

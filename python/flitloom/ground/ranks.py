@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from flitloom import interrupts
 from flitloom.errors import FlitloomError, SpecError
-from flitloom.extras import need
-from flitloom.lazy import np
-from flitloom.numerals import counted
+from flitloom.ground import interrupts
+from flitloom.ground.extras import need
+from flitloom.ground.lazy import np
+from flitloom.ground.numerals import counted
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 #: Where launchers of MPI say how many processes they started.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")

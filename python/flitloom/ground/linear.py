@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
-from flitloom.workers import Workers
+from flitloom.ground.workers import Workers
 
 #: Algorithms of HiGHS that may be asked for.
 METHODS = ("choose", "simplex", "ipm")

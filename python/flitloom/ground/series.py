@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.lazy import xr
+from flitloom.ground.lazy import xr
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
     from flitloom.spec.any_traffic import AnyTraffic
 
 #: Variables over windows: their units and what they are.

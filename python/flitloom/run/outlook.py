@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flitloom.errors import FlitloomError
 
 if TYPE_CHECKING:
-    from flitloom.network import Network
+    from flitloom.networks.network import Network
 
 #: Bytes of a packet of a list, and of one under way.
 LISTED_BYTES, MOVING_BYTES = 24, 60

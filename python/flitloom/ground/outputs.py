@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from flitloom import interrupts
 from flitloom.errors import SpecError, show, show_file
-from flitloom.lazy import xr
+from flitloom.ground import interrupts
+from flitloom.ground.lazy import xr
 
 #: Names of files in a folder of outputs.
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")

@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from flitloom import limits
 from flitloom.errors import SpecError, show_file
-from flitloom.numerals import counted
-from flitloom.outputs import replacing
-from flitloom.provenance import version
-from flitloom.reading import opened, parse_json
+from flitloom.ground import limits
+from flitloom.ground.numerals import counted
+from flitloom.ground.outputs import replacing
+from flitloom.ground.provenance import version
+from flitloom.ground.reading import opened, parse_json
 from flitloom.spec import Experiment
 from flitloom.spec.base import explain
 from flitloom.spec.written import SIMULATION

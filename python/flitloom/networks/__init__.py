@@ -1,0 +1,1 @@
+"""Networks with routers at their nodes, and what runs on pipelined routers."""

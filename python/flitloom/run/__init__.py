@@ -1,0 +1,1 @@
+"""Simulations and what comes of them: held, saved, continued, recorded."""
