@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from flitloom.collectives.reading import read_collective as read_collective
     from flitloom.collectives.search import collective as collective
     from flitloom.errors import CycleLimitError, DeadlockError, FlitloomError, SpecError, UnreachableError
+    from flitloom.networks.experiment import Experiment, read_experiment
     from flitloom.networks.network import Network
     from flitloom.run.result import Result
     from flitloom.run.simulation import Simulation, lower_bound, run_experiment, simulate
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from flitloom.scheduling.stacking import Stacking, stack
     from flitloom.spec import (
         Collective,
-        Experiment,
         Graph,
         Impulse,
         Load,
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         TrafficChange,
         TrafficClass,
         TrafficMatrix,
-        read_experiment,
     )
     from flitloom.tables.by_source.checking import CheckReport
     from flitloom.tables.by_source.checking import check as check
@@ -75,6 +74,7 @@ _HOMES = {
         "SpecError",
         "UnreachableError",
     ),
+    "networks.experiment": ("Experiment", "read_experiment"),
     "networks.network": ("Network",),
     "plans.operation": ("Operation",),
     "plans.plan": ("Plan",),
@@ -91,7 +91,6 @@ _HOMES = {
     ),
     "spec": (
         "Collective",
-        "Experiment",
         "Graph",
         "Impulse",
         "Load",
@@ -105,7 +104,6 @@ _HOMES = {
         "TrafficChange",
         "TrafficClass",
         "TrafficMatrix",
-        "read_experiment",
     ),
     "scheduling.stacking": (
         "Stacking",

@@ -19,7 +19,6 @@ import pytest
 from flitloom import _core
 from flitloom.booksim import Options, is_booksim, read, run
 from flitloom.booksim.comparing import EQUAL, REFUSED, compare
-from flitloom.booksim.curves import run_curve
 from flitloom.booksim.drawing import draw
 from flitloom.booksim.options import parse
 from flitloom.booksim.printing import lines
@@ -27,6 +26,7 @@ from flitloom.booksim.results import results
 from flitloom.booksim.running import demand
 from flitloom.booksim.specs import TABLES
 from flitloom.errors import SpecError
+from flitloom.load.booksim_curves import run_curve
 from flitloom.spec.answer_schemas import answer_schema
 
 RECORDED = [

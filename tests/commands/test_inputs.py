@@ -15,7 +15,8 @@ from flitloom.commands import VERBS, assembly, inputs, run
 from flitloom.commands.completion import LISTED
 from flitloom.commands.inputs import known
 from flitloom.commands.options import Group, grouped
-from flitloom.spec import Collective, Experiment, Load, Messages, Packets, Router, Topology, TrafficMatrix
+from flitloom.networks.experiment import Experiment
+from flitloom.spec import Collective, Load, Messages, Packets, Router, Topology, TrafficMatrix
 from flitloom.spec.words import FIELDS, OPTIONS, Option, flags
 
 PACKAGE = Path(fl.__file__).parent

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import flitloom as fl
 from conformance import pipelined_cases, running, stored_cases, ways
 from conformance.toml_text import dump
-from flitloom.spec.experiment import build_experiment
+from flitloom.networks.experiment import build_experiment
 
 #: Mixtures that are written.
 MIXTURES = 20

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 import flitloom as fl
+from flitloom.networks.experiment import Experiment, build_experiment
 from flitloom.networks.network import Network
 from flitloom.run.simulation import Simulation, begin_experiment
-from flitloom.spec import Experiment, Router
-from flitloom.spec.experiment import build_experiment
+from flitloom.spec import Router
 from flitloom.tables.formats.reading import read_tables
 
 FOLDER = Path(__file__).parent

@@ -12,8 +12,8 @@ import pytest
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.load.finite import run_judged, window_of
+from flitloom.networks.fabric import Fabric
 from flitloom.run import checkpoint
-from flitloom.spec.fabric import Fabric
 from waiting import LIMIT, until
 
 ONE_CYCLE = fl.Router()

@@ -14,8 +14,8 @@ import flitloom as fl
 from flitloom.commands import run
 from flitloom.formats.known import FORMATS
 from flitloom.messages import MessageGraph, simulate_messages
-from flitloom.spec import build_experiment, read_experiment
-from flitloom.spec.fabric import Fabric
+from flitloom.networks.experiment import build_experiment, read_experiment
+from flitloom.networks.fabric import Fabric
 from pages import read
 from places import ROOT
 

@@ -8,7 +8,7 @@ import pytest
 from fabrics import command, discovered, failed
 from flitloom.errors import SpecError
 from flitloom.fabric import examples, route_subnet
-from flitloom.tables.by_destination.motion import all_to_all, by_matrix, send_packets
+from flitloom.run.tables_in_motion import all_to_all, by_matrix, send_packets
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, parse_fabric, read_fabric
 from flitloom.fabric.networks import fabric
-from flitloom.spec.fabric import Fabric
+from flitloom.networks.fabric import Fabric
 from verbs import answer, leave_settings, made, refused
 
 #: Two hosts at either end of a chain of three switches, by names that say nothing.

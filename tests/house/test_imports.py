@@ -5,6 +5,7 @@ import functools
 import itertools
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import networkx
 import pytest
 
 import flitloom as fl
+from places import ROOT
 
 WORK = """
 import flitloom as fl
@@ -107,6 +109,35 @@ def test_no_modules_lead_back_to_themselves():
     pairs = [(a, b) for a, b in arrows() if a != b]
     assert len(pairs) > 1000
     assert circles(pairs) == []
+
+
+def rooms():
+    """Rooms of the package, as ARCHITECTURE.md orders them."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| `python/flitloom/(\w+)/` \|", text, re.MULTILINE)
+
+
+def downward(order):
+    """Imports of rooms that stand below in an order, or of files in no room, which may import all rooms."""
+    place = {room: number for number, room in enumerate(order)}
+    for name, target in arrows():
+        user, used = (one.partition(".")[2].partition(".")[0] for one in (name, target))
+        if used and user != used and place.get(used, len(order)) >= place.get(user, len(order)):
+            yield f"{name} uses {target}"
+
+
+def test_every_room_is_in_the_table():
+    found = {file.relative_to(PACKAGE).parts[0] for file in PACKAGE.glob("*/**/*.py")}
+    assert set(rooms()) == found
+    assert len(rooms()) == len(found)
+
+
+def test_rooms_use_only_rooms_above_them():
+    order = rooms()
+    assert list(downward(order)) == []
+    # Two rooms the other way round are noticed.
+    wrong = ["spec" if room == "errors" else "errors" if room == "spec" else room for room in order]
+    assert any("uses flitloom.errors" in line for line in downward(wrong))
 
 
 def test_a_circle_through_a_function_is_found(monkeypatch):

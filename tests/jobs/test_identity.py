@@ -9,9 +9,9 @@ from flitloom.commands import run
 from flitloom.jobs import Job, Store
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.cases import tables_of
+from flitloom.networks.experiment import build_experiment, read_experiment
+from flitloom.networks.fabric import Fabric
 from flitloom.run.simulation import begin_experiment
-from flitloom.spec.experiment import build_experiment, read_experiment
-from flitloom.spec.fabric import Fabric
 from flitloom.sweep import Sweep
 
 RING = "a,b\nb,c\nc,d\nd,a\n"

@@ -221,7 +221,7 @@ def test_bounds_of_switches_are_those_of_their_tables(name, capsys):
 def test_hops_over_channels_bound_every_table():
     """On a ring of switches with one host each, shortest ways of all pairs fill all channels alike."""
     from flitloom.analysis.switch_loads import any_tables_bound
-    from flitloom.spec.fabric import Fabric
+    from flitloom.networks.fabric import Fabric
 
     ring = Fabric(network="ring5")
     demands = make_demands(fl.Network(ring, fl.Router(model="pipelined")), fl.Collective("rand"))

@@ -20,7 +20,7 @@ import pytest
 
 import flitloom as fl
 from flitloom import genetic, messages, view
-from flitloom.spec.fabric import Fabric
+from flitloom.networks.fabric import Fabric
 
 LENGTH = 8
 
@@ -367,7 +367,7 @@ def test_every_function_of_a_network_is_here() -> None:
             if first in ("network", "networks", "experiment"):
                 found.add(f"flitloom{room}.{name}")
     found = {name for name in found if not name.startswith(BELOW)}
-    assert found - {"flitloom.view.plan_films"} == set(CHECKS)
+    assert found - {"flitloom.plans.films"} == set(CHECKS)
 
 
 def outcomes(name: str, model: str) -> dict[str, str]:

@@ -8,8 +8,8 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.spec.experiment import build_experiment
-from flitloom.spec.fabric import Fabric
+from flitloom.networks.experiment import build_experiment
+from flitloom.networks.fabric import Fabric
 
 
 def test_all_to_all_over_a_full_mesh_uses_every_link_once():

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import flitloom as fl
+from flitloom.networks.experiment import build_experiment
+from flitloom.networks.fabric import Fabric
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.experiment import build_experiment
-from flitloom.spec.fabric import Fabric
 
 PIPELINED = fl.Router(model="pipelined")
 #: Networks, their nodes, sizes where there are coordinates, switches where nodes are hosts, and links.

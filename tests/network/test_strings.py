@@ -126,8 +126,8 @@ CALLS: dict[str, Callable[[Any, Path], Any]] = {
     "tables.read": lambda network, at: tables.read(routes(at), network).max_load,
     "tables.repair": repaired,
     "view.film": lambda network, _: view.film(network, NEXT).raw["totals"],
-    "view.plan_films": lambda network, _: [
-        one.title for one in view.plan_films(network, plan(fl.Network(fl.Mesh(4, 4))))
+    "plans.films": lambda network, _: [
+        one.title for one in fl.plans.films(network, plan(fl.Network(fl.Mesh(4, 4))))
     ],
 }
 #: Functions whose networks are values that others made, or names of BookSim2.
@@ -138,7 +138,7 @@ LOADED = tuple(name for name in CALLS if name.startswith("load."))
 ROUTERS = {
     *("Simulation", "lower_bound", "simulate", "stack", "genetic.load_chromosome", "genetic.search"),
     *("messages.simulate_messages", "plans.guarded", "plans.search", "plans.study_jitter"),
-    *("view.film", "view.plan_films"),
+    *("plans.films", "view.film"),
 }
 
 

@@ -11,11 +11,10 @@ from fabrics import command
 from flitloom import _core
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.load import make_cases, run_curve
+from flitloom.networks.experiment import Experiment, build_experiment
+from flitloom.networks.fabric import Fabric
 from flitloom.networks.pipelined import channel_loads
 from flitloom.run.space_time import record_space_time
-from flitloom.spec import Experiment
-from flitloom.spec.experiment import build_experiment
-from flitloom.spec.fabric import Fabric
 from flitloom.view import film
 from flitloom.view.pack import Packer
 
@@ -293,7 +292,7 @@ def test_a_network_of_booksim2_and_the_same_as_a_graph_take_the_same_cycles(tmp_
         pass
     log = theirs.packets()
     from flitloom.fabric import examples, route_subnet
-    from flitloom.tables.by_destination.motion import tables_run
+    from flitloom.run.tables_in_motion import tables_run
 
     subnet = examples.subnet(((f"s{r}", f"s{r + 1}") for r in range(routers - 1)), per_router, "path")
     rows = np.array([(n, (n + 1) % nodes, flits, 0) for n in range(nodes) for _ in range(packets)])

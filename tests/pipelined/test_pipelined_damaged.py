@@ -11,9 +11,9 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.spec import Experiment
-from flitloom.spec.fabric import Fabric
-from flitloom.spec.followed import followed
+from flitloom.networks.experiment import Experiment
+from flitloom.networks.fabric import Fabric
+from flitloom.networks.followed import followed
 
 #: A network, its product, and failed parts of both.
 CASES = [

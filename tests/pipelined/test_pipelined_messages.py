@@ -12,8 +12,8 @@ import flitloom as fl
 from flitloom.collectives.run import simulate_collective
 from flitloom.commands import run
 from flitloom.messages import MessageGraph, simulate_messages
+from flitloom.networks.fabric import Fabric
 from flitloom.networks.pipelined import timing
-from flitloom.spec.fabric import Fabric
 
 PIPELINED = fl.Router(model="pipelined")
 #: A message from one rank to another, which computes and answers.

@@ -373,7 +373,7 @@ def test_bad_matrices_are_refused(tmp_path: Path, text: str, told: str) -> None:
 
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     file = tmp_path / "p.svg"
-    from flitloom.plots.placing import draw_placement
+    from flitloom.placing.pictures import draw_placement
 
     draw_placement(place(fl.Torus(4, 4, 4), stencil_traffic([4, 4, 4]), effort=1), file)
     assert "row-major" in file.read_text() or file.stat().st_size > 10_000

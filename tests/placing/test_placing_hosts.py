@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 import flitloom as fl
 from flitloom.commands import run
 from flitloom.messages import MessageGraph, simulate_messages
+from flitloom.networks.fabric import Fabric
 from flitloom.placing import Traffic, axes_traffic, pairs_traffic, parse_axes, place, stencil_traffic
 from flitloom.placing import check as check_placement
-from flitloom.spec.fabric import Fabric
-from flitloom.tables.by_destination.motion import tables_run
+from flitloom.run.tables_in_motion import tables_run
 
 #: Three switches in a row and one on the side, of 2, 1, 2 and 1 hosts, with two cables in the middle.
 CABLES = """s0,1,s1,1

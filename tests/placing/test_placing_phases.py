@@ -21,7 +21,7 @@ from flitloom.placing.phases import in_phases, read_phases
 from flitloom.placing.placement import written_topology
 from flitloom.placing.running import as_packets
 from flitloom.placing.search import _Task, problem_of
-from flitloom.view import seats_of
+from flitloom.placing.seats import seats_of
 
 AXES = "tensor=8:a2a:1,data=4:ring:8,pipe=2:line:3"
 

@@ -14,15 +14,15 @@ from matplotlib.figure import Figure
 
 import flitloom as fl
 from flitloom.collectives.advice import powers, weigh
+from flitloom.collectives.pictures import draw_advice
 from flitloom.commands import run
 from flitloom.errors import SpecError
 from flitloom.fabric import examples
 from flitloom.fabric.recognition import recognise
 from flitloom.load import run_step
-from flitloom.plots.collective import draw_advice
+from flitloom.load.pictures import plot_load_curves
 from flitloom.plots.curves import plot_curves
 from flitloom.plots.link_time import compare_link_time, plot_link_time
-from flitloom.plots.load import plot_load_curves
 from flitloom.plots.space_time import compare_space_time
 from flitloom.plots.style import BLOCKED, BOUND, COLOURS, FAINT
 from flitloom.tables.by_source import pictures
@@ -136,8 +136,8 @@ def placed():
 
 #: Every function that draws, with what it draws and the number of axes that it draws in.
 DRAW = {
-    "plots.collective.draw_busy": (lambda: (fl.collectives.plan(fl.Torus(4, 4), "all-gather"),), 1),
-    "plots.collective.draw_advice": (
+    "collectives.pictures.draw_busy": (lambda: (fl.collectives.plan(fl.Torus(4, 4), "all-gather"),), 1),
+    "collectives.pictures.draw_advice": (
         lambda: (weigh(fl.Torus(4, 4), [1024, 2**20], 1e-6, 5e10), "all-reduce, 4x4 torus"),
         1,
     ),
@@ -146,13 +146,13 @@ DRAW = {
     "plots.genetic.plot_variation": (lambda: ({"shfl": [(5.0, 4.0), (6.0, 5.0)]},), 1),
     "plots.link_time.plot_link_time": (lambda: (result(),), 1),
     "plots.link_time.compare_link_time": (lambda: ([("one", result()), ("two", result())],), 2),
-    "plots.load.plot_load_curves": (lambda: ({"do": points(), "sa": points()},), 2),
-    "plots.load.plot_series": (lambda: ({"do": step().series},), 3),
-    "plots.load.plot_responses": (lambda: ("step", {"do": step()}), 3),
-    "plots.placing.draw_placement": (placed, 2),
+    "load.pictures.plot_load_curves": (lambda: ({"do": points(), "sa": points()},), 2),
+    "load.pictures.plot_series": (lambda: ({"do": step().series},), 3),
+    "load.pictures.plot_responses": (lambda: ("step", {"do": step()}), 3),
+    "placing.pictures.draw_placement": (placed, 2),
     "plots.space_time.plot_space_time": (lambda: (busy(),), 1),
     "plots.space_time.compare_space_time": (lambda: ([("a", busy()), ("b", busy())],), 2),
-    "plots.stacking.plot_stackings": (lambda: (stackings(),), 2),
+    "scheduling.pictures.plot_stackings": (lambda: (stackings(),), 2),
     "tables.by_source.pictures.draw_comparison": (lambda: (tables(),), 6),
     "fabric.pictures.draw_fabric": (lambda: (fabric(),), 1),
     "fabric.pictures.draw_network": (lambda: ("dragonfly(4,2)",), 1),
@@ -164,7 +164,9 @@ def drawing_functions():
     import flitloom.plots
 
     names = [module.name for module in pkgutil.iter_modules(flitloom.plots.__path__, "plots.")]
-    for name in (*names, "tables.by_source.pictures", "fabric.pictures"):
+    root = Path(fl.__file__).parent
+    found = (file.relative_to(root).with_suffix("").parts for file in root.glob("*/**/pictures.py"))
+    for name in (*names, *(".".join(parts) for parts in found if parts[0] != "commands")):
         module = import_module(f"flitloom.{name}")
         for function, value in vars(module).items():
             public = inspect.isfunction(value) and value.__module__ == module.__name__
@@ -183,7 +185,7 @@ def test_plots_take_axes_and_return_them_or_write_a_file(name, tmp_path):
     make, count = DRAW[name]
     data = make()
     axes = list(Figure(figsize=(6 * count, 5)).subplots(1, count, squeeze=False).ravel())
-    given = axes[0] if count == 1 and name != "plots.stacking.plot_stackings" else axes
+    given = axes[0] if count == 1 and name != "scheduling.pictures.plot_stackings" else axes
     returned = draw(*data, ax=given)
     assert returned is given or returned == axes
     assert all(one.has_data() or one.collections or one.images for one in axes)

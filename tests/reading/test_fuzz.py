@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import flitloom as fl
 from flitloom._core import LIMITS
-from flitloom.spec.experiment import build_experiment, change, read_fields
+from flitloom.networks.experiment import build_experiment, change, read_fields
 from flitloom.spec.topology import parse_sizes
 
 CORPUS = Path(__file__).parent / "corpus"

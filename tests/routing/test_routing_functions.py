@@ -8,7 +8,7 @@ import pytest
 import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
-from flitloom.spec import build_experiment
+from flitloom.networks.experiment import build_experiment
 
 NAMES = [name for name, _, _ in _core.routing_functions()]
 

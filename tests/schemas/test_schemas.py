@@ -16,16 +16,17 @@ import flitloom as fl
 from flitloom import spec
 from flitloom.campaign import Campaign, read_campaign
 from flitloom.commands import run
+from flitloom.commands.actions.schemas import FILES, schema
 from flitloom.genetic import GeneticSettings
+from flitloom.networks.experiment import Experiment, build_experiment
+from flitloom.networks.fabric import Fabric
 from flitloom.spec import OTHER_NAMES, PATTERNS, SCHEMES
-from flitloom.spec.fabric import Fabric
-from flitloom.spec.schema import FILES, schema
 from places import ROOT
 
 EXAMPLES = ROOT / "examples"
 MODELS = {
     one.__name__: one
-    for one in (*(getattr(spec, name) for name in spec.__all__), Fabric, GeneticSettings)
+    for one in (*(getattr(spec, name) for name in spec.__all__), Experiment, Fabric, GeneticSettings)
     if isinstance(one, type)
 }
 
@@ -194,7 +195,7 @@ def test_every_name_is_offered():
 )
 def test_what_the_reader_accepts_obeys_the_schema(change):
     fields = {"topology": {"sizes": "4x4"}, "traffic": {"kind": "collective", "pattern": "shfl"}, **change}
-    spec.build_experiment(copy.deepcopy(fields))
+    build_experiment(copy.deepcopy(fields))
     jsonschema.validate(fields, schema("experiment"))
 
 
@@ -212,7 +213,7 @@ def test_what_the_schema_refuses_the_reader_refuses(change):
     fields = {"topology": {"sizes": "4x4"}, "traffic": {"kind": "collective", "pattern": "shfl"}, **change}
     assert not jsonschema.Draft202012Validator(schema("experiment")).is_valid(fields)
     with pytest.raises(fl.SpecError):
-        spec.build_experiment(fields)
+        build_experiment(fields)
 
 
 def test_campaigns_read_as_their_schema_says():

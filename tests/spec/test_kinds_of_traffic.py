@@ -12,12 +12,12 @@ import flitloom as fl
 from flitloom import _core
 from flitloom.analysis.demands import make_demands
 from flitloom.commands import run
+from flitloom.commands.actions.schemas import schema
 from flitloom.jobs import Store
+from flitloom.networks.experiment import build_experiment
 from flitloom.run.simulation import experiment_memory
-from flitloom.spec import build_experiment
 from flitloom.spec.any_traffic import PlannedTraffic
 from flitloom.spec.base import whole
-from flitloom.spec.schema import schema
 from flitloom.spec.traffic.fields import Length
 from flitloom.spec.traffic.known import KINDS
 from flitloom.sweep import Sweep, run_sweep, sweep_rows

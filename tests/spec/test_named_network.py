@@ -10,7 +10,7 @@ import pytest
 
 import flitloom as fl
 from flitloom.campaign import parse_campaign, read_campaign
-from flitloom.spec.experiment import build_experiment
+from flitloom.networks.experiment import build_experiment
 from flitloom.sweep.points import Sweep
 from verbs import answer
 

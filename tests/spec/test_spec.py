@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import flitloom as fl
-from flitloom.spec import build_experiment
-from flitloom.spec.experiment import change
+from flitloom.networks.experiment import build_experiment, change
 
 GOOD = {
     "topology": {"sizes": "16x16"},

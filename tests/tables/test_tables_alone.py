@@ -9,7 +9,7 @@ import pytest
 import flitloom as fl
 from flitloom.analysis.demands import make_demands
 from flitloom.commands import run
-from flitloom.tables.by_source.given import largest_load
+from flitloom.load.given import largest_load
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 
 import flitloom as fl
 from browser import start
-from flitloom.view import Loads, Steps, film, seats_of, wires, write_page
+from flitloom.placing.seats import seats_of
+from flitloom.view import Loads, Steps, film, wires, write_page
 
 NETWORK = fl.Network(fl.Torus(8, 8))
 TRAFFIC = fl.Collective("shfl", payload=14, slices=2, interval=20)

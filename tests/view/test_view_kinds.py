@@ -10,9 +10,10 @@ import flitloom as fl
 from flitloom.commands import run
 from flitloom.commands.inputs import running
 from flitloom.fabric import examples
+from flitloom.placing.seats import seats_of
 from flitloom.spec.ground import Ground
 from flitloom.tables.by_destination.checking import check_subnet
-from flitloom.view import Cables, Steps, page, seats_of, wires, write_page
+from flitloom.view import Cables, Steps, page, wires, write_page
 from flitloom.view.wires import wiring
 from pages import read
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flitloom.benchmarks import Context, Row
 from flitloom.fabric import examples
+from flitloom.run.tables_in_motion import all_to_all, send_packets
 from flitloom.tables.by_destination.making import route_subnet
-from flitloom.tables.by_destination.motion import all_to_all, send_packets
 
 #: Sizes; those after the first two only with ``--all``.
 SIZES = ((4, 4, 8), (4, 8, 8), (8, 8, 16), (8, 16, 16))

@@ -17,21 +17,21 @@ from flitloom.ground.lazy import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from flitloom.booksim.curves import run_curve as curve
-    from flitloom.booksim.curves import run_saturation as saturation
     from flitloom.booksim.options import Options, is_booksim, read
     from flitloom.booksim.running import Outcome, demand, run
+    from flitloom.load.booksim_curves import run_curve as curve
+    from flitloom.load.booksim_curves import run_saturation as saturation
 
 #: Where each name is. A look at a file needs no router, so nothing is imported here.
 _HOMES = {
     "Options": "flitloom.booksim.options:Options",
     "Outcome": "flitloom.booksim.running:Outcome",
-    "curve": "flitloom.booksim.curves:run_curve",
+    "curve": "flitloom.load.booksim_curves:run_curve",
     "demand": "flitloom.booksim.running:demand",
     "is_booksim": "flitloom.booksim.options:is_booksim",
     "read": "flitloom.booksim.options:read",
     "run": "flitloom.booksim.running:run",
-    "saturation": "flitloom.booksim.curves:run_saturation",
+    "saturation": "flitloom.load.booksim_curves:run_saturation",
 }
 
 if not TYPE_CHECKING:

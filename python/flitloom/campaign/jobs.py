@@ -19,6 +19,7 @@ from flitloom.ground import provenance
 from flitloom.ground.limits import SEARCHES
 from flitloom.ground.reading import read_toml
 from flitloom.jobs.job import Job
+from flitloom.networks.kinds import OrName, described, folder_of
 from flitloom.networks.network import Network
 from flitloom.spec import OTHER_NAMES, PATTERNS, PERMUTATIONS, SCHEMES, Collective, Router, Topology
 from flitloom.spec.any_network import AnyNetwork
@@ -34,7 +35,6 @@ from flitloom.spec.base import (
     refusal,
     whole,
 )
-from flitloom.spec.kinds import OrName, described, folder_of
 
 
 def _torus(value: Any, info: ValidationInfo) -> Any:

@@ -43,8 +43,8 @@ def schema(
 
     Example: flitloom config schema experiment -o experiment.json
     """
+    from flitloom.commands.actions import schemas
     from flitloom.spec import answer_schemas as answers
-    from flitloom.spec import schema as schemas
 
     outputs = tuple(answers.PREFIX + name for name in answers.ANSWERS)
     if file not in (*schemas.FILES, *outputs):

@@ -9,30 +9,30 @@ from flitloom.ground.lazy import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from flitloom.collectives.pictures import draw_advice, draw_busy
     from flitloom.fabric.pictures import draw_fabric, draw_network
-    from flitloom.plots.collective import draw_advice, draw_busy
+    from flitloom.load.pictures import plot_load_curves, plot_responses, plot_series
+    from flitloom.placing.pictures import draw_placement
     from flitloom.plots.link_time import compare_link_time
-    from flitloom.plots.load import plot_load_curves, plot_responses, plot_series
-    from flitloom.plots.placing import draw_placement
     from flitloom.plots.space_time import plot_space_time
-    from flitloom.plots.stacking import plot_stackings
+    from flitloom.scheduling.pictures import plot_stackings
     from flitloom.tables.by_source.pictures import draw_comparison
 else:
     __getattr__ = names_of(
         "flitloom",
         {
             "compare_link_time": "plots.link_time",
-            "draw_advice": "plots.collective",
-            "draw_busy": "plots.collective",
+            "draw_advice": "collectives.pictures",
+            "draw_busy": "collectives.pictures",
             "draw_comparison": "tables.by_source.pictures",
             "draw_fabric": "fabric.pictures",
             "draw_network": "fabric.pictures",
-            "draw_placement": "plots.placing",
-            "plot_load_curves": "plots.load",
-            "plot_responses": "plots.load",
-            "plot_series": "plots.load",
+            "draw_placement": "placing.pictures",
+            "plot_load_curves": "load.pictures",
+            "plot_responses": "load.pictures",
+            "plot_series": "load.pictures",
             "plot_space_time": "plots.space_time",
-            "plot_stackings": "plots.stacking",
+            "plot_stackings": "scheduling.pictures",
         },
     )
 

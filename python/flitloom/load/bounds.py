@@ -14,9 +14,10 @@ from flitloom.analysis.minimal_routes import any_routes_bound, minimal_routes_bo
 from flitloom.analysis.switch_loads import switch_loads
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
+from flitloom.load.given import largest_load
+from flitloom.networks.experiment import Experiment
 from flitloom.networks.network import Network
-from flitloom.spec import Experiment, Load
-from flitloom.tables.by_source.given import largest_load
+from flitloom.spec import Load
 from flitloom.tables.by_source.tables import Tables
 
 #: What a bound rests on, by routing; every other routing takes some minimal route.

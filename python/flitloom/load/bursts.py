@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from flitloom.ground import ranks
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import Pool, run_all
+from flitloom.networks.experiment import build_experiment
 from flitloom.run.simulation import begin_experiment, left_working
-from flitloom.spec.experiment import build_experiment
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables

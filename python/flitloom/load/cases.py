@@ -15,11 +15,11 @@ from pydantic_core import PydanticCustomError
 from flitloom.errors import SpecError
 from flitloom.ground.digests import digest
 from flitloom.ground.fixed import explained
+from flitloom.load.given import network_fields, router_fields
+from flitloom.networks.experiment import Experiment, build_experiment, put
 from flitloom.spec import OTHER_NAMES, Load
-from flitloom.spec.experiment import Experiment, build_experiment, put
 from flitloom.spec.router import PRESETS, ROUTING_NAMES, Router
 from flitloom.spec.throttle import read_throttle
-from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.formats.reading import read_tables
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from flitloom.load.kept import Kept, job
 from flitloom.load.running import Pool, run_all
 from flitloom.load.steady import Progress, Steady, run_steady
 from flitloom.load.verdicts import check_refine, middle
+from flitloom.networks.experiment import Experiment, build_experiment
 from flitloom.spec import Load
-from flitloom.spec.experiment import Experiment, build_experiment
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables

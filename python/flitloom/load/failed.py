@@ -5,7 +5,8 @@ from __future__ import annotations
 from flitloom.errors import DeadlockError, SpecError
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.steady import NAMES, Steady
-from flitloom.spec import Experiment, Load
+from flitloom.networks.experiment import Experiment
+from flitloom.spec import Load
 from flitloom.tables.by_source.tables import Tables
 
 #: What stands in place of a verdict.

@@ -9,9 +9,10 @@ from flitloom.analysis.utilisation import GROWING, UNDECIDED, utilisation
 from flitloom.ground.fixed import explained
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.steady import is_proven
+from flitloom.networks.experiment import Experiment
 from flitloom.run.checkpoint import Judged
 from flitloom.run.simulation import Simulation
-from flitloom.spec import Experiment, Load
+from flitloom.spec import Load
 from flitloom.tables.by_source.tables import Tables
 
 #: Windows in which packets are generated, at most.

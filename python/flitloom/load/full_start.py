@@ -12,7 +12,8 @@ from flitloom.analysis.utilisation import STEADY, UNDECIDED
 from flitloom.errors import SpecError
 from flitloom.load.search import Search
 from flitloom.load.steady import FIRST_LOOK, STATISTICS, Run, Steady, begin_endless
-from flitloom.spec import Experiment, Impulse, Load
+from flitloom.networks.experiment import Experiment
+from flitloom.spec import Impulse, Load
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables

@@ -11,11 +11,11 @@ import xarray as xr
 
 from flitloom.errors import SpecError
 from flitloom.load.cases import Case, machine_router
+from flitloom.load.given import network_fields, router_fields
+from flitloom.networks.kinds import described
 from flitloom.networks.network import Network, network_of
 from flitloom.spec import Load, Router
-from flitloom.spec.kinds import described
 from flitloom.spec.units import unit_of
-from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.by_source.tables import Tables
 
 #: What studies are made of: networks, or tables for them.

@@ -23,9 +23,9 @@ from flitloom.jobs import begun_or_resumed
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.cases import Case, routes_of
 from flitloom.load.running import Pool, run_all
+from flitloom.networks.experiment import Experiment, build_experiment
 from flitloom.run.simulation import begin_experiment
 from flitloom.spec import Load
-from flitloom.spec.experiment import Experiment, build_experiment
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,7 +12,7 @@ from flitloom.errors import DeadlockError
 from flitloom.load.bounds import most_generated
 from flitloom.load.cases import at_load
 from flitloom.load.steady import Progress, begin_run, run_steady
-from flitloom.spec.experiment import Experiment
+from flitloom.networks.experiment import Experiment
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables

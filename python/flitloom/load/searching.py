@@ -19,7 +19,7 @@ from flitloom.load.search import BELOW, Search
 from flitloom.load.steady import Progress
 from flitloom.load.unsteady import never_steady
 from flitloom.load.verdicts import check_within
-from flitloom.spec.experiment import Experiment, build_experiment
+from flitloom.networks.experiment import Experiment, build_experiment
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables

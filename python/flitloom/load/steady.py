@@ -21,8 +21,9 @@ from flitloom.ground import ranks
 from flitloom.ground.fixed import explained
 from flitloom.load.bounds import ideal_loads, router_text
 from flitloom.load.unsteady import never_steady
+from flitloom.networks.experiment import Experiment
 from flitloom.run.simulation import Simulation, begin_experiment
-from flitloom.spec import Experiment, Load
+from flitloom.spec import Load
 from flitloom.spec.base import require_whole
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flitloom.spec.experiment import Experiment
+from flitloom.networks.experiment import Experiment
 
 #: The throttle under which nodes send only what they receive.
 THROTTLE = "interlock"

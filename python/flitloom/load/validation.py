@@ -16,7 +16,7 @@ from flitloom.load.cases import Case
 from flitloom.load.full_start import doubted
 from flitloom.load.searching import run_saturation
 from flitloom.load.steady import Progress, begin_run, run_steady
-from flitloom.spec.experiment import Experiment
+from flitloom.networks.experiment import Experiment
 
 #: Precision of the saturations.
 WITHIN = 0.01

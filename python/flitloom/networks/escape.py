@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.errors import SpecError
+from flitloom.networks.experiment import Experiment
 from flitloom.networks.network import Network
-from flitloom.spec import Experiment
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.tables.certificate import write_ranks
 from flitloom.tables.verdict import Row, laid_out

@@ -9,10 +9,10 @@ from flitloom.errors import SpecError, require_kind
 from flitloom.ground.fixed import Fixed
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
+from flitloom.networks.followed import Followed, followed
+from flitloom.networks.kinds import described, run_by
 from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork, Grid
-from flitloom.spec.followed import Followed, followed
-from flitloom.spec.kinds import described, run_by
 
 #: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
 Bound = tuple[int, str, list[int], int | None]

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
+from flitloom.networks.experiment import Experiment
+from flitloom.networks.followed import NONE, Followed
 from flitloom.networks.network import Network
-from flitloom.spec import Experiment, Router
+from flitloom.spec import Router
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.followed import NONE, Followed
 from flitloom.spec.pipeline import OBLIVIOUS, router_fields
 from flitloom.tables.by_destination.tables import ForwardingTables
 

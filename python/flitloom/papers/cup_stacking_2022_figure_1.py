@@ -5,7 +5,7 @@ from __future__ import annotations
 import flitloom as fl
 from flitloom.papers.cup_stacking import PATTERNS, ROUTER_REMARK, network
 from flitloom.papers.report import Cell, Context, Report
-from flitloom.plots.stacking import plot_stackings
+from flitloom.scheduling.pictures import plot_stackings
 from flitloom.scheduling.stacking import Stacking, save_curves
 
 IDENTIFIER = "cup-stacking-2022/figure-1"

@@ -6,7 +6,7 @@ import flitloom as fl
 from flitloom.papers.cup_stacking import ROUTER_REMARK, SCHEMES, network
 from flitloom.papers.cup_stacking_extended_2023_table_2 import PUBLISHED
 from flitloom.papers.report import Cell, Context, Report
-from flitloom.plots.stacking import plot_stackings
+from flitloom.scheduling.pictures import plot_stackings
 from flitloom.scheduling.stacking import save_curves
 
 IDENTIFIER = "cup-stacking-extended-2023/figure-3"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
+from flitloom.networks.kinds import described
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.kinds import described
 
 
 def is_closed(sides: Sequence[int], topology: AnyNetwork | str | Path) -> bool:

@@ -13,12 +13,12 @@ from flitloom.fabric import Subnet, recognise
 from flitloom.fabric.networks import fabric
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
+from flitloom.networks.fabric import Fabric
+from flitloom.networks.kinds import described
 from flitloom.spec import Product, Topology
-from flitloom.spec.fabric import Fabric
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
 from flitloom.spec.ground import Ground as Wired
-from flitloom.spec.kinds import described
 
 #: Positions of a shape.
 MOST_POSITIONS = 1 << 14

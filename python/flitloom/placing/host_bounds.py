@@ -186,7 +186,7 @@ def host_bounds(subnet: Subnet, traffic: Traffic, per_node: int, plain: int) -> 
     Examples
     --------
     >>> from flitloom.placing import axes_traffic, parse_axes
-    >>> from flitloom.spec.fabric import Fabric
+    >>> from flitloom.networks.fabric import Fabric
     >>> ring = Fabric(network="ring6").subnet
     >>> traffic = axes_traffic(parse_axes("all=6:ring:5"))
     >>> channel, hops = host_bounds(ring, traffic, 1, 5)

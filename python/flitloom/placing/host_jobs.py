@@ -23,7 +23,7 @@ def free_hosts(topology: AnyNetwork, wanted: int, taken: Iterable[int]) -> list[
 
     Examples
     --------
-    >>> from flitloom.spec.fabric import Fabric
+    >>> from flitloom.networks.fabric import Fabric
     >>> dragonfly = Fabric(network="dragonfly(4,2,2)")
     >>> free_hosts(dragonfly, 2, [0]), free_hosts(dragonfly, 5, [0, 1])
     ([2, 3], [2, 3, 4, 5, 6])
@@ -46,7 +46,7 @@ def free_hosts(topology: AnyNetwork, wanted: int, taken: Iterable[int]) -> list[
 def share_switch(subnet: Subnet, hosts: Iterable[int]) -> bool:
     """Whether hosts are at one switch, so that no message between them takes a cable between switches.
 
-    >>> from flitloom.spec.fabric import Fabric
+    >>> from flitloom.networks.fabric import Fabric
     >>> share_switch(Fabric(network="dragonfly(4,2,2)").subnet, [0, 1])
     True
     """

@@ -62,7 +62,7 @@ class HostWays:
 
         Examples
         --------
-        >>> from flitloom.spec.fabric import Fabric
+        >>> from flitloom.networks.fabric import Fabric
         >>> ways = host_ways(Fabric(network="circulant(4;1)")).with_hosts()
         >>> ways.numbers, ways.channels[ways.starts[1] : ways.starts[2]].tolist(), ways.way(0, 1)
         (16, [8, 0, 13], [0])
@@ -128,7 +128,7 @@ def host_ways(topology: AnyNetwork) -> HostWays:
 
     Examples
     --------
-    >>> from flitloom.spec.fabric import Fabric
+    >>> from flitloom.networks.fabric import Fabric
     >>> ways = host_ways(Fabric(network="circulant(4;1)"))
     >>> ways.numbers, len(ways.way(0, 2)), ways.way(0, 0)
     (8, 2, [])

@@ -16,6 +16,7 @@ from flitloom.errors import SpecError, show, show_file
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import read_toml
+from flitloom.networks.kinds import described
 from flitloom.networks.network import Network
 from flitloom.placing.axes import parse_axes
 from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
@@ -28,7 +29,6 @@ from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stenci
 from flitloom.run.simulation import Simulation
 from flitloom.spec import Packets
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.kinds import described
 from flitloom.spec.topology import sizes_at
 
 #: How a box is chosen: the first free one, or the one that touches most taken ones.

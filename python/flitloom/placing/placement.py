@@ -17,13 +17,13 @@ from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
 from flitloom.ground.provenance import version
 from flitloom.ground.reading import read_json
+from flitloom.networks.kinds import network_of_fields, run_by
 from flitloom.placing.axes import Axis
 from flitloom.placing.formats import write
 from flitloom.placing.hosts import host_names
 from flitloom.placing.phases import Phase, Phases, read_phases
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.kinds import network_of_fields, run_by
 
 #: What the files say they are.
 FORMAT = "flitloom placement 1"

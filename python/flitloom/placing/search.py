@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
+from flitloom.networks.kinds import described
 from flitloom.networks.network import Network
 from flitloom.placing.cosine import applies, cosine_bound
 from flitloom.placing.host_bounds import host_bounds
@@ -30,7 +31,6 @@ from flitloom.placing.trying import trying_bound
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.kinds import described
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables

@@ -12,10 +12,10 @@ from typing import Any
 
 from flitloom.errors import SpecError, show
 from flitloom.ground.fixed import explained
+from flitloom.networks.kinds import described
 from flitloom.placing.boxes import boxes_for
 from flitloom.placing.jobs import floor_of
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.kinds import described
 
 #: Mixes of jobs: boxes with sides of powers of two, or also lines, planes and odd sides.
 MIXES = ("boxes", "mixed")

@@ -95,7 +95,7 @@ def hosts_for(topology: AnyNetwork, routing: str | Tables | None) -> str:
 
     Examples
     --------
-    >>> from flitloom.spec.fabric import Fabric
+    >>> from flitloom.networks.fabric import Fabric
     >>> hosts_for(Fabric(network="dragonfly(3,1,2)"), None)
     'balanced'
     """

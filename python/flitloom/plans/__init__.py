@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from flitloom.plans.plan import read_plan as read
     from flitloom.scheduling.checking import check_plan as check
     from flitloom.scheduling.checking import deadlock_certificate
+    from flitloom.scheduling.films import plan_films as films
     from flitloom.scheduling.guards import guarded_plans as guarded
     from flitloom.scheduling.guards import spread
     from flitloom.scheduling.jitter import JitterStudy, study_jitter
@@ -32,6 +33,7 @@ _HOMES = {
     "Plan": "flitloom.plans.plan:Plan",
     "check": "flitloom.scheduling.checking:check_plan",
     "deadlock_certificate": "flitloom.scheduling.checking:deadlock_certificate",
+    "films": "flitloom.scheduling.films:plan_films",
     "guarded": "flitloom.scheduling.guards:guarded_plans",
     "read": "flitloom.plans.plan:read_plan",
     "search": "flitloom.scheduling.search:schedule",
@@ -54,6 +56,7 @@ __all__ = [
     "Plan",
     "check",
     "deadlock_certificate",
+    "films",
     "guarded",
     "read",
     "search",

@@ -18,7 +18,7 @@ from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import replacing
 from flitloom.ground.provenance import version
 from flitloom.ground.reading import opened, parse_json
-from flitloom.spec import Experiment
+from flitloom.networks.experiment import Experiment
 from flitloom.spec.base import explain
 from flitloom.spec.written import SIMULATION
 

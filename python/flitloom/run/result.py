@@ -16,7 +16,8 @@ from flitloom.ground.lazy import xr
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import check_output, write_netcdf, write_text
-from flitloom.spec import DIMENSION_NAMES, Experiment
+from flitloom.networks.experiment import Experiment
+from flitloom.spec import DIMENSION_NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

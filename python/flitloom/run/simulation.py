@@ -22,17 +22,18 @@ from flitloom.ground.outputs import check_output
 from flitloom.ground.ranks import Ranks
 from flitloom.ground.reading import placed
 from flitloom.ground.series import make_series
+from flitloom.networks.experiment import Experiment
+from flitloom.networks.followed import followed
 from flitloom.networks.network import Bound, Network, network_of
 from flitloom.plans.phases import phases_of
 from flitloom.plans.plan import Plan
 from flitloom.run import checkpoint
 from flitloom.run.outlook import memory_needed, require_memory
 from flitloom.run.result import Result
-from flitloom.spec import DIMENSION_NAMES, Experiment
+from flitloom.run.tables_bound import least_duration
+from flitloom.spec import DIMENSION_NAMES
 from flitloom.spec.any_traffic import AnyTraffic, PlannedTraffic
 from flitloom.spec.base import require_whole, show
-from flitloom.spec.followed import followed
-from flitloom.tables.by_destination.lower_bound import least_duration
 
 if TYPE_CHECKING:
     from flitloom.ground.ranks import Ranks
@@ -652,7 +653,7 @@ def experiment_memory(experiment: Experiment, *, links: bool = True) -> int:
 
     Examples
     --------
-    >>> from flitloom.spec import build_experiment
+    >>> from flitloom.networks.experiment import build_experiment
     >>> fields = {"topology": {"sizes": "64x64"}, "traffic": {"kind": "collective", "pattern": "shfl"}}
     >>> 1 << 19 < experiment_memory(build_experiment(fields), links=False) < 1 << 21
     True

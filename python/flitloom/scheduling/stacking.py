@@ -16,9 +16,10 @@ from flitloom.ground.lazy import xr
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import write_netcdf, write_text
+from flitloom.networks.experiment import Experiment
 from flitloom.networks.network import Network, network_of
 from flitloom.run.simulation import lower_bound, simulate
-from flitloom.spec import Collective, Experiment, Router
+from flitloom.spec import Collective, Router
 from flitloom.spec.base import require_whole
 
 

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flitloom.spec.experiment import Experiment, build_experiment, read_experiment
     from flitloom.spec.graph import Graph
     from flitloom.spec.product import Product
     from flitloom.spec.router import ROUTINGS, SCHEMES, Router
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 #: Where the names are.
 _HOMES = {
-    "experiment": ("Experiment", "build_experiment", "read_experiment"),
     "graph": ("Graph",),
     "product": ("Product",),
     "router": ("ROUTINGS", "SCHEMES", "Router"),
@@ -61,7 +59,6 @@ __all__ = [
     "ROUTINGS",
     "SCHEMES",
     "Collective",
-    "Experiment",
     "Graph",
     "Impulse",
     "Load",
@@ -76,6 +73,4 @@ __all__ = [
     "TrafficChange",
     "TrafficClass",
     "TrafficMatrix",
-    "build_experiment",
-    "read_experiment",
 ]

@@ -7,6 +7,8 @@ from typing import Any
 
 from flitloom.spec.answer_words import WORDS
 
+#: The dialect that schemas are written in.
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 #: What the name of a schema of an answer begins with.
 PREFIX = "output-"
 
@@ -269,8 +271,6 @@ def answer_schema(name: str) -> dict[str, Any]:
     >>> answer_schema("cite")["items"]["properties"]["name"]["type"]
     'string'
     """
-    from flitloom.spec.schema import DIALECT
-
     answer = ANSWERS[name]
     always, sometimes = answer.always.split(), answer.sometimes.split()
     case: dict[str, Any] = {

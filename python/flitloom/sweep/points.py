@@ -15,7 +15,7 @@ from flitloom.ground import provenance
 from flitloom.ground.digests import require_files
 from flitloom.ground.numerals import counted
 from flitloom.jobs.job import Job
-from flitloom.spec.experiment import Experiment, build_experiment, change
+from flitloom.networks.experiment import Experiment, build_experiment, change
 from flitloom.sweep.values import MOST_POINTS, Value
 
 #: What is stored of a simulation: raised when it changes, so that older stores are not taken for newer ones.

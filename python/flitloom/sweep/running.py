@@ -10,8 +10,8 @@ from typing import Any
 from flitloom.errors import CycleLimitError, DeadlockError, UnreachableError
 from flitloom.jobs import Store, run_jobs
 from flitloom.load.finite import run_judged, window_of
+from flitloom.networks.experiment import Experiment
 from flitloom.run.simulation import begin_experiment, run_experiment
-from flitloom.spec import Experiment
 from flitloom.sweep.points import Point
 
 #: What a row says of a simulation, besides its id, the values of the grid and the seed.

@@ -39,7 +39,7 @@ else:
             "SubnetReport": "by_destination.checking",
             "SubnetTables": "by_destination.made",
             "Tables": "by_source.tables",
-            "Verdict": "flitloom.tables.verdict:Verdict",
+            "Verdict": "verdict",
             "check": "judging",
             "fabric": "flitloom.fabric.networks:fabric",
             "from_rule": "by_source.ruled",

@@ -1,4 +1,4 @@
-"""Simulations, plans, tables, placements and fabrics as one HTML file that opens without a network."""
+"""What moves, tables and fabrics as one HTML file that opens without a network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from flitloom.view.cables import Cables
     from flitloom.view.films import Film, film, film_of
     from flitloom.view.page import LARGEST, write_live_page, write_page
-    from flitloom.view.plans import plan_films, plan_title
-    from flitloom.view.seats import Seats, seats_of
     from flitloom.view.steps import Steps
     from flitloom.view.tables import Loads
     from flitloom.view.widgets import widget
@@ -25,10 +23,6 @@ else:
             "LARGEST": "page",
             "write_live_page": "page",
             "write_page": "page",
-            "plan_films": "plans",
-            "plan_title": "plans",
-            "Seats": "seats",
-            "seats_of": "seats",
             "Steps": "steps",
             "Loads": "tables",
             "widget": "widgets",
@@ -40,13 +34,9 @@ __all__ = [
     "Cables",
     "Film",
     "Loads",
-    "Seats",
     "Steps",
     "film",
     "film_of",
-    "plan_films",
-    "plan_title",
-    "seats_of",
     "widget",
     "write_live_page",
     "write_page",

@@ -12,9 +12,9 @@ from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.ground.notebook import frame_html
 from flitloom.ground.numerals import counted
+from flitloom.networks.experiment import Experiment
 from flitloom.networks.network import Network, network_of
 from flitloom.networks.pipelined import filmed, is_pipelined, timing
-from flitloom.spec import Experiment
 from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.ground import Ground
 from flitloom.view.pack import Packer

@@ -10,20 +10,15 @@ from flitloom.errors import FlitloomError, SpecError
 from flitloom.ground.outputs import check_output, write_text
 from flitloom.spec import PATTERNS, SCHEMES
 from flitloom.spec.router import ROUTINGS
-from flitloom.view.cables import Cables
 from flitloom.view.films import Film
-from flitloom.view.seats import Seats
 from flitloom.view.steps import Steps
-from flitloom.view.tables import Loads
-from flitloom.view.text import ENGINE, PARTS, page_text
+from flitloom.view.text import ENGINE, PARTS, Part, page_text
 
-#: What a page shows.
-Shown = Film | Steps | Loads | Seats | Cables
 #: Largest page, in bytes.
 LARGEST = 3_000_000
 
 
-def write_page(shown: Sequence[Shown], file: str | Path, title: str | None = None) -> None:
+def write_page(shown: Sequence[Part], file: str | Path, title: str | None = None) -> None:
     """Write a page that shows films, or tables, side by side.
 
     Parameters
@@ -56,7 +51,7 @@ def write_page(shown: Sequence[Shown], file: str | Path, title: str | None = Non
     write_text(file, text)
 
 
-def largest_window(shown: Sequence[Shown]) -> int:
+def largest_window(shown: Sequence[Part]) -> int:
     """Cycles or steps from the first one on that fit into a page, to one in a hundred; 0 if none do."""
     moving = [part for part in shown if isinstance(part, Film | Steps)]
     if not moving or len(moving) < len(shown):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flitloom.errors import SpecError, show_file
 from flitloom.ground.reading import json_fields
-from flitloom.spec import Experiment, build_experiment
+from flitloom.networks.experiment import Experiment, build_experiment
 from flitloom.spec.written import attributes
 
 

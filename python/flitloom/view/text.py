@@ -25,6 +25,9 @@ class Part(Protocol):
     def head(self, packer: Packer) -> dict[str, Any]:
         """What the page needs to know of it; its columns go to `packer`."""
 
+    def all_facts(self) -> dict[str, Any]:
+        """Numbers to show, by name."""
+
 
 #: Where the page's own files lie.
 PARTS = Path(__file__).with_name("page")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from flitloom.commands import options, screen
 from flitloom.commands.jitter import Compared, Reported, Routers
 from flitloom.commands.options import Grid
+from flitloom.networks.kinds import network_of_fields
 from flitloom.networks.network import Network
 from flitloom.scheduling.jitter_table import jitter_table
 from flitloom.spec import Collective, Router
-from flitloom.spec.kinds import network_of_fields
 
 
 def run(grid: Grid, compared: Compared, routers: Routers, reported: Reported) -> None:

@@ -9,8 +9,9 @@ from flitloom.analysis.load_bound import LoadBound, load_bound
 from flitloom.commands import options, screen
 from flitloom.commands.load_bound import Asked, Where
 from flitloom.errors import SpecError
+from flitloom.networks.experiment import build_experiment
 from flitloom.networks.network import Network
-from flitloom.spec import Collective, build_experiment
+from flitloom.spec import Collective
 
 #: Routings whose loads the traffic fixes.
 ROUTINGS = "do,o1turn,valiant"

@@ -15,8 +15,8 @@ from flitloom.errors import SpecError, show_file
 from flitloom.ground import ranks, settings
 from flitloom.ground.outputs import write_netcdf
 from flitloom.load import Case, Response, Steady, machine_router, make_cases, room_needed, told, unsteady
+from flitloom.networks.experiment import change, read_fields
 from flitloom.run.simulation import experiment_memory, left_working
-from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.traffic.known import kind_of, name_of
 from flitloom.spec.traffic.load import Load
 from flitloom.spec.words import OPTIONS

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.analysis.utilisation import GROWING, STEADY
-from flitloom.booksim.curves import run_curve
 from flitloom.commands import pictures, screen
 from flitloom.commands.actions import load_common as shared
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.inputs.booksim import COLUMNS, read
 from flitloom.commands.load_curve import Asked
+from flitloom.load.booksim_curves import run_curve
 from flitloom.load.verdicts import verdict
 
 #: Whose verdict it is.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from flitloom.booksim.curves import run_saturation
 from flitloom.commands import screen
 from flitloom.commands.actions import load_common as shared
 from flitloom.commands.actions.load_curve_booksim import JUDGE, stable_beyond
@@ -10,6 +9,7 @@ from flitloom.commands.actions.load_saturation import interval
 from flitloom.commands.actions.rows import write_rows
 from flitloom.commands.inputs.booksim import read
 from flitloom.commands.load_curve import Saturated
+from flitloom.load.booksim_curves import run_saturation
 
 #: What runs of BookSim2's files do not tell, with which a row is one of all cases.
 _UNTOLD = ("slope", "worst_node", "cause", "plateau", "full_start", "receive_bound")

@@ -20,6 +20,7 @@ from flitloom.ground import interrupts
 from flitloom.ground.extras import check_picture
 from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import check_output
+from flitloom.networks.fabric import Fabric
 from flitloom.placing import (
     Placement,
     Traffic,
@@ -37,7 +38,6 @@ from flitloom.placing.search import network_of
 from flitloom.placing.ways import ROUTINGS
 from flitloom.spec import Product
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.fabric import Fabric
 from flitloom.spec.factors import factors_of
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family

@@ -19,16 +19,17 @@ from flitloom.errors import SpecError, UnreachableError
 from flitloom.genetic import GeneticSettings
 from flitloom.ground import interrupts, settings
 from flitloom.ground.numerals import counted
+from flitloom.networks.experiment import build_experiment
 from flitloom.networks.network import Network
 from flitloom.placing.hosts import names_of
 from flitloom.plans.operation import Operation
 from flitloom.run.simulation import simulate
 from flitloom.scheduling.compared import Beside, beside
+from flitloom.scheduling.films import plan_films, plan_title
 from flitloom.scheduling.planning import Planned, best_known, guarded
 from flitloom.scheduling.search import MOVES, schedule
 from flitloom.spec import Collective
 from flitloom.spec.any_traffic import PlannedTraffic
-from flitloom.spec.experiment import build_experiment
 from flitloom.spec.traffic.collective import among_text
 
 Sendable = PlannedTraffic | Operation
@@ -230,7 +231,7 @@ class _Outcome:
             return None
         try:
             pages.write_page(
-                pages.plan_films(self.network, plan, self.collective, self.seed), html, pages.plan_title(plan)
+                plan_films(self.network, plan, self.collective, self.seed), html, plan_title(plan)
             )
         except SpecError as error:
             return error

@@ -15,7 +15,7 @@ from flitloom.commands.inputs.seating import put_on_nodes
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError, show_file
 from flitloom.ground.outputs import check_output, write_text
-from flitloom.spec.experiment import build_experiment
+from flitloom.networks.experiment import build_experiment
 from flitloom.traces.graph import MessageGraph
 
 

@@ -9,10 +9,10 @@ from flitloom.errors import SpecError
 from flitloom.ground import interrupts
 from flitloom.ground.numerals import counted
 from flitloom.ground.workers import usable_cores
+from flitloom.networks.experiment import Experiment, build_experiment
 from flitloom.run.simulation import experiment_memory
 from flitloom.scheduling.stacking import Stacking, save_curves, stack_each
-from flitloom.spec import PERMUTATIONS, SCHEMES, Experiment
-from flitloom.spec.experiment import build_experiment
+from flitloom.spec import PERMUTATIONS, SCHEMES
 
 
 def run(asked: Asked) -> None:

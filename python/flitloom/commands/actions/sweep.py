@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from flitloom.booksim import is_booksim, sweeps
+from flitloom.booksim import is_booksim
 from flitloom.commands import options, screen
 from flitloom.commands.actions.rows import check_rows, kept, write_rows
 from flitloom.commands.inputs.booksim import read
@@ -19,10 +19,11 @@ from flitloom.ground.extras import need
 from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import check_output
 from flitloom.jobs import Store, run_jobs
+from flitloom.networks.experiment import change, read_fields
 from flitloom.run.simulation import experiment_memory
-from flitloom.spec.experiment import change, read_fields
 from flitloom.spec.what import fields_of, with_network
 from flitloom.sweep import Point, Sweep, read_values, sweep_causes, sweep_rows
+from flitloom.sweep import booksim as sweeps
 from flitloom.sweep.running import run_point
 
 

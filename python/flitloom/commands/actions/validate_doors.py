@@ -20,8 +20,8 @@ import typer
 
 from flitloom.commands import run as run_words
 from flitloom.commands import screen
+from flitloom.networks.experiment import read_experiment
 from flitloom.run.simulation import begin_experiment
-from flitloom.spec import read_experiment
 
 #: How cells of the table are written.
 WORKS, REFUSED, BADLY = "works", "refused", "badly"

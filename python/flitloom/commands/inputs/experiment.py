@@ -19,12 +19,12 @@ from flitloom.commands.options.simulation import Kept, Outputs, Simulated
 from flitloom.commands.view import Asked as Viewed
 from flitloom.ground import ranks
 from flitloom.load.finite import window_of
+from flitloom.load.given import network_fields, router_fields
 from flitloom.networks.escape import escape_order
+from flitloom.networks.experiment import Experiment, build_experiment, read_experiment, read_fields
 from flitloom.run.simulation import begin_experiment, experiment_memory, left_working
-from flitloom.spec import Collective, Experiment, Packets, read_experiment
-from flitloom.spec.experiment import build_experiment, read_fields
+from flitloom.spec import Collective, Packets
 from flitloom.spec.traffic.known import kind_of
-from flitloom.tables.by_source.given import network_fields, router_fields
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.reading import read_tables
 

@@ -17,7 +17,7 @@ from flitloom.errors import SpecError
 from flitloom.fabric import recognise
 from flitloom.fabric.networks import fabric
 from flitloom.ground.numerals import counted
-from flitloom.tables.by_destination import motion
+from flitloom.run import tables_in_motion as motion
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.tables import read_tables
 

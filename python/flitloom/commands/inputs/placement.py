@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-from flitloom import view as pages
 from flitloom.commands import screen
 from flitloom.commands.check import Asked
 from flitloom.commands.inputs import experiment
@@ -22,6 +21,7 @@ from flitloom.ground.limits import TABLE_BYTES
 from flitloom.ground.reading import opened
 from flitloom.placing.checking import check_placement
 from flitloom.placing.placement import read_placement
+from flitloom.placing.seats import seats_of
 
 #: Bytes that hold the beginning of any placement.
 HEAD = 4096
@@ -81,7 +81,7 @@ def view(asked: Viewed) -> None:
     assert asked.file is not None
     document = read_placement(asked.file)
     title = f"{document.get('network', 'placement')}: ranks on nodes"
-    show(asked, list(pages.seats_of(document)), title)
+    show(asked, list(seats_of(document)), title)
 
 
 _CHECK = Use(

@@ -21,14 +21,15 @@ from flitloom.ground.claims import Claims
 from flitloom.ground.limits import TABLE_BYTES
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import opened
+from flitloom.networks.experiment import Experiment, build_experiment, read_fields
 from flitloom.networks.network import Network
 from flitloom.run.simulation import simulate as simulate_once
 from flitloom.scheduling import Plan, check_plan, read_plan, study_jitter
 from flitloom.scheduling.checking import write_certificate
+from flitloom.scheduling.films import plan_films, plan_title
 from flitloom.scheduling.jitter import with_channels
-from flitloom.spec import Experiment, Topology
+from flitloom.spec import Topology
 from flitloom.spec.any_traffic import PlannedTraffic
-from flitloom.spec.experiment import build_experiment, read_fields
 from flitloom.tables.verdict import circle
 
 #: Bytes that hold the head of any plan; tables can be far larger.
@@ -92,8 +93,8 @@ def view(asked: Viewed) -> None:
     """Show the plan beside sending in unison."""
     assert asked.file is not None
     plan, stop_at = read_plan(asked.file), asked.page.stop_at
-    films = pages.plan_films(plan.network(), plan)
-    show(asked, films if stop_at is None else [one.cut(stop_at) for one in films], pages.plan_title(plan))
+    films = plan_films(plan.network(), plan)
+    show(asked, films if stop_at is None else [one.cut(stop_at) for one in films], plan_title(plan))
 
 
 def simulate(asked: Simulated) -> None:
@@ -170,7 +171,7 @@ def _once(asked: Simulated, plan: Plan, network: Network, experiment: Experiment
         link_time=outputs.chart is not None,
     )
     if outputs.html is not None:
-        pages.write_page(pages.plan_films(network, plan), outputs.html, pages.plan_title(plan))
+        pages.write_page(plan_films(network, plan), outputs.html, plan_title(plan))
     if outputs.chart is not None:
         result.plot_link_time(outputs.chart)
     if outputs.out is not None:

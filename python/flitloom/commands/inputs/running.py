@@ -15,10 +15,11 @@ from flitloom.ground import ranks
 from flitloom.ground.numerals import counted
 from flitloom.load.bounds import router_text
 from flitloom.load.finite import Finite, run_judged, window_of
+from flitloom.networks.experiment import Experiment
 from flitloom.run.result import Result
 from flitloom.run.simulation import Simulation
 from flitloom.run.space_time import record_space_time
-from flitloom.spec import Experiment, Router
+from flitloom.spec import Router
 from flitloom.tables.by_source.tables import Tables
 
 

@@ -12,12 +12,12 @@ from flitloom.commands import screen
 from flitloom.commands.inputs.input import Refusal, names_of
 from flitloom.commands.view import Asked
 from flitloom.errors import SpecError
+from flitloom.networks.experiment import Experiment
 from flitloom.networks.network import Network
-from flitloom.spec import Experiment
 from flitloom.tables.by_source.tables import Tables
 
 if TYPE_CHECKING:
-    from flitloom.view.page import Shown
+    from flitloom.view.text import Part
 
 #: What is said of an option that only experiments take.
 NOT_ANEW = Refusal(
@@ -55,14 +55,14 @@ def head_of(network: Network) -> str:
     return repr(network)[len("Network(") : -1]
 
 
-def show(asked: Asked, shown: Sequence[Shown], title: str | None = None) -> None:
+def show(asked: Asked, shown: Sequence[Part], title: str | None = None) -> None:
     """Write a page, and print the totals of what it shows."""
     with totals_after(shown, asked.page.as_json):
         pages.write_page(shown, asked.page.out, title)
 
 
 @contextmanager
-def totals_after(shown: Sequence[Shown], as_json: bool) -> Iterator[None]:
+def totals_after(shown: Sequence[Part], as_json: bool) -> Iterator[None]:
     """Print the totals of what a page shows once it is written, or refused.
 
     The page is there, even if nobody reads the totals to their end.
@@ -75,7 +75,7 @@ def totals_after(shown: Sequence[Shown], as_json: bool) -> Iterator[None]:
     print_totals(shown, as_json)
 
 
-def print_totals(shown: Sequence[Shown], as_json: bool) -> None:
+def print_totals(shown: Sequence[Part], as_json: bool) -> None:
     """Print the totals of what a page shows; of several parts beside each other."""
     facts = [part.all_facts() for part in shown]
     if as_json:

@@ -56,7 +56,7 @@ class Run(Group, part="run"):
 
     def apply(self, fields: dict[str, Any]) -> None:
         """Let these options overrule the fields of an experiment, those of ``--set`` last."""
-        from flitloom.spec.experiment import change
+        from flitloom.networks.experiment import change
 
         given = self.given()
         given.pop("settings", None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flitloom.errors import SpecError
 from flitloom.spec import Topology
-from flitloom.spec.kinds import described
+from flitloom.spec.grids import torus_of
 from flitloom.tables.by_source.rules import RouterRules, routing_system
 from flitloom.tables.by_source.tables import OWN, Source, Tables
 
@@ -57,7 +57,7 @@ def from_rule(topology: Topology | str | Path, rule: Rule, *, channels: int | No
     >>> tables.path(0, 5), fl.tables.check(tables).passed
     ([0, 4, 5], True)
     """
-    topology = described(topology).torus("routing rules")
+    topology = torus_of(topology, "routing rules")
     signs = [f"{sign}{name}" for sign in "+-" for name in "xyzuvw"[: len(topology.sizes)]]
     rules = RouterRules(
         name="function",

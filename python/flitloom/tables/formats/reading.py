@@ -9,7 +9,7 @@ from flitloom.errors import SpecError, require_file, show_file
 from flitloom.ground.limits import TABLE_BYTES
 from flitloom.ground.reading import Progress, opened
 from flitloom.spec.any_network import AnyNetwork
-from flitloom.spec.kinds import described
+from flitloom.spec.grids import torus_of
 from flitloom.spec.topology import BY_DESTINATION
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
@@ -38,5 +38,5 @@ def read_tables(
         if form is None:
             start = source.start()
             form = next(one for _, one in known if one.sniff is not None and one.sniff(start))
-        plain = None if topology is None else described(topology).torus("source routes", BY_DESTINATION)
+        plain = None if topology is None else torus_of(topology, "source routes", BY_DESTINATION)
         return form.read(source, plain, rules, progress)

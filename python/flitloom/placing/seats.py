@@ -109,7 +109,7 @@ def seats_of(document: dict[str, Any]) -> list[Seats]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.view import seats_of
+    >>> from flitloom.placing.seats import seats_of
     >>> traffic = fl.placing.axes_traffic(fl.placing.parse_axes("data=4:ring:8"))
     >>> placed, before = seats_of(fl.placing.place(fl.Torus(2, 2), traffic).document())
     >>> placed.all_facts()["busiest channel"]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flitloom.analysis.utilisation import Utilisation
-from flitloom.booksim.judging import Judged
 from flitloom.booksim.options import Options
 from flitloom.booksim.running import UNSTABLE, demand, run
 from flitloom.errors import SpecError
+from flitloom.load.booksim_judging import Judged
 from flitloom.load.running import run_all
 from flitloom.load.verdicts import check_refine, check_within, middle, verdict
 
@@ -58,7 +58,7 @@ def run_curve(
     Examples
     --------
     >>> from flitloom.booksim import Options
-    >>> from flitloom.booksim.curves import run_curve
+    >>> from flitloom.load.booksim_curves import run_curve
     >>> options = Options.of({"topology": "mesh", "k": "4", "routing_function": "dor", "traffic": "bitcomp"})
     >>> rows, _ = run_curve(options, [0.1, 0.9], workers=1)
     >>> [(row["rate"], row["saturated"]) for row in rows]
@@ -106,7 +106,7 @@ def run_saturation(
     Examples
     --------
     >>> from flitloom.booksim import Options
-    >>> from flitloom.booksim.curves import run_saturation
+    >>> from flitloom.load.booksim_curves import run_saturation
     >>> options = Options.of({"topology": "mesh", "k": "4", "routing_function": "dor"})
     >>> row, _ = run_saturation(options, within=0.1, workers=1)
     >>> row["outcome"], row["below"] < row["saturation"] < row["above"]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from flitloom.networks.experiment import Experiment
 from flitloom.networks.network import Network, network_of
 from flitloom.run.simulation import begin_experiment
-from flitloom.spec import Experiment, Messages
+from flitloom.spec import Messages
 from flitloom.tables.by_source.tables import Tables
 from flitloom.traces.graph import MessageGraph
 

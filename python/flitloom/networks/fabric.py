@@ -81,7 +81,7 @@ class Fabric(AnyNetwork):
 
     Examples
     --------
-    >>> from flitloom.spec.fabric import Fabric
+    >>> from flitloom.networks.fabric import Fabric
     >>> dragonfly = Fabric(network="dragonfly(3,1,2)")
     >>> print(dragonfly, dragonfly.nodes)
     dragonfly(3,1,2) with 24 hosts 24

@@ -70,7 +70,7 @@ def all_to_all(hosts: int, length: int = 8) -> NDArray[np.uint64]:
 
     Examples
     --------
-    >>> from flitloom.tables.by_destination.motion import all_to_all
+    >>> from flitloom.run.tables_in_motion import all_to_all
     >>> all_to_all(3, 4).tolist()
     [[0, 1, 4, 0], [0, 2, 4, 0], [1, 2, 4, 0], [1, 0, 4, 0], [2, 0, 4, 0], [2, 1, 4, 0]]
     """
@@ -125,7 +125,7 @@ def send_packets(
     --------
     >>> from flitloom.fabric import route_subnet
     >>> from flitloom.fabric.examples import torus
-    >>> from flitloom.tables.by_destination.motion import all_to_all, send_packets
+    >>> from flitloom.run.tables_in_motion import all_to_all, send_packets
     >>> report = send_packets(route_subnet(torus((4, 4))).forwarding(), all_to_all(16))
     >>> report.outcome, report.bound
     ('delivered', 120)

@@ -12,8 +12,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from flitloom import spec
+from flitloom.campaign import Campaign
+from flitloom.genetic import GeneticSettings
+from flitloom.networks.experiment import Experiment
+from flitloom.networks.fabric import Fabric
+from flitloom.spec.answer_schemas import DIALECT
 from flitloom.spec.base import SpecModel
-from flitloom.spec.fabric import Fabric
 from flitloom.spec.traffic.known import KINDS
 
 #: Files that have a schema, with what they hold.
@@ -21,8 +25,6 @@ FILES = {
     "experiment": "An experiment of flitloom: one simulation, completely described.",
     "campaign": "A campaign of flitloom: genetic searches over combinations of parameters.",
 }
-#: The dialect the schemas are written in.
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(file: str) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def schema(file: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from flitloom.spec.schema import schema
+    >>> from flitloom.commands.actions.schemas import schema
     >>> schema("experiment")["$defs"]["Router"]["properties"]["buffer"]["maximum"]
     1024
     """
@@ -51,10 +53,7 @@ def _models(file: str) -> tuple[type[SpecModel], list[type[SpecModel]]]:
     if file == "experiment":
         names = [getattr(spec, name) for name in spec.__all__]
         parts = [one for one in names if isinstance(one, type) and issubclass(one, SpecModel)]
-        return spec.Experiment, [*parts, Fabric, *KINDS.values()]
-    from flitloom.campaign import Campaign
-    from flitloom.genetic import GeneticSettings
-
+        return Experiment, [*parts, Fabric, *KINDS.values()]
     return Campaign, [spec.Topology, spec.Router, GeneticSettings]
 
 
@@ -101,7 +100,7 @@ def field_docs(model: type[SpecModel]) -> dict[str, str]:
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.spec.schema import field_docs
+    >>> from flitloom.commands.actions.schemas import field_docs
     >>> field_docs(fl.TrafficClass)["weight"]
     'How many packets belong to it, relative to the other classes.'
     >>> field_docs(fl.Load)["pattern"] == field_docs(fl.Collective)["pattern"]

@@ -11,26 +11,17 @@ from pydantic import GetJsonSchemaHandler, SerializeAsAny, ValidationInfo, Valid
 from pydantic_core import CoreSchema
 
 from flitloom.errors import SpecError, require_kind
+from flitloom.networks.fabric import Fabric
 from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import Problems, problem, problems_of
-from flitloom.spec.fabric import Fabric
-from flitloom.spec.families import is_family
 from flitloom.spec.graph import Graph
+from flitloom.spec.grids import grid_of_fields, is_product
 from flitloom.spec.product import Product
 from flitloom.spec.topology import Topology
 from flitloom.spec.what import fields_of, with_network
 
 #: Fields of which one names a network that may have switches.
 OF_SWITCHES = {"network", "graph", "direct"}
-
-
-def is_product(fields: Mapping[str, Any]) -> bool:
-    """Whether fields of a topology name a product, whose one-cycle routers are simulated.
-
-    >>> is_product({"network": "full8 x full8"}), is_product({"network": "dragonfly(4,2,2)"})
-    (True, False)
-    """
-    return "network" in fields and not is_family(fields["network"]) and not {"tables", "failed"} & set(fields)
 
 
 def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
@@ -42,9 +33,7 @@ def network_of_fields(fields: Mapping[str, Any]) -> AnyNetwork:
     given = {name: value for name, value in fields.items() if value is not None and name != "content"}
     if "cables" in given:
         return Graph(**given)
-    if {"graph", "direct"} & given.keys() or ("network" in given and not is_product(given)):
-        return Fabric(**given)
-    return Product(**given) if "network" in given else Topology(**given)
+    return grid_of_fields(given) or Fabric(**given)
 
 
 def described(what: AnyNetwork | str | Path, place: str = "topology", folder: Path = Path()) -> AnyNetwork:

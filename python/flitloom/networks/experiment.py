@@ -12,10 +12,10 @@ from pydantic import ValidationInfo, WrapValidator, model_validator
 from flitloom.errors import SpecError, require_file, show
 from flitloom.ground import limits
 from flitloom.ground.reading import parse_toml, read_toml
+from flitloom.networks.kinds import AnyOrName, Simulated, choose_model, choose_topology
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.any_traffic import AnyTraffic
 from flitloom.spec.base import SpecModel, refusal, whole
-from flitloom.spec.kinds import AnyOrName, Simulated, choose_model, choose_topology
 from flitloom.spec.router import Router
 from flitloom.spec.throttle import Throttle
 from flitloom.spec.traffic.fields import Cycle
