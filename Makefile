@@ -37,19 +37,34 @@ PIP := --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/pytest --hypothesis-seed=$(SEED)
 # The tests start many short processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
+# CHECKED=1 builds the extension, and the core of the tests with it, with checks of overflow and of assertions.
+ifdef CHECKED
+export CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS := true
+export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS := true
+endif
 
 .DEFAULT_GOAL := build
-.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted test-integration all-rust all-python
+.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted test-integration all-rust all-python always
 
-build: $(VENV)/extension.stamp
+# The extension needs one package to be built: the others are unpacked beside it.
+build: $(VENV)/builder.stamp
+	@$(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j2) $(VENV)/extension.stamp $(VENV)/requirements.stamp
 
-$(VENV)/requirements.stamp: requirements/dev.lock
+$(VENV)/builder.stamp: requirements/build.lock
 	@test -n "$(PYTHON)" || { echo "error: no Python >= 3.11 found; install one or say which: make PYTHON=/path/to/python"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install $(PIP) --require-hashes --only-binary :all: -r requirements/dev.lock
+	$(BIN)/pip install $(PIP) --require-hashes --only-binary :all: -r $<
 	touch $@
 
-$(VENV)/extension.stamp: $(VENV)/requirements.stamp $(CORE_SOURCES)
+$(VENV)/requirements.stamp: requirements/dev.lock $(VENV)/builder.stamp
+	$(BIN)/pip install $(PIP) --require-hashes --only-binary :all: -r $<
+	touch $@
+
+# What the extension was built with; with something else it is built again.
+$(VENV)/checked: always $(VENV)/builder.stamp
+	@echo "$(CHECKED)" | cmp -s - $@ || echo "$(CHECKED)" > $@
+
+$(VENV)/extension.stamp: $(VENV)/builder.stamp $(VENV)/checked $(CORE_SOURCES)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install $(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -139,22 +154,19 @@ DRAWN ?= 0
 booksim: build
 	$(BIN)/flitloom validate booksim --binary $(BOOKSIM) --configs $(CONFIGS) --seed $(DRAWN)
 
-# Rust and Python side by side, as in test. Workers of Python tests start as new processes. Where Rust lacks the
-# target, the tests of live pages are left out and say so.
-test-all: lint-quick
+# Rust and Python side by side, as in test, both with checks of overflow. Workers of Python tests start as new
+# processes. Where Rust lacks the target, the tests of live pages are left out and say so.
+test-all:
+	@$(MAKE) --no-print-directory CHECKED=1 lint-quick
 	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
-	@$(MAKE) --no-print-directory -j2 all-rust all-python
+	@$(MAKE) --no-print-directory CHECKED=1 -j2 all-rust all-python
 
-# All cases and the examples in the documents of the core in the profile of the extension, and with the checks of
-# overflow (cargo's dev profile) all cases inside the core and a sample of the others.
-DEV := cargo test --locked -p flitloom-core --no-default-features
+# All cases, and the examples in the documents of the core.
 all-rust: build
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
-	@$(MAKE) --no-print-directory test-integration SAMPLE= TIMES=1
+	@$(MAKE) --no-print-directory test-rust SAMPLE= TIMES=1
 	FLITLOOM_TESTS=quick cargo test --locked $(BUILT) --doc --quiet
-	CARGO_INCREMENTAL=0 $(DEV) --lib $(call report,1)
-	FLITLOOM_TESTS=quick CARGO_INCREMENTAL=0 $(DEV) --test integration --quiet
 	$(MAKE) --no-print-directory model
 
 all-python: build
@@ -209,6 +221,8 @@ lock:
 		--no-annotate --no-header --quiet --upgrade -o requirements/dev.lock
 	uv pip compile requirements/wheels.in --universal --python-version 3.11 --generate-hashes \
 		--no-annotate --no-header --quiet --upgrade -o requirements/wheels.lock
+	uv pip compile requirements/build.in --constraint requirements/dev.lock --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header --quiet -o requirements/build.lock
 	cargo update
 	cargo update --manifest-path wasm/Cargo.toml
 	cargo update --manifest-path model/Cargo.toml
