@@ -15,6 +15,7 @@ import flitloom
 from flitloom.commands import VERBS
 from flitloom.commands.assembly import build
 from flitloom.view.text import ENGINE
+from once import once, shared
 from places import ROOT
 
 pytestmark = pytest.mark.long
@@ -44,25 +45,17 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    out = tmp_path_factory.mktemp("site")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-E",
-        "-W",
-        "--keep-going",
-        "-b",
-        "html",
-        "-d",
-        str(out / "state"),
-    ]
-    done = subprocess.run(
-        [*command, str(DOCS), str(out / "html")], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr.strip()) == (0, "")
-    return out / "html"
+    folder, said = once(shared(tmp_path_factory, "site"), "site", built)
+    assert said == ""
+    return folder / "html"
+
+
+def built(folder):
+    """Build the site; what the builder says."""
+    options = ["-q", "-E", "-W", "--keep-going", "-b", "html", "-d", str(folder / "state")]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(folder / "html")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stderr.strip() if done.returncode == 0 else f"exit code {done.returncode}\n{done.stderr}"
 
 
 def test_every_link_leads_somewhere(site):

@@ -7,7 +7,6 @@ codes, files. Their pictures are looked at by machine, and what they leave is op
 """
 
 import csv
-import fcntl
 import io
 import json
 import os
@@ -23,6 +22,7 @@ from xml.etree import ElementTree
 import pytest
 
 from browser import start
+from once import once, shared
 from places import ROOT, TESTS
 from warm_commands import command_line
 
@@ -156,24 +156,14 @@ def test_there_is_a_walk_for_every_role():
 @pytest.fixture(scope="session")
 def places(tmp_path_factory):
     """A folder for all sessions, one for all processes of a test run."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    place = base / "sessions"
-    place.mkdir(exist_ok=True)
-    return place
+    return shared(tmp_path_factory, "sessions")
 
 
 def walked(name, place):
     """The folder that a session leaves, and what it said if it failed; it is run once."""
     if name in NEEDED and find_spec(NEEDED[name]) is None:
         pytest.skip(f"{NEEDED[name]} is not installed")
-    folder, verdict = place / Path(name).stem, place / f"{name}.txt"
-    with (place / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not verdict.exists():
-            folder.mkdir()
-            verdict.write_text(walk(name, folder), encoding="utf-8")
-    return folder, verdict.read_text(encoding="utf-8")
+    return once(place, Path(name).stem, lambda folder: walk(name, folder))
 
 
 def walk(name, folder):
