@@ -65,20 +65,24 @@ def _recheck() -> Any:
 
 
 @cache
-def _advice(network: AnyNetwork, operation: str) -> Advice:
-    return weigh(network, SIZES, 1e-6, 5e10, operation=operation, twist=bool(network.twist))
+def _advice(network: AnyNetwork, operation: str, message: float | None = None) -> Advice:
+    twist = bool(network.twist)
+    return weigh(network, SIZES, 1e-6, 5e10, operation=operation, twist=twist, message=message)
 
 
 @cache
-def _made(network: AnyNetwork, operation: str) -> list[RoundsPlan]:
-    """All plans in rounds of a network: of every algorithm but the planned steps."""
-    advice = _advice(network, operation)
+def _made(network: AnyNetwork, operation: str, message: float | None = None) -> dict[int, RoundsPlan]:
+    """All plans in rounds of a network, by row: of every algorithm but the planned steps.
+
+    If messages have a cost, of those that have more of them than links.
+    """
+    advice = _advice(network, operation, message)
     assert [advice.is_made(number) for number in range(len(advice.algorithms))].count(False) == 0
-    return [
-        from_messages(advice, one, one.messages(), SIZES[2], 1e-6, 5e10)
-        for one in advice.algorithms
-        if one.messages is not None
-    ]
+    return {
+        number: from_messages(advice, one, one.messages(), SIZES[2], 1e-6, 5e10)
+        for number, one in enumerate(advice.algorithms)
+        if one.messages is not None and (message is None or any(one.crowd))
+    }
 
 
 def _vectors(plan: RoundsPlan) -> tuple[np.ndarray, np.ndarray]:
@@ -123,12 +127,13 @@ def _vectors(plan: RoundsPlan) -> tuple[np.ndarray, np.ndarray]:
     return before, now
 
 
+@pytest.mark.parametrize("message", [None, 5e-8], ids=["few", "many"])
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_vectors_are_summed_and_gathered(network: AnyNetwork, operation: str) -> None:
-    plans = _made(network, operation)
-    assert plans
-    for plan in plans:
+def test_vectors_are_summed_and_gathered(network: AnyNetwork, operation: str, message: float | None) -> None:
+    plans = _made(network, operation, message)
+    assert plans or message
+    for plan in plans.values():
         before, after = _vectors(plan)
         count, pieces = len(plan.members), plan.pieces
         own = np.repeat(np.eye(count, dtype=bool), pieces, axis=1)
@@ -146,17 +151,21 @@ def test_vectors_are_summed_and_gathered(network: AnyNetwork, operation: str) ->
         assert check_rounds(plan)["problems"] == []
 
 
+@pytest.mark.parametrize("message", [None, 5e-8], ids=["few", "many"])
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
-def test_every_row_of_advice_is_a_plan_that_takes_its_time(network: AnyNetwork, operation: str) -> None:
-    """Both programs find the links that every row says, at every size."""
-    advice, program = _advice(network, operation), _recheck()
-    for number, plan in enumerate(_made(network, operation)):
+def test_every_row_of_advice_is_a_plan_that_takes_its_time(
+    network: AnyNetwork, operation: str, message: float | None
+) -> None:
+    """Both programs find the links and the messages that every row says, at every size."""
+    advice, program = _advice(network, operation, message), _recheck()
+    for number, plan in _made(network, operation, message).items():
         row = advice.algorithms[number]
         assert (plan.algorithm, plan.rounds) == (row.name, row.rounds)
         assert [load / plan.total for load in plan.loads] == pytest.approx(list(row.loads), rel=1e-6)
         for size, seconds in zip(SIZES, advice.seconds, strict=True):
             found = taken(plan.loads, plan.total, size, 1e-6, 5e10)
+            found += sum(row.crowd) * (message or 0)
             assert found == pytest.approx(seconds[number], rel=1e-6), (row.name, size)
             assert found >= advice.bounds[SIZES.index(size)] * (1 - 1e-9)
         # Through the file, and without numpy.
@@ -167,7 +176,7 @@ def test_every_row_of_advice_is_a_plan_that_takes_its_time(network: AnyNetwork, 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("network", NETWORKS, ids=str)
 def test_plans_between_neighbours_are_plans_in_steps(network: AnyNetwork, operation: str) -> None:
-    for plan in _made(network, operation):
+    for plan in _made(network, operation).values():
         far = any((row[1], row[2]) not in plan.ground.links for _, row in plan.rows())
         if plan.partials:
             with pytest.raises(fl.SpecError, match="sums of some"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
-from flitloom.collectives.listing import applying
+from flitloom.collectives.listing import applying, counted_messages
 from flitloom.collectives.rounds_plan import bus_factor
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, show
@@ -46,8 +46,10 @@ def read_size(text: str, place: str) -> float:
     return _read(text, place, _SIZES, "a size like 64KiB or 1GB")
 
 
-def read_seconds(text: str, place: str) -> float:
-    """Seconds of a text like ``1us``."""
+def read_seconds(text: str, place: str, none: bool = False) -> float:
+    """Seconds of a text like ``1us``; `none` allows 0."""
+    if none and re.fullmatch(r"0(\.0*)?\s*(|ns|us|ms|s)", text):
+        return 0.0
     return _read(text, place, _TIMES, "a time like 1us or 500ns")
 
 
@@ -96,6 +98,13 @@ class Advice:
         Least number of rounds.
     plan : CollectivePlan
         The planned steps.
+    message : float or None
+        Seconds of every message of a node over a link beyond the first one of a round; none if a node sends
+        at most as many messages as it has links.
+    crowded : tuple of Algorithm
+        Algorithms with more messages than links, if these have no cost.
+    free : tuple of tuple of float
+        Per size and crowded algorithm the time if messages cost nothing.
     """
 
     operation: str
@@ -106,6 +115,9 @@ class Advice:
     members: int
     rounds: int
     plan: CollectivePlan
+    message: float | None = None
+    crowded: tuple[Algorithm, ...] = ()
+    free: tuple[tuple[float, ...], ...] = ()
 
     def best(self, row: int) -> int:
         """The fastest algorithm for a size of those of which a plan is made.
@@ -119,6 +131,12 @@ class Advice:
     def is_made(self, number: int) -> bool:
         """Whether a plan is made of an algorithm, as of planned steps; else its time is an estimate."""
         return self.algorithms[number].messages is not None or number == len(self.algorithms) - 1
+
+    def best_free(self, row: int) -> tuple[str, float] | None:
+        """The fastest crowded algorithm for a size and its time if messages are free; none if no faster."""
+        names = [one.name for one in self.crowded]
+        seconds, name = min(zip(self.free[row] if self.free else (), names, strict=True), default=(inf, ""))
+        return (name, seconds) if seconds < self.seconds[row][self.best(row)] else None
 
     def crossovers(self) -> list[tuple[float, str]]:
         """From which of the sizes on which algorithm is the fastest."""
@@ -154,6 +172,7 @@ class Advice:
                     "best": names[self.best(row)],
                     **dict(zip(("algbw", "busbw"), self.bandwidths(row), strict=True)),
                     "seconds": dict(zip(names, self.seconds[row], strict=True)),
+                    "free": dict(zip(("best", "seconds"), self.best_free(row) or (), strict=False)),
                 }
                 for row, size in enumerate(self.sizes)
             ],
@@ -185,6 +204,7 @@ def weigh(
     *,
     operation: OperationName | str = "all-reduce",
     twist: bool = False,
+    message: float | None = None,
 ) -> Advice:
     """Compare algorithms: a round costs `alpha` plus the bytes of the busiest link by `bandwidth`.
 
@@ -206,6 +226,9 @@ def weigh(
         ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
     twist : bool
         Whether the torus is twisted.
+    message : float, optional
+        Seconds of every message of a node over a link beyond the first one of a round; without it a node
+        sends at most as many messages as it has links.
 
     Examples
     --------
@@ -215,6 +238,33 @@ def weigh(
     >>> [advice.algorithms[advice.best(row)].name for row in range(3)]
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """
+    topology, plain = _compared(topology, operation, twist)
+    plan = collective(topology, operation, twist=twist)
+    every = applying(plan, plain)
+    crowded = [] if message is not None else [one for one in every if any(one.crowd)]
+    known = [one for one in every if one not in crowded]
+    if message:
+        known = [counted_messages(one, plan.ground) for one in known]
+    rounds, hops = least_rounds(plan.ground, len(plan.members)), _least_factor(plan, operation)
+    start = _least_start(plan.ground, len(plan.members), alpha, message)
+    cost = message or 0.0
+    return Advice(
+        operation,
+        tuple(sizes),
+        tuple(known),
+        tuple(tuple(one.seconds(size, alpha, bandwidth, cost) for one in known) for size in sizes),
+        tuple(start + hops * size / bandwidth for size in sizes),
+        len(plan.members),
+        rounds,
+        plan,
+        message,
+        tuple(crowded),
+        tuple(tuple(one.seconds(size, alpha, bandwidth) for one in crowded) for size in sizes),
+    )
+
+
+def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) -> tuple[AnyNetwork, bool]:
+    """A network that can be compared on, and whether it is a healthy torus without a twist."""
     if operation not in COMPARED:
         raise SpecError.at("operation", f"{operation!r}", f"write one of {', '.join(COMPARED)}")
     if isinstance(topology, str | Path):
@@ -234,19 +284,30 @@ def weigh(
         raise SpecError.at(
             "topology", counted(topology.nodes, "node"), f"algorithms {kind}are compared on at most {most}"
         )
-    plan = collective(topology, operation, twist=twist)
-    known = applying(plan, plain)
-    rounds, hops = least_rounds(plan.ground, len(plan.members)), _least_factor(plan, operation)
-    return Advice(
-        operation,
-        tuple(sizes),
-        tuple(known),
-        tuple(tuple(one.seconds(size, alpha, bandwidth) for one in known) for size in sizes),
-        tuple(rounds * alpha + hops * size / bandwidth for size in sizes),
-        len(plan.members),
-        rounds,
-        plan,
+    return topology, plain
+
+
+def _least_start(ground: Ground, members: int, alpha: float, message: float | None) -> float:
+    """Seconds of the fewest rounds, or of fewer with more messages, besides all bytes."""
+    rounds = least_rounds(ground, members)
+    return min(
+        turns * alpha + (message or 0.0) * further_messages(ground, members, turns)
+        for turns in range(1 if message is not None and rounds else rounds, rounds + 1)
     )
+
+
+def further_messages(ground: Ground, members: int, rounds: int) -> int:
+    """Messages over a link beyond the first one of every round, so that every node can have heard of all.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> [further_messages(Ground(fl.Torus(8, 8)), 64, rounds) for rounds in (3, 2, 1)]  # 9 times 9, 65 nodes
+    [0, 2, 15]
+    """
+    counts, links = [1] * rounds, ground.most_links
+    while prod(1 + links * count for count in counts) < members:
+        counts[counts.index(min(counts))] += 1
+    return sum(counts) - rounds
 
 
 def least_rounds(ground: Ground, members: int) -> int:

@@ -20,6 +20,7 @@ def advise(
     *,
     operation: OperationName | str = "all-reduce",
     twist: bool = False,
+    message: float | str | None = None,
 ) -> xr.Dataset:
     """Compare the algorithms of an operation by message size, each replayed on the links that are left.
 
@@ -37,6 +38,9 @@ def advise(
         ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
     twist : bool
         Whether the torus is twisted.
+    message : float or str, optional
+        Seconds of every message of a node over a link beyond the first one of a round, also as ``"50ns"``;
+        without it a node sends at most as many messages as it has links.
 
     Returns
     -------
@@ -50,6 +54,9 @@ def advise(
     >>> advice = fl.collectives.advise(fl.Torus(8, 8), ["1KiB", "1MiB", "128MiB"])
     >>> advice.best.values.tolist()
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
+    >>> advice = fl.collectives.advise(fl.Torus(8, 8), ["256KiB"], message="50ns")
+    >>> advice.best.values.tolist()
+    ['nested sets (2)']
     >>> (advice.seconds / advice.bound).plot(hue="algorithm", xscale="log")  # doctest: +SKIP
     """
     given = [read_size(size, "sizes") if isinstance(size, str) else float(size) for size in sizes]
@@ -57,7 +64,8 @@ def advise(
     bandwidth = read_bandwidth(bandwidth, "bandwidth") if isinstance(bandwidth, str) else bandwidth
     if isinstance(topology, str | Path):
         topology = direct_network(topology)
-    found = weigh(topology, given, alpha, bandwidth, operation=operation, twist=twist)
+    message = read_seconds(message, "message", none=True) if isinstance(message, str) else message
+    found = weigh(topology, given, alpha, bandwidth, operation=operation, twist=twist, message=message)
     rows = range(len(found.sizes))
     names = [one.name for one in found.algorithms]
     by_size = {"units": "bytes/s"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import log2, prod
 
@@ -46,6 +46,9 @@ class Algorithm:
         Whether the first half of an all-reduce's rounds is a reduce-scatter, the second an all-gather.
     messages : callable, optional
         Makes the messages of the all-reduce; none where nobody makes them yet.
+    crowd : tuple of int
+        Per round the messages of a node over a link beyond the first one; empty if there are none, or if they
+        are not counted.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Algorithm:
     source: str
     halves: bool = False
     messages: Callable[[], Messages] | None = field(default=None, compare=False)
+    crowd: tuple[int, ...] = ()
 
     @property
     def rounds(self) -> int:
@@ -64,9 +68,18 @@ class Algorithm:
         """Bytes on the busiest links, as a multiple of the vector."""
         return sum(self.loads)
 
-    def seconds(self, size: float, alpha: float, bandwidth: float) -> float:
-        """Time of an operation on `size` bytes: `alpha` s a round, links of `bandwidth` bytes/s."""
-        return self.rounds * alpha + self.factor * size / bandwidth
+    def seconds(self, size: float, alpha: float, bandwidth: float, message: float = 0.0) -> float:
+        """Time of an operation on `size` bytes.
+
+        A round takes `alpha` s, a link transfers `bandwidth` bytes/s, and every message of a node over a link
+        beyond the first one of a round takes `message` s.
+        """
+        return self.rounds * alpha + sum(self.crowd) * message + self.factor * size / bandwidth
+
+    def half(self, gathers: bool) -> Algorithm:
+        """The all-gather of an all-reduce that has one, or the reduce-scatter."""
+        kept = slice(self.rounds // 2, None) if gathers else slice(self.rounds // 2)
+        return replace(self, loads=self.loads[kept], crowd=self.crowd[kept])
 
 
 @dataclass(frozen=True)

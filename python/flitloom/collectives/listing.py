@@ -18,6 +18,8 @@ from flitloom.collectives.exchanged import (
     shift_messages,
     torus_makers,
 )
+from flitloom.collectives.nested import MOST_NODES as MOST_IN_SETS
+from flitloom.collectives.nested import best_nested, nested_messages
 from flitloom.collectives.phases import phase_makers
 from flitloom.collectives.rounds import (
     around,
@@ -28,7 +30,7 @@ from flitloom.collectives.rounds import (
     on_grid,
     shift_rounds,
 )
-from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, shifted
+from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, crowding, most_messages, shifted
 from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
@@ -82,16 +84,12 @@ def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
     found = [*own_distances(ground), *(replace(one, messages=makers.get(one.name)) for one in found)]
     if operation == "all-reduce":
         return found
-    gathers = [
-        Algorithm(one.name, one.loads[one.rounds // 2 :], one.source, messages=one.messages)
-        for one in found
-        if one.halves
-    ]
+    gathers = [one.half(gathers=True) for one in found if one.halves]
     if ground.nodes <= MOST_ROUTED:
         gathers += [replace(one, messages=makers[one.name]) for one in gathers_by_rank(ground, order)]
     if operation == "all-gather":
         return gathers
-    return [Algorithm(one.name, one.loads[::-1], one.source, messages=one.messages) for one in gathers]
+    return [replace(one, loads=one.loads[::-1], crowd=one.crowd[::-1]) for one in gathers]
 
 
 def _makers(ground: Ground, order: Sequence[int], owned: bool, plain: bool) -> dict[str, Maker]:
@@ -127,6 +125,34 @@ def torus_spheres_messages(sizes: Sequence[int]) -> Messages:
     return replace(made, alike=False, sums=rows[0], moves=rows[1])
 
 
+def _mirrored(name: str, half: tuple[float, ...], made: Maker, crowd: tuple[int, ...] = ()) -> Algorithm:
+    """An all-gather behind its mirror."""
+    return Algorithm(name, (*half[::-1], *half), "this project", True, made, (*crowd[::-1], *crowd))
+
+
+def _nested_sets(ground: Ground) -> list[Algorithm]:
+    """All-reduces in nested sets, where all nodes see the same network."""
+    if not ground.whole or ground.nodes > MOST_IN_SETS:
+        return []
+    found = []
+    for one in best_nested(ground):
+        crowd = crowding(one.messages, ground.most_links)
+        half = tuple(load / ground.nodes for load in one.loads)
+        name = f"nested sets ({len(half)})"
+        found.append(_mirrored(name, half, partial(nested_messages, ground, one), crowd))
+    return found
+
+
+def counted_messages(one: Algorithm, ground: Ground) -> Algorithm:
+    """An algorithm with its messages counted in every round, where they may be more than one over a link.
+
+    Parts of the vector go to other nodes than their mirrored parts only where whole sums are exchanged.
+    """
+    if one.messages is None or "sums" not in one.name:
+        return one
+    return replace(one, crowd=crowding(most_messages(one.messages(), one.rounds), ground.most_links))
+
+
 def own_distances(ground: Ground) -> list[Algorithm]:
     """All-reduces between neighbours of any network, by its own distances.
 
@@ -145,9 +171,8 @@ def own_distances(ground: Ground) -> list[Algorithm]:
         most = busiest_loads(ground, made, len(most))
     half = tuple(load / gathered.pieces / count for load in most)
     return [
-        Algorithm(
-            "spheres", (*half[::-1], *half), "this project", True, partial(spheres_messages, ground, gathered)
-        ),
+        _mirrored("spheres", half, partial(spheres_messages, ground, gathered)),
+        *_nested_sets(ground),
         *(
             Algorithm(one.name, one.loads, "this project", False, partial(direct_messages, ground, one))
             for one in directs(ground)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.collectives.rounds import busiest_loads
-from flitloom.collectives.rounds_plan import Messages, RoundsPlan, taken
+from flitloom.collectives.rounds_plan import Messages, RoundsPlan, crowding, most_messages, taken
 from flitloom.collectives.telling import Told, untold
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.ground import provenance
+from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork
 
 #: The name that asks for the fastest algorithm of those that are made.
@@ -28,6 +28,7 @@ def make_rounds(
     bandwidth: float,
     *,
     twist: bool = False,
+    message: float | None = None,
 ) -> RoundsPlan:
     """A plan in rounds of an algorithm that advice names.
 
@@ -47,6 +48,9 @@ def make_rounds(
         Bytes per second of a link in one direction.
     twist : bool
         Whether the torus is twisted.
+    message : float, optional
+        Seconds of every message of a node over a link beyond the first one of a round; without it a node
+        sends at most as many messages as it has links.
 
     Raises
     ------
@@ -60,7 +64,7 @@ def make_rounds(
     >>> make_rounds(fl.Product("full8"), "all-reduce", "best", 1024, 1e-6, 50e9)
     RoundsPlan(all-reduce on full8, one shot: 1 round, 1 of the vector, 1.02 us)
     """
-    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist)
+    advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist, message=message)
     chosen = choose(advice, 0, algorithm)
     if chosen.messages is None:
         raise SpecError.at("algorithm", f"{chosen.name} is planned in steps", "leave the algorithm out")
@@ -72,6 +76,14 @@ def choose(advice: Advice, row: int, algorithm: str) -> Algorithm:
     if algorithm == BEST:
         return advice.algorithms[advice.best(row)]
     names = [one.name for one in advice.algorithms]
+    crowded = next((one for one in advice.crowded if one.name == algorithm), None)
+    if crowded is not None:
+        most = counted(max(crowded.crowd) + 1, "message")
+        raise SpecError.at(
+            "algorithm",
+            f"{algorithm!r} has up to {most} over a link in a round",
+            "say what they cost with --message-cost, e.g. 50ns or 0ns",
+        )
     if algorithm not in names:
         raise SpecError.at("algorithm", *unknown_parts(algorithm, (BEST, *names)))
     found = advice.algorithms[names.index(algorithm)]
@@ -104,6 +116,7 @@ def from_messages(
         if operation == "all-to-all"
         else busiest_loads(ground, messages, algorithm.rounds, told)
     )
+    messages_by_round = most_messages(messages, algorithm.rounds)
     fields: dict[str, Any] = {
         "operation": operation,
         "topology": ground.topology.model_dump(mode="json"),
@@ -114,9 +127,10 @@ def from_messages(
         "lengths": list(messages.lengths),
         "rounds": algorithm.rounds,
         "loads": loads,
-        "messages": _most_messages(messages),
+        "messages": max(messages_by_round, default=0),
         "size": size,
         "alpha": alpha,
+        "message": advice.message,
         "bandwidth": bandwidth,
         "seconds": 0.0,
         "version": provenance.version(),
@@ -126,11 +140,6 @@ def from_messages(
         "moves": [list(row) for row in sorted(messages.moves)],
     }
     made = RoundsPlan.model_construct(**fields)
-    return made.model_copy(update={"seconds": taken(loads, made.total, size, alpha, bandwidth)})
-
-
-def _most_messages(messages: Messages) -> int:
-    """To how many nodes a node sends in a round, or from how many it receives, at most."""
-    pairs = {row[:3] for row in (*messages.sums, *messages.partials, *messages.moves)}
-    counts = Counter((turn, node, sends) for turn, *ends in pairs for sends, node in enumerate(ends))
-    return max(counts.values(), default=0)
+    further = sum(crowding(messages_by_round, ground.most_links)) * (advice.message or 0.0)
+    seconds = taken(loads, made.total, size, alpha, bandwidth) + further
+    return made.model_copy(update={"seconds": seconds})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -114,6 +115,11 @@ class RoundsPlan(Frozen):
     )
     size: float = Field(gt=0, lt=2**60, description="Bytes of the vector for which the time is.")
     alpha: float = Field(ge=0, lt=2**20, description="Seconds of a round besides its bytes.")
+    message: Annotated[float, Field(ge=0, lt=2**20)] | None = Field(
+        default=None,
+        description="Seconds of every message of a node over a link beyond the first one of a round; none if "
+        "a node sends at most as many messages as it has links.",
+    )
     bandwidth: float = Field(ge=1, lt=2**60, description="Bytes per second of a link in one direction.")
     seconds: float = Field(gt=0, description="How long the operation takes.")
     version: str = Field(default="", description="The flitloom that made it.")
@@ -188,7 +194,7 @@ class RoundsPlan(Frozen):
         rows = ("sums", "partials", "moves")
         given = {
             name
-            for name in ("owned", "lengths", "messages")
+            for name in ("owned", "lengths", "messages", "message")
             if getattr(self, name) == self.__class__.model_fields[name].default
         }
         head = self.model_dump(exclude={*rows, *given})
@@ -236,6 +242,25 @@ def bus_factor(operation: str, members: int) -> float:
     (0.75, 1.5)
     """
     return (2 if operation == "all-reduce" else 1) * (members - 1) / members
+
+
+def crowding(messages: Sequence[int], links: int) -> tuple[int, ...]:
+    """Messages of a node over a link beyond the first one, per round, if it shares them out evenly.
+
+    >>> crowding([12, 4, 2], 4)
+    (2, 0, 0)
+    """
+    return tuple(max(-(-count // links) - 1, 0) for count in messages)
+
+
+def most_messages(messages: Messages, rounds: int) -> list[int]:
+    """Per round to how many nodes a node sends, or from how many it receives, at most."""
+    pairs = {row[:3] for row in (*messages.sums, *messages.partials, *messages.moves)}
+    counts = Counter((turn, node, sends) for turn, *ends in pairs for sends, node in enumerate(ends))
+    most = [0] * rounds
+    for (turn, *_), count in counts.items():
+        most[turn] = max(most[turn], count)
+    return most
 
 
 def taken(loads: list[float], total: int, size: float, alpha: float, bandwidth: float) -> float:

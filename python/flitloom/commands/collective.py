@@ -113,6 +113,9 @@ class InRounds(Group):
         str | None,
         typer.Option(help="With --algorithm: of a link, e.g. 50GB/s or 400Gb/s. [default: 50GB/s]"),
     ] = None
+    message_cost: Annotated[
+        str | None, typer.Option(help="With --algorithm: as of advise, e.g. 50ns.", metavar="TIME")
+    ] = None
 
 
 class Weighed(Group):
@@ -128,6 +131,14 @@ class Weighed(Group):
     bandwidth: Annotated[str, typer.Option(help="Of a link in one direction, e.g. 50GB/s or 400Gb/s.")] = (
         "50GB/s"
     )
+    message_cost: Annotated[
+        str | None,
+        typer.Option(
+            help="Time of every message of a node over a link beyond the first one of a round, e.g. 50ns or "
+            "0ns. Without it a node sends at most as many messages as it has links.",
+            metavar="TIME",
+        ),
+    ] = None
     chart: Annotated[
         Path | None, typer.Option("--picture", help="Draw time over bound by size (.png, .pdf, .svg).")
     ] = None

@@ -34,7 +34,9 @@ def run(where: Where, weighed: Weighed) -> None:
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     times = read_seconds(weighed.alpha, "--alpha"), read_bandwidth(weighed.bandwidth, "--bandwidth")
-    advice = weigh(topology, sizes, *times, operation=weighed.operation, twist=twist)
+    cost = weighed.message_cost
+    message = None if cost is None else read_seconds(cost, "--message-cost", none=True)
+    advice = weigh(topology, sizes, *times, operation=weighed.operation, twist=twist, message=message)
     if weighed.chart is not None:
         title = f"{weighed.operation}, {topology}{', twisted' if twist and not topology.twist else ''}"
         pictures.draw_advice(advice, title, weighed.chart)
@@ -61,35 +63,38 @@ def _command(where: Where, weighed: Weighed, size: str) -> str:
     default = Weighed()
     named += [
         (name, value)
-        for name, value in (("alpha", weighed.alpha), ("bandwidth", weighed.bandwidth))
+        for name, value in (
+            ("alpha", weighed.alpha),
+            ("bandwidth", weighed.bandwidth),
+            ("message_cost", weighed.message_cost),
+        )
         if value != getattr(default, name)
     ]
     for name, value in named:
-        words += [f"--{name}", value] if value else []
+        words += [f"--{name.replace('_', '-')}", value] if value else []
         words += ["--twist"] * (name == "mesh" and where.twist)
     return shlex.join([*words, "-o", "plan.json"])
 
 
 def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed: bool, twist: bool) -> None:
+    every = [
+        (one, "yes" if advice.is_made(number) else "estimate") for number, one in enumerate(advice.algorithms)
+    ]
+    every += [(one, "with --message-cost") for one in advice.crowded]
     screen.print_table(
-        ["algorithm", "rounds", "bytes on a link", "plan", "source"],
+        ["algorithm", "rounds", "bytes on a link", "messages", "plan", "source"],
         [
-            [
-                one.name,
-                one.rounds,
-                round(one.factor, 4),
-                "yes" if advice.is_made(number) else "estimate",
-                one.source,
-            ]
-            for number, one in enumerate(advice.algorithms)
+            [one.name, one.rounds, round(one.factor, 4), 1 + max(one.crowd, default=0), made, one.source]
+            for one, made in every
         ],
     )
     screen.echo()
     columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"]
     screen.print_table(columns, [_row(advice, row) for row in range(len(advice.sizes))])
-    screen.echo(
-        f"bound: {counted(advice.rounds, 'round')} at least, and the bytes that some link must transfer"
-    )
+    rounds = counted(advice.rounds, "round")
+    rounds += " at least, or fewer with more messages" if advice.message is not None else " at least"
+    screen.echo(f"bound: {rounds}, and the bytes that some link must transfer")
+    _print_free(advice)
     screen.echo(f"plan of the best for {show_size(advice.sizes[-1])}: {command}")
     if compared:
         screen.echo()
@@ -100,6 +105,17 @@ def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed:
         screen.echo()
         for change in compared:
             screen.echo(in_words(change, failed, twist))
+
+
+def _print_free(advice: Advice) -> None:
+    """Where more messages than links would be faster, if these cost nothing."""
+    found = ((size, advice.best_free(row)) for row, size in enumerate(advice.sizes))
+    rows = [[show_size(size), one[0], round(1e6 * one[1], 2)] for size, one in found if one]
+    if rows:
+        screen.echo()
+        screen.echo("faster if a node may send more messages than it has links, and they cost nothing:")
+        screen.print_table(["size", "--message-cost 0ns", "us"], rows)
+        screen.echo()
 
 
 def _row(advice: Advice, row: int) -> list[object]:

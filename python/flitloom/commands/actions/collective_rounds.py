@@ -27,7 +27,7 @@ from flitloom.spec.product import network_of
 def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None:
     """Make an algorithm that advice compares, print its time, and write what is asked for."""
     if asked.algorithm is None:
-        raise SpecError("--size, --alpha, --bandwidth: they belong to --algorithm")
+        raise SpecError("--size, --alpha, --bandwidth, --message-cost: they belong to --algorithm")
     if asked.size is None:
         raise SpecError.at("--size", "is missing", "write the bytes of the vector, e.g. --size 1MiB")
     if operation not in COMPARED:
@@ -35,7 +35,7 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     if planned != Planned(out=planned.out, json=planned.json):
         raise SpecError.at(
             "--algorithm",
-            "goes with a network, --size, --alpha, --bandwidth and --out",
+            "goes with a network, --size, --alpha, --bandwidth, --message-cost and --out",
             "leave the others out",
         )
     options.check_files(planned.out, (".json",), None)
@@ -44,11 +44,13 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     usual = Weighed()
     alpha = read_seconds(asked.alpha or usual.alpha, "--alpha")
     bandwidth = read_bandwidth(asked.bandwidth or usual.bandwidth, "--bandwidth")
+    cost = asked.message_cost
+    message = None if cost is None else read_seconds(cost, "--message-cost", none=True)
     twist = where.twist or topology.twist
     made = None
     with screen.progress("plan of the algorithm", "percent") as told:
         told(0, 100)
-        advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist)
+        advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist, message=message)
         chosen = choose(advice, 0, asked.algorithm)
         if chosen.messages is not None:
             # About the parts of the time on large networks.
