@@ -12,7 +12,8 @@ from flitloom.errors import SpecError
 from flitloom.fabric import cables, parse_fabric, reading
 from flitloom.ground.outputs import write_text
 from flitloom.tables.formats import known
-from flitloom.tables.formats.format import Format, Listed, without_heading
+from flitloom.tables.formats.form import Format
+from flitloom.tables.formats.format import Listed, without_heading
 
 TORUS = fl.Torus(4, 3)
 

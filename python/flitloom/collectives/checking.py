@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from flitloom.collectives.collective_plan import CollectivePlan
-from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind
 from flitloom.ground.numerals import counted
 
@@ -57,7 +56,7 @@ def check_collective(plan: CollectivePlan) -> dict[str, Any]:
     if steps != plan.steps:
         problems.add(f"steps: the file says {plan.steps}, the replay takes {steps}")
     try:
-        bound, proof = evaluate(plan)
+        bound, proof = plan.proven()
         if bound < plan.bound:
             problems.add(f"bound: the file says {plan.bound}, its proof shows only {bound}")
     except SpecError as error:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, PrivateAttr
 
 from flitloom._core import LISTS
-from flitloom.collectives.proofs import evaluate
+from flitloom.collectives.proofs import Premises, evaluate
 from flitloom.errors import SpecError
 from flitloom.errors.renamed import moved
 from flitloom.ground.notebook import fields_html
@@ -169,7 +169,27 @@ class CollectivePlan(Frozen):
     @cached_property
     def proof_text(self) -> str:
         """The proof of the bound as text, with its numbers counted anew."""
-        return evaluate(self)[1]
+        return self.proven()[1]
+
+    def proven(self) -> tuple[int, str]:
+        """The steps that its proof proves, and the proof as text.
+
+        Raises
+        ------
+        SpecError
+            The proof is none for this operation.
+        """
+        premises = Premises(
+            self.ground,
+            self.operation,
+            self.members,
+            self.nodes is None,
+            self.chunks,
+            self.latency,
+            self.root,
+            self.demands,
+        )
+        return evaluate(premises, self.proof)
 
     @property
     def members(self) -> tuple[int, ...]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
-
-if TYPE_CHECKING:
-    from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.spec.ground import Ground
 
 #: Operations that run backwards, and what they are then.
 BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "scatter"}
@@ -27,17 +26,49 @@ def up(numerator: int, denominator: int) -> int:
     return -(-numerator // max(denominator, 1))
 
 
+@dataclass(frozen=True)
+class Premises:
+    """What the proof of a plan is about.
+
+    Attributes
+    ----------
+    ground : Ground
+        The network.
+    operation : str
+        The operation.
+    members : tuple of int
+        Nodes that take part.
+    all_take_part : bool
+        Whether these are all that work.
+    chunks, latency : int
+        Chunks of a node, and steps on a link besides the one in which it is busy.
+    root : int or None
+        The root, where the operation has one.
+    demands : list or None
+        Source, destination and number of chunks, of an all-to-all-v.
+    """
+
+    ground: Ground
+    operation: str
+    members: tuple[int, ...]
+    all_take_part: bool
+    chunks: int
+    latency: int
+    root: int | None
+    demands: list[tuple[int, int, int]] | None
+
+
 class _View:
     """A plan's operation as its proof sees it: sums and gathers run backwards over reversed links."""
 
-    def __init__(self, plan: CollectivePlan) -> None:
-        self.ground = plan.ground
-        self.backwards = plan.operation in BACKWARDS
-        self.operation = BACKWARDS.get(plan.operation, plan.operation)
-        self.members = plan.members
-        self.chunks, self.latency = plan.chunks, plan.latency
-        self.root = plan.root if plan.root is not None else -1
-        self.plan = plan
+    def __init__(self, premises: Premises) -> None:
+        self.ground = premises.ground
+        self.backwards = premises.operation in BACKWARDS
+        self.operation = BACKWARDS.get(premises.operation, premises.operation)
+        self.members = premises.members
+        self.chunks, self.latency = premises.chunks, premises.latency
+        self.root = premises.root if premises.root is not None else -1
+        self.premises = premises
         self.enters, self.over = ("leaves", "from") if self.backwards else ("enters", "into")
 
     def leaving(self, inside: set[int]) -> int:
@@ -58,16 +89,16 @@ class _View:
 
     def demands(self) -> Counter[tuple[int, int]]:
         """Chunks from node to node."""
-        if self.plan.demands is not None:
+        if self.premises.demands is not None:
             wanted: Counter[tuple[int, int]] = Counter()
-            for source, target, count in self.plan.demands:
+            for source, target, count in self.premises.demands:
                 wanted[source, target] += count
             return wanted
         pairs = ((a, b) for a in self.members for b in self.members if a != b)
         return Counter(dict.fromkeys(pairs, self.chunks))
 
 
-def evaluate(plan: CollectivePlan) -> tuple[int, str]:
+def evaluate(premises: Premises, proof: dict[str, Any]) -> tuple[int, str]:
     """The steps that the proof of a plan proves, and the proof as text.
 
     Raises
@@ -75,16 +106,16 @@ def evaluate(plan: CollectivePlan) -> tuple[int, str]:
     SpecError
         The proof is none for this operation.
     """
-    kind = plan.proof.get("kind")
+    kind = proof.get("kind")
     if kind == "nothing":
         return 0, "nothing has to move"
     rule = RULES.get(str(kind))
     if rule is None:
         raise SpecError.at("plan.proof.kind", f"{kind!r} is unknown", f"it is {', '.join(RULES)} or nothing")
     try:
-        return rule(_View(plan), plan.proof)
+        return rule(_View(premises), proof)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise SpecError.at("plan.proof", f"is not a complete {kind} proof for {plan.operation}") from None
+        raise SpecError.at("plan.proof", f"is not a complete {kind} proof for {premises.operation}") from None
 
 
 def _nodes(view: _View, proof: dict[str, Any]) -> set[int]:
@@ -101,7 +132,7 @@ def _cut(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     if not within or not outside or not links:
         raise SpecError.at("plan.proof.nodes", "some nodes that take part must be inside and some outside")
     if view.operation in ("all-to-all", "all-to-all-v"):
-        if view.plan.demands is None:
+        if view.premises.demands is None:
             crossing = len(within) * len(outside) * view.chunks
         else:
             crossing = sum(
@@ -139,11 +170,11 @@ def _set(nodes: Iterable[int], view: _View) -> str:
 
 def _distance(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     start, end = int(proof["from"]), int(proof["to"])
-    if view.plan.demands is None and not {start, end} <= set(view.members):
+    if view.premises.demands is None and not {start, end} <= set(view.members):
         raise KeyError("members")
     if view.operation in ("broadcast", "scatter") and start != view.root:
         raise KeyError("root")
-    if view.plan.demands is not None and not view.demands()[start, end]:
+    if view.premises.demands is not None and not view.demands()[start, end]:
         raise KeyError("demands")
     distance = view.distances(start)[end]
     steps = distance * (1 + view.latency)
@@ -155,7 +186,7 @@ def _distance(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
 
 def _all_distances(view: _View, total: Callable[[int, dict[int, int]], int], demands: bool) -> int:
     """A sum over all sources; on a healthy torus every node sees the same."""
-    if demands or not view.ground.whole or view.plan.nodes is not None:
+    if demands or not view.ground.whole or not view.premises.all_take_part:
         return sum(total(node, view.distances(node)) for node in view.members)
     return total(view.members[0], view.distances(view.members[0])) * len(view.members)
 
@@ -163,7 +194,7 @@ def _all_distances(view: _View, total: Callable[[int, dict[int, int]], int], dem
 def _hops(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
     if view.operation not in ("all-to-all", "all-to-all-v"):
         raise KeyError(view.operation)
-    if view.plan.demands is None:
+    if view.premises.demands is None:
         members = set(view.members)
         hops = view.chunks * _all_distances(
             view, lambda _, far: sum(d for node, d in far.items() if node in members), False

@@ -6,7 +6,6 @@ from collections import defaultdict
 from typing import Any
 
 from flitloom.collectives.collective_plan import MOST_MOVES, CollectivePlan
-from flitloom.collectives.proofs import evaluate
 from flitloom.collectives.rounds_hops import Hops, first_chunks, hop_by_hop, is_direct
 from flitloom.collectives.rounds_plan import RoundsPlan, Row, shifted, vector_sum
 from flitloom.errors import SpecError
@@ -93,7 +92,7 @@ def _in_steps(plan: RoundsPlan, chunks: int, steps: int, lists: dict[str, Any]) 
         optimal=False,
         **lists,
     )
-    bound = evaluate(found)[0]
+    bound = found.proven()[0]
     return found.model_copy(update={"bound": bound, "optimal": bound == steps})
 
 

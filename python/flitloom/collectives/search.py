@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from flitloom import _core
 from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.collectives.flow import LARGEST, link_lengths
-from flitloom.collectives.proofs import evaluate
 from flitloom.errors import SpecError, require_kind, unknown_parts
 from flitloom.fabric.networks import direct_network
 from flitloom.ground import provenance
@@ -255,7 +254,7 @@ def _proven(plan: CollectivePlan) -> CollectivePlan:
     if not lengths:
         return plan
     other = plan.model_copy(update={"proof": {"kind": "lengths", "lengths": lengths}})
-    steps = evaluate(other)[0]
+    steps = other.proven()[0]
     if steps <= plan.bound:
         return plan
     return other.model_copy(update={"bound": steps, "optimal": steps == plan.steps})

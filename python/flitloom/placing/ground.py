@@ -14,10 +14,10 @@ from flitloom.fabric.networks import fabric
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.networks.fabric import Fabric
-from flitloom.networks.kinds import described
 from flitloom.spec import Product, Topology
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
+from flitloom.spec.grids import torus_of
 from flitloom.spec.ground import Ground as Wired
 
 #: Positions of a shape.
@@ -157,7 +157,7 @@ def ground_of(
     >>> len(ground.cables), [ground.called(part) for part in ground.missing]
     (11, ['cable 0 (0,0) - 1 (1,0)'])
     """
-    topology = described(topology).torus("exact placements")
+    topology = torus_of(topology, "exact placements")
     if missing is None:
         gone = set(topology.failed_nodes)
         links = {(min(ends), max(ends)) for ends in topology.failed_links}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,10 +18,28 @@ from flitloom.plots.codes import BLOCKED
 from flitloom.plots.style import COLOURS, colour
 
 if TYPE_CHECKING:
-    from flitloom.run.result import Result
+    from xarray import DataArray
+
+    from flitloom.networks.experiment import Experiment
+    from flitloom.networks.network import Network
 
 
-def plot_link_time(result: Result, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
+class Recorded(Protocol):
+    """What a chart shows of a result."""
+
+    network: Network
+    spec: Experiment
+
+    @property
+    def link_time(self) -> DataArray:
+        """Codes by cycle, node and direction."""
+
+    @property
+    def duration(self) -> int:
+        """Cycles of the run."""
+
+
+def plot_link_time(result: Recorded, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
     """Draw one chart, to a file or into axes, and return its axes; see `compare_link_time`."""
     with panel(path, ax, 8.5, 7) as axes:
         _draw(axes, result, len(result.link_time), 1.0)
@@ -33,7 +51,7 @@ def plot_link_time(result: Result, path: str | Path | None = None, *, ax: Axes |
 
 
 def compare_link_time(
-    results: Sequence[tuple[str, Result]],
+    results: Sequence[tuple[str, Recorded]],
     path: str | Path | None = None,
     *,
     share: float = 1.0,
@@ -72,13 +90,13 @@ def compare_link_time(
     return drawn
 
 
-def _title(words: str, result: Result) -> str:
+def _title(words: str, result: Recorded) -> str:
     """What was simulated, and how long it took."""
     text = f"{result.spec.traffic.describe(result.network)}: {counted(result.duration, 'cycle')}"
     return f"{words}\n{text}" if words else text
 
 
-def _legend(results: Sequence[Result]) -> list[Patch]:
+def _legend(results: Sequence[Recorded]) -> list[Patch]:
     slices = max(map(_slices, results))
     names = [f"slice {number + 1}" for number in range(min(slices, len(COLOURS)))] if slices > 1 else ["busy"]
     called = [result.spec.traffic.drawn.get("busy") for result in results]
@@ -87,7 +105,7 @@ def _legend(results: Sequence[Result]) -> list[Patch]:
     return [*patches, Patch(color=style.BLOCKED, label="blocked")]
 
 
-def _draw(axes: Axes, result: Result, end: int, share: float) -> None:
+def _draw(axes: Axes, result: Recorded, end: int, share: float) -> None:
     cells = result.link_time.to_numpy()
     dimensions = cells.shape[2] // 2
     # Ports in the routers' own order: + of the last dimension first, then all -.
@@ -105,6 +123,6 @@ def _draw(axes: Axes, result: Result, end: int, share: float) -> None:
     axes.set_xlabel(f"link (router by router, ports {ports})")
 
 
-def _slices(result: Result) -> int:
+def _slices(result: Recorded) -> int:
     cells = result.link_time.to_numpy()
     return int(np.max(cells, where=cells != BLOCKED, initial=0))

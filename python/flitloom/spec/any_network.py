@@ -12,7 +12,6 @@ from flitloom.spec.factors import Factor
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Subnet
-    from flitloom.spec.topology import Topology
     from flitloom.tables.by_destination.tables import ForwardingTables
 
 
@@ -238,8 +237,8 @@ class AnyNetwork(SpecModel):
         if any(grid.full) or any(grid.steps):
             raise SpecError.at("network", f"{self} is a product, and {what} for tori and meshes")
 
-    def torus(self, what: str, advice: str = "") -> Topology:
-        """The torus or mesh that it is; anything else is refused as by `require_plain`.
+    def torus(self, what: str, advice: str = "") -> Any:
+        """The `Topology` of the torus or mesh that it is; anything else is refused as by `require_plain`.
 
         >>> import flitloom as fl
         >>> print(fl.Product("ring4 x line3").torus("source routes"))

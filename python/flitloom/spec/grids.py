@@ -65,6 +65,7 @@ def torus_of(what: AnyNetwork | str | Path, known: str, advice: str = "") -> Top
         if grid is None:
             problem = f"{what} has switches, and {known} are for tori and meshes"
             raise SpecError.at("topology", problem, advice)
-        return grid.torus(known, advice)
+        what = grid
     require_kind("topology", what, AnyNetwork, "topology", "fl.Torus(...), fl.Mesh(...) or fl.Product(...)")
-    return what.torus(known, advice)
+    plain: Topology = what.torus(known, advice)
+    return plain

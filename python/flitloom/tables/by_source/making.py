@@ -170,11 +170,11 @@ def _with_failures(
     topology: AnyNetwork, nodes: Iterable[int | str], links: Iterable[tuple[int, int] | str]
 ) -> Topology:
     require_kind("topology", topology, AnyNetwork, "topology", "fl.Torus(...) or fl.Mesh(...)")
-    topology = topology.torus("source routes", BY_DESTINATION)
+    plain: Topology = topology.torus("source routes", BY_DESTINATION)
     nodes, links = tuple(nodes), tuple(links)
     if not nodes and not links:
-        return topology
-    fields = topology.model_dump()
-    fields["failed_nodes"] = tuple(dict.fromkeys((*topology.failed_nodes, *nodes)))
-    fields["failed_links"] = tuple(dict.fromkeys((*topology.failed_links, *links)))
+        return plain
+    fields = plain.model_dump()
+    fields["failed_nodes"] = tuple(dict.fromkeys((*plain.failed_nodes, *nodes)))
+    fields["failed_links"] = tuple(dict.fromkeys((*plain.failed_links, *links)))
     return Topology(**fields)

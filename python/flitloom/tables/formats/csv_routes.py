@@ -14,7 +14,8 @@ from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import write_csv
 from flitloom.spec import Topology
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.formats.format import Format, Listed, are_nodes, index_of, without_heading
+from flitloom.tables.formats.form import Format
+from flitloom.tables.formats.format import Listed, are_nodes, index_of, without_heading
 
 
 def _read(file: str, lines: Iterator[tuple[int, str]], _: Topology) -> tuple[NDArray[Any], ...]:

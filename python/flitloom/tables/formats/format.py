@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError, show
-from flitloom.ground.limits import TABLE_BYTES, TABLE_HOPS
+from flitloom.ground.limits import TABLE_HOPS
 from flitloom.ground.provenance import version
 from flitloom.ground.reading import Progress, placed
 from flitloom.ground.reading import Source as Opened
@@ -32,31 +30,6 @@ FORMAT = "flitloom-routing-tables"
 VERSION = 2
 #: Fields that say what the tables are; everything else in a file is a claim about them.
 PREMISES = ("format", "version", "topology", "rules", "turns", "withheld_turns", "routes")
-
-
-@dataclass(frozen=True)
-class Format:
-    """A format of files that hold tables by source.
-
-    Attributes
-    ----------
-    read : function
-        Reads an open file.
-    write : function
-        Writes tables to a file; gives the text, if there is one, or None.
-    sniff : function or None
-        Whether a file that begins with these bytes is one; without it the ending says so.
-    limit : int
-        Most bytes of a file that the ending tells.
-    lists : bool
-        Whether it lists every route, which is for few nodes.
-    """
-
-    read: Reader
-    write: Callable[[Tables, str | Path | None], str | None]
-    sniff: Callable[[bytes], bool] | None
-    limit: int = TABLE_BYTES
-    lists: bool = True
 
 
 class Listed:

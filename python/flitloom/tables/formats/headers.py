@@ -17,7 +17,8 @@ from flitloom.ground.reading import Progress, Source, json_fields, placed, read_
 from flitloom.spec import Topology
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.formats.format import Format, describe, part_of, premises, system_of, topology_of
+from flitloom.tables.formats.form import Format
+from flitloom.tables.formats.format import describe, part_of, premises, system_of, topology_of
 
 
 def _read(

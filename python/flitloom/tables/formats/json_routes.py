@@ -17,8 +17,8 @@ from flitloom.ground.reading import Progress, Source, read_json_list
 from flitloom.spec import Topology
 from flitloom.tables.by_source.rules import RouterRules
 from flitloom.tables.by_source.tables import Tables
+from flitloom.tables.formats.form import Format
 from flitloom.tables.formats.format import (
-    Format,
     Listed,
     are_nodes,
     describe,

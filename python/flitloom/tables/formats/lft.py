@@ -17,7 +17,8 @@ from flitloom.ground.outputs import write_text
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 from flitloom.tables.by_source.tables import Tables
-from flitloom.tables.formats.format import Format, without_heading
+from flitloom.tables.formats.form import Format
+from flitloom.tables.formats.format import without_heading
 
 #: Routes that are looked at at a time.
 _ROUTES = 1 << 16

@@ -39,4 +39,5 @@ def read_tables(
             start = source.start()
             form = next(one for _, one in known if one.sniff is not None and one.sniff(start))
         plain = None if topology is None else torus_of(topology, "source routes", BY_DESTINATION)
-        return form.read(source, plain, rules, progress)
+        tables: Tables = form.read(source, plain, rules, progress)
+        return tables
