@@ -47,3 +47,30 @@ def test_a_bound_of_sums_is_at_least_that_of_the_narrowest_cut(cables, chunks, t
     inside = set(plan.proof.get("nodes") or plan.proof["all_but"])
     leaving = sum(n for (a, b), n in plan.ground.links.items() if a in inside and b not in inside)
     assert leaving == links
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["all-gather"], "4 chunks leave the 4 nodes b0, b1, b2, b3 over 1 link"),
+        (["broadcast", "--root", "b3"], "root b3 by one of 3 links"),
+        (["all-reduce", "--chunks", "8"], "leaves the 4 nodes a0, a1, a2, a3 by one of 1 link"),
+    ],
+)
+def test_bounds_call_nodes_as_the_file_does(asked, said, tmp_path, capsys):
+    assert run(["collective", asked[0], "--graph", written(BARBELL, tmp_path), *asked[1:]]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_notes_name_a_file_as_seen_from_here_in_every_verb(tmp_path, capsys, monkeypatch):
+    written(BARBELL, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for asked in (
+        "collective all-gather --graph cables.csv",
+        "simulate --graph cables.csv --pattern next",
+        "route --graph cables.csv",
+    ):
+        assert run(asked.split()) == 0
+        assert capsys.readouterr().err.startswith(
+            "note: cables.csv is taken for 8 switches with a host each;"
+        )

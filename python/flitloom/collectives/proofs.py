@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.ground.numerals import counted
 from flitloom.spec.ground import Ground
 
@@ -70,6 +70,11 @@ class _View:
         self.root = premises.root if premises.root is not None else -1
         self.premises = premises
         self.enters, self.over = ("leaves", "from") if self.backwards else ("enters", "into")
+
+    def called(self, node: int) -> str:
+        """A node by its name, or by its number where the network has no names."""
+        names = self.ground.topology.node_names
+        return show(names[node])[1:-1] if 0 <= node < len(names) else str(node)
 
     def leaving(self, inside: set[int]) -> int:
         """Links out of a set; into it if the operation runs backwards."""
@@ -147,7 +152,8 @@ def _cut(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         one = "s" * (crossing == 1)
         if len(inside) + 1 == len(view.ground.working):
             (alone,) = set(view.ground.working) - inside
-            what = f"{counted(crossing, 'chunk')} {'leave' if view.backwards else 'enter'}{one} node {alone}"
+            verb = "leave" if view.backwards else "enter"
+            what = f"{counted(crossing, 'chunk')} {verb}{one} node {view.called(alone)}"
         else:
             verb = "enter" if view.backwards else "leave"
             what = f"{counted(crossing, 'chunk')} {verb}{one} {_set(inside, view)}"
@@ -161,10 +167,10 @@ def _set(nodes: Iterable[int], view: _View) -> str:
     ordered = sorted(nodes)
     rest = sorted(set(view.ground.working) - set(ordered))
     if len(rest) < len(ordered) and len(rest) <= 8:
-        return f"all nodes but {', '.join(map(str, rest))}"
+        return f"all nodes but {', '.join(map(view.called, rest))}"
     if len(ordered) == 1:
-        return f"node {ordered[0]}"
-    names = ", ".join(map(str, ordered[:8])) + (", ..." if len(ordered) > 8 else "")
+        return f"node {view.called(ordered[0])}"
+    names = ", ".join(map(view.called, ordered[:8])) + (", ..." if len(ordered) > 8 else "")
     return f"the {counted(len(ordered), 'node')} {names}"
 
 
@@ -180,7 +186,8 @@ def _distance(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     steps = distance * (1 + view.latency)
     return (
         steps,
-        f"node {end} is {counted(distance, 'hop')} from node {start}: at least {counted(steps, 'step')}",
+        f"node {view.called(end)} is {counted(distance, 'hop')} from node {view.called(start)}: at least "
+        f"{counted(steps, 'step')}",
     )
 
 
@@ -277,7 +284,7 @@ def _root(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     steps = up(view.chunks, links) - 1 + distance * (1 + view.latency)
     verb = "enters" if view.backwards else "leaves"
     return steps, (
-        f"the last of {counted(view.chunks, 'chunk')} {verb} root {view.root} by one of "
+        f"the last of {counted(view.chunks, 'chunk')} {verb} root {view.called(view.root)} by one of "
         f"{counted(links, 'link')} in step "
         f"{up(view.chunks, links) - 1} of the algorithm and has {counted(distance, 'hop')}: at least "
         f"{counted(steps, 'step')}"
@@ -291,7 +298,7 @@ def _arrival(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     links, distance = view.degree(node, False), view.distances(view.root)[node]
     steps = up(view.chunks, links) - 1 + distance * (1 + view.latency)
     return steps, (
-        f"node {node} is {counted(distance, 'hop')} from root {view.root} and has "
+        f"node {view.called(node)} is {counted(distance, 'hop')} from root {view.called(view.root)} and has "
         f"{counted(view.chunks, 'chunk')} on {counted(links, 'link')}: at least {counted(steps, 'step')}"
     )
 
@@ -308,7 +315,7 @@ def _farthest(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     steps = up(count, links) - 1 + least * (1 + view.latency)
     verb = "enter" if view.backwards else "leave"
     return steps, (
-        f"{counted(count, 'chunk')} {verb}{'s' * (count == 1)} root {view.root} over "
+        f"{counted(count, 'chunk')} {verb}{'s' * (count == 1)} root {view.called(view.root)} over "
         f"{counted(links, 'link')} and {'has' if count == 1 else 'have'} at least "
         f"{counted(least, 'hop')}: at least {counted(steps, 'step')}"
     )
@@ -347,7 +354,7 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     steps = next(steps for steps in range(count + max(ways)) if _crossed(ways, steps) >= count)
     what = f"each of {counted(count, 'chunk')}" if exchange else f"something of each of {count} sums"
     return steps, (
-        f"{what} goes from node {start} to node {end} and leaves "
+        f"{what} goes from node {view.called(start)} to node {view.called(end)} and leaves "
         f"{_set(inside, view)} by one of {counted(len(ways), 'link')}: at least {counted(steps, 'step')}"
     )
 

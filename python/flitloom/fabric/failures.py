@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
 from flitloom.errors import SpecError, show
 from flitloom.fabric.model import Cable, Subnet
+from flitloom.fabric.names import Names, two_ends
 from flitloom.fabric.recognition import Recognition, recognise
 
 _COORDINATES = re.compile(r"\((\d{1,6}(?:,\d{1,6})*)\)")
@@ -36,19 +38,17 @@ def fail_parts(subnet: Subnet, parts: Iterable[str]) -> Subnet:
     >>> len(fail_parts(ring, ["node:s2", "link:s0-s1"]).cables)
     2
     """
-    recognition: Recognition | None = None
     switches: set[int] = set()
     cables: set[int] = set()
+    whole = _Parts(subnet)
     for part in parts:
         kind, _, what = part.partition(":")
-        if "(" in what and recognition is None:
-            recognition = recognise(subnet)
         if kind in ("node", "switch"):
-            switches.add(_switch(subnet, recognition, what, part))
+            switches.add(whole.switch(what))
         elif kind in ("cable", "link"):
-            cables.update(_cables(subnet, recognition, what, part))
+            cables.update(whole.cables(part))
         else:
-            raise SpecError.at("--fail", f"{show(part)} is not a failed part", _help(subnet))
+            raise SpecError.at("--fail", f"{show(part)} is not a failed part", whole.advice(part))
     return without(subnet, switches, cables)
 
 
@@ -73,71 +73,73 @@ def without(subnet: Subnet, switches: set[int], cables: set[int]) -> Subnet:
     )
 
 
-def _switch(subnet: Subnet, recognition: Recognition | None, name: str, part: str) -> int:
-    if match := _COORDINATES.fullmatch(name):
-        place = tuple(int(number) for number in match[1].split(","))
-        if recognition is None or not recognition.coordinates:
-            raise SpecError.at(
-                "--fail", f"{show(part)}: the switches of a graph have no coordinates", _help(subnet)
-            )
-        if place not in recognition.coordinates:
-            raise SpecError.at("--fail", f"{show(part)}: no switch has these coordinates")
-        return recognition.coordinates.index(place)
-    found = [
-        index for index, switch in enumerate(subnet.switches) if name in (switch.name, _guid(switch.guid))
-    ]
-    if len(found) != 1:
-        count = "no switch is" if not found else f"{len(found)} switches are"
-        problem = f"{show(part)}: {count} called {show(name)}"
-        advice = _help(subnet)
-        raise SpecError(
-            f"--fail: {problem}; {advice}", "--fail", problem, advice, given=name,
-            names=[switch.name for switch in subnet.switches],
-        )  # fmt: skip
-    return found[0]
+class _Parts:
+    """Switches and cables of a subnet by their names, GUIDs or coordinates."""
+
+    def __init__(self, subnet: Subnet) -> None:
+        self.subnet = subnet
+        self.names = Names(len(subnet.switches), tuple(switch.name for switch in subnet.switches), "switch")
+        self.guids = {
+            f"0x{switch.guid:016x}": index
+            for index, switch in enumerate(subnet.switches)
+            if switch.guid is not None
+        }
+
+    @cached_property
+    def recognition(self) -> Recognition:
+        """What the subnet is."""
+        return recognise(self.subnet)
+
+    def switch(self, name: str) -> int:
+        """The switch that a failed part names."""
+        if match := _COORDINATES.fullmatch(name):
+            place = tuple(int(number) for number in match[1].split(","))
+            known = self.recognition.coordinates
+            if place not in known:
+                what = "no switch has these" if known else "the switches of a graph have no"
+                raise SpecError.at("--fail", f"{show(name)}: {what} coordinates", self.advice())
+            return known.index(place)
+        found = self.guids.get(name)
+        return self.names.number(name, "--fail") if found is None else found
+
+    def cables(self, part: str) -> list[int]:
+        """The cables that a failed part names."""
+        what = part.partition(":")[2]
+        if match := re.fullmatch(r"(.+)/(\d{1,3})", what):
+            end = self.switch(match[1]), int(match[2])
+            found = [
+                index
+                for index, cable in enumerate(self.subnet.cables)
+                if end in ((cable.a, cable.a_port), (cable.b, cable.b_port))
+            ]
+        elif match := re.fullmatch(r"(\(.+\))([+-])([xyzuvw])", what):
+            here = self.switch(match[1])
+            there = _beside(self.recognition, here, "xyzuvw".index(match[3]), 1 if match[2] == "+" else -1)
+            found = self._between(here, there)
+        else:
+            found = self._between(*map(self.switch, two_ends(part, self._knows)))
+        if not found:
+            raise SpecError.at("--fail", f"{show(part)}: there is no such cable", self.advice())
+        return found
+
+    def _knows(self, name: str) -> bool:
+        return name in self.names or name in self.guids or _COORDINATES.fullmatch(name) is not None
+
+    def _between(self, a: int, b: int) -> list[int]:
+        return [index for index, cable in enumerate(self.subnet.cables) if {cable.a, cable.b} == {a, b}]
+
+    def advice(self, part: str = "") -> str:
+        """How failed parts of this subnet are written."""
+        if self._knows(part) or not self.subnet.cables:
+            return f"write node:{part or self.subnet.switches[0].name}"
+        cable = self.subnet.cables[0]
+        a, b = self.subnet.switches[cable.a].name, self.subnet.switches[cable.b].name
+        port = self.subnet.port_name(cable.a, cable.a_port)
+        return f"write node:{a}, cable:{port} or link:{a}-{b}; of a torus also node:(0,1) or link:(0,1)+x"
 
 
-def _help(subnet: Subnet) -> str:
-    """How failed parts of this subnet are written."""
-    if not subnet.cables:
-        return f"write node:{subnet.switches[0].name}"
-    cable = subnet.cables[0]
-    a, b = subnet.switches[cable.a].name, subnet.switches[cable.b].name
-    port = subnet.port_name(cable.a, cable.a_port)
-    return f"write node:{a}, cable:{port} or link:{a}-{b}; of a torus also node:(0,1) or link:(0,1)+x"
-
-
-def _guid(guid: int | None) -> str:
-    return "" if guid is None else f"0x{guid:016x}"
-
-
-def _cables(subnet: Subnet, recognition: Recognition | None, what: str, part: str) -> list[int]:
-    if match := re.fullmatch(r"(.+)/(\d{1,3})", what):
-        switch, port = _switch(subnet, recognition, match[1], part), int(match[2])
-        found = [
-            index
-            for index, cable in enumerate(subnet.cables)
-            if (switch, port) in ((cable.a, cable.a_port), (cable.b, cable.b_port))
-        ]
-    elif match := re.fullmatch(r"(\(.+\))([+-])([xyzuvw])", what):
-        here = _switch(subnet, recognition, match[1], part)
-        there = _beside(recognition, here, "xyzuvw".index(match[3]), 1 if match[2] == "+" else -1)
-        found = _between(subnet, here, there)
-    else:
-        found = []
-        for cut in (index for index, letter in enumerate(what) if letter == "-"):
-            try:
-                ends = [_switch(subnet, recognition, name, part) for name in (what[:cut], what[cut + 1 :])]
-            except SpecError:
-                continue
-            found = _between(subnet, *ends)
-    if not found:
-        raise SpecError.at("--fail", f"{show(part)}: there is no such cable", _help(subnet))
-    return found
-
-
-def _beside(recognition: Recognition | None, switch: int, dimension: int, step: int) -> int:
-    if recognition is None or dimension >= len(recognition.sizes):
+def _beside(recognition: Recognition, switch: int, dimension: int, step: int) -> int:
+    if dimension >= len(recognition.sizes):
         return -1
     place = list(recognition.coordinates[switch])
     place[dimension] += step
@@ -148,7 +150,3 @@ def _beside(recognition: Recognition | None, switch: int, dimension: int, step: 
         place = [coordinate - times * entry for coordinate, entry in zip(place, way, strict=True)]
     wanted = tuple(place)
     return recognition.coordinates.index(wanted) if wanted in recognition.coordinates else -1
-
-
-def _between(subnet: Subnet, a: int, b: int) -> list[int]:
-    return [index for index, cable in enumerate(subnet.cables) if {cable.a, cable.b} == {a, b}]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -111,7 +111,7 @@ class Names:
             raise SpecError(f"{place}: {show(name)} is not a {self.noun}; {self.noun}s are 0 to {last}")
         nodes = self.of(name, place)
         if len(nodes) > 1:
-            raise SpecError(f"{place}: {len(nodes)} {self.noun}s are called {show(name)}")
+            raise SpecError(f"{place}: {counted(len(nodes), self.noun)} are called {show(name)}")
         return nodes[0]
 
     def numbered(self, parts: Iterable[str], place: str = "--fail") -> list[str]:
@@ -136,20 +136,15 @@ class Names:
         if kind == "node":
             return f"node:{self.number(what, place)}"
         if kind != "link":
-            a, b = self.called[0], self.called[-1]
-            raise SpecError.at(
-                place,
-                f"{show(part)} is not a failed part",
-                f"write node:{show(a)[1:-1]}, or link:{show(a)[1:-1]}-{show(b)[1:-1]}",
-            )
-        # Names may have dashes.
-        cuts = [(what[:cut], what[cut + 1 :]) for cut, letter in enumerate(what) if letter == "-"]
-        if not cuts:
-            raise SpecError.at(
-                place, f"{show(part)} is not a link", "write the names of both ends with a dash between them"
-            )
-        ends = next((ends for ends in cuts if {*ends} <= self._known.keys()), cuts[0])
-        return f"link:{self.number(ends[0], place)}-{self.number(ends[1], place)}"
+            a, b = (show(name)[1:-1] for name in (self.called[0], self.called[-1]))
+            known = f"write node:{part}" if part in self else f"write node:{a}, or link:{a}-{b}"
+            raise SpecError.at(place, f"{show(part)} is not a failed part", known)
+        a, b = two_ends(part, self.__contains__, place)
+        return f"link:{self.number(a, place)}-{self.number(b, place)}"
+
+    def __contains__(self, name: str) -> bool:
+        """Whether a node has a name."""
+        return name in self._known
 
     @cached_property
     def _has_digits(self) -> bool:
@@ -180,6 +175,27 @@ class Names:
             # Of names that look alike, one that differs at its end only.
             return f"did you mean {show(max(near, key=lambda one: one[: len(name) - 1] == name[:-1]))}?"
         return f"names are {show(self.called[0])} to {show(self.called[-1])}"
+
+
+def two_ends(part: str, is_known: Callable[[str], bool], place: str = "--fail") -> tuple[str, str]:
+    """The names of both ends of ``link:NAME-NAME``; names may have dashes.
+
+    Raises
+    ------
+    SpecError
+        There is no dash in it.
+
+    Examples
+    --------
+    >>> two_ends("link:leaf-1-spine-2", ["leaf-1", "spine-2"].__contains__)
+    ('leaf-1', 'spine-2')
+    """
+    what = part.partition(":")[2]
+    cuts = [(what[:cut], what[cut + 1 :]) for cut, letter in enumerate(what) if letter == "-"]
+    if not cuts:
+        problem = f"{show(part)} is not a link"
+        raise SpecError.at(place, problem, "write the names of both ends with a dash between them")
+    return max(cuts, key=lambda ends: sum(map(is_known, ends)))
 
 
 def _bracketed(item: str) -> str:

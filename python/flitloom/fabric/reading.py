@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -84,15 +85,25 @@ def read_fabric(file: str | Path, hosts: str | Sequence[str] | None = None) -> S
         names the line.
     """
     with opened(file, limits.FABRIC_BYTES) as source:
+        name = _from_here(source.name)
         # Descriptions of nodes come in any encoding.
-        subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), source.name, hosts)
+        subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), name, hosts)
     told = [text for text in subnet.remarks if text != NO_HOSTS]
     is_guessed = NO_HOSTS in subnet.remarks and hosts is None
     if told or is_guessed:
-        remarks.tell(f"{source.name} is taken for {subnet.taken_for()}{OF_ALL if is_guessed else ''}")
+        remarks.tell(f"{name} is taken for {subnet.taken_for()}{OF_ALL if is_guessed else ''}")
     for text in told:
         remarks.tell(text)
     return subnet
+
+
+def _from_here(name: str) -> str:
+    """The name of a file as seen from the current folder: specs have whole names."""
+    try:
+        return os.path.relpath(name) if Path(name).is_relative_to(Path.cwd()) else name
+    except OSError:
+        # The current folder is gone.
+        return name
 
 
 def parse_fabric(text: str, source: str = "fabric", hosts: str | Sequence[str] | None = None) -> Subnet:
