@@ -114,3 +114,23 @@ def test_a_campaign_takes_the_text(tmp_path: Path) -> None:
         fl.SpecError, match="topology: full8 x full8 is a product, and campaigns are for tori"
     ):
         parse_campaign({"topology": "full8 x full8", "patterns": ["next"]})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"network": "full4 x ring3", "failed_nodes": [1]},
+            r"topology\.failed_nodes: .* have names; write failed =",
+        ),
+        ({"network": "dragonfly(3,1,2)", "failed_links": ["0-1"]}, r"topology\.failed_links: .* have names"),
+        ({"network": "full4 x rng3"}, r"topology\.network: 'rng3' is not a factor"),
+        ({"network": "full4 x ring3", "faild": []}, r"topology\.faild: unknown field; did you mean failed\?"),
+    ],
+)
+def test_a_table_for_pipelined_routers_is_refused_by_its_field(
+    fields: dict[str, object], message: str
+) -> None:
+    asked = {"topology": fields, "router": {"model": "pipelined"}}
+    with pytest.raises(fl.SpecError, match="^" + message):
+        build_experiment({**asked, "traffic": {"kind": "collective", "pattern": "next"}})

@@ -19,7 +19,7 @@ from flitloom.errors import SpecError
 from flitloom.ground.digests import digest, require_same
 from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork, without_grid
-from flitloom.spec.base import Checked, each, listed, problem, text
+from flitloom.spec.base import Checked, Problems, each, listed, problem, text
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
 from flitloom.spec.graph import Graph
 from flitloom.spec.what import host_lists
@@ -125,6 +125,7 @@ class Fabric(AnyNetwork):
         if not isinstance(data, Mapping):
             return data
         fields = without_grid(data, "failed_nodes", "failed_links")
+        _refuse_numbers(fields)
         if isinstance(fields.get("direct"), Mapping):
             fields["direct"] = Graph.model_validate(fields["direct"])
         folder = (info.context or {}).get("folder", Path())
@@ -232,6 +233,16 @@ class Fabric(AnyNetwork):
         return f"{name} with {counted(self.nodes, 'host')}" + (
             f", without {', '.join(self.failed)}" if self.failed else ""
         )
+
+
+def _refuse_numbers(fields: Mapping[str, Any]) -> None:
+    """Refuse failed parts by the numbers of nodes, which switches do not have."""
+    problems = Problems()
+    for name in ("failed_nodes", "failed_links"):
+        if name in fields:
+            advice = 'write failed = ["node:NAME", "link:NAME-NAME"]'
+            problems.add(name, problem("parts of a network of switches have names", advice))
+    problems.end()
 
 
 def _failed(fields: Mapping[str, Any]) -> tuple[str, ...]:

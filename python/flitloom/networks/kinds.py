@@ -120,7 +120,7 @@ def choose_model(data: Any, info: ValidationInfo) -> Any:
     if model != "pipelined" or not isinstance(topology, Mapping) or not OF_SWITCHES & set(topology):
         return data
     _refuse_two(topology, "topology: ")
-    return {**data, "topology": _chosen(Fabric, topology, info)}
+    return {**data, "topology": _chosen(Fabric, topology, info, "topology")}
 
 
 def choose_topology(data: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> AnyNetwork:
@@ -148,13 +148,21 @@ def _refuse_two(fields: Mapping[str, Any], place: str = "") -> None:
         raise problem(f"{place}names two networks, by {named[0]} and by {named[1]}", "keep one of them")
 
 
-def _chosen(kind: type[AnyNetwork], data: Mapping[str, Any], info: ValidationInfo) -> AnyNetwork:
-    """The network of fields, whose problems are told with their places."""
+def _chosen(
+    kind: type[AnyNetwork], data: Mapping[str, Any], info: ValidationInfo, place: str = ""
+) -> AnyNetwork:
+    """The network of fields, whose problems are told with their places, below `place` if there is one."""
     try:
         return kind.model_validate(dict(data), context=info.context)
     except pydantic.ValidationError as error:
         problems = Problems()
-        problems.first, problems.more = problems_of(error)
+        found, problems.more = problems_of(error)
+        for location, text in found:
+            field, _, rest = text.partition(": ")
+            if place and not location and field in kind.model_fields:
+                location, text = [field], rest
+            # A file or an option is named by the message itself.
+            problems.first.append(([place, *location] if place and location else location, text))
         problems.end()
         raise
 
