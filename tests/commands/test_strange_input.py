@@ -14,7 +14,7 @@ from flitloom.commands import VERBS, run
 from flitloom.commands.assembly import build
 from flitloom.fabric import parse_fabric
 from flitloom.jobs import Store
-from flitloom.plans.plan import packets_of_core
+from flitloom.plans.values import packets_of_core
 from places import ROOT
 from sample import QUICK, sampled
 

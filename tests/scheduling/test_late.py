@@ -20,7 +20,8 @@ import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
 from flitloom.jobs import Store
-from flitloom.plans.plan import Plan, PlannedPacket
+from flitloom.plans.plan import Plan
+from flitloom.plans.values import PlannedPacket
 from flitloom.scheduling import cp_sat
 from flitloom.scheduling.checking import deadlock_certificate
 from flitloom.scheduling.guards import mean_duration

@@ -11,7 +11,8 @@ import flitloom as fl
 from flitloom import _core
 from flitloom.commands import run
 from flitloom.ground.workers import Workers
-from flitloom.plans.plan import Plan, messages_of, read_plan
+from flitloom.plans.plan import Plan, read_plan
+from flitloom.plans.proofs import messages_of
 from flitloom.scheduling import check_plan, octants
 from flitloom.scheduling.cp_sat import decide
 from flitloom.scheduling.search import METHODS, ROUTES

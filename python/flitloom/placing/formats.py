@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.ground.outputs import check_output, write_text
+from flitloom.placing.traffic import Traffic
 from flitloom.spec.any_network import AnyNetwork
-
-if TYPE_CHECKING:
-    from flitloom.placing.placement import Placement
 
 #: Endings with what they hold.
 ENDINGS = {
@@ -26,6 +29,35 @@ ENDINGS = {
     ".jax": "JSON: the device of every place of the logical mesh, last axis fastest",
     ".vcoord": "coordinates per rank, a line each, as Fujitsu MPI's VCOORDFILE",
 }
+
+
+@dataclass(frozen=True)
+class Seating:
+    """What files say of a placement.
+
+    Attributes
+    ----------
+    topology : AnyNetwork
+        The network.
+    traffic : Traffic
+        Bytes between ranks.
+    nodes, coordinates : array of int
+        The node of every rank, and a row of its coordinates.
+    per_node : int
+        Ranks that a node can have.
+    hosts : list of str
+        What nodes are called.
+    document : function
+        Gives the placement with its bounds and their certificates.
+    """
+
+    topology: AnyNetwork
+    traffic: Traffic
+    nodes: NDArray[np.int64]
+    coordinates: NDArray[np.int64]
+    per_node: int
+    hosts: list[str]
+    document: Callable[[], dict[str, Any]]
 
 
 def ending_of(file: str | Path) -> str:
@@ -63,17 +95,15 @@ def require_coordinates(topology: AnyNetwork, file: str | Path) -> None:
         )
 
 
-def write(placement: Placement, file: str | Path, hosts: list[str] | None = None) -> None:
+def write(seating: Seating, file: str | Path) -> None:
     """Write a placement in the format of the file's ending.
 
     Parameters
     ----------
-    placement : Placement
+    seating : Seating
         What is written.
     file : path
         Where to.
-    hosts : list of str, optional
-        Host names by node; without, node 3 is ``node3``, and hosts of switches have their own names.
 
     Raises
     ------
@@ -81,81 +111,78 @@ def write(placement: Placement, file: str | Path, hosts: list[str] | None = None
         The ending is none of those known, or the file cannot be written.
     """
     ending = ending_of(file)
-    require_coordinates(placement.topology, file)
+    require_coordinates(seating.topology, file)
     check_output(file)
-    names = placement.hosts() if hosts is None else hosts
-    write_text(file, _WRITERS[ending](placement, names))
+    write_text(file, _WRITERS[ending](seating))
 
 
-def _json(placement: Placement, hosts: list[str]) -> str:
-    document = placement.document()
-    document["hosts"] = [hosts[node] for node in placement.nodes]
+def _json(seating: Seating) -> str:
+    document = seating.document()
+    document["hosts"] = [seating.hosts[node] for node in seating.nodes]
     return json.dumps(document) + "\n"
 
 
-def _csv(placement: Placement, hosts: list[str]) -> str:
-    topology = placement.topology
+def _csv(seating: Seating) -> str:
+    topology = seating.topology
     subnet = topology.subnet
     if subnet is not None:
         letters = ["switch"]
-        places = [[subnet.switches[subnet.hosts[node].switch].name] for node in placement.nodes.tolist()]
+        places = [[subnet.switches[subnet.hosts[node].switch].name] for node in seating.nodes.tolist()]
     else:
         letters = list("xyzuvw"[: len(topology.sizes)])
-        places = placement.coordinates().tolist()
+        places = seating.coordinates.tolist()
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["rank", "node", *letters, "host"])
-    for rank, (node, place) in enumerate(zip(placement.nodes.tolist(), places, strict=True)):
-        rows.writerow([rank, node, *place, hosts[node]])
+    for rank, (node, place) in enumerate(zip(seating.nodes.tolist(), places, strict=True)):
+        rows.writerow([rank, node, *place, seating.hosts[node]])
     return text.getvalue()
 
 
-def _rankfile(placement: Placement, hosts: list[str]) -> str:
-    seats = enumerate(zip(placement.nodes.tolist(), _slots(placement), strict=True))
-    return "".join(f"rank {rank}={hosts[node]} slot={slot}\n" for rank, (node, slot) in seats)
+def _rankfile(seating: Seating) -> str:
+    seats = enumerate(zip(seating.nodes.tolist(), _slots(seating.nodes), strict=True))
+    return "".join(f"rank {rank}={seating.hosts[node]} slot={slot}\n" for rank, (node, slot) in seats)
 
 
-def _hosts(placement: Placement, hosts: list[str]) -> str:
-    return "".join(f"{hosts[node]}\n" for node in placement.nodes)
+def _hosts(seating: Seating) -> str:
+    return "".join(f"{seating.hosts[node]}\n" for node in seating.nodes)
 
 
-def _mpich(placement: Placement, _hosts: list[str]) -> str:
-    order = sorted(range(len(placement.nodes)), key=lambda rank: (placement.nodes[rank], rank))
+def _mpich(seating: Seating) -> str:
+    order = sorted(range(len(seating.nodes)), key=lambda rank: (seating.nodes[rank], rank))
     return ",".join(map(str, order)) + "\n"
 
 
-def _slots(placement: Placement) -> list[int]:
+def _slots(nodes: NDArray[np.int64]) -> list[int]:
     """Per rank, how many ranks of lower numbers are on its node.
 
-    >>> import flitloom as fl
-    >>> from flitloom.placing import place, stencil_traffic
-    >>> _slots(place(fl.Torus(2, 2), stencil_traffic((4,)), per_node=2, effort=1))
+    >>> _slots(np.array([3, 3, 1, 1]))
     [0, 1, 0, 1]
     """
     slots: list[int] = []
     taken: Counter[int] = Counter()
-    for node in placement.nodes.tolist():
+    for node in nodes.tolist():
         slots.append(taken[node])
         taken[node] += 1
     return slots
 
 
-def _jax(placement: Placement, _hosts: list[str]) -> str:
+def _jax(seating: Seating) -> str:
     """JAX reshapes with the last axis fastest, so axes stand in reverse."""
-    shape = list(reversed(placement.traffic.mesh or (placement.traffic.ranks,)))
+    shape = list(reversed(seating.traffic.mesh or (seating.traffic.ranks,)))
     # Devices are listed node by node.
-    order = (placement.nodes * placement.per_node + _slots(placement)).tolist()
+    order = (seating.nodes * seating.per_node + _slots(seating.nodes)).tolist()
     document = {
         "mesh_shape": shape,
-        "axis_names": [axis.name for axis in reversed(placement.traffic.axes)],
+        "axis_names": [axis.name for axis in reversed(seating.traffic.axes)],
         "order": order,
-        "coordinates": placement.coordinates().tolist(),
+        "coordinates": seating.coordinates.tolist(),
     }
     return json.dumps(document) + "\n"
 
 
-def _vcoord(placement: Placement, _hosts: list[str]) -> str:
-    return "".join(f"({','.join(map(str, place))})\n" for place in placement.coordinates().tolist())
+def _vcoord(seating: Seating) -> str:
+    return "".join(f"({','.join(map(str, place))})\n" for place in seating.coordinates.tolist())
 
 
 _WRITERS = {

@@ -19,7 +19,7 @@ from flitloom.ground.provenance import version
 from flitloom.ground.reading import read_json
 from flitloom.networks.kinds import network_of_fields, run_by
 from flitloom.placing.axes import Axis
-from flitloom.placing.formats import write
+from flitloom.placing.formats import Seating, write
 from flitloom.placing.hosts import host_names
 from flitloom.placing.phases import Phase, Phases, read_phases
 from flitloom.placing.traffic import Traffic, axes_traffic, pairs_traffic
@@ -297,7 +297,16 @@ class Placement:
         SpecError
             The ending is none of those known, or the file cannot be written.
         """
-        write(self, file, hosts)
+        seating = Seating(
+            self.topology,
+            self.traffic,
+            self.nodes,
+            self.coordinates(),
+            self.per_node,
+            self.hosts() if hosts is None else hosts,
+            self.document,
+        )
+        write(seating, file)
 
 
 #: Names in older files, and those of today.

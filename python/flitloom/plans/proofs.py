@@ -13,10 +13,10 @@ from flitloom.plans.operation import PLANS, Operation, operation_phases
 
 if TYPE_CHECKING:
     from flitloom.networks.network import Network
-    from flitloom.plans.plan import Plan
+    from flitloom.plans.values import PlanValues
 
 
-def measure(plan: Plan) -> int:
+def measure(plan: PlanValues) -> int:
     """What the packets of a plan take, in cycles.
 
     Raises
@@ -31,20 +31,20 @@ def measure(plan: Plan) -> int:
     return _core.check_plan(network.one_cycle(PLANS), plan.table, plan.directions())
 
 
-def simulated_with(plan: Plan, network: Network) -> int:
+def simulated_with(plan: PlanValues, network: Network) -> int:
     """Cycles that a plan takes on a network, simulated."""
     raw = _core.simulate(network.one_cycle(PLANS), plan.workload(network))
     return int(raw["duration"])
 
 
-def packets_of(plan: Plan, sizes: list[int]) -> list[int]:
+def packets_of(plan: PlanValues, sizes: list[int]) -> list[int]:
     """Packets of every phase, from its messages."""
     slices = messages_of(plan)[:, 3]
     ends = np.cumsum(sizes)
     return [int(slices[end - size : end].sum()) for size, end in zip(sizes, ends.tolist(), strict=True)]
 
 
-def operation_of(plan: Plan) -> Operation:
+def operation_of(plan: PlanValues) -> Operation:
     """The operation that a plan is for."""
     try:
         return Operation(**(plan.operation or {}))
@@ -52,7 +52,7 @@ def operation_of(plan: Plan) -> Operation:
         raise SpecError.at("operation", "has other fields than name, payload, root and nodes") from None
 
 
-def phase_sizes(plan: Plan) -> list[int]:
+def phase_sizes(plan: PlanValues) -> list[int]:
     """Messages of every phase of a plan's operation, which must be its own; all of them without one."""
     messages = messages_of(plan)
     if plan.operation is None:
@@ -66,7 +66,7 @@ def phase_sizes(plan: Plan) -> list[int]:
     return [len(phase) for phase in phases]
 
 
-def prove_bound(plan: Plan) -> int:
+def prove_bound(plan: PlanValues) -> int:
     """The lower bound computed anew; an operation's messages and their order are checked, too.
 
     Raises
@@ -88,7 +88,7 @@ def prove_bound(plan: Plan) -> int:
     return max(problem.proof()[0], algorithm_bound)
 
 
-def waiting_bound(plan: Plan) -> int:
+def waiting_bound(plan: PlanValues) -> int:
     """What packets that may wait take at least on their routes, whenever they start, in cycles."""
     network = plan.network()
     table = plan.table.copy()
@@ -100,7 +100,7 @@ def waiting_bound(plan: Plan) -> int:
     return int(bound[0]) if bound else 0
 
 
-def messages_of(plan: Plan) -> NDArray[np.int64]:
+def messages_of(plan: PlanValues) -> NDArray[np.int64]:
     """The messages of a plan: source, destination, slice length, slices."""
     messages: list[list[int]] = []
     for packet in plan.packets:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from flitloom.genetic import GeneticResult, GeneticSettings, search
 from flitloom.ground import provenance
 from flitloom.networks.network import Network
-from flitloom.plans.plan import Plan, PlannedPacket
+from flitloom.plans.plan import Plan
 from flitloom.plans.proofs import waiting_bound
+from flitloom.plans.values import PlannedPacket
 from flitloom.spec import Collective
 
 

@@ -20,7 +20,8 @@ from flitloom.ground.packed import Routes
 from flitloom.networks.network import Network, network_of
 from flitloom.plans.operation import PLANS, Operation
 from flitloom.plans.phases import phases_of
-from flitloom.plans.plan import Plan, packets_of_core
+from flitloom.plans.plan import Plan
+from flitloom.plans.values import packets_of_core
 from flitloom.scheduling.cp_sat import finish
 from flitloom.scheduling.genetic import genetic_plan
 from flitloom.spec import Collective

@@ -10,7 +10,7 @@ from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
 
 if TYPE_CHECKING:
-    from flitloom.tables.by_destination.made import SubnetTables
+    from flitloom.tables.by_destination.known import MadeTables
 
 _LOAD = """Load the forwarding tables{levels}:
 
@@ -48,7 +48,7 @@ _PATHS = "path-sl.txt       service level by source node GUID and destination LI
 _POLICY = "\nqos-policy.conf   the same levels as a QoS policy of OpenSM (-Y)"
 
 
-def manual(tables: SubnetTables, configured: bool, policy: bool) -> str:
+def manual(tables: MadeTables, configured: bool, policy: bool) -> str:
     """How to load these tables, as plain text.
 
     Parameters
@@ -86,7 +86,7 @@ report.json       load, bound, lanes
 {order}"""
 
 
-def _question(tables: SubnetTables) -> str:
+def _question(tables: MadeTables) -> str:
     """A path record query whose answer shows whether the policy is in force."""
     row, switch = (int(place) for place in np.argwhere(tables.levels > 0)[0])
     source = next((host for host in tables.subnet.hosts if host.switch == switch), None)

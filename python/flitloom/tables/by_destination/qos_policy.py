@@ -10,13 +10,13 @@ import numpy as np
 from flitloom.fabric.identifiers import are_made_up
 
 if TYPE_CHECKING:
-    from flitloom.tables.by_destination.made import SubnetTables
+    from flitloom.tables.by_destination.known import MadeTables
 
 #: Port GUIDs on a line of the policy.
 _PER_LINE = 20
 
 
-def cannot_be_loaded(tables: SubnetTables) -> str | None:
+def cannot_be_loaded(tables: MadeTables) -> str | None:
     """Why OpenSM's engine ``file`` and a QoS policy cannot load these tables safely; None if they can.
 
     Examples
@@ -49,7 +49,7 @@ def cannot_be_loaded(tables: SubnetTables) -> str | None:
     return None
 
 
-def qos_policy(tables: SubnetTables) -> str | None:
+def qos_policy(tables: MadeTables) -> str | None:
     """The policy file for ``opensm -Q -Y``; None where no path needs a level other than 0, or none can serve.
 
     A port group holds the hosts of a switch as sources, which share their levels; another one the
@@ -60,7 +60,7 @@ def qos_policy(tables: SubnetTables) -> str | None:
     return "".join(_lines(tables))
 
 
-def _lines(tables: SubnetTables) -> Iterator[str]:
+def _lines(tables: MadeTables) -> Iterator[str]:
     subnet = tables.subnet
     ports = np.array([host.port_guid for host in subnet.hosts], dtype=np.uint64)
     at: dict[int, list[int]] = {}
@@ -97,7 +97,7 @@ def _group(name: str, guids: Iterable[int]) -> Iterator[str]:
     yield "    end-port-group\n"
 
 
-def _differ_by_lid(tables: SubnetTables) -> bool:
+def _differ_by_lid(tables: MadeTables) -> bool:
     """Whether LIDs of one port have different levels for some source elsewhere."""
     first: dict[int, int] = {}
     for row, owner in enumerate(tables.owners.tolist()):

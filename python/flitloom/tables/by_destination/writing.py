@@ -17,7 +17,7 @@ from flitloom.tables.by_destination.tables import LEVELS
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Switch
-    from flitloom.tables.by_destination.made import SubnetTables
+    from flitloom.tables.by_destination.known import MadeTables
 
 #: Files that some tables have and others have not.
 _OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf", "host-order.txt")
@@ -25,7 +25,7 @@ _OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf", "host-order.tx
 _IDENTITY = bytes(level % 8 for level in range(LEVELS))
 
 
-def write_tables(tables: SubnetTables, folder: str | Path) -> Path:
+def write_tables(tables: MadeTables, folder: str | Path) -> Path:
     """Write all files of tables into a folder; optional ones that these tables lack are removed from it.
 
     Service levels are written only where some are not 0.
@@ -53,7 +53,7 @@ def write_tables(tables: SubnetTables, folder: str | Path) -> Path:
     return place
 
 
-def _forwarding(tables: SubnetTables) -> Iterator[str]:
+def _forwarding(tables: MadeTables) -> Iterator[str]:
     """Out ports, switch by switch."""
     subnet, ports = tables.subnet, tables.ports()
     names = {}
@@ -84,7 +84,7 @@ def _forwarding(tables: SubnetTables) -> Iterator[str]:
         yield f"{len(row) - row.count(255)} valid lids dumped\n"
 
 
-def levels_text(tables: SubnetTables) -> Iterator[str]:
+def levels_text(tables: MadeTables) -> Iterator[str]:
     """Service levels, source by source; written only where some are not 0."""
     heads = [f" {lid} " for lid in tables.lids.tolist()]
     texts = [f"{level}\n" for level in range(LEVELS)]
@@ -100,7 +100,7 @@ def levels_text(tables: SubnetTables) -> Iterator[str]:
         )
 
 
-def _slvl(tables: SubnetTables) -> Iterator[str]:
+def _slvl(tables: MadeTables) -> Iterator[str]:
     """Lanes in the form of ibdmchk: a hexadecimal digit per service level."""
     for switch, hosts, arriving in _switches(tables):
         guid = f"0x{switch.guid or 0:016x}"
@@ -111,7 +111,7 @@ def _slvl(tables: SubnetTables) -> Iterator[str]:
             yield "".join([f"{guid} {port_in}{line}" for line in lines])
 
 
-def _sl2vl(tables: SubnetTables) -> Iterator[str]:
+def _sl2vl(tables: MadeTables) -> Iterator[str]:
     """The same as OpenSM dumps them."""
     levels = "#in out : " + " ".join(f"{level:<2d}" for level in range(LEVELS)).rstrip() + "\n"
     for switch, _, arriving in _switches(tables):
@@ -121,7 +121,7 @@ def _sl2vl(tables: SubnetTables) -> Iterator[str]:
 
 
 def _switches(
-    tables: SubnetTables,
+    tables: MadeTables,
 ) -> Iterator[tuple[Switch, list[int], Iterator[tuple[int, list[tuple[int, bytes]]]]]]:
     """Every switch, the ports of its hosts, and per port where packets arrive the lanes at other ports."""
     hosts: list[list[int]] = [[] for _ in tables.subnet.switches]
@@ -133,7 +133,7 @@ def _switches(
 
 
 def _arriving(
-    tables: SubnetTables, index: int, outgoing: list[int], hosts: list[int]
+    tables: MadeTables, index: int, outgoing: list[int], hosts: list[int]
 ) -> Iterator[tuple[int, list[tuple[int, bytes]]]]:
     degree = len(outgoing)
     arriving = [(port, row) for row, port in enumerate(outgoing)] + [(port, degree) for port in hosts]

@@ -1,0 +1,244 @@
+"""What is known about tables by destination as they were made, whatever is done with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.fabric.model import Subnet
+from flitloom.fabric.recognition import Recognition
+from flitloom.ground.notebook import fields_html
+from flitloom.tables.by_destination.beside import BOTH_WAYS, MANAGERS, MULTICAST, Beside
+from flitloom.tables.by_destination.checking import SubnetReport, judge, proof
+from flitloom.tables.by_destination.comparing import of_one_width
+from flitloom.tables.by_destination.repairing import OldTables, Update
+from flitloom.tables.by_destination.tables import NONE, ForwardingTables, host_levels, with_lanes
+from flitloom.tables.traffic import Demand, unit_of
+
+#: Loads up to so many times the best are not told as a price.
+_WORTH = 1.005
+
+
+@dataclass(frozen=True)
+class MadeTables:
+    """Tables with all that is known about them; `SubnetTables` says what the fields are."""
+
+    recognition: Recognition
+    lids: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    following: NDArray[np.uint32]
+    levels: NDArray[np.uint8]
+    mode: str
+    lanes: int
+    lanes_there: int
+    report: SubnetReport
+    bound: dict[str, Any]
+    seconds: float
+    balanced: int | None
+    short_of_lanes: bool
+    mode_loads: dict[str, int]
+    scratch: int | None
+    job: int | None
+    changed: int | None
+    update: Update | None
+    demand: Demand | None = field(repr=False)
+    old: OldTables | None = field(repr=False)
+    lane_start: NDArray[np.uint64] = field(repr=False)
+    lane_rows: NDArray[np.uint8] = field(repr=False)
+    method: str
+    shifts: tuple[float, int, int] | None
+    method_loads: dict[str, int]
+
+    @property
+    def subnet(self) -> Subnet:
+        """The subnet the tables are for."""
+        return self.recognition.subnet
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        fields = {
+            "largest load": self.report.max_load,
+            "lower bound": self.bound["value"],
+            "lanes": self.lanes,
+            "mode": self.mode,
+            "deadlock": self.report.deadlock,
+            "traffic": self.report.safe_for,
+            "unreachable pairs": self.report.unreachable,
+            "update": None if self.update is None else self.update.describe(),
+        }
+        return fields_html(f"tables of the {self.recognition.describe()}", fields)
+
+    def facts(self) -> dict[str, Any]:
+        """The report as plain values; entries are counted as `compare_tables` counts them."""
+        ports, levels = self.ports(), host_levels(self.subnet, self.levels)
+        return {
+            "fabric": self.recognition.describe(),
+            "switches": len(self.subnet.switches),
+            "hosts": len(self.subnet.ports_of_hosts()),
+            "job_hosts": self.job,
+            "max_load": self.report.max_load,
+            "bound": self.bound["value"],
+            "bound_proof": proof(self.bound),
+            "gap": self.report.max_load - self.bound["value"],
+            "optimal": self.report.max_load == self.bound["value"],
+            "balanced_load": self.balanced,
+            "short_of_lanes": self.short_of_lanes,
+            "mode_loads": self.mode_loads,
+            "scratch_load": self.scratch,
+            "method": self.method,
+            "method_loads": self.method_loads,
+            "shift_load": None if self.shifts is None else round(self.shifts[0], 3),
+            "shift_load_worst": None if self.shifts is None else self.shifts[1],
+            "mode": self.mode,
+            "lanes": self.lanes,
+            "spare_lanes": self.lanes_there - self.lanes,
+            "service_levels": int(self.levels.max(initial=0)) + 1,
+            "deadlock": self.report.deadlock,
+            "safe_for": self.report.safe_for,
+            "traffic_kinds": self.report.facts()["traffic_kinds"],
+            "unreachable": self.report.unreachable,
+            "seconds": round(self.seconds, 3),
+            "remarks": list(self.report.remarks),
+            "entries": int((ports != 255).sum()),
+            "changed_entries": None if self.old is None else _differ(self.old.ports, ports),
+            "update": None if self.update is None else self.update.describe(),
+            "update_safe": None if self.update is None else self.update.safe,
+            "update_rounds": None if self.update is None else self.update.rounds,
+            "update_last": None if self.update is None else self.update.last,
+            "moved_levels": None if self.old is None else self.old.moved(levels, self.owners),
+        }
+
+    def prices(self) -> list[str]:
+        """What lanes, modes and few changes cost, a line each; at most 0.5 % of load is not worth one."""
+        said = []
+        if self.balanced is not None and self.report.max_load > _WORTH * self.balanced:
+            short = (
+                "the lanes do not suffice for balanced tables" if self.short_of_lanes else "lanes cost load"
+            )
+            said.append(
+                f"{short}: {self._instead(self.balanced)} of tables balanced without lanes; "
+                "more --effort, another --seed or more --lanes may lower that"
+            )
+        for method, load in self.method_loads.items():
+            if method != self.method:
+                least = min(load, self.report.max_load)
+                better = "all-to-alls" if self.report.max_load == least else "shifts of hosts"
+                said.append(
+                    f"method {self.method}, better for {better}, has a load of {self.report.max_load}; "
+                    f"--method {method} has {load}"
+                )
+        other = next((mode for mode in self.mode_loads if mode != self.mode), None)
+        if other is not None:
+            loads = f"{self.mode} tables have {self.report.max_load}, {other} ones {self.mode_loads[other]}"
+            said.append(f"{loads} on the busiest channel; OpenSM's engine file loads portable ones only")
+        if self.scratch is not None and self.scratch < self.report.max_load:
+            said.append(f"few changes cost load: {self._instead(self.scratch)} from scratch, without --from")
+        elif self.scratch is not None:
+            above = 100 * (self.report.max_load / max(self.bound["value"], 1) - 1)
+            said.append(
+                f"{self.report.max_load} {self.unit} on a channel, {above:.1f} % above the lower bound; "
+                f"tables from scratch are not better ({self.scratch})"
+            )
+        return said
+
+    def notes(self) -> list[str]:
+        """`prices`, what makes other kinds of traffic safe, and whether repairs have a lane to go to."""
+        said = [*self.prices(), *self.remedies]
+        if self.mode == "portable" and self.lanes == self.lanes_there > 1:
+            said.append(
+                f"all {self.lanes} lanes are used: repairs after a failure may need the traffic stopped; "
+                "--spare-lanes 1 leaves a lane free for them, and --critical --from FOLDER says which need it"
+            )
+        return said
+
+    @cached_property
+    def remedies(self) -> list[str]:
+        """What makes kinds of traffic safe that can deadlock with these tables; judged, not assumed.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> [text.partition(":")[0] for text in fl.tables.make("dragonfly(6,3)").remedies]
+        ['not safe both ways', 'not safe for managers, multicast']
+        """
+        unsafe = {kind.kind for kind in self.report.kinds if kind.deadlock}
+        said = []
+        if BOTH_WAYS in unsafe:
+            said.append(f"not safe {BOTH_WAYS}: --reversible puts both directions of a pair on one level")
+        others = [kind for kind in (MANAGERS, MULTICAST) if kind in unsafe]
+        if others and self.mode == "portable" and self.lanes > 1 and self.lanes_there >= self.lanes + 2:
+            free, next_free = self.lanes_there - 1, self.lanes_there - 2
+            apart = judge(self.forwarding(), beside=Beside(manager_level=free, multicast_level=next_free))
+            if not any(kind.deadlock for kind in apart.kinds if kind.kind in others):
+                group = f"Default=0x7fff, ipoib, sl={next_free} : ALL=full;"
+                said.append(
+                    f"not safe for {', '.join(others)}: they are, with one manager, if opensm.conf has "
+                    f"'sm_sl {free}' and partitions.conf '{group}'; flitloom check --sm-sl {free} "
+                    f"--multicast-sl {next_free} judges that"
+                )
+        return said
+
+    def _instead(self, load: int) -> str:
+        more = 100 * (self.report.max_load / max(load, 1) - 1)
+        return f"{self.report.max_load} {self.unit} on a channel, {more:.1f} % more than the {load}"
+
+    @property
+    def unit(self) -> str:
+        """What loads and bounds count."""
+        return unit_of(self.demand)
+
+    def forwarding(self) -> ForwardingTables:
+        """The tables as the check and packets in motion take them."""
+        rows = None if self.mode == "portable" else (self.lane_start, self.lane_rows)
+        made = with_lanes(self.subnet, self.owners, self.following, self.levels, rows)
+        return replace(made, demand=self.demand)
+
+    def ports(self) -> NDArray[np.uint8]:
+        """Out port by switch and LID, 255 for none: hosts and switches."""
+        subnet = self.subnet
+        lids = [switch.lid for switch in subnet.switches if switch.lid]
+        highest = int(max([*self.lids.tolist(), *lids], default=0))
+        table = np.full((len(subnet.switches), highest + 1), 255, dtype=np.uint8)
+        out = np.zeros(2 * len(subnet.cables) + 1, dtype=np.uint8)
+        for index, cable in enumerate(subnet.cables):
+            out[2 * index], out[2 * index + 1] = cable.a_port, cable.b_port
+        by_switch: dict[int, int] = {}
+        for row, (lid, owner) in enumerate(zip(self.lids, self.owners, strict=True)):
+            host = subnet.hosts[owner]
+            by_switch.setdefault(host.switch, row)
+            line = self.following[row]
+            known = line != NONE
+            table[known, lid] = out[line[known]]
+            table[host.switch, lid] = host.switch_port
+        for switch, node in enumerate(subnet.switches):
+            if node.lid:
+                if switch in by_switch:
+                    table[:, node.lid] = table[:, self.lids[by_switch[switch]]]
+                else:
+                    table[:, node.lid] = _towards(subnet, switch, out)
+                table[switch, node.lid] = 0
+        return table
+
+
+def _differ(old: NDArray[np.uint8], new: NDArray[np.uint8]) -> int:
+    """Entries that differ, as `compare_tables` counts them."""
+    before, after = of_one_width(old, new)
+    return int((before != after).sum())
+
+
+def _towards(subnet: Subnet, root: int, out: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Ports of minimal routes to a switch without hosts, for management packets."""
+    ports = np.full(len(subnet.switches), 255, dtype=np.uint8)
+    outgoing = subnet.outgoing()
+    seen, queue = {root}, [root]
+    for here in queue:
+        for channel, _, there in outgoing[here]:
+            if there not in seen:
+                seen.add(there)
+                ports[there] = out[channel ^ 1]
+                queue.append(there)
+    return ports
