@@ -173,6 +173,16 @@ impl Network for Cube {
         self.routing.parts(&self.shape)
     }
 
+    fn narrowest_way(&self, channels: u32) -> u32 {
+        match self.routing {
+            Routing::MinimalAdaptive => 1,
+            Routing::PlanarAdaptive => channels - 2 * (channels / 3),
+            _ if self.least_channels() > 1 => channels / self.least_channels(),
+            _ if self.needs_halves() => channels.div_ceil(2),
+            _ => channels,
+        }
+    }
+
     fn line_of_plain_mesh(&self, _wiring: &Wiring) -> Option<usize> {
         let Shape { radix, dimensions, .. } = self.shape;
         let is_plain = self.is_straight && dimensions <= 2;

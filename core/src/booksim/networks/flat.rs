@@ -337,6 +337,16 @@ impl Network for Flat {
         matches!(self.way, Way::AdaptiveXyYx | Way::Ugal { .. })
     }
 
+    fn narrowest_way(&self, channels: u32) -> u32 {
+        let half = channels.div_ceil(2);
+        match self.way {
+            Way::DimensionOrder => channels,
+            Way::Ugal { is_drawn: true, .. } => half - channels / 4,
+            Way::Ugal { is_apart: true, .. } => half / self.radix,
+            _ => half,
+        }
+    }
+
     fn least_channels(&self) -> u32 {
         match self.way {
             Way::DimensionOrder => 1,

@@ -66,6 +66,11 @@ pub(crate) trait Network: fmt::Debug + Send + Sync {
         1
     }
 
+    /// How many channels its narrowest way has, of so many that a packet may use.
+    fn narrowest_way(&self, channels: u32) -> u32 {
+        channels
+    }
+
     /// The nodes in a line along the first dimension of a mesh of at most two, of at most [`MOST_IN_LINE`] each, with
     /// dimension order in all channels of a packet and links of one cycle; `None` for all others.
     fn line_of_plain_mesh(&self, _wiring: &Wiring) -> Option<usize> {

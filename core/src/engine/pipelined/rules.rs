@@ -56,7 +56,7 @@ impl Rules {
             return fault("channels", "there are too few", advice);
         }
         network.check(&config)?;
-        check_next_port(&config, &wiring)?;
+        check_next_port(&config, &network, &wiring)?;
         let has_no_priorities = config.priority == Priority::None;
         let is_plain_switch = has_no_priorities
             && config.switch_allocator.is_plain(u32::MAX)
@@ -133,20 +133,18 @@ fn check(config: &Config) -> Result<(), ConfigError> {
 }
 
 /// Refuses what packets with the channels of their next output port do not know.
-fn check_next_port(config: &Config, wiring: &Wiring) -> Result<(), ConfigError> {
+fn check_next_port(config: &Config, network: &dyn Network, wiring: &Wiring) -> Result<(), ConfigError> {
     if !config.cuts_by_next_port {
         return Ok(());
     }
     if config.routing_delay != 0 {
         return fault("noq", "needs routes that are known a router ahead", "give routing_delay = 0");
     }
-    let ports = wiring.most_ports();
-    if config.ranges[config.kinds.clone()].iter().any(|(a, b)| ((b - a + 1) as usize) < ports) {
-        return fault(
-            "channels",
-            "there are too few",
-            format!("noq needs a channel per port of a router, {ports}"),
-        );
+    let (ports, all) = (wiring.most_ports(), config.ranges[config.kinds.clone()].iter());
+    let Some(least) = all.map(|(a, b)| network.narrowest_way(b - a + 1)).min() else { return Ok(()) };
+    if (least as usize) < ports {
+        let problem = format!("there are too few: the routing function gives a packet {least} for some ways");
+        return fault("channels", problem, format!("noq needs a channel per port of a router, {ports}"));
     }
     Ok(())
 }

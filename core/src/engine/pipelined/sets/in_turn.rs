@@ -160,7 +160,7 @@ impl Sets {
             let has_room = self.has_room(self.routers[number].first_output + output, rules);
             let mut view = self.view();
             if may_send && has_room {
-                let is_tail = view.traverse_switch::<false>(number, lane, output, 1, around);
+                let is_tail = view.traverse_switch::<false, true>(number, lane, output, 1, around);
                 goes_on = !is_tail && view.lanes[lane as usize].count > 0;
             } else {
                 view.enter(number, lane);
@@ -188,7 +188,7 @@ impl Sets {
             }
             self.in_turn.next = self.order[lane as usize];
             let mut view = self.view();
-            let is_tail = view.traverse_switch::<false>(number, lane, output, 1, around);
+            let is_tail = view.traverse_switch::<false, true>(number, lane, output, 1, around);
             let goes_on = !is_tail && view.lanes[lane as usize].count > 0;
             if goes_on && !rules.holds_switch {
                 continue;
@@ -277,7 +277,7 @@ impl Sets {
     pub(super) fn used(&self, output: u32, channel: u32) -> u32 {
         match &self.shared {
             Some(behind) => behind.channel(output as usize, channel as usize).used,
-            None => self.known[((output << self.layout.channel_bits) + channel) as usize].used,
+            None => self.known[((output << self.layout.channel_bits) + channel) as usize].used(),
         }
     }
 

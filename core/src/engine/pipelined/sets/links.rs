@@ -195,9 +195,9 @@ impl View<'_> {
             return;
         }
         let known = &mut self.known[channel as usize];
-        known.used -= 1;
-        let was_full = known.used + 1 == self.layout.places;
-        let is_left = rules.waits_for_tail && known.tail_sent && known.used == 0;
+        known.remove();
+        let was_full = known.used() + 1 == self.layout.places;
+        let is_left = rules.waits_for_tail && known.tail_sent() && known.used() == 0;
         if !LEAN && self.layout.goes_by_load {
             load[(channel >> self.layout.channel_bits) as usize] -= 1;
         }
@@ -239,17 +239,17 @@ impl View<'_> {
 
     /// Puts the credit of a place of an input channel on its link.
     #[inline(always)]
-    pub(super) fn send_credit(&mut self, lane: u32, now: u32) {
+    pub(super) fn send_credit<const IN_TURN: bool>(&mut self, lane: u32, now: u32) {
         let far = self.inputs[(lane >> self.layout.channel_bits) as usize].far;
         if far.is_wired {
             *self.credits_under_way += 1;
-            if self.layout.is_staged {
+            if IN_TURN && self.layout.is_staged {
                 self.free_place(lane);
                 return;
             }
             let channel = lane & ((1 << self.layout.channel_bits) - 1);
             let mut leaves = now;
-            if self.layout.queues_up {
+            if !IN_TURN && self.layout.queues_up {
                 // One message of an input port leaves in a cycle; what is sent in one step is one message.
                 let Leaving { credits, cycle, step, .. } = &mut *self.leaving;
                 let (made, next) = &mut credits[(lane >> self.layout.channel_bits) as usize];
@@ -264,8 +264,15 @@ impl View<'_> {
 
     /// Puts a flit on its link, so many cycles from now when it leaves the crossbar or after those that queue there.
     #[inline(always)]
-    pub(super) fn send_flit(&mut self, output: usize, channel: u32, flit: u32, now: u32, later: u32) {
-        if self.layout.is_staged {
+    pub(super) fn send_flit<const IN_TURN: bool>(
+        &mut self,
+        output: usize,
+        channel: u32,
+        flit: u32,
+        now: u32,
+        later: u32,
+    ) {
+        if IN_TURN && self.layout.is_staged {
             let router = self.in_turn.router_of[output] as usize;
             self.in_turn.routers[router].crossbar.waiting.push((output as u32, channel, flit));
             return;
@@ -273,7 +280,7 @@ impl View<'_> {
         let far = self.outputs[output].far;
         if far.is_wired {
             let mut leaves = now + later;
-            if self.layout.queues_up {
+            if !IN_TURN && self.layout.queues_up {
                 let next = &mut self.leaving.flits[output];
                 let at = (*next).max(self.leaving.cycle + later);
                 *next = at + 1;

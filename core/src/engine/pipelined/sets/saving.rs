@@ -8,7 +8,7 @@ use super::{
     state::{InputPort, Known, Lane, Leaving, NO_PORT, NOBODY, OutputPort, PACKET, Router, Sets},
 };
 use crate::{
-    save::{Archive, SaveError, plain_record},
+    save::{Archive, Plain, SaveError, plain_record},
     visit::{Visited, below},
 };
 
@@ -23,7 +23,20 @@ plain_record!(Lane {
     last: u8,
     channel: u8,
 });
-plain_record!(Known { owner: u32, used: u32, reserved: u8, tail_sent: bool });
+
+/// Marks are saved apart from the number.
+impl Plain for Known {
+    const BYTES: usize = 10;
+
+    fn put(self, bytes: &mut Vec<u8>) {
+        (self.owner, self.used(), [self.is_reserved(), self.tail_sent()]).put(bytes);
+    }
+
+    fn get(bytes: &[u8]) -> Self {
+        let (owner, used, [is_reserved, tail_sent]) = Plain::get(bytes);
+        Self::new(owner, used, is_reserved, tail_sent)
+    }
+}
 
 impl Router {
     fn fields(&mut self, archive: &mut Archive) -> Visited {
@@ -138,7 +151,7 @@ impl Sets {
             queue[lane.count as usize..].fill(0);
         }
         if !rules.waits_for_tail {
-            self.known.iter_mut().for_each(|known| known.tail_sent = false);
+            self.known.iter_mut().for_each(Known::forget_tail);
         }
         self.flits.sort();
         self.credits.sort();

@@ -9,21 +9,14 @@ use super::{
 impl View<'_> {
     /// A flit goes to a queue behind an output.
     #[inline(always)]
-    pub(super) fn fill(&mut self, common: &Common, output: usize, channel: usize, is_tail: bool) {
+    pub(super) fn fill(&mut self, common: &Common, output: usize, channel: usize) {
         let (known, port) =
             (&mut self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
         let owned = common.owned[channel];
         let was_short = port.common >= common.places;
-        known.used += 1;
-        if known.reserved > 0 {
-            known.reserved -= 1;
-        } else {
-            port.common += u32::from(known.used > owned);
-        }
-        if is_tail {
-            for reserved in (1..=u32::from(std::mem::take(&mut known.reserved))).rev() {
-                port.common -= u32::from(known.used + reserved > owned);
-            }
+        known.add(1);
+        if !known.reserve(false) {
+            port.common += u32::from(known.used() > owned);
         }
         self.look_at(common, output, channel, was_short);
     }
@@ -40,14 +33,14 @@ impl View<'_> {
         let (known, port) =
             (&mut self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
         let was_short = port.common >= common.places;
-        let filled = known.used + u32::from(known.reserved);
-        known.used -= 1;
-        if known.owner != NOBODY && known.used == 0 {
-            known.reserved += 1;
+        let filled = known.used();
+        known.remove();
+        if known.owner != NOBODY && known.used() == 0 {
+            known.reserve(true);
         } else {
             port.common -= u32::from(filled > common.owned[channel]);
         }
-        port.free |= u64::from(waits_for_tail && known.tail_sent && known.used == 0) << channel;
+        port.free |= u64::from(waits_for_tail && known.tail_sent() && known.used() == 0) << channel;
         self.look_at(common, output, channel, was_short);
     }
 
@@ -67,9 +60,9 @@ impl View<'_> {
     fn look_at_one(&mut self, common: &Common, output: usize, channel: usize) {
         let (known, port) =
             (&self.known[(output << self.layout.channel_bits) + channel], &mut self.outputs[output]);
-        let used = known.used;
+        let used = known.used();
         let has_no_place = used >= common.owned[channel] && port.common >= common.places;
-        let is_full = known.reserved == 0 && (has_no_place || used >= common.most);
+        let is_full = !known.is_reserved() && (has_no_place || used >= common.most);
         if is_full == (port.full >> channel & 1 == 1) {
             return;
         }

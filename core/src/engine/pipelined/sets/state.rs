@@ -119,11 +119,82 @@ pub(in super::super) struct Leaving {
 pub(in super::super) struct Known {
     /// The input channel that has it.
     pub owner: u32,
+    /// Flits in the queue behind it or on their way, with the marks below.
+    used: u32,
+}
+
+impl Known {
+    /// Without owner, with an empty queue behind it.
+    pub(super) const EMPTY: Self = Self::new(NOBODY, 0, false, false);
+    /// The mark of a channel whose owner has sent its tail, and of one for whose owner a place is kept, where places are
+    /// common: there is none while a flit is behind the channel, so that one is the most.
+    const TAIL_SENT: u32 = 1 << 31;
+    const RESERVED: u32 = 1 << 30;
+    const USED: u32 = Self::RESERVED - 1;
+
+    /// A channel with an owner or none, and so many flits behind it.
+    pub(super) const fn new(owner: u32, used: u32, is_reserved: bool, tail_sent: bool) -> Self {
+        let reserved = if is_reserved { Self::RESERVED } else { 0 };
+        Self { owner, used: used | reserved | if tail_sent { Self::TAIL_SENT } else { 0 } }
+    }
+
     /// Flits in the queue behind it or on their way.
-    pub used: u32,
-    /// Places kept for its owner, where places are common.
-    pub reserved: u8,
-    pub tail_sent: bool,
+    #[inline(always)]
+    pub(super) fn used(&self) -> u32 {
+        self.used & Self::USED
+    }
+
+    /// Whether its owner has sent its tail.
+    #[inline(always)]
+    pub(super) fn tail_sent(&self) -> bool {
+        self.used & Self::TAIL_SENT != 0
+    }
+
+    /// Whether a place is kept for its owner.
+    #[inline(always)]
+    pub(super) fn is_reserved(&self) -> bool {
+        self.used & Self::RESERVED != 0
+    }
+
+    /// An input channel has it from now on.
+    #[inline(always)]
+    pub(super) fn take(&mut self, lane: u32) {
+        self.owner = lane;
+        self.used &= !Self::TAIL_SENT;
+    }
+
+    /// The owner gives it up if it has sent its tail.
+    #[inline(always)]
+    pub(super) fn give_up(&mut self, is_tail: bool) {
+        // Tails are hard to foresee.
+        self.owner |= NOBODY * u32::from(is_tail);
+        self.used |= u32::from(is_tail) << 31;
+    }
+
+    /// Forgets whether a tail was sent.
+    pub(super) fn forget_tail(&mut self) {
+        self.used &= !Self::TAIL_SENT;
+    }
+
+    /// So many flits more are behind it.
+    #[inline(always)]
+    pub(super) fn add(&mut self, flits: u32) {
+        self.used += flits;
+    }
+
+    /// A flit less is behind it.
+    #[inline(always)]
+    pub(super) fn remove(&mut self) {
+        self.used -= 1;
+    }
+
+    /// A place is kept for its owner, or none any more; whether one was.
+    #[inline(always)]
+    pub(super) fn reserve(&mut self, is_reserved: bool) -> bool {
+        let was_reserved = self.is_reserved();
+        self.used = self.used & !Self::RESERVED | u32::from(is_reserved) << 30;
+        was_reserved
+    }
 }
 
 /// A router.
@@ -409,7 +480,7 @@ impl Sets {
             priorities: vec![0; if_any(has_priorities, lanes)],
             latest: vec![0; if_any(has_priorities, lanes)],
             queues: vec![0; lanes << place_bits],
-            known: vec![Known { owner: NOBODY, used: 0, reserved: 0, tail_sent: false }; known],
+            known: vec![Known::EMPTY; known],
             accepts: vec![0; lanes],
             grants: vec![0; known],
             switch_accepts: vec![0; if_any(!in_turn, sub_inputs)],

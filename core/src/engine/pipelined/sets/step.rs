@@ -104,9 +104,9 @@ impl Sets {
         let mut view = self.view();
         for &(number, lane, output) in &winners {
             if is_lean {
-                view.traverse_switch::<true>(number as usize, lane, output, later, around);
+                view.traverse_switch::<true, false>(number as usize, lane, output, later, around);
             } else {
-                view.traverse_switch::<false>(number as usize, lane, output, later, around);
+                view.traverse_switch::<false, false>(number as usize, lane, output, later, around);
             }
         }
         self.scratch.winners = winners;
@@ -248,7 +248,7 @@ impl View<'_> {
         let port = state.port;
         let at = self.routers[router as usize].first_output + u32::from(port);
         let known = &mut self.known[((at << self.layout.channel_bits) + channel) as usize];
-        (known.owner, known.tail_sent) = (lane, false);
+        known.take(lane);
         let output = &mut self.outputs[at as usize];
         output.free &= !(1 << channel);
         let may_send = output.full >> channel & 1 == 0;
@@ -269,7 +269,7 @@ impl View<'_> {
 
     /// The first flit of an input channel goes through the crossbar; whether it was the last one of its packet.
     #[inline(always)]
-    pub(super) fn traverse_switch<const LEAN: bool>(
+    pub(super) fn traverse_switch<const LEAN: bool, const IN_TURN: bool>(
         &mut self,
         number: usize,
         lane: u32,
@@ -287,16 +287,14 @@ impl View<'_> {
         let known = &mut self.known[(out << self.layout.channel_bits) + channel as usize];
         let (is_shared, is_common) = (!LEAN && self.shared.is_some(), !LEAN && self.common.is_some());
         let is_private = !is_shared && !is_common;
-        known.used += u32::from(is_private);
-        let is_full = is_private && known.used == self.layout.places;
+        known.add(u32::from(is_private));
+        let is_full = is_private && known.used() == self.layout.places;
         if is_full {
             state.may_send = false;
             self.outputs[out].full |= 1 << channel;
         }
         let is_tail = flit & TAIL != 0;
-        // Tails are hard to foresee.
-        known.owner |= NOBODY * u32::from(is_tail);
-        known.tail_sent |= is_tail;
+        known.give_up(is_tail);
         self.outputs[out].free |= u64::from(is_tail && !rules.waits_for_tail && !is_shared) << channel;
         if !LEAN && self.layout.has_priorities && !self.layout.is_by_packet {
             self.set_priority(lane, rules);
@@ -309,9 +307,9 @@ impl View<'_> {
             self.stop_asking_in_words(lane, output, is_full || is_empty || is_tail);
         }
         if let Some(common) = self.common.filter(|_| !LEAN) {
-            self.fill(common, out, channel as usize, is_tail);
+            self.fill(common, out, channel as usize);
         } else if is_shared {
-            if self.layout.in_turn
+            if IN_TURN
                 && self.shared.as_ref().is_some_and(|all| all.overflows(&rules.policy, out, channel as usize))
             {
                 self.in_turn.breach = Some(Breach::SharedPlace);
@@ -323,15 +321,15 @@ impl View<'_> {
         if !LEAN && self.layout.goes_by_load {
             around.load[out] += 1;
         }
-        self.send_credit(lane, now);
-        self.send_flit(out, channel, flit, now, later);
+        self.send_credit::<IN_TURN>(lane, now);
+        self.send_flit::<IN_TURN>(out, channel, flit, now, later);
         if flit & around.looks_ahead != 0 {
             route_ahead(self.first_router + number as u32, output, channel, flit, around);
         }
         if is_tail {
             let state = &mut self.lanes[lane as usize];
             (state.is_idle, state.may_send) = (true, false);
-            if !is_empty && !LEAN && self.layout.in_turn {
+            if !is_empty && IN_TURN {
                 self.begin_in_turn(lane, around);
             } else if !is_empty {
                 self.begin::<LEAN>(lane, rules, around.packets);
