@@ -6,6 +6,7 @@ use crate::{
     film::add_moved,
     lists::named,
     network::Network,
+    ranks::Ranks,
     simulation::{link_cells, link_table, packet_table},
 };
 use flitloom_core::{
@@ -99,7 +100,7 @@ impl Ports {
 /// How a run is set up.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Settings {
+pub struct Settings<'py> {
     latency: u32,
     seed: u64,
     windows: Option<u64>,
@@ -112,6 +113,8 @@ pub struct Settings {
     parts: u32,
     /// Threads that may be used.
     threads: usize,
+    /// The processes that share it.
+    ranks: Option<Bound<'py, PyAny>>,
 }
 
 /// The fields of a pipelined router that a spec gives.
@@ -181,7 +184,7 @@ pub fn begin(
     network: &Network,
     workload: &traffic::Workload,
     router: &Router,
-    settings: Settings,
+    settings: Settings<'_>,
     tables: Option<Tables<'_>>,
     names: Py<PyAny>,
 ) -> PyResult<(Simulation, Terms)> {
@@ -198,7 +201,8 @@ pub fn begin(
         (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
     };
     let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
-    let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads } = settings;
+    let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads, ranks } =
+        settings;
     let mut config = router.config(py, (2 * classes * parts) as usize)?;
     if replies.is_some() {
         config.answer(parts == 2).map_err(|error| of_router(py, &error))?;
@@ -216,7 +220,11 @@ pub fn begin(
             Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines))
         }
     };
-    let simulation = py.detach(|| Simulation::pipelined(&config, &place, workload, &setup));
+    let rank = ranks.map(Ranks::rank).transpose()?;
+    let simulation = py.detach(|| match rank {
+        None => Simulation::pipelined(&config, &place, workload, &setup),
+        Some(rank) => Simulation::pipelined_on_rank(&config, &place, workload, &setup, rank),
+    });
     let simulation = simulation.map_err(|error| simulation_error(py, error))?;
     Ok((simulation, Terms { ports, names }))
 }

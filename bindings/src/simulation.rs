@@ -184,7 +184,7 @@ impl Simulation {
         network: &Network,
         workload: &Workload,
         router: Router,
-        settings: pipelined_simulation::Settings,
+        settings: pipelined_simulation::Settings<'_>,
         tables: Option<Tables<'_>>,
         names: Py<PyAny>,
     ) -> PyResult<Self> {

@@ -4,7 +4,7 @@ use crate::common::cases;
 use flitloom_core::{
     booksim,
     engine::{
-        Options, Simulation, SimulationError,
+        Lost, Message, Options, Rank, Simulation, SimulationError, Transport,
         pipelined::{Lanes, Place, Replies, Setup, Switched},
     },
     fabric::{Graph, Shape},
@@ -14,7 +14,13 @@ use flitloom_core::{
     traffic::{MessageGraph, OpenLoad, Operation, OperationKind, Packet, PacketList, Pattern, Workload},
 };
 use proptest::{prelude::*, sample::select, test_runner::TestRunner};
-use std::cell::Cell;
+use std::{
+    cell::Cell,
+    sync::{
+        atomic::AtomicBool,
+        mpsc::{Receiver, Sender, channel},
+    },
+};
 
 const ALLOCATORS: &[&str] = &[
     "islip",
@@ -252,6 +258,11 @@ impl Case {
 
     /// A run that may use so many threads.
     fn begin_in(&self, threads: usize) -> Option<Simulation> {
+        self.begin_on(threads, None)?.ok()
+    }
+
+    /// The same in one of several processes.
+    fn begin_on(&self, threads: usize, rank: Option<Rank>) -> Option<Result<Simulation, SimulationError>> {
         let mut options = booksim::Options::default();
         for word in self.words.split_whitespace() {
             let (name, value) = word.split_once('=')?;
@@ -278,7 +289,11 @@ impl Case {
             ports_of_a_thread: 1,
             ..Setup::default()
         };
-        Simulation::pipelined(&options.config().ok()?, &place, &self.workload(), &setup).ok()
+        let (config, workload) = (options.config().ok()?, self.workload());
+        Some(match rank {
+            None => Simulation::pipelined(&config, &place, &workload, &setup),
+            Some(rank) => Simulation::pipelined_on_rank(&config, &place, &workload, &setup, rank),
+        })
     }
 }
 
@@ -416,6 +431,129 @@ fn parts_do_what_one_does() {
     ended.unwrap_or_else(|error| panic!("{error}"));
     // Much of what is drawn is for routers that work in turn.
     assert!(several.get() > all / 8, "only {} of {all} cases ran in several parts", several.get());
+}
+
+/// How a thread that stands for a process sends to each of the others, and receives.
+struct Wires(Vec<(Sender<Vec<u64>>, Receiver<Vec<u64>>)>);
+
+impl Wires {
+    /// Those of so many threads.
+    fn all(count: usize) -> Vec<Self> {
+        let mut ends: Vec<Vec<_>> = (0..count).map(|_| (0..count).map(|_| channel()).collect()).collect();
+        let mut receivers: Vec<Vec<_>> = (0..count).map(|_| Vec::new()).collect();
+        let mut senders: Vec<Vec<_>> = (0..count).map(|_| Vec::new()).collect();
+        for (from, row) in ends.drain(..).enumerate() {
+            for (to, (sender, receiver)) in row.into_iter().enumerate() {
+                senders[from].push(sender);
+                receivers[to].push(receiver);
+            }
+        }
+        senders
+            .into_iter()
+            .zip(receivers)
+            .map(|(to, from)| Self(to.into_iter().zip(from).collect()))
+            .collect()
+    }
+
+    /// What all say to all, in their order.
+    fn told(&self, words: &[u64]) -> Result<Vec<Vec<u64>>, Lost> {
+        for (to, _) in &self.0 {
+            to.send(words.to_vec()).map_err(|_| Lost)?;
+        }
+        self.0.iter().map(|(_, from)| from.recv().map_err(|_| Lost)).collect()
+    }
+}
+
+impl Transport for Wires {
+    fn exchange(&mut self, messages: &mut [Message]) -> Result<(), Lost> {
+        for Message { part, out, .. } in &*messages {
+            self.0[*part].0.send(out.clone()).map_err(|_| Lost)?;
+        }
+        for Message { part, come, .. } in messages {
+            *come = self.0[*part].1.recv().map_err(|_| Lost)?;
+        }
+        Ok(())
+    }
+
+    fn greatest(&mut self, values: [u64; 4]) -> Result<[u64; 4], Lost> {
+        let all = self.told(&values)?;
+        Ok(std::array::from_fn(|at| all.iter().map(|one| one[at]).max().unwrap_or(0)))
+    }
+
+    fn sum(&mut self, _values: [u64; 3]) -> Result<[u64; 3], Lost> {
+        Err(Lost)
+    }
+
+    fn collect(&mut self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
+        let all = self.told(&own.into_iter().map(u64::from).collect::<Vec<_>>())?;
+        Ok(all.into_iter().map(|words| words.into_iter().map(|word| word as u8).collect()).collect())
+    }
+}
+
+/// How a run ends that goes through these cycles, and what is known of it on the way; and its states.
+fn passed(run: &mut Simulation, steps: &[u64]) -> (Vec<(Result<(), SimulationError>, String)>, Vec<Vec<u8>>) {
+    let (never, mut cycle, mut all) = (AtomicBool::new(false), 0, (Vec::new(), Vec::new()));
+    for &step in steps {
+        cycle += step;
+        let ended = run.run(&Options { stop_at: Some(cycle), interrupt: Some(&never), ..Options::default() });
+        let is_over = ended.is_err();
+        all.0.push((ended, told(run)));
+        all.1.push(run.save());
+        if is_over {
+            break;
+        }
+    }
+    all
+}
+
+#[test]
+fn processes_do_what_one_does() {
+    let (ranks, cases) = (select(vec![2_usize, 2, 3, 4]), cases(96));
+    let steps = proptest::collection::vec(20_u64..300, 1..5);
+    let (all, several) = (cases.cases, Cell::new(0));
+    let ended = TestRunner::new(cases).run(&(drawn(), ranks, steps), |(case, ranks, steps)| {
+        let Some(mut whole) = case.begin() else { return Ok(()) };
+        let steps = [&steps[..], &[4000]].concat();
+        let runs: Vec<_> = std::thread::scope(|scope| {
+            let begin = |(rank, wires)| {
+                let rank = Rank { rank, ranks, transport: Box::new(wires) };
+                let (case, steps) = (&case, &steps);
+                scope.spawn(move || {
+                    case.begin_on(1, Some(rank)).expect("one begins").map(|mut run| {
+                        assert_eq!(run.parts(), ranks);
+                        passed(&mut run, steps)
+                    })
+                })
+            };
+            let all: Vec<_> = Wires::all(ranks).into_iter().enumerate().map(begin).collect();
+            all.into_iter().map(|one| one.join().expect("no panic")).collect()
+        });
+        let runs: Vec<_> = match runs.into_iter().collect::<Result<_, _>>() {
+            Ok(runs) => runs,
+            Err(error) => {
+                prop_assert_eq!(SimulationError::fault(&error).field, "mpiexec");
+                return Ok(());
+            }
+        };
+        let expected = passed(&mut whole, &steps).0;
+        for (seen, states) in &runs {
+            prop_assert_eq!(seen, &expected);
+            prop_assert!(*states == runs[0].1);
+        }
+        // One process goes on from the state of several.
+        let mut alone = case.begin().unwrap();
+        alone.restore(runs[0].1[0].clone()).unwrap();
+        if expected.iter().all(|(ended, _)| ended.is_ok()) {
+            prop_assert_eq!(
+                (go(&mut alone, Some(steps.iter().sum())), told(&mut alone)),
+                expected.last().cloned().unwrap()
+            );
+        }
+        several.set(several.get() + 1);
+        Ok(())
+    });
+    ended.unwrap_or_else(|error| panic!("{error}"));
+    assert!(several.get() > all / 8, "only {} of {all} cases ran in several processes", several.get());
 }
 
 #[test]

@@ -38,6 +38,9 @@ SHARED = [
     "throttle-tuned",
     "twist-4x4x8",
     "twist-registers",
+    "pipelined-dragonfly",
+    "pipelined-planes-square",
+    "pipelined-replies",
 ]
 
 

@@ -183,6 +183,40 @@ def test_a_mistake_is_told_once():
     done = ranks(3, "simulate", "--torus", "8x2", "--pattern", "rand")
     assert done.returncode != 0
     assert "error: mpiexec: 3 ranks for a network of 2 rows" in done.stderr
+    words = [
+        "--model",
+        "pipelined",
+        "--set",
+        "router.vc_allocator=pim",
+        "--torus",
+        "4x4",
+        "--pattern",
+        "rand",
+    ]
+    done = ranks(2, "simulate", *words)
+    assert done.returncode != 0
+    assert done.stderr.count("error: mpiexec: 2 ranks for pipelined routers whose options") == 1
+
+
+def test_pipelined_routers_run_on_ranks(tmp_path, capsys):
+    words = ["simulate", "--model", "pipelined", *LOAD, "--json"]
+    done = ranks(2, *words)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert run(words) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert (seen.pop("parts"), one.pop("parts")) == (2, 1)
+    assert seen == one
+    held = fl.Simulation(
+        fl.Network(fl.Torus(8, 6), fl.Router(model="pipelined")),
+        fl.Load("rand", rate=0.2, length=8, cycles=300),
+    )
+    held.step(150)
+    held.save(tmp_path / "saved.flit")
+    done = ranks(3, "simulate", "--resume", tmp_path / "saved.flit", "--json")
+    assert done.returncode == 0, done.stderr
+    held.run()
+    assert json.loads(done.stdout)["fingerprint"] == held.totals.fingerprint
 
 
 INTERRUPTED = """

@@ -275,6 +275,13 @@ pub enum SimulationError {
     },
     /// Another process of the same run has failed.
     Lost,
+    /// Pipelined routers that processes cannot share.
+    Undivided {
+        /// How many processes there are.
+        ranks: usize,
+        /// How many routers.
+        routers: usize,
+    },
     /// The workload is not valid.
     Workload(WorkloadError),
     /// The router is not valid.
@@ -358,6 +365,7 @@ impl SimulationError {
                 "please report this case",
             ),
             Self::Lost => Fault::somewhere("another rank has failed", ""),
+            Self::Undivided { ranks, routers } => undivided(*ranks, *routers),
             Self::Workload(error) => error.fault(),
             Self::Router(error) => error.fault(),
             Self::Pipelined(error) => error.fault().within("router"),
@@ -392,6 +400,16 @@ fn blocked(cycle: u64, queues: usize, stuck_flits: u64) -> Fault {
         _ => format!("{queues} queues wait for each other, and {stuck_flits} flits have not arrived"),
     };
     Fault::somewhere(format!("deadlock in cycle {cycle}: {why}"), "")
+}
+
+/// Pipelined routers that processes cannot share.
+fn undivided(ranks: usize, routers: usize) -> Fault {
+    if ranks > routers {
+        let problem = format!("{ranks} ranks for {routers} routers");
+        return Fault::at("mpiexec", problem, "start at most as many");
+    }
+    let problem = format!("{ranks} ranks for pipelined routers whose options or records go by all of them");
+    Fault::at("mpiexec", problem, "start one process, or leave such options and records out")
 }
 
 /// A buffer that is too small for the packets under its rules.

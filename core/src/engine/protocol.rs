@@ -101,7 +101,12 @@ pub(crate) trait Engine: Send + Sync {
     }
     /// Joins what is kept apart while one cycle follows the other. Deadlocks are looked for, and a call ends,
     /// after that.
-    fn join(&mut self) {}
+    ///
+    /// # Errors
+    /// Another process of the same run has failed.
+    fn join(&mut self) -> Result<(), SimulationError> {
+        Ok(())
+    }
     /// Whether some packets wait for each other for good while others still move.
     ///
     /// # Errors
@@ -193,8 +198,8 @@ pub(crate) fn drive(
     probe: &mut dyn Probe,
 ) -> Result<(), SimulationError> {
     let ended = go_on(engine, clock, options, probe);
-    engine.join();
-    ended
+    let joined = engine.join();
+    ended.and(joined)
 }
 
 fn go_on(
@@ -218,7 +223,7 @@ fn go_on(
         }
         if clock.cycle >= clock.next_check || engine.stands_still() {
             clock.next_check = clock.cycle + engine.check_every();
-            engine.join();
+            engine.join()?;
             engine.check(clock.cycle)?;
         }
         if clock.cycle < clock.idle_until {

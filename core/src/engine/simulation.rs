@@ -201,7 +201,22 @@ impl Simulation {
         workload: &Workload,
         setup: &pipelined::Setup,
     ) -> Result<Self, SimulationError> {
-        Ok(Self::on(Pipeline::new(config, place, workload, setup)?, workload))
+        Ok(Self::on(Pipeline::new(config, place, workload, setup, None)?, workload))
+    }
+
+    /// As [`pipelined`](Self::pipelined), in as many parts as there are processes that begin the same run. As with
+    /// [`on_rank`](Self::on_rank) all of them make the same calls, and see the same.
+    ///
+    /// # Errors
+    /// As [`pipelined`](Self::pipelined), and if routers with these options or records are not divided.
+    pub fn pipelined_on_rank(
+        config: &pipelined::Config,
+        place: &pipelined::Place<'_>,
+        workload: &Workload,
+        setup: &pipelined::Setup,
+        rank: Rank,
+    ) -> Result<Self, SimulationError> {
+        Ok(Self::on(Pipeline::new(config, place, workload, setup, Some(rank))?, workload))
     }
 
     /// A run on pipelined routers that are at its beginning.

@@ -35,13 +35,14 @@ def started() -> int:
 class Ranks:
     """How the ranks of a run meet: what crosses the borders goes to the neighbours in every cycle.
 
-    Neighbours have the rows before and behind, on a twisted torus also the opposite ones. Along a full mesh
-    all are neighbours.
+    Neighbours have the rows before and behind, on a twisted torus also the opposite ones. Along a full mesh,
+    and with pipelined routers, all are neighbours.
 
     Parameters
     ----------
     network : Network
-        The network they share, each some of its rows (nodes of equal last coordinate).
+        The network they share, each some of its rows (nodes of equal last coordinate), or some of its
+        pipelined routers.
 
     Raises
     ------
@@ -58,6 +59,8 @@ class Ranks:
         self._mpi = MPI
         self._world: Any = MPI.COMM_WORLD
         self.rank, self.size = int(self._world.rank), int(self._world.size)
+        if network.router.model == "pipelined":
+            return
         rows = network.topology.sizes[-1]
         if self.size > rows:
             raise SpecError.at(

@@ -19,10 +19,7 @@ from flitloom.spec.pipeline import OBLIVIOUS, router_fields
 from flitloom.tables.by_destination.tables import ForwardingTables
 
 #: What does not go with pipelined routers, and how to do without.
-_WITHOUT = {
-    "ranks": "several ranks (mpiexec)",
-    "tables": "source routes",
-}
+_WITHOUT = {"tables": "source routes"}
 
 
 def is_pipelined(network: Network) -> bool:
@@ -96,6 +93,7 @@ def begin(
             "film": bool(records.get("film")),
             "replies": replies,
             "threads": beside.get("threads", 1),
+            "ranks": beside.get("ranks"),
         },
     )
 
@@ -148,7 +146,7 @@ def begun(
         network.numbering(),
         workload,
         router_fields(router),
-        {"latency": router.latency, "parts": parts, **settings},
+        {"latency": router.latency, "parts": parts, "ranks": None, **settings},
         tables,
         names,
     )

@@ -1,9 +1,13 @@
 //! Where the threads of a run meet: what they give each other, and which cycles they may run.
 
 use super::flit::Packet;
-use crate::engine::{
-    bell::{Bell, Lost, held},
-    sync::{AtomicBool, AtomicU64, Mutex, Ordering},
+use crate::{
+    engine::{
+        bell::{Bell, Lost, held},
+        sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering},
+    },
+    save::Archive,
+    visit::Visited,
 };
 use std::sync::Arc;
 
@@ -14,6 +18,22 @@ pub(super) struct Message {
     pub flits: Vec<u64>,
     pub credits: Vec<u64>,
     pub packets: Vec<(u32, Packet)>,
+}
+
+impl Message {
+    /// What it says.
+    pub(super) fn fields(&mut self, archive: &mut Archive) -> Visited {
+        let Self { flits, credits, packets } = self;
+        archive.list("flits", flits)?;
+        archive.list("credits", credits)?;
+        archive.list("packets", packets)
+    }
+
+    /// Says nothing any more.
+    pub(super) fn clear(&mut self) {
+        let Self { flits, credits, packets } = self;
+        (flits.clear(), credits.clear(), packets.clear());
+    }
 }
 
 /// Message of as many cycles as can be between giving and taking one, by cycle.
@@ -31,7 +51,7 @@ pub(super) struct Exchange {
     last: AtomicU64,
     /// What is to be added to the number of a cycle to have its time.
     offset: AtomicU64,
-    /// By part credits that it sent less those that arrived.
+    /// By part, and of nodes, credits that were sent less those that arrived.
     balances: Vec<AtomicU64>,
     failed: AtomicBool,
 }
@@ -46,7 +66,7 @@ impl Exchange {
             done: (1..parts).map(|_| Bell::default()).collect(),
             last: AtomicU64::new(u64::MAX),
             offset: AtomicU64::new(0),
-            balances: (0..parts).map(|_| AtomicU64::new(0)).collect(),
+            balances: (0..=parts).map(|_| AtomicU64::new(0)).collect(),
             failed: AtomicBool::new(false),
         })
     }
@@ -86,9 +106,34 @@ impl Exchange {
         self.done[part - 1].ring();
     }
 
-    /// Tells the balance of the credits of a part.
+    /// Tells the balance of the credits of a part, or of nodes.
     pub(super) fn report(&self, part: usize, balance: usize) {
         self.balances[part].store(balance as u64, Ordering::Relaxed);
+    }
+
+    /// What a part told.
+    pub(super) fn balance_of(&self, part: usize) -> usize {
+        self.balances[part].load(Ordering::Relaxed) as usize
+    }
+
+    /// What one gives another in a cycle.
+    pub(super) fn slot(&self, to: usize, from: usize, cycle: u64) -> MutexGuard<'_, Message> {
+        held(&self.boxes[to][from][(cycle % 4) as usize])
+    }
+
+    /// Visits what was given to one and has not been read after so many cycles.
+    pub(super) fn unread(
+        &self,
+        to: usize,
+        cycles: u64,
+        mut visit: impl FnMut(&mut Message) -> Visited,
+    ) -> Visited {
+        for from in 0..self.boxes.len() {
+            for ahead in 2..4 {
+                visit(&mut self.slot(to, from, cycles + ahead))?;
+            }
+        }
+        Ok(())
     }
 
     /// The sum of what all told; it wraps around.

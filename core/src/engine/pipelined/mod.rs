@@ -28,6 +28,7 @@ mod numbers;
 mod pipeline;
 mod planes;
 mod priority;
+mod ranks;
 mod routers;
 mod rules;
 mod run;

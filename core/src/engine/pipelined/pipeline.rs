@@ -8,6 +8,7 @@ use super::{
     flit::Packets,
     measures::ClassFacts,
     networks::{Grid, Switched},
+    ranks::OneRank,
     routers::Wanted,
     rules::Rules,
     run::Run,
@@ -17,7 +18,8 @@ use super::{
 };
 use crate::{
     engine::{
-        Options, Outcome, SimulationError,
+        Options, Outcome, Rank, SimulationError,
+        bell::Lost,
         protocol::{Clock, Engine, Quiescence},
     },
     fabric::{Graph, Shape},
@@ -103,6 +105,8 @@ pub struct Pipeline {
     parts: usize,
     /// The threads of further parts, while the routers are divided.
     threads: Option<Threads>,
+    /// The other processes, if there are any.
+    rank: Option<OneRank>,
 }
 
 /// The routers of a run, with records of what happens on links.
@@ -128,10 +132,11 @@ impl Pipeline {
         place: &Place<'_>,
         workload: &Workload,
         setup: &Setup,
-    ) -> Result<Self, ConfigError> {
+        rank: Option<Rank>,
+    ) -> Result<Self, SimulationError> {
         if config.cuts_by_next_port {
             let problem = "divides channels as routing functions of BookSim2's networks do";
-            return Err(Fault::at("noq", problem, "leave it out").into());
+            return Err(ConfigError::from(Fault::at("noq", problem, "leave it out")).into());
         }
         let (config, latency) = (config.clone(), setup.latency);
         let mut rules = match *place {
@@ -147,9 +152,32 @@ impl Pipeline {
         let ends = (rules.wiring.nodes(), rules.channels);
         let feed = Feed::new(workload, ends, setup.windows, setup.replies, setup.seed);
         let subnet = subnet(&rules, setup, !feed.exits.is_empty());
-        let mut made = Self { run: Run::new(rules, vec![subnet], feed), parts: 1, threads: None };
-        made.divide(setup.threads, setup.ports_of_a_thread);
+        let run = Run::new(rules, vec![subnet], feed);
+        let mut made = Self { run, parts: 1, threads: None, rank: rank.map(OneRank::new) };
+        match made.rank.as_ref().map_or(1, OneRank::ranks) {
+            1 => made.divide(setup.threads, setup.ports_of_a_thread),
+            ranks => made.divide_on(ranks)?,
+        }
         Ok(made)
+    }
+
+    /// So many processes run it.
+    fn divide_on(&mut self, ranks: usize) -> Result<(), SimulationError> {
+        self.become_sets();
+        let rules = &self.run.terminals.rules;
+        let routers = rules.wiring.routers();
+        if ranks > routers || !self.run.subnets[0].routers.is_divisible(rules) {
+            return Err(SimulationError::Undivided { ranks, routers });
+        }
+        self.parts = ranks;
+        Ok(())
+    }
+
+    /// Routers that cannot be divided become sets.
+    fn become_sets(&mut self) {
+        if let Some(Some(sets)) = self.run.on_routers(|routers, cycle| routers.as_sets(cycle)).pop() {
+            self.run.subnets[0].routers = Box::new(sets);
+        }
     }
 
     /// So many threads may run it, with at least so many input ports of routers each.
@@ -157,10 +185,8 @@ impl Pipeline {
         let rules = self.run.terminals.rules.clone();
         let most = (rules.wiring.all_inputs() / ports.max(1)).min(rules.wiring.routers()).max(1);
         let parts = threads.clamp(1, most);
-        if parts > PARTS_OF_SETS
-            && let Some(Some(sets)) = self.run.on_routers(|routers, cycle| routers.as_sets(cycle)).pop()
-        {
-            self.run.subnets[0].routers = Box::new(sets);
+        if parts > PARTS_OF_SETS {
+            self.become_sets();
         }
         let is_divisible = self.run.subnets[0].routers.is_divisible(&rules);
         self.parts = if is_divisible { parts } else { 1 };
@@ -172,8 +198,15 @@ impl Pipeline {
         self.run.source.close(cycle);
     }
 
-    /// Threads run the parts, if that is worth it for so many cycles. After some cycles the parts are cut anew.
+    /// Threads or processes run the parts, if that is worth it for so many cycles. After some cycles the parts of threads are
+    /// cut anew.
     fn share(&mut self, cycles: u64) {
+        if let Some(rank) = self.rank.as_mut().filter(|_| self.parts > 1) {
+            if cycles >= BRIEF {
+                rank.begin(&mut self.run);
+            }
+            return;
+        }
         let now = self.run.terminals.now;
         if self.threads.as_ref().is_some_and(|threads| threads.are_outdated(now)) {
             self.join_threads();
@@ -214,7 +247,9 @@ impl Pipeline {
 
     /// What must not happen has.
     fn broken(&mut self, breach: Breach, cycle: u64) -> SimulationError {
-        self.join_threads();
+        if let Err(lost) = self.join() {
+            return lost;
+        }
         match breach {
             Breach::Deadlock => self.stuck(cycle, &Options::default()),
             Breach::SharedPlace | Breach::PlacePerOwner | Breach::ChannelTwice => SimulationError::Overflow,
@@ -296,6 +331,12 @@ impl Engine for Pipeline {
                 threads.begin_cycle(self.run.terminals.now);
             }
             self.run.cycle();
+            if let Some(rank) = &mut self.rank
+                && rank.exchange().is_err()
+            {
+                rank.give_up();
+                return Err(SimulationError::Lost);
+            }
             *cycle += 1;
             self.run.source.close(*cycle);
             if let Some(breach) = self.run.terminals.breach.take() {
@@ -333,9 +374,15 @@ impl Engine for Pipeline {
         standstill > 0 && standstill.is_multiple_of(LOOK_STANDING)
     }
 
-    fn join(&mut self) {
+    fn pauses(&self, told: bool) -> Result<bool, SimulationError> {
+        self.rank.as_ref().map_or(Ok(told), |rank| rank.any(told)).map_err(|Lost| SimulationError::Lost)
+    }
+
+    fn join(&mut self) -> Result<(), SimulationError> {
         self.join_threads();
+        let joined = self.rank.as_mut().map_or(Ok(()), |rank| rank.join(&mut self.run));
         self.run.subnets[0].settle(&self.run.terminals.rules);
+        joined.map_err(|Lost| SimulationError::Lost)
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
@@ -402,7 +449,8 @@ impl Engine for Pipeline {
 
     fn copy(&self) -> Box<dyn Engine> {
         debug_assert!(self.threads.is_none(), "between two calls all is joined");
-        Box::new(Self { run: self.run.clone(), parts: self.parts, threads: None })
+        let rank = self.rank.as_ref().map(OneRank::copy);
+        Box::new(Self { run: self.run.clone(), parts: self.parts, threads: None, rank })
     }
 
     /// In how many parts it goes on is no part of the state, nor is a film.
@@ -478,7 +526,7 @@ mod tests {
         let mut run = begun.pipeline().unwrap().run.clone();
         let lists = Lists::new(&run.terminals.rules);
         run.subnets[0].routers = Box::new(lists);
-        Simulation::on(Pipeline { run, parts: 1, threads: None }, begun.workload())
+        Simulation::on(Pipeline { run, parts: 1, threads: None, rank: None }, begun.workload())
     }
 
     /// A run at its beginning with routers that are sets.
@@ -488,7 +536,7 @@ mod tests {
         let sets = Sets::make(&rules, Wanted { links: true, ..Wanted::default() });
         run.subnets = vec![Subnet::of(&rules, sets)];
         run.subnets[0].count_links(&rules);
-        Simulation::on(Pipeline { run, parts: 1, threads: None }, begun.workload())
+        Simulation::on(Pipeline { run, parts: 1, threads: None, rank: None }, begun.workload())
     }
 
     /// The form of the routers of a run.

@@ -27,7 +27,10 @@ pub(crate) struct Wanted {
     pub links: bool,
 }
 
-/// Routers divided into parts: where their threads meet, and the further threads.
+/// What has become of the parts that did not stay, in their order.
+pub(super) type Others<'a> = dyn FnMut(&mut Part) -> Option<Vec<Part>> + 'a;
+
+/// Routers divided into parts: where they meet, and those that do not stay.
 pub(super) type Parts<S> = (AnyRouters<S>, Arc<Exchange>, Vec<Worker>);
 
 /// Routers in whatever form.
@@ -124,14 +127,20 @@ pub(super) trait Routers<S>: WithNodes<S> + fmt::Debug + Send + Sync {
         false
     }
 
-    /// Divides them into parts, of which there are none any more here, the work of nodes being such a fraction of theirs;
-    /// `None` if they cannot be divided. Nothing but cycles may happen until they are joined.
-    fn divide(&mut self, _cycle: &mut Cycle<'_>, _parts: usize, _of_nodes: f64) -> Option<Parts<S>> {
+    /// Divides them into so many parts, one of which stays with the nodes, whose work is such a fraction of theirs; `None`
+    /// if they cannot be divided. Nothing but cycles may happen until they are joined.
+    fn divide(
+        &mut self,
+        _cycle: &mut Cycle<'_>,
+        (_parts, _own): (usize, usize),
+        _of_nodes: f64,
+    ) -> Option<Parts<S>> {
         None
     }
 
-    /// Joins the parts again, those of further threads with what is left here.
-    fn join(&mut self, _further: Vec<Part>, _cycle: &mut Cycle<'_>) -> Option<AnyRouters<S>> {
+    /// Joins the parts again; given the one that stayed, it is told what has become of the others. `None` if that is not
+    /// known.
+    fn join(&mut self, _others: &mut Others<'_>, _cycle: &mut Cycle<'_>) -> Option<AnyRouters<S>> {
         None
     }
 

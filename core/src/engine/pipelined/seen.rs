@@ -1,7 +1,6 @@
 //! What routers hold, as all of their forms can tell it.
 
 use super::flit::Ways;
-use crate::save::Plain;
 
 /// What an input channel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,19 +10,6 @@ pub(super) enum State {
     /// For an output channel.
     Waiting,
     Active,
-}
-
-impl Plain for State {
-    const BYTES: usize = 1;
-
-    fn put(self, bytes: &mut Vec<u8>) {
-        bytes.push(self as u8);
-    }
-
-    fn get(bytes: &[u8]) -> Self {
-        let all = [Self::Idle, Self::Routing, Self::Waiting];
-        all.get(usize::from(bytes[0])).copied().unwrap_or(Self::Active)
-    }
 }
 
 /// A queue behind an input port.

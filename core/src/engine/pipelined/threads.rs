@@ -39,7 +39,7 @@ impl Threads {
         let routers = rules.wiring.routers() as f64;
         let mean = if hops.1 > 0 { hops.0 as f64 / hops.1 as f64 } else { routers.sqrt() / 2.0 };
         let (is_first, of_nodes, rules) = (*now < FIRST, NODE_HOPS / mean.max(1.0), rules.clone());
-        let mut divided = run.on_routers(|routers, cycle| routers.divide(cycle, parts, of_nodes));
+        let mut divided = run.on_routers(|routers, cycle| routers.divide(cycle, (parts, 0), of_nodes));
         let (divided, exchange, workers) = divided.pop()??;
         run.subnets[0].routers = divided;
         let spawn = |worker: super::sets::Worker| {
@@ -78,10 +78,10 @@ impl Threads {
     pub(super) fn join(self, run: &mut Run<Feed>) {
         self.exchange.end(self.cycles);
         let joined = self.further.into_iter().map(JoinHandle::join);
-        let mut parts: Vec<_> =
-            joined.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).collect();
+        let parts: Vec<_> = joined.map(|part| part.unwrap_or_else(|panic| resume_unwind(panic))).collect();
+        let mut parts = Some(parts);
         let join = |routers: &mut dyn Routers<Feed>, cycle: &mut Cycle<'_>| {
-            routers.join(std::mem::take(&mut parts), cycle)
+            routers.join(&mut |_: &mut Part| parts.take(), cycle)
         };
         if let Some(Some(joined)) = run.on_routers(join).pop() {
             run.subnets[0].routers = joined;

@@ -13,10 +13,6 @@ use super::super::{
     stage::Stage,
     wiring::End,
 };
-use crate::{
-    save::{Archive, SaveError},
-    visit::{Visited, below},
-};
 use std::collections::VecDeque;
 
 /// A queue of flits behind an input port, of one channel.
@@ -167,87 +163,6 @@ impl Router {
         }
     }
 
-    /// All that outlives a cycle.
-    pub(super) fn fields(&mut self, rules: &Rules, packets: &Packets, archive: &mut Archive) -> Visited {
-        let Self {
-            number: _,
-            first_output: _,
-            inputs,
-            behind,
-            routing,
-            awaiting_vc,
-            awaiting_switch,
-            holders,
-            crossbar,
-            output,
-            credits,
-            busy_outputs,
-            busy_credits,
-            credited,
-            steps,
-            channel_allocator,
-            switch_allocator,
-            speculative_allocator,
-            turns,
-            input_held,
-            output_held,
-            piggyback_turns,
-            // What does not outlive a cycle.
-            flits_arriving: _,
-            credits_arriving: _,
-            scratch: _,
-        } = self;
-        Input::fields(inputs, archive)?;
-        behind.fields(archive)?;
-        routing.fields(archive)?;
-        archive.list("to be given a channel", awaiting_vc)?;
-        archive.list("to cross", awaiting_switch)?;
-        archive.list("holders", holders)?;
-        crossbar.fields(archive)?;
-        archive.lists("flits behind the crossbar", output)?;
-        archive.lists("credits to be sent", credits)?;
-        archive.list("busy outputs", busy_outputs)?;
-        archive.list("busy inputs", busy_credits)?;
-        archive.slice("steps of credits", credited)?;
-        archive.number("steps", steps)?;
-        channel_allocator.fields(archive)?;
-        switch_allocator.fields(archive)?;
-        speculative_allocator.as_mut().map_or(Ok(()), |allocator| allocator.fields(archive))?;
-        archive.slice("turns", turns)?;
-        archive.slice("inputs held", input_held)?;
-        archive.slice("outputs held", output_held)?;
-        archive.slice("turns of channels", piggyback_turns)?;
-        if archive.is_reading() { self.check(rules, packets) } else { Ok(()) }
-    }
-
-    /// Nothing restored may lead outside the network.
-    fn check(&self, rules: &Rules, packets: &Packets) -> Visited {
-        let Self {
-            inputs, routing, awaiting_vc, awaiting_switch, holders, crossbar, output, credits, ..
-        } = self;
-        let queues = inputs.iter().map(|input| &input.queue).chain(output).flatten();
-        let crossing = || crossbar.waiting.iter().chain(&crossbar.inside);
-        packets.check("flits of a router", rules.channels, queues.chain(crossing().map(|(_, flit)| flit)))?;
-        let all = |lists: [&[u16]; 3]| lists.concat().into_iter().map(u32::from);
-        let lists = [&routing.waiting[..], &routing.inside, awaiting_vc];
-        below("input channels", inputs.len(), all(lists).chain(all([awaiting_switch, holders, &[]])))?;
-        // Whoever is on a list has a flit.
-        let empty = all(lists).find(|&index| inputs[index as usize].queue.is_empty());
-        if let Some(index) = empty {
-            return Err(SaveError::Value { field: "input channels", value: index.into() });
-        }
-        let ports = inputs.iter().map(|input| input.port).chain(crossing().map(|&(port, _)| port));
-        let ways = inputs.iter().flat_map(|input| input.ways.iter());
-        let ports = ports.chain(ways.clone().map(|way| way.port)).chain(self.busy_outputs.iter().copied());
-        below("output ports", output.len(), ports.map(u32::from))?;
-        below("input ports", credits.len(), self.busy_credits.iter().map(|&port| port.into()))?;
-        let owned =
-            inputs.iter().map(|input| input.channel).chain(ways.flat_map(|way| [way.first, way.last]));
-        let given = credits.iter().flatten().map(|channel| channel & !LAST);
-        below("channels", rules.channels, owned.chain(given).map(u32::from))?;
-        below("turns", rules.channels, self.turns.iter().map(|&turn| turn.into()))
-    }
-
     /// Output ports with a flit that waits because the queue of its channel is full.
     pub(super) fn stopped_outputs<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = u16> + 'a {
         let waits =
@@ -383,21 +298,6 @@ impl Router {
 }
 
 impl Input {
-    /// The input channels of a router.
-    fn fields(inputs: &mut [Self], archive: &mut Archive) -> Visited {
-        let parts = |input: &Self| {
-            let Self { queue: _, ways, priority, at: _, port, channel, state, holds } = input;
-            ((*ways, *priority, *state), (*port, *channel, *holds))
-        };
-        let mut all: Vec<_> = inputs.iter().map(parts).collect();
-        archive.slice("input channels", &mut all)?;
-        for (input, (first, second)) in inputs.iter_mut().zip(all) {
-            (input.ways, input.priority, input.state) = first;
-            (input.port, input.channel, input.holds) = second;
-        }
-        archive.lists("flits in queues", inputs.iter_mut().map(|input| &mut input.queue))
-    }
-
     /// Sets the priority after the queue has changed; an empty one keeps what it has.
     pub(super) fn set_priority(&mut self, rules: &Rules) {
         let priorities = self.queue.iter().map(|flit| flit.priority);

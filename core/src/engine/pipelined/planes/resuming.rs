@@ -234,7 +234,7 @@ impl<V: Vector> Planes<V> {
             self.outputs.owned[vc.queue].owner = self.channel_of_lane(known.owner, numbering).number as u8;
         }
         let (vector, word) = self.layout.vector_of(vc.port, vc.channel, vc.router);
-        let space = self.options.places - known.used.min(self.options.places);
+        let space = self.options.places - known.used().min(self.options.places);
         // Routers without flits have all places.
         let changed = space ^ self.options.places;
         let planes = words_mut(&mut self.known[vector]);
@@ -242,7 +242,7 @@ impl<V: Vector> Planes<V> {
             planes[digit * V::WORDS + word] ^= u64::from(changed >> digit & 1) << bit;
         }
         if self.options.waits_for_tail {
-            planes[TAIL_SENT * V::WORDS + word] |= u64::from(known.tail_sent) << bit;
+            planes[TAIL_SENT * V::WORDS + word] |= u64::from(known.tail_sent()) << bit;
         }
         let (from, to) = (&sets.outputs[vc.lane >> self.layout.span_bits], vc.router * PORTS + vc.port);
         (self.outputs.ports[to].free, self.outputs.ports[to].full) = (from.free as u16, from.full as u16);

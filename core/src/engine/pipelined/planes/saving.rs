@@ -7,7 +7,7 @@ use super::{
         numbers::NotDrawn,
         routers::Cycle,
         rules::Rules,
-        sets::{HEAD, NO_PORT, NOBODY as NO_LANE, PACKET, Sets, TAIL, turn},
+        sets::{HEAD, Known, NO_PORT, NOBODY as NO_LANE, PACKET, Sets, TAIL, turn},
         wiring::End,
     },
     matching::PORTS,
@@ -314,9 +314,7 @@ impl<V: Vector> Planes<V> {
         let bit = |plane: usize| (planes[plane * V::WORDS + word] >> (vc.router % 64) & 1) as u32;
         let space: u32 = (0..COUNT).map(|plane| bit(plane) << plane).sum();
         let known = &mut sets.known[vc.lane];
-        known.used = self.options.places - space;
-        known.tail_sent = bit(TAIL_SENT) == 1;
-        known.owner = NO_LANE;
+        *known = Known::new(NO_LANE, self.options.places - space, false, bit(TAIL_SENT) == 1);
         if owned.owner != NOBODY {
             let (port, channel) = (
                 usize::from(owned.owner) >> self.layout.span_bits,

@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        allocators::{AllocatorKind, NONE, Request, after, behind, first_channel},
+        allocators::{AllocatorKind, Request, after, behind, first_channel},
         numbers::Numbers,
         rules::{Rules, SWITCH_LAST},
     },
@@ -121,8 +121,10 @@ impl Sets {
             let ask = self.scratch.asks[at];
             let requester = self.requester(number, ask.lane, channels);
             let given = self.channel_allocators[number].given[requester as usize];
-            if given != NONE && given / channels == ask.port {
-                self.scratch.given[ask.entry as usize] = given % channels;
+            // Nothing given is no channel of any port.
+            let channel = given.wrapping_sub(ask.port * channels);
+            if channel < channels {
+                self.scratch.given[ask.entry as usize] = channel;
                 self.lanes[ask.lane as usize].port = ask.port as u16;
             }
         }

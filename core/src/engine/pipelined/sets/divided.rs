@@ -1,4 +1,4 @@
-//! Sets routers in several threads: the nodes with the first part in one, every further part in one of its own.
+//! Sets in several parts, one of which is run with the nodes, the others by threads or processes of their own.
 //!
 //! Nodes and parts give each other in a cycle what arrives two cycles later, as nothing is under way for less. So a
 //! thread may be a cycle ahead of the others.
@@ -8,7 +8,7 @@ use super::{
         breach::Breach,
         exchange::{Exchange, Message, Messages},
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Routers},
+        routers::{AnyRouters, Cycle, NodePorts, Others, Routers},
         rules::Rules,
         seen::Seen,
         source::Source,
@@ -22,13 +22,15 @@ use super::{
 use crate::{probe::LinkOccupation, save::Archive, visit::Visited};
 use std::sync::Arc;
 
-/// The nodes' side of routers in parts, with the first part.
+/// The nodes' side of routers in parts, with one of them.
 #[derive(Clone, Debug)]
 pub(super) struct Divided {
     exchange: Arc<Exchange>,
     borders: Arc<Borders>,
     channel_bits: u32,
+    /// The part that is run here, and its number.
     part: Part,
+    own: usize,
     messages: Messages,
     /// What nodes send, by the cycle in which it is given away.
     messages_of_nodes: Messages,
@@ -43,12 +45,13 @@ pub(super) struct Divided {
 }
 
 impl Divided {
-    /// Parts routers into parts.
+    /// Routers in parts, of which this one stays.
     pub(super) fn new(
         sets: Sets,
         links: LinkOccupation,
         at: (u32, &Rules, &Packets),
         borders: Borders,
+        own: usize,
     ) -> (Self, Vec<Worker>) {
         let (cycles, channel_bits, balance) =
             (sets.flits.cycles(), sets.layout.channel_bits, sets.credits_under_way);
@@ -69,13 +72,14 @@ impl Divided {
                 messages: Messages::new(number, count),
             })
             .collect();
-        let Worker { part, messages, .. } = workers.remove(0);
-        exchange.report(0, balance);
+        let Worker { part, messages, .. } = workers.remove(own);
+        exchange.report(count, balance);
         let divided = Self {
             exchange,
             borders,
             channel_bits,
             part,
+            own,
             messages,
             messages_of_nodes: Messages::new(count, count),
             flits: Wheel::new(cycles, nodes),
@@ -127,7 +131,7 @@ impl<S: Source> Routers<S> for Divided {
         reach_sinks(flits, self.channel_bits, packets, arrived);
     }
 
-    /// Gives away what nodes send, and runs the first part.
+    /// Gives away what nodes send, and runs the part.
     fn step(&mut self, cycle: &mut Cycle<'_>, _steps: u32) -> Option<Breach> {
         let Cycle { now, rules, packets, .. } = cycle;
         let Self { exchange, borders, part, messages, messages_of_nodes, passing: (flits, credits), .. } =
@@ -139,7 +143,8 @@ impl<S: Source> Routers<S> for Divided {
         messages.take(exchange, self.cycle);
         part.cycle(*now, rules, borders, (&mut messages.come, &mut messages.gone));
         messages.give(exchange, self.cycle);
-        exchange.report(0, part.balance().wrapping_add(self.balance));
+        exchange.report(self.own, part.balance());
+        exchange.report(borders.parts(), self.balance);
         self.cycle += 1;
         None
     }
@@ -160,13 +165,12 @@ impl<S: Source> Routers<S> for Divided {
         Ok(())
     }
 
-    fn join(&mut self, further: Vec<Part>, cycle: &mut Cycle<'_>) -> Option<AnyRouters<S>> {
-        let now = cycle.now;
+    fn join(&mut self, others: &mut Others<'_>, cycle: &mut Cycle<'_>) -> Option<AnyRouters<S>> {
+        let (now, mut parts) = (cycle.now, others(&mut self.part)?);
+        parts.insert(self.own, std::mem::take(&mut self.part));
         let left = self.exchange.left(self.cycle).into_iter();
         let given = left.map(|(ahead, to, message)| (now + ahead, to, message)).collect();
-        let under_way = further.iter().fold(self.balance, |sum, one| sum.wrapping_add(one.balance()));
-        let under_way = under_way.wrapping_add(self.part.balance());
-        let parts = std::iter::once(std::mem::take(&mut self.part)).chain(further).collect();
+        let under_way = parts.iter().fold(self.balance, |sum, one| sum.wrapping_add(one.balance()));
         let of_nodes = (std::mem::take(&mut self.flits), std::mem::take(&mut self.credits));
         let (mut sets, links) = join(parts, of_nodes, given, (now, cycle.packets), &self.borders);
         sets.credits_under_way = under_way;

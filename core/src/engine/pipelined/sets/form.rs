@@ -99,11 +99,16 @@ impl<S: Source> Routers<S> for Sets {
         self.leaves_next.is_some() && self.has_parts(rules)
     }
 
-    fn divide(&mut self, cycle: &mut Cycle<'_>, parts: usize, of_nodes: f64) -> Option<Parts<S>> {
+    fn divide(
+        &mut self,
+        cycle: &mut Cycle<'_>,
+        (parts, own): (usize, usize),
+        of_nodes: f64,
+    ) -> Option<Parts<S>> {
         let links = cycle.shared.records.links.take()?;
         let borders = self.borders(parts, cycle.rules, of_nodes);
         let at = (cycle.now, cycle.rules, &*cycle.packets);
-        let (divided, workers) = Divided::new(std::mem::take(self), links, at, borders);
+        let (divided, workers) = Divided::new(std::mem::take(self), links, at, borders, own);
         let exchange = divided.exchange().clone();
         Some((Box::new(divided), exchange, workers))
     }

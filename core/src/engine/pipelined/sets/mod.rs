@@ -27,6 +27,6 @@ mod worker;
 pub(super) use {
     matrix::turn,
     parts::Part,
-    state::{HEAD, Lane, NO_PORT, NOBODY, PACKET, Sets, TAIL},
+    state::{HEAD, Known, Lane, NO_PORT, NOBODY, PACKET, Sets, TAIL},
     worker::Worker,
 };

@@ -11,7 +11,12 @@ use super::{
     step::Around,
     wheel::Wheel,
 };
-use crate::{bits::ones, probe::LinkOccupation};
+use crate::{
+    bits::ones,
+    probe::{LinkOccupation, SavedProbe},
+    save::Archive,
+    visit::Visited,
+};
 use std::ops::Range;
 
 /// Cycles from being given away to arriving.
@@ -370,6 +375,23 @@ impl Borders {
 }
 
 impl Part {
+    /// All that changes in a cycle.
+    pub(in super::super) fn fields(&mut self, rules: &Rules, archive: &mut Archive) -> Visited {
+        let Self {
+            sets,
+            packets,
+            links,
+            credits,
+            // Where it is, and what does not outlive a cycle.
+            first: _,
+            leaving: _,
+        } = self;
+        sets.every_field(rules, archive)?;
+        packets.fields(rules.wiring.nodes(), rules.classes, archive)?;
+        links.fields(archive)?;
+        archive.number("credits that arrived", credits)
+    }
+
     /// A cycle: what others gave away for it arrives, routers do their step, and what leaves is given away.
     pub(in super::super) fn cycle(
         &mut self,

@@ -210,7 +210,7 @@ impl Sets {
         if self.layout.in_turn { self.take_up_in_turn(rules, packets) } else { Ok(()) }
     }
 
-    fn every_field(&mut self, rules: &Rules, archive: &mut Archive) -> Visited {
+    pub(super) fn every_field(&mut self, rules: &Rules, archive: &mut Archive) -> Visited {
         let Self {
             // What they were made of.
             layout: _,

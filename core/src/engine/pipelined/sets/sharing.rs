@@ -5,6 +5,7 @@ use super::{
     common::Common,
     state::{NOBODY, View},
 };
+use crate::bits::ones;
 
 impl View<'_> {
     /// A flit goes to a queue behind an output.
@@ -90,8 +91,9 @@ impl View<'_> {
         let Some(behind) = self.shared.take() else { return };
         let out = output as usize;
         happens(behind);
-        self.outputs[out].free = behind.free(out);
-        for channel in 0..rules.channels {
+        let free = behind.free(out);
+        self.outputs[out].free = free;
+        for channel in ones(!free & u64::MAX >> (64 - rules.channels)) {
             self.renew(behind, out, channel, rules);
         }
         self.shared = Some(behind);

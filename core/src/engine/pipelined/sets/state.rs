@@ -133,20 +133,20 @@ impl Known {
     const USED: u32 = Self::RESERVED - 1;
 
     /// A channel with an owner or none, and so many flits behind it.
-    pub(super) const fn new(owner: u32, used: u32, is_reserved: bool, tail_sent: bool) -> Self {
+    pub(in super::super) const fn new(owner: u32, used: u32, is_reserved: bool, tail_sent: bool) -> Self {
         let reserved = if is_reserved { Self::RESERVED } else { 0 };
         Self { owner, used: used | reserved | if tail_sent { Self::TAIL_SENT } else { 0 } }
     }
 
     /// Flits in the queue behind it or on their way.
     #[inline(always)]
-    pub(super) fn used(&self) -> u32 {
+    pub(in super::super) fn used(&self) -> u32 {
         self.used & Self::USED
     }
 
     /// Whether its owner has sent its tail.
     #[inline(always)]
-    pub(super) fn tail_sent(&self) -> bool {
+    pub(in super::super) fn tail_sent(&self) -> bool {
         self.used & Self::TAIL_SENT != 0
     }
 

@@ -155,6 +155,7 @@ impl Sets {
     }
 
     /// Input channels whose ways are known now wait for an output channel, then those that were given none.
+    #[inline(always)]
     pub(super) fn finish_vc_allocation(&mut self, number: usize, is_routed: bool, around: &mut Around<'_>) {
         if is_routed {
             for at in 0..self.routers[number].routing.len() {
