@@ -11,10 +11,10 @@ use crate::{
 };
 use flitloom_core::{
     engine::{
-        Simulation, SimulationError,
+        Options, Setup, Simulation, SimulationError,
         pipelined::{
             AllocatorKind, BlockedQueue, BufferPolicy, Config, ConfigError, Lanes, Pipeline, Place, Priority,
-            Replies, Setup, Switched,
+            Recorded, Replies, Switched,
         },
     },
     fabric::{Direction, Graph},
@@ -204,12 +204,17 @@ pub fn begin(
     let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads, ranks } =
         settings;
     let mut config = router.config(py, (2 * classes * parts) as usize)?;
-    if replies.is_some() {
-        config.answer(parts == 2).map_err(|error| of_router(py, &error))?;
+    config.latency = latency;
+    if let Some((length, places)) = replies {
+        config.answer(Replies { length, places }, parts == 2).map_err(|error| of_router(py, &error))?;
     }
-    let replies = replies.map(|(length, places)| Replies { length, places });
-    let setup =
-        Setup { latency, seed, windows, replies, link_time, packets, film, threads, ..Setup::default() };
+    let setup = Setup {
+        windows,
+        parts: threads,
+        recorded: Recorded { link_time, packets, film },
+        options: Options { seed, ..Options::default() },
+        ..Setup::default()
+    };
     let place = match &switched {
         Some((graph, switched)) => {
             check_joined(py, network, (graph, switched), workload, of_grid.is_some())?;

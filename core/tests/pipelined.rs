@@ -6,8 +6,8 @@ use crate::reference::pipelined::{Record, run, run_closed};
 use flitloom_core::{
     booksim::{self, Event, PacketRecord, Phases},
     engine::{
-        Options, Simulation,
-        pipelined::{Place, Setup},
+        Options, Setup, Simulation,
+        pipelined::{Place, Recorded},
     },
     fabric::Shape,
     probe,
@@ -193,7 +193,8 @@ proptest! {
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
         let Ok(config) = options.config() else { return Ok(()) };
         let begin = |packets: bool| {
-            let setup = Setup { latency: 1, seed: 1, packets, windows: Some(7), ..Setup::default() };
+            let recorded = Recorded { packets, ..Recorded::default() };
+            let setup = Setup { recorded, windows: Some(7), ..Setup::default() };
             Simulation::pipelined(&config, &place, &Workload::Load(load.clone()), &setup)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };

@@ -7,8 +7,8 @@ use crate::{
 };
 use flitloom_core::{
     engine::{
-        Options, Simulation, SimulationError,
-        pipelined::{Config, Place, Setup},
+        Options, Setup, Simulation, SimulationError,
+        pipelined::{Config, Place, Recorded},
     },
     fabric::Shape,
     routing::{ChannelRule, Datelines, RoutingFunction},
@@ -123,7 +123,8 @@ proptest! {
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
         let Ok(config) = options.config() else { return Ok(()) };
         let begin = |packets: bool| {
-            let setup = Setup { latency: 1, seed: 1, packets, ..Setup::default() };
+            let recorded = Recorded { packets, ..Recorded::default() };
+            let setup = Setup { recorded, ..Setup::default() };
             Simulation::pipelined(&config, &place, &workload, &setup)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
@@ -156,8 +157,7 @@ fn run(ranks: Vec<Vec<Operation>>, nodes: Vec<u32>) -> (Result<(), SimulationErr
     let shape = Shape::mesh(&[4, 4]).unwrap();
     let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, ChannelRule::new(1, Datelines::BOTH));
     let workload = Workload::Graph(MessageGraph::new(ranks, nodes, 16).unwrap());
-    let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-    let mut run = Simulation::pipelined(&Config::default(), &place, &workload, &setup).unwrap();
+    let mut run = Simulation::pipelined(&Config::default(), &place, &workload, &Setup::default()).unwrap();
     (run.run(&Options::default()), run)
 }
 

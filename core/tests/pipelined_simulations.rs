@@ -4,8 +4,8 @@ use crate::common::cases;
 use flitloom_core::{
     booksim,
     engine::{
-        Lost, Message, Options, Rank, Simulation, SimulationError, Transport,
-        pipelined::{Lanes, Place, Replies, Setup, Switched},
+        Lost, Message, Options, Rank, Setup, Simulation, SimulationError, Transport,
+        pipelined::{Lanes, Place, Recorded, Replies, Switched},
     },
     fabric::{Graph, Shape},
     probe::PacketRecord,
@@ -279,17 +279,16 @@ impl Case {
             }
         };
         let setup = Setup {
-            latency: self.latency,
-            seed: self.seed,
             windows: self.windows,
-            replies: self.replies.map(|(length, places)| Replies { length, places }),
-            link_time: self.records,
-            packets: self.records,
-            threads,
-            ports_of_a_thread: 1,
+            recorded: Recorded { link_time: self.records, packets: self.records, film: false },
+            parts: threads,
+            ports_of_a_part: Some(1),
+            options: Options { seed: self.seed, ..Options::default() },
             ..Setup::default()
         };
-        let (config, workload) = (options.config().ok()?, self.workload());
+        let replies = self.replies.map(|(length, places)| Replies { length, places });
+        let (mut config, workload) = (options.config().ok()?, self.workload());
+        (config.latency, config.replies) = (self.latency, replies);
         Some(match rank {
             None => Simulation::pipelined(&config, &place, &workload, &setup),
             Some(rank) => Simulation::pipelined_on_rank(&config, &place, &workload, &setup, rank),
@@ -583,9 +582,11 @@ fn closed_sources_wait_for_the_replies_to_their_packets() {
     for limit in [1_u32, 3] {
         let load = OpenLoad::new(random.clone(), 0.9, 2, 600, 5).unwrap().closed(limit).unwrap();
         let replies = Some(Replies { length: 4, places: None });
-        let setup = Setup { latency: 1, seed: 5, packets: true, replies, ..Setup::default() };
-        let mut run =
-            Simulation::pipelined(&options.config().unwrap(), &place, &Workload::Load(load), &setup).unwrap();
+        let mut config = options.config().unwrap();
+        config.replies = replies;
+        let recorded = Recorded { packets: true, ..Recorded::default() };
+        let setup = Setup { recorded, ..Setup::default() };
+        let mut run = Simulation::pipelined(&config, &place, &Workload::Load(load), &setup).unwrap();
         assert_eq!(go(&mut run, None), Ok(()));
         let all = run.pipeline().unwrap().packets().unwrap();
         let (replies, requests): (Vec<PacketRecord>, Vec<PacketRecord>) =

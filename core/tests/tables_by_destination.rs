@@ -2,8 +2,8 @@
 
 use crate::common::sampled;
 use flitloom_core::booksim;
-use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Setup, Switched};
-use flitloom_core::engine::{Options, Simulation, SimulationError};
+use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Switched};
+use flitloom_core::engine::{Options, Setup, Simulation, SimulationError};
 use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
 use flitloom_core::flow::bounds::bound;
 use flitloom_core::routes::by_destination::*;
@@ -527,9 +527,9 @@ fn sent(
     for (name, value) in [("num_vcs", switched.lanes()), ("vc_buf_size", buffer)] {
         assert!(options.set(name, &value.to_string()));
     }
-    let setup = Setup { latency, seed: 1, ..Setup::default() };
-    let (config, place) = (options.config().unwrap(), Place::Graph(graph, &switched));
-    let mut run = Simulation::pipelined(&config, &place, &workload, &setup).unwrap();
+    let (mut config, place) = (options.config().unwrap(), Place::Graph(graph, &switched));
+    config.latency = latency;
+    let mut run = Simulation::pipelined(&config, &place, &workload, &Setup::default()).unwrap();
     let ended = run.run(&Options { cycle_limit: Some(100_000), ..Options::default() });
     (ended, run)
 }

@@ -13,6 +13,7 @@ pub mod pipelined;
 pub mod planes;
 mod protocol;
 mod regions;
+mod setup;
 mod simulation;
 mod sweep;
 mod sync;
@@ -26,7 +27,8 @@ pub use outcome::{
     DeadlockReport, FailedEnds, Obstacle, Outcome, SimulationError, WaitingChannel, fingerprint, lateness,
 };
 pub use regions::{Message, Rank, Transport, exchange_messages};
-pub use simulation::{EngineKind, Setup, Simulation, simulate_in_planes};
+pub use setup::{EngineKind, Setup};
+pub use simulation::{Simulation, simulate_in_planes};
 pub use sweep::stack;
 
 use crate::traffic::Workload;

@@ -1,5 +1,5 @@
 use super::{
-    Network, Options, Outcome, Rank, SimulationError,
+    EngineKind, Network, Options, Outcome, Rank, Setup, SimulationError,
     general::{self, Division, Kept},
     pipelined::{self, Pipeline},
     planes::{self, Planes},
@@ -11,76 +11,6 @@ use crate::{
     save::{Archive, SaveError},
     traffic::Workload,
 };
-
-/// Which engine a run is on; the outcome does not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EngineKind {
-    /// Every feature.
-    General,
-    /// One bit per router; see [`planes::supports`].
-    Planes,
-    /// Pipelined routers, another model: see [`Simulation::pipelined`].
-    Pipelined,
-}
-
-impl EngineKind {
-    /// All engines of routers of one cycle.
-    pub const OF_ONE_CYCLE: [Self; 2] = [Self::General, Self::Planes];
-
-    /// The engine of a saved state of routers of one cycle.
-    pub fn of_saved(state: &[u8]) -> Option<Self> {
-        let mut archive = Archive::reading(state[..state.len().min(64)].to_vec());
-        let mut number = 0_u8;
-        archive.number("engine", &mut number).ok()?;
-        Self::OF_ONE_CYCLE.into_iter().find(|&kind| kind as u8 == number)
-    }
-
-    /// Its name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::General => "general",
-            Self::Planes => "planes",
-            Self::Pipelined => "pipelined",
-        }
-    }
-
-    /// The engine as a field, of those between which there is a choice.
-    fn fields(self, archive: &mut Archive) -> Result<(), SaveError> {
-        if self == Self::Pipelined {
-            return Ok(());
-        }
-        let mut kind = self as u8;
-        archive.number("engine", &mut kind)?;
-        if kind == self as u8 {
-            Ok(())
-        } else {
-            Err(SaveError::Value { field: "engine", value: kind.into() })
-        }
-    }
-}
-
-/// What a [`Simulation`] of routers of one cycle is made for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Setup<'a> {
-    /// The engine; without one the fastest that covers the case.
-    pub engine: Option<EngineKind>,
-    /// The vectors; without any the best ones.
-    pub set: Option<InstructionSet>,
-    /// Whether first and last cycle and flits of every link are kept.
-    pub links: bool,
-    /// Whether [`Outcome::latency_sum`] is exact in any cycle; otherwise only when everything is
-    /// delivered or at `options.stop_at`.
-    pub latencies: bool,
-    /// Cycles of the windows in which it is told what happened, if it is to be told; the general engine
-    /// tells.
-    pub windows: Option<u64>,
-    /// Threads, each with a part of the network; one each for as many rows at most. What comes out
-    /// does not depend on their number; 0 is 1.
-    pub parts: usize,
-    /// The rules the nodes follow, and the stop if it is known; limits are given to
-    /// [`run`](Simulation::run).
-    pub options: Options<'a>,
-}
 
 /// A simulation that somebody holds: it can be run a piece at a time, looked at and copied.
 ///
@@ -156,7 +86,7 @@ impl Simulation {
     ///
     /// ```
     /// use flitloom_core::{
-    ///     engine::{Options, Simulation, pipelined::{Config, Place, Setup}},
+    ///     engine::{Options, Setup, Simulation, pipelined::{Config, Place}},
     ///     fabric::Shape,
     ///     routing::{ChannelRule, Datelines, RoutingFunction},
     ///     traffic::{OpenLoad, Packet, PacketList, Pattern, Workload},
@@ -167,8 +97,7 @@ impl Simulation {
     /// let workload = Workload::Packets(PacketList::from_nodes(nodes)?);
     /// let rule = ChannelRule::new(1, Datelines::BOTH);
     /// let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
-    /// let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-    /// let mut simulation = Simulation::pipelined(&Config::default(), &place, &workload, &setup)?;
+    /// let mut simulation = Simulation::pipelined(&Config::default(), &place, &workload, &Setup::default())?;
     /// simulation.run(&Options::default())?;
     /// // Three routers of three cycles, four links of two, and two more flits.
     /// assert_eq!(simulation.totals()?.duration, 3 * 3 + 4 * 2 + 2);
@@ -179,8 +108,8 @@ impl Simulation {
     /// let load = Workload::Load(OpenLoad::new(random, 0.3, 5, 500, 1)?);
     /// let rule = ChannelRule::new(4, Datelines::BOTH);
     /// let place = Place::Grid(&torus, RoutingFunction::DimensionOrder, rule);
-    /// let begin = |threads| {
-    ///     let setup = Setup { threads, ports_of_a_thread: 100, ..setup };
+    /// let begin = |parts| {
+    ///     let setup = Setup { parts, ports_of_a_part: Some(100), ..Setup::default() };
     ///     Simulation::pipelined(&Config::default(), &place, &load, &setup)
     /// };
     /// let (mut first, mut second) = (begin(2)?, begin(1)?);
@@ -199,7 +128,7 @@ impl Simulation {
         config: &pipelined::Config,
         place: &pipelined::Place<'_>,
         workload: &Workload,
-        setup: &pipelined::Setup,
+        setup: &Setup,
     ) -> Result<Self, SimulationError> {
         Ok(Self::on(Pipeline::new(config, place, workload, setup, None)?, workload))
     }
@@ -213,7 +142,7 @@ impl Simulation {
         config: &pipelined::Config,
         place: &pipelined::Place<'_>,
         workload: &Workload,
-        setup: &pipelined::Setup,
+        setup: &Setup,
         rank: Rank,
     ) -> Result<Self, SimulationError> {
         Ok(Self::on(Pipeline::new(config, place, workload, setup, Some(rank))?, workload))

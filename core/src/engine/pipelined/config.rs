@@ -50,6 +50,16 @@ impl BufferPolicy {
 /// First and last channel by kind of message.
 pub(crate) type Ranges = [(u32, u32); Kind::COUNT];
 
+/// Every packet of a workload is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replies {
+    /// Flits of a reply.
+    pub length: u32,
+    /// Requests that a node may hold whose reply has not left it. While it holds so many it takes no further one
+    /// from the network. `None`: any number.
+    pub places: Option<u32>,
+}
+
 /// Options of the routers of a run.
 ///
 /// ```
@@ -116,6 +126,10 @@ pub struct Config {
     pub cuts_by_next_port: bool,
     /// Places behind the crossbar, if they are limited.
     pub output_places: Option<usize>,
+    /// Cycles from one router to the next on tori, meshes and graphs; networks of BookSim2 have latencies of their own.
+    pub latency: u32,
+    /// Whether every packet is answered there.
+    pub replies: Option<Replies>,
 }
 
 impl Default for Config {
@@ -173,6 +187,8 @@ impl Config {
             credit_delay: 0,
             cuts_by_next_port: false,
             output_places: None,
+            latency: 1,
+            replies: None,
         }
     }
 
@@ -188,12 +204,12 @@ impl Config {
         Ok(())
     }
 
-    /// Packets are answered; requests and replies have half of the channels each, or all of them.
+    /// Packets are answered with replies; requests and replies have half of the channels each, or all of them.
     ///
     /// # Errors
     /// There are no halves.
-    pub fn answer(&mut self, halves: bool) -> Result<(), ConfigError> {
-        (self.classes, self.kinds) = (2, 0..4);
+    pub fn answer(&mut self, replies: Replies, halves: bool) -> Result<(), ConfigError> {
+        (self.replies, self.classes, self.kinds) = (Some(replies), 2, 0..4);
         if !halves {
             return Ok(());
         }

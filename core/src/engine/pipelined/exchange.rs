@@ -32,7 +32,9 @@ impl Message {
     /// Says nothing any more.
     pub(super) fn clear(&mut self) {
         let Self { flits, credits, packets } = self;
-        (flits.clear(), credits.clear(), packets.clear());
+        flits.clear();
+        credits.clear();
+        packets.clear();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Packets from a workload, and what came of them.
 
 use super::{
+    config::Replies,
     flit::{Flit, Kind, Packet, Packets},
     numbers::{Counter, Numbers},
     source::Source,
@@ -14,16 +15,6 @@ use crate::{
     visit::{Saved, Visited},
 };
 use std::collections::VecDeque;
-
-/// Every packet of a workload is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Replies {
-    /// Flits of a reply.
-    pub length: u32,
-    /// Requests that a node may hold whose reply has not left it. While it holds so many it takes no further one
-    /// from the network. `None`: any number.
-    pub places: Option<u32>,
-}
 
 /// The number of the first reply of a node, which tells replies from its other packets.
 const FIRST_REPLY: u32 = 1 << 31;

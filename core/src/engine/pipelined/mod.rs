@@ -29,6 +29,7 @@ mod pipeline;
 mod planes;
 mod priority;
 mod ranks;
+mod recorded;
 mod routers;
 mod rules;
 mod run;
@@ -48,13 +49,13 @@ mod with_form;
 pub use allocators::{AllocatorKind, ArbiterKind};
 pub use blocked_queue::BlockedQueue;
 pub use breach::Breach;
-pub use config::{BufferPolicy, Config};
+pub use config::{BufferPolicy, Config, Replies};
 pub use config_error::ConfigError;
-pub use feed::Replies;
 pub use measures::{ClassFacts, Delays, Rates};
 pub use networks::{Lanes, Switched};
-pub use pipeline::{Pipeline, Place, Setup};
+pub use pipeline::{Pipeline, Place};
 pub use priority::Priority;
+pub use recorded::Recorded;
 #[cfg(test)]
 pub(crate) use with_form::Form;
 pub(crate) use {

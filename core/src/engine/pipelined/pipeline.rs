@@ -4,11 +4,12 @@ use super::{
     breach::Breach,
     config::Config,
     config_error::ConfigError,
-    feed::{Feed, Replies},
+    feed::Feed,
     flit::Packets,
     measures::ClassFacts,
     networks::{Grid, Switched},
     ranks::OneRank,
+    recorded::Recorded,
     routers::Wanted,
     rules::Rules,
     run::Run,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Options, Outcome, Rank, SimulationError,
+        Options, Outcome, Rank, Setup, SimulationError,
         bell::Lost,
         protocol::{Clock, Engine, Quiescence},
     },
@@ -57,45 +58,8 @@ pub enum Place<'a> {
     Graph(&'a Graph, &'a Switched),
 }
 
-/// How a run is set up beside the options of its routers.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    /// Cycles from one router to the next.
-    pub latency: u32,
-    /// The seed of everything random.
-    pub seed: u64,
-    /// Cycles of a window, if windows are kept.
-    pub windows: Option<u64>,
-    /// Whether every packet is answered.
-    pub replies: Option<Replies>,
-    /// Whether it is kept what every link carries in every cycle.
-    pub link_time: bool,
-    /// Whether it is kept when every packet was where.
-    pub packets: bool,
-    /// Whether all that moves is kept.
-    pub film: bool,
-    /// Threads that may run it; 0 is 1. The routers are then run in parts, unless single flits are recorded, an option
-    /// needs the order of all routers, or they are planes, which one thread runs faster than four threads other forms.
-    pub threads: usize,
-    /// Input ports of routers from which on a thread of their own is worth it.
-    pub ports_of_a_thread: usize,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self {
-            latency: 0,
-            seed: 0,
-            windows: None,
-            replies: None,
-            link_time: false,
-            packets: false,
-            film: false,
-            threads: 1,
-            ports_of_a_thread: 320,
-        }
-    }
-}
+/// Input ports of routers from which on a thread of their own is worth it.
+const PORTS_OF_A_PART: usize = 320;
 
 /// Pipelined routers in motion, and what is known of them beside what every [`Simulation`](crate::engine::Simulation)
 /// knows.
@@ -110,16 +74,17 @@ pub struct Pipeline {
 }
 
 /// The routers of a run, with records of what happens on links.
-fn subnet(rules: &Rules, setup: &Setup, has_exits: bool) -> Subnet<Feed> {
-    let records = setup.link_time || setup.packets || setup.film;
+fn subnet(rules: &Rules, recorded: Recorded, has_exits: bool) -> Subnet<Feed> {
+    let Recorded { link_time, packets, film } = recorded;
+    let records = link_time || packets || film;
     let single_flits = has_exits || Packets::are_many(rules.largest, rules.wiring.nodes());
     let mut subnet = Subnet::new(rules, Wanted { records, single_flits, links: true });
     subnet.count_links(rules);
     let outputs = rules.wiring.all_outputs();
-    subnet.shared.records.link_time = setup.link_time.then(|| LinkTime::new(outputs));
-    if setup.packets || setup.film {
-        let packets = setup.packets.then(PacketRecords::default);
-        let film = setup.film.then(|| Film::new(outputs));
+    subnet.shared.records.link_time = link_time.then(|| LinkTime::new(outputs));
+    if packets || film {
+        let packets = packets.then(PacketRecords::default);
+        let film = film.then(|| Film::new(outputs));
         subnet.shared.records.watch = Some(Box::new((packets, film)));
     }
     subnet
@@ -131,31 +96,32 @@ impl Pipeline {
         config: &Config,
         place: &Place<'_>,
         workload: &Workload,
-        setup: &Setup,
+        setup: &Setup<'_>,
         rank: Option<Rank>,
     ) -> Result<Self, SimulationError> {
         if config.cuts_by_next_port {
             let problem = "divides channels as routing functions of BookSim2's networks do";
             return Err(ConfigError::from(Fault::at("noq", problem, "leave it out")).into());
         }
-        let (config, latency) = (config.clone(), setup.latency);
+        let (config, latency, seed) = (config.clone(), config.latency, setup.options.seed);
+        let replies = config.replies;
         let mut rules = match *place {
             Place::Grid(shape, function, rule) => {
-                let (grid, wiring) = Grid::new(shape, function, rule, setup.seed, latency);
+                let (grid, wiring) = Grid::new(shape, function, rule, seed, latency);
                 Rules::new(config, grid, wiring)
             }
             Place::Graph(graph, switched) => {
                 Rules::new(config, switched.clone(), switched.wiring(graph, latency))
             }
         }?;
-        rules.largest = workload.longest().max(setup.replies.map_or(1, |replies| replies.length));
+        rules.largest = workload.longest().max(replies.map_or(1, |replies| replies.length));
         let ends = (rules.wiring.nodes(), rules.channels);
-        let feed = Feed::new(workload, ends, setup.windows, setup.replies, setup.seed);
-        let subnet = subnet(&rules, setup, !feed.exits.is_empty());
+        let feed = Feed::new(workload, ends, setup.windows, replies, seed);
+        let subnet = subnet(&rules, setup.recorded, !feed.exits.is_empty());
         let run = Run::new(rules, vec![subnet], feed);
         let mut made = Self { run, parts: 1, threads: None, rank: rank.map(OneRank::new) };
         match made.rank.as_ref().map_or(1, OneRank::ranks) {
-            1 => made.divide(setup.threads, setup.ports_of_a_thread),
+            1 => made.divide(setup.parts, setup.ports_of_a_part.unwrap_or(PORTS_OF_A_PART)),
             ranks => made.divide_on(ranks)?,
         }
         Ok(made)
@@ -469,7 +435,7 @@ impl Engine for Pipeline {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{lists::Lists, sets::Sets},
+        super::{config::Replies, lists::Lists, sets::Sets},
         *,
     };
     use crate::{
@@ -514,6 +480,8 @@ mod tests {
     fn looks(run: &mut Simulation) -> String {
         [Some(23), Some(61), None].map(|stop| look(run, stop)).concat()
     }
+
+    const EVERYTHING: Recorded = Recorded { link_time: true, packets: true, film: true };
 
     /// What is recorded of single flits.
     fn records(run: &Simulation) -> String {
@@ -600,12 +568,14 @@ mod tests {
             let place = Place::Grid(&shape, function, ChannelRule::new(classes, Datelines::BOTH));
             let workload = workloads(&shape, seed, length, kind);
             let replies = replies.map(|(length, places)| Replies { length, places });
-            let setup = Setup { latency, seed, windows, replies, ..Setup::default() };
+            let setup =
+                Setup { windows, options: Options { seed, ..Options::default() }, ..Setup::default() };
             let Ok(config) = options.config() else { return Ok(()) };
+            let config = Config { latency, replies, ..config };
             let begin = |setup: &Setup| Simulation::pipelined(&config, &place, &workload, setup);
             let Ok(mut ours) = begin(&setup) else { return Ok(()) };
             // Where single flits are recorded routers work in turn.
-            let mut recorded = begin(&Setup { link_time: true, packets: true, film: true, ..setup }).unwrap();
+            let mut recorded = begin(&Setup { recorded: EVERYTHING, ..setup }).unwrap();
             let mut lists = in_lists(&recorded);
             let expected = looks(&mut lists);
             prop_assert_eq!(looks(&mut ours), &expected[..]);
@@ -659,8 +629,9 @@ mod tests {
             let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
             let workload = workloads(&shape, seed, length, kind);
             let replies = reply.map(|length| Replies { length, places: None });
-            let setup = Setup { latency: 1, seed, windows, replies, ..Setup::default() };
+            let setup = Setup { windows, options: Options { seed, ..Options::default() }, ..Setup::default() };
             let config = options.config().map_err(|error| TestCaseError::fail(error.text))?;
+            let config = Config { replies, ..config };
             let begin = || Simulation::pipelined(&config, &place, &workload, &setup).unwrap();
             let mut planes = begin();
             prop_assert_eq!(form(&planes), "planes");
@@ -704,8 +675,7 @@ mod tests {
                 assert!(options.set(name, value));
             }
             let config = options.config().unwrap();
-            let setup = Setup { latency: 1, seed: 1, ..Setup::default() };
-            let begun = Simulation::pipelined(&config, &place, &workload, &setup).unwrap();
+            let begun = Simulation::pipelined(&config, &place, &workload, &Setup::default()).unwrap();
             let stop = |mut run: Simulation| (run.run(&Options::default()), run.now());
             let (theirs, then) = stop(in_lists(&begun));
             let (ours, when) = stop(begun);
