@@ -342,7 +342,13 @@ def test_the_recorded_configurations_reach_every_option(tmp_path: Path) -> None:
         ({"use_read_write": "1", "read_reply_size": "0", "num_vcs": "16"}, "at least one flit"),
         ({"noq": "1", "routing_delay": "0", "num_vcs": "4"}, "a channel per port of a router, 5"),
         (
-            {"noq": "1", "routing_delay": "0", "topology": "torus", "routing_function": "dim_order"},
+            {
+                "noq": "1",
+                "routing_delay": "0",
+                "num_vcs": "8",
+                "topology": "torus",
+                "routing_function": "dim_order",
+            },
             "a packet 4 for some ways",
         ),
         ({"routing_function": "dim_order_ni", "num_vcs": "8"}, "at least 16"),
