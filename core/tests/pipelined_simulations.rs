@@ -433,43 +433,40 @@ fn parts_do_what_one_does() {
 }
 
 /// How a thread that stands for a process sends to each of the others, and receives.
-struct Wires(Vec<(Sender<Vec<u64>>, Receiver<Vec<u64>>)>);
+struct Wires {
+    to: Vec<Sender<Vec<u64>>>,
+    from: Vec<Receiver<Vec<u64>>>,
+}
 
 impl Wires {
     /// Those of so many threads.
     fn all(count: usize) -> Vec<Self> {
-        let mut ends: Vec<Vec<_>> = (0..count).map(|_| (0..count).map(|_| channel()).collect()).collect();
-        let mut receivers: Vec<Vec<_>> = (0..count).map(|_| Vec::new()).collect();
-        let mut senders: Vec<Vec<_>> = (0..count).map(|_| Vec::new()).collect();
-        for (from, row) in ends.drain(..).enumerate() {
-            for (to, (sender, receiver)) in row.into_iter().enumerate() {
-                senders[from].push(sender);
-                receivers[to].push(receiver);
-            }
+        let none = || Self { to: Vec::new(), from: Vec::new() };
+        let mut all: Vec<Self> = (0..count).map(|_| none()).collect();
+        for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {
+            let (sender, receiver) = channel();
+            all[from].to.push(sender);
+            all[to].from.push(receiver);
         }
-        senders
-            .into_iter()
-            .zip(receivers)
-            .map(|(to, from)| Self(to.into_iter().zip(from).collect()))
-            .collect()
+        all
     }
 
     /// What all say to all, in their order.
     fn told(&self, words: &[u64]) -> Result<Vec<Vec<u64>>, Lost> {
-        for (to, _) in &self.0 {
+        for to in &self.to {
             to.send(words.to_vec()).map_err(|_| Lost)?;
         }
-        self.0.iter().map(|(_, from)| from.recv().map_err(|_| Lost)).collect()
+        self.from.iter().map(|from| from.recv().map_err(|_| Lost)).collect()
     }
 }
 
 impl Transport for Wires {
     fn exchange(&mut self, messages: &mut [Message]) -> Result<(), Lost> {
         for Message { part, out, .. } in &*messages {
-            self.0[*part].0.send(out.clone()).map_err(|_| Lost)?;
+            self.to[*part].send(out.clone()).map_err(|_| Lost)?;
         }
         for Message { part, come, .. } in messages {
-            *come = self.0[*part].1.recv().map_err(|_| Lost)?;
+            *come = self.from[*part].recv().map_err(|_| Lost)?;
         }
         Ok(())
     }
@@ -489,8 +486,11 @@ impl Transport for Wires {
     }
 }
 
+/// How a run ended, and what was known of it then.
+type Looked = (Result<(), SimulationError>, String);
+
 /// How a run ends that goes through these cycles, and what is known of it on the way; and its states.
-fn passed(run: &mut Simulation, steps: &[u64]) -> (Vec<(Result<(), SimulationError>, String)>, Vec<Vec<u8>>) {
+fn passed(run: &mut Simulation, steps: &[u64]) -> (Vec<Looked>, Vec<Vec<u8>>) {
     let (never, mut cycle, mut all) = (AtomicBool::new(false), 0, (Vec::new(), Vec::new()));
     for &step in steps {
         cycle += step;
