@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import inf, prod
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
+from flitloom.collectives.least import Least, known_prices, least, least_rounds
 from flitloom.collectives.listing import applying, counted_messages
+from flitloom.collectives.prices import Prices
 from flitloom.collectives.rounds_plan import bus_factor
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError, show
@@ -105,6 +107,12 @@ class Advice:
         Algorithms with more messages than links, if these have no cost.
     free : tuple of tuple of float
         Per size and crowded algorithm the time if messages cost nothing.
+    prices : tuple of Prices
+        By number of rounds what proves the bytes of all-gathers.
+    proof : Least
+        Vectors on the busiest links that are proven.
+    halved : tuple of float
+        Per size a lower bound on the time of all-reduces that scatter, then gather.
     """
 
     operation: str
@@ -118,6 +126,9 @@ class Advice:
     message: float | None = None
     crowded: tuple[Algorithm, ...] = ()
     free: tuple[tuple[float, ...], ...] = ()
+    prices: tuple[Prices, ...] = ()
+    proof: Least = field(default_factory=lambda: Least((0.0,), (0.0,)))
+    halved: tuple[float, ...] = ()
 
     def best(self, row: int) -> int:
         """The fastest algorithm for a size of those of which a plan is made.
@@ -131,6 +142,13 @@ class Advice:
     def is_made(self, number: int) -> bool:
         """Whether a plan is made of an algorithm, as of planned steps; else its time is an estimate."""
         return self.algorithms[number].messages is not None or number == len(self.algorithms) - 1
+
+    def least(self, one: Algorithm) -> float:
+        """Vectors on the busiest links of schedules with as many rounds, at least.
+
+        Of an all-reduce that scatters, then gathers, it is that of schedules that do so.
+        """
+        return self.proof.of(one.rounds, one.halves and self.operation == "all-reduce")
 
     def best_free(self, row: int) -> tuple[str, float] | None:
         """The fastest crowded algorithm for a size and its time if messages are free; none if no faster."""
@@ -160,6 +178,7 @@ class Advice:
                     "name": one.name,
                     "rounds": one.rounds,
                     "factor": one.factor,
+                    "least": self.least(one),
                     "source": one.source,
                     "plan": self.is_made(number),
                 }
@@ -169,6 +188,7 @@ class Advice:
                 {
                     "bytes": size,
                     "bound": self.bounds[row],
+                    **({"halved": self.halved[row]} if self.halved else {}),
                     "best": names[self.best(row)],
                     **dict(zip(("algbw", "busbw"), self.bandwidths(row), strict=True)),
                     "seconds": dict(zip(names, self.seconds[row], strict=True)),
@@ -245,21 +265,27 @@ def weigh(
     known = [one for one in every if one not in crowded]
     if message:
         known = [counted_messages(one, plan.ground) for one in known]
-    rounds, hops = least_rounds(plan.ground, len(plan.members)), _least_factor(plan, operation)
-    start = _least_start(plan.ground, len(plan.members), alpha, message)
+    ground, members = plan.ground, len(plan.members)
+    prices = known_prices(ground, operation)
+    proof = least(ground, operation, members, prices)
     cost = message or 0.0
     return Advice(
         operation,
         tuple(sizes),
         tuple(known),
         tuple(tuple(one.seconds(size, alpha, bandwidth, cost) for one in known) for size in sizes),
-        tuple(start + hops * size / bandwidth for size in sizes),
-        len(plan.members),
-        rounds,
+        tuple(proof.seconds(ground, members, size, alpha, bandwidth, message) for size in sizes),
+        members,
+        least_rounds(ground, members),
         plan,
         message,
         tuple(crowded),
         tuple(tuple(one.seconds(size, alpha, bandwidth) for one in crowded) for size in sizes),
+        prices,
+        proof,
+        tuple(proof.halved_seconds(ground, members, size, alpha, bandwidth, message) for size in sizes)
+        if operation == "all-reduce"
+        else (),
     )
 
 
@@ -285,65 +311,6 @@ def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) ->
             "topology", counted(topology.nodes, "node"), f"algorithms {kind}are compared on at most {most}"
         )
     return topology, plain
-
-
-def _least_start(ground: Ground, members: int, alpha: float, message: float | None) -> float:
-    """Seconds of the fewest rounds, or of fewer with more messages, besides all bytes."""
-    rounds = least_rounds(ground, members)
-    return min(
-        turns * alpha + (message or 0.0) * further_messages(ground, members, turns)
-        for turns in range(1 if message is not None and rounds else rounds, rounds + 1)
-    )
-
-
-def further_messages(ground: Ground, members: int, rounds: int) -> int:
-    """Messages over a link beyond the first one of every round, so that every node can have heard of all.
-
-    >>> import flitloom as fl
-    >>> from flitloom.spec.ground import Ground
-    >>> [further_messages(Ground(fl.Torus(8, 8)), 64, rounds) for rounds in (3, 2, 1)]  # 9 times 9, 65 nodes
-    [0, 2, 15]
-    """
-    counts, links = [1] * rounds, ground.most_links
-    while prod(1 + links * count for count in counts) < members:
-        counts[counts.index(min(counts))] += 1
-    return sum(counts) - rounds
-
-
-def least_rounds(ground: Ground, members: int) -> int:
-    """Rounds after which every node can have heard of all: of a part, one message per link and round.
-
-    Links are those of the node with the most, failed ones included.
-
-    >>> import flitloom as fl
-    >>> from flitloom.spec.ground import Ground
-    >>> least_rounds(Ground(fl.Torus(8, 8)), 64)  # 5, 25, 125 nodes
-    3
-    """
-    rounds, heard = 0, 1
-    while heard < members:
-        heard *= 1 + ground.most_links
-        rounds += 1
-    return rounds
-
-
-def _least_factor(plan: CollectivePlan, operation: str) -> float:
-    """Vectors that some link transfers at least, over all rounds."""
-    ground, members = plan.ground, len(plan.members)
-    links = sum(ground.links.values())
-    incoming, outgoing = [0] * ground.nodes, [0] * ground.nodes
-    for (node, end), count in ground.links.items():
-        outgoing[node] += count
-        incoming[end] += count
-    fewest = min(min(incoming[node], outgoing[node]) for node in ground.working) or inf
-    if operation == "all-reduce":
-        # All but one add up to one sum, which all but one receive; nobody knows it without receiving.
-        return max(2 * (members - 1) / links, 1 / fewest)
-    if operation == "all-to-all":
-        sources = ground.working[:1] if ground.whole else ground.working
-        hops = sum(sum(ground.distances(node).values()) for node in sources) * (members / len(sources))
-        return max(hops / members / links, (members - 1) / members / fewest)
-    return max((members - 1) / links, (members - 1) / members / fewest)
 
 
 def powers(low: float, high: float) -> list[float]:

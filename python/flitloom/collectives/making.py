@@ -8,7 +8,14 @@ from flitloom.collectives.advice import Advice, weigh
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.collectives.rounds import busiest_loads
-from flitloom.collectives.rounds_plan import Messages, RoundsPlan, crowding, most_messages, taken
+from flitloom.collectives.rounds_plan import (
+    Messages,
+    Priced,
+    RoundsPlan,
+    crowding,
+    most_messages,
+    taken,
+)
 from flitloom.collectives.telling import Told, untold
 from flitloom.errors import SpecError, unknown_parts
 from flitloom.ground import provenance
@@ -133,6 +140,12 @@ def from_messages(
         "message": advice.message,
         "bandwidth": bandwidth,
         "seconds": 0.0,
+        "bound": advice.proof.seconds(
+            ground, len(advice.plan.members), size, alpha, bandwidth, advice.message
+        ),
+        "prices": [
+            Priced(nodes=list(one.nodes), links=[list(row) for row in one.links]) for one in advice.prices
+        ],
         "version": provenance.version(),
         "alike": messages.alike,
         "sums": [list(row) for row in sorted(messages.sums)],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from math import lcm
 
 import numpy as np
@@ -54,12 +54,21 @@ class Offsets:
         Load of every link of a class if all nodes send a unit along a vector, all minimal routes evenly.
     links : array of int
         Links of a node in every class.
+    classes : array of int
+        By way the class of its links.
+    ways : tuple of int
+        The nodes to which node 0 has links.
+    along : array of float, by vector and way
+        Load of a link that leads that way if all nodes send a unit along a vector.
     """
 
     behind: NDArray[np.int64]
     turns: tuple[NDArray[np.int64], ...]
     hops: NDArray[np.float64]
     links: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    ways: tuple[int, ...]
+    along: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ class Nested:
         return sum(self.loads)
 
 
-@cache
+@lru_cache(maxsize=4)
 def offsets(ground: Ground) -> Offsets:
     """A network as a group, with the symmetries that turn its equal dimensions and mirror all of them.
 
@@ -130,16 +139,17 @@ def offsets(ground: Ground) -> Offsets:
         for turn in turns:
             ways.setdefault(int(turn[end]), number)
     classes = np.array([ways[end] for end in ends])
-    links = np.bincount(classes, [ground.links[0, end] for end in ends]).astype(np.int64)
+    several = np.array([ground.links[0, end] for end in ends])
+    links = np.bincount(classes, several).astype(np.int64)
     hops, routes = ground.routes
     tails, heads = np.array(list(ground.links), dtype=np.int64).T
-    widths = np.array(list(ground.links.values()))
-    kinds = np.array([ways[int(way)] for way in behind[heads, tails]])
+    places = np.searchsorted(ends, behind[heads, tails])
     row, link = np.nonzero(hops[0][tails] + 1 + hops[heads].T == hops[0][:, None])
-    shares = routes[0][tails[link]] * routes[heads[link], row] / routes[0][row] * widths[link]
-    table = np.zeros((ground.nodes, len(links)))
-    np.add.at(table, (row, kinds[link]), shares)
-    return Offsets(behind, turns, table / links, links)
+    shares = routes[0][tails[link]] * routes[heads[link], row] / routes[0][row]
+    along = np.zeros((ground.nodes, len(ends)))
+    np.add.at(along, (row, places[link]), shares)
+    table = np.array([(along * several)[:, classes == kind].sum(axis=1) for kind in range(len(links))]).T
+    return Offsets(behind, turns, table / links, links, classes, tuple(ends), along)
 
 
 def numbers(ground: Ground, vectors: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.collectives.advice import COMPARED
+from flitloom.collectives.least import least, with_chunks
 from flitloom.collectives.rounds_plan import RoundsPlan
 from flitloom.collectives.telling import Told, telling, untold
 from flitloom.errors import SpecError
@@ -84,6 +85,7 @@ def check_rounds(plan: RoundsPlan, told: Told = untold) -> dict[str, Any]:
         seconds += plan.message * sum((count - 1) // links for count in messages if count)
     if not isclose(seconds, plan.seconds, rel_tol=1e-9):
         problems.append(f"seconds: the file says {plan.seconds:.6g}, the replay takes {seconds:.6g}")
+    bound = _bound(plan, problems)
     algbw, busbw = plan.bandwidths
     return {
         "passed": not problems,
@@ -94,11 +96,32 @@ def check_rounds(plan: RoundsPlan, told: Told = untold) -> dict[str, Any]:
         "messages": most,
         "factor": round(factor, 6),
         "microseconds": round(1e6 * seconds, 4),
+        "bound": None if bound is None else round(1e6 * bound, 4),
         "algbw": algbw,
         "busbw": busbw,
         "problems": problems[:MOST],
         "not_verified": dict.fromkeys(("algorithm", "version"), "nothing in the messages says so"),
     }
+
+
+def _bound(plan: RoundsPlan, problems: list[str]) -> float | None:
+    """The bound that a plan says, in seconds; a problem if its prices prove less."""
+    if plan.bound is None:
+        return None
+    try:
+        prices = [(one.nodes, one.links) for one in plan.prices]
+        if prices and not plan.ground.whole:
+            raise SpecError.at("prices", "not all nodes see the same network")
+        if [len(links) for _, links in prices] != [*range(1, len(prices) + 1)]:
+            raise SpecError.at("prices", "they are of 1, 2, ... rounds, one after the other")
+        members = len(plan.members)
+        proof = least(plan.ground, plan.operation, members, with_chunks(plan.ground, prices))
+        found = proof.seconds(plan.ground, members, plan.size, plan.alpha, plan.bandwidth, plan.message)
+        if plan.bound > found * (1 + 1e-9):
+            problems.append(f"bound: the file says {plan.bound:.6g} s, its prices prove {found:.6g}")
+    except SpecError as error:
+        problems.append(str(error))
+    return plan.bound
 
 
 def _head(plan: RoundsPlan) -> None:

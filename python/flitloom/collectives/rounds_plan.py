@@ -74,6 +74,23 @@ class Messages:
         return replace(self, sums=[], moves=[(row[0] - rounds // 2, *row[1:]) for row in self.moves])
 
 
+class Priced(Frozen):
+    """Prices that prove how many chunks the busiest links of an all-gather have at least.
+
+    A chunk that a node has at the end has a price. To send it costs the lengths of the links on its routes.
+    Before a round a chunk is worth its own price and what sending it gains over its cost, to every node. The
+    prices of all nodes, less the worth at node 0 before the first round, bound the chunks.
+    """
+
+    nodes: list[Annotated[float, Field(ge=0, lt=2**20)]] = Field(
+        description="Price of the chunk of node 0 at every node at the end."
+    )
+    links: list[list[Annotated[float, Field(ge=0, le=1)]]] = Field(
+        description="Per round the length of a link from node 0, by the number of the node to which it "
+        "leads; those of all its links add up to at most one."
+    )
+
+
 class RoundsPlan(Frozen):
     """Who sends which parts of the vector to whom in which round, and how long that takes.
 
@@ -122,6 +139,14 @@ class RoundsPlan(Frozen):
     )
     bandwidth: float = Field(ge=1, lt=2**60, description="Bytes per second of a link in one direction.")
     seconds: float = Field(gt=0, description="How long the operation takes.")
+    bound: Annotated[float, Field(gt=0)] | None = Field(
+        default=None, description="Seconds that every plan in rounds takes at least."
+    )
+    prices: list[Priced] = Field(
+        default=[],
+        description="What proves the bound, for all-gathers of 1, 2, ... rounds; none where the bytes that "
+        "enter nodes do.",
+    )
     version: str = Field(default="", description="The flitloom that made it.")
     alike: bool = Field(
         default=False, description="Whether only what node 0 sends is listed, and all do the same, shifted."
@@ -191,16 +216,16 @@ class RoundsPlan(Frozen):
 
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
-        rows = ("sums", "partials", "moves")
+        rows = ("prices", "sums", "partials", "moves")
         given = {
             name
-            for name in ("owned", "lengths", "messages", "message")
+            for name in ("owned", "lengths", "messages", "message", "bound")
             if getattr(self, name) == self.__class__.model_fields[name].default
         }
         head = self.model_dump(exclude={*rows, *given})
         fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
         for name in rows:
-            if listed := getattr(self, name):
+            if listed := self.model_dump(include={name})[name]:
                 text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in listed)
                 fields.append(f" {json.dumps(name)}: [\n  {text}\n ]")
         write_text(file, "{\n" + ",\n".join(fields) + "\n}\n")

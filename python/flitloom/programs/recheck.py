@@ -61,9 +61,10 @@ import sys
 import time
 import tomllib
 from collections import Counter
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise, product
-from math import comb
+from math import comb, prod
 
 NAMES = "xyzuvw"
 LARGEST = 1 << 20
@@ -1332,6 +1333,15 @@ class Rounds:
         there, here = self.points[other], self.points[node]
         return self.network.number(self.network.normal([b - a for a, b in zip(here, there, strict=True)]))
 
+    @cached_property
+    def sums(self):
+        """By two nodes the one at the sum of the vectors to them."""
+        net, points = self.network, [self.points[node] for node in range(self.network.count)]
+        return [
+            [net.number(net.normal([x + y for x, y in zip(a, b, strict=True)])) for b in points]
+            for a in points
+        ]
+
     def finish(self):
         """Per round the parts on the busiest link; `Refused` unless all nodes get all they need."""
         # Without shares of nodes all parts are alike.
@@ -1496,6 +1506,82 @@ class Rounds:
         return [(step, come[step[0]] * onward[step[1]] / onward[start]) for step in steps]
 
 
+def least_vectors(plan, document):
+    """Vectors on the busiest links that a plan's prices prove, by the number of rounds, or of more."""
+    net, nodes = plan.network, len(plan.members)
+    entering, leaving = Counter(), Counter()
+    for (start, end), several in net.links.items():
+        leaving[start] += several
+        entering[end] += several
+    fewest = min(min(entering[node], leaving[node]) for node in plan.members)
+    links = sum(net.links.values())
+    enters = max((nodes - 1) / links, (nodes - 1) / nodes / fewest)
+    floor = enters
+    if plan.name == "all-reduce":
+        floor = max(2 * (nodes - 1) / links, 1 / fewest)
+    elif plan.pairs:
+        hops = sum(sum(plan.far(node).values()) for node in plan.members)
+        floor = max(hops / nodes / links, (nodes - 1) / nodes / fewest)
+    found = []
+    for number, row in enumerate(document.get("prices", []), 1):
+        need(net.whole and not plan.pairs, "prices: not all nodes see the same")
+        need(len(row["links"]) == number, f"prices: {number} rounds are needed")
+        chunks = priced_chunks(plan, row["nodes"], row["links"])
+        least = max(enters, chunks / nodes)
+        if plan.name == "all-reduce":
+            # The first sum needs a scatter; then every other node needs a transfer over a link.
+            hop = (nodes - 1) / nodes * min(map(min, row["links"]))
+            least = max(floor, chunks if number == 1 else least + hop)
+        found.append(least)
+    return [*found, floor]
+
+
+def priced_chunks(plan, prices, links):
+    """Chunks on the busiest links of an all-gather that prices of nodes and lengths of links prove."""
+    net = plan.network
+    ways = sorted(net.next[0])
+    fits = len(prices) == net.count and all(0 <= price < 1 << 20 for price in prices)
+    need(fits, "prices: one of every node is needed")
+    worth = list(map(float, prices))
+    for row in reversed(links):
+        fits = len(row) == len(ways) and all(0 <= length <= 1 for length in row)
+        need(fits, "prices: one length of every link is needed")
+        length = dict(zip(ways, row, strict=True))
+        once = sum(length[way] * net.links[0, way] for way in ways)
+        need(once <= 1 + 1e-9, "prices: the lengths of links add up to more than one")
+        costs = []
+        for end in range(1, net.count):
+            # Parallel links have the same share each.
+            cost = sum(share * net.links[0, way] * length[way] for _, way, share in plan.from_origin(end))
+            costs.append((cost, end))
+        costs.sort()
+        # Vectors whose cost no chunk is worth gain nothing.
+        cheap = [one for one in costs if one[0] < max(worth)]
+        worth = [
+            own + sum(max(worth[ends[vector]] - cost, 0) for cost, vector in cheap)
+            for own, ends in zip(worth, plan.sums, strict=True)
+        ]
+    return sum(prices) - worth[0]
+
+
+def least_seconds(plan, document):
+    """Seconds of an operation at least, over all numbers of rounds."""
+    least, nodes, links = least_vectors(plan, document), len(plan.members), plan.network.most
+    fewest = 0
+    while (1 + links) ** fewest < nodes:
+        fewest += 1
+    found = []
+    for rounds in range(1 if plan.message is not None else fewest, max(fewest, len(least)) + 1):
+        # Messages over a link, so that every node can have heard of all.
+        counts = [1] * rounds
+        while prod(1 + links * count for count in counts) < nodes:
+            counts[counts.index(min(counts))] += 1
+        start = rounds * document["alpha"] + (sum(counts) - rounds) * (plan.message or 0)
+        vectors = least[min(rounds, len(least)) - 1]
+        found.append(start + vectors * document["size"] / document["bandwidth"])
+    return min(found)
+
+
 def verified_rounds(document):
     """The rounds, the loads and the time of a plan, counted anew; `Refused` if it claims anything else."""
     plan = Rounds(document)
@@ -1513,6 +1599,9 @@ def verified_rounds(document):
         seconds += plan.further * plan.message
     fits = seconds < float("inf") and abs(seconds - document["seconds"]) <= 1e-9 * seconds
     need(fits, f"seconds: they are {seconds}")
+    claimed = document.get("bound")
+    if claimed is not None:
+        need(claimed <= least_seconds(plan, document) * (1 + 1e-9), "bound: its prices prove less")
     said = f"verified: every part arrives in {plan.count} rounds, {float(factor):.4g} vectors on a link"
     facts = {"rounds": plan.count, "messages": plan.messages, "factor": float(factor)}
     return facts | {"microseconds": 1e6 * seconds}, said

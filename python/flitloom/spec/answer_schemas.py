@@ -197,7 +197,7 @@ ANSWERS = {
     "check-rounds": Answer(
         "flitloom check with a plan in rounds of a collective operation",
         False,
-        "passed operation network algorithm rounds messages factor microseconds algbw busbw problems "
+        "passed operation network algorithm rounds messages factor microseconds bound algbw busbw problems "
         "not_verified",
     ),
     "collective-advise": Answer(

@@ -82,18 +82,29 @@ def _print(advice: Advice, compared: list[dict[str, Any]], command: str, failed:
     ]
     every += [(one, "with --message-cost") for one in advice.crowded]
     screen.print_table(
-        ["algorithm", "rounds", "bytes on a link", "messages", "plan", "source"],
+        ["algorithm", "rounds", "bytes on a link", "least", "messages", "plan", "source"],
         [
-            [one.name, one.rounds, round(one.factor, 4), 1 + max(one.crowd, default=0), made, one.source]
+            [
+                one.name,
+                one.rounds,
+                round(one.factor, 4),
+                round(advice.least(one), 4),
+                1 + max(one.crowd, default=0),
+                made,
+                one.source,
+            ]
             for one, made in every
         ],
     )
     screen.echo()
     columns = ["size", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"]
+    columns[4:4] = ["in halves us"] if advice.halved else []
     screen.print_table(columns, [_row(advice, row) for row in range(len(advice.sizes))])
     rounds = counted(advice.rounds, "round")
     rounds += " at least, or fewer with more messages" if advice.message is not None else " at least"
-    screen.echo(f"bound: {rounds}, and the bytes that some link must transfer")
+    screen.echo(f"bound: {rounds}, and the bytes that some link must transfer in as many rounds")
+    if advice.halved:
+        screen.echo("in halves: the bound of schedules that scatter, then gather")
     _print_free(advice)
     screen.echo(f"plan of the best for {show_size(advice.sizes[-1])}: {command}")
     if compared:
@@ -127,6 +138,7 @@ def _row(advice: Advice, row: int) -> list[object]:
         advice.algorithms[best].name,
         round(1e6 * taken, 2),
         round(1e6 * bound, 2),
+        *(round(1e6 * halved, 2) for halved in advice.halved[row : row + 1]),
         round(100 * bound / taken, 1),
         *(round(rate / 1e9, 1) for rate in advice.bandwidths(row)),
     ]

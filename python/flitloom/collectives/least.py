@@ -1,0 +1,191 @@
+"""What is proven of every schedule in rounds: the fewest vectors on the busiest links, and the least time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import inf, prod
+
+from flitloom.collectives.nested import MOST_NODES
+from flitloom.collectives.prices import Prices, least_chunks, proven
+from flitloom.spec.ground import Ground
+
+#: Operations whose bytes depend on the number of rounds.
+GATHERING = ("all-reduce", "all-gather", "reduce-scatter")
+
+
+@dataclass(frozen=True)
+class Least:
+    """The fewest vectors on the busiest links, over all rounds.
+
+    Attributes
+    ----------
+    every : tuple of float
+        Of every schedule, by the number of rounds from 1 on; the last one also of more rounds.
+    halves : tuple of float
+        Of an all-gather or a reduce-scatter, in the same manner.
+    """
+
+    every: tuple[float, ...]
+    halves: tuple[float, ...]
+
+    def of(self, rounds: int, halved: bool = False) -> float:
+        """Of schedules with a number of rounds; `halved` all-reduces scatter, then gather."""
+        if not halved:
+            return self.every[min(rounds, len(self.every)) - 1]
+        half = [self.halves[min(one, len(self.halves)) - 1] for one in range(1, max(rounds, 2))]
+        return max(min(map(sum, zip(half, half[::-1], strict=True))), self.of(rounds))
+
+    def seconds(
+        self,
+        ground: Ground,
+        members: int,
+        size: float,
+        alpha: float,
+        bandwidth: float,
+        message: float | None = None,
+    ) -> float:
+        """The least time of an operation: the least over all numbers of rounds.
+
+        Parameters
+        ----------
+        ground : Ground
+            The network.
+        members : int
+            Nodes that take part.
+        size : float
+            Bytes of the vector.
+        alpha : float
+            Seconds of a round besides its bytes.
+        bandwidth : float
+            Bytes per second of a link in one direction.
+        message : float, optional
+            Seconds of every message of a node over a link beyond the first one of a round; without it a node
+            sends at most as many messages as it has links.
+        """
+        starts = _starts(ground, members, len(self.every), alpha, message)
+        return min(start + self.of(max(rounds, 1)) * size / bandwidth for rounds, start in starts.items())
+
+    def halved_seconds(
+        self,
+        ground: Ground,
+        members: int,
+        size: float,
+        alpha: float,
+        bandwidth: float,
+        message: float | None = None,
+    ) -> float:
+        """The same of all-reduces that scatter, then gather: both take as many rounds as one alone needs."""
+        starts = _starts(ground, members, len(self.halves), alpha, message)
+        return min(
+            one_start + other_start + self.of(max(one + other, 2), halved=True) * size / bandwidth
+            for (one, one_start), (other, other_start) in product(starts.items(), repeat=2)
+        )
+
+
+def _starts(
+    ground: Ground, members: int, rounds: int, alpha: float, message: float | None
+) -> dict[int, float]:
+    """Seconds of numbers of rounds besides their bytes: enough rounds, or fewer with more messages."""
+    fewest = least_rounds(ground, members)
+    first = fewest if message is None else min(fewest, 1)
+    return {
+        turns: turns * alpha + (message or 0.0) * further_messages(ground, members, turns)
+        for turns in range(first, max(fewest, rounds) + 1)
+    }
+
+
+def least(ground: Ground, operation: str, members: int, prices: Sequence[Prices]) -> Least:
+    """What some prices prove, and what enters or leaves nodes.
+
+    A node that is the first to know a sum has it from what all others sent, as in a reduce-scatter of as many
+    rounds. Every other node needs a transfer that ends no earlier, over a link at least.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Product("full8"))
+    >>> least(ground, "all-reduce", 8, known_prices(ground, "all-reduce")).every  # one round; more
+    (1.0, 0.25)
+    """
+    floor = _least_factor(ground, operation, members)
+    if operation not in GATHERING or not prices:
+        return Least((floor,), (floor / (2 if operation == "all-reduce" else 1),))
+    enters = _least_factor(ground, "all-gather", members)
+    halves = tuple(max(one.chunks / members, enters) for one in prices)
+    # With more rounds than there are prices for, only what enters is known.
+    if operation != "all-reduce":
+        return Least((*halves, enters), (*halves, enters))
+    every = [max(floor, prices[0].chunks)]
+    for one, half in zip(prices[1:], halves[1:], strict=True):
+        shortest = min(map(min, one.links))
+        every.append(max(floor, half + (members - 1) / members * shortest))
+    return Least((*every, floor), (*halves, enters))
+
+
+def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:
+    """Prices for a network in which all nodes see the same; none for others."""
+    if operation not in GATHERING or not ground.whole or not 1 < ground.nodes <= MOST_NODES:
+        return ()
+    return least_chunks(ground)
+
+
+def with_chunks(
+    ground: Ground, prices: Sequence[tuple[Sequence[float], Sequence[Sequence[float]]]]
+) -> list[Prices]:
+    """Prices of a file, of nodes and links, with what they prove."""
+    return [
+        Prices(tuple(nodes), tuple(map(tuple, links)), proven(ground, nodes, links))
+        for nodes, links in prices
+    ]
+
+
+def further_messages(ground: Ground, members: int, rounds: int) -> int:
+    """Messages over a link beyond the first one of every round, so that every node can have heard of all.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> [further_messages(Ground(fl.Torus(8, 8)), 64, rounds) for rounds in (3, 2, 1)]  # 9 times 9, 65 nodes
+    [0, 2, 15]
+    """
+    counts, links = [1] * rounds, ground.most_links
+    while prod(1 + links * count for count in counts) < members:
+        counts[counts.index(min(counts))] += 1
+    return sum(counts) - rounds
+
+
+def least_rounds(ground: Ground, members: int) -> int:
+    """Rounds after which every node can have heard of all: of a part, one message per link and round.
+
+    Links are those of the node with the most, failed ones included.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> least_rounds(Ground(fl.Torus(8, 8)), 64)  # 5, 25, 125 nodes
+    3
+    """
+    rounds, heard = 0, 1
+    while heard < members:
+        heard *= 1 + ground.most_links
+        rounds += 1
+    return rounds
+
+
+def _least_factor(ground: Ground, operation: str, members: int) -> float:
+    """Vectors that some link transfers at least, over all rounds."""
+    links = sum(ground.links.values())
+    incoming, outgoing = [0] * ground.nodes, [0] * ground.nodes
+    for (node, end), count in ground.links.items():
+        outgoing[node] += count
+        incoming[end] += count
+    fewest = min(min(incoming[node], outgoing[node]) for node in ground.working) or inf
+    if operation == "all-reduce":
+        # All but one add up to one sum, which all but one receive; nobody knows it without receiving.
+        return max(2 * (members - 1) / links, 1 / fewest)
+    if operation == "all-to-all":
+        sources = ground.working[:1] if ground.whole else ground.working
+        hops = sum(sum(ground.distances(node).values()) for node in sources) * (members / len(sources))
+        return max(hops / members / links, (members - 1) / members / fewest)
+    return max((members - 1) / links, (members - 1) / members / fewest)

@@ -1,0 +1,274 @@
+"""How many chunks an all-gather of a number of rounds has on its busiest links at least, proven by prices.
+
+All nodes see the same network, and schedules may be taken as averaged over all shifts. A chunk that a node
+has at the end has a price, by the offset of the node from its owner. To send it costs the lengths of the
+links on its routes, which add up to one in a round. Before a round a chunk is worth its own price and what
+sending it gains over its cost, to every node. So the prices of all nodes at the end, less the worth of the
+chunk at its owner at the begin, bound the chunks on the busiest links. This is the dual of a linear program
+in which nodes hold shares of chunks; it has no other variables than these prices and lengths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.collectives.nested import numbers, offsets
+from flitloom.errors import SpecError
+from flitloom.spec.ground import Ground
+
+#: Steps by which prices of a number of rounds are improved.
+STEPS = 400
+#: Share of the way to the bound of a round less by which the first steps aim ahead.
+AHEAD = 0.5
+#: Steps without a better bound after which half of it is enough.
+PATIENCE = 20
+#: Bounds above the chunks that enter a node by less than this share need no more rounds.
+CLOSE = 1e-3
+#: Digits of prices and lengths behind the point.
+DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices that prove a bound.
+
+    Attributes
+    ----------
+    nodes : tuple of float
+        By offset the price of a chunk at the end.
+    links : tuple of tuple of float
+        Per round the length of a link, by the way that it leads.
+    chunks : float
+        Chunks on the busiest links, over all rounds, at least.
+    """
+
+    nodes: tuple[float, ...]
+    links: tuple[tuple[float, ...], ...]
+    chunks: float
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """Offsets that symmetries of the network join, and how many vectors lead between them.
+
+    Attributes
+    ----------
+    of : array of int
+        The kind of every offset; 0 is that of offset 0.
+    counts : array of int
+        Offsets of a kind.
+    loads : array of float
+        Different loads of vectors, by class of links.
+    table : array of int
+        From an offset of a kind to those of a kind the vectors with a load.
+    """
+
+    of: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    loads: NDArray[np.float64]
+    table: NDArray[np.int64]
+
+
+def _symmetries(ground: Ground) -> list[NDArray[np.int64]]:
+    """Dimensions that are mirrored or exchanged, where that changes nothing."""
+    group, hops = offsets(ground), offsets(ground).hops
+    points = np.array([ground.point(node) for node in range(ground.nodes)])
+    places = range(len(ground.sizes))
+    tried = list(group.turns)
+    for place in places:
+        signs = np.where(np.arange(len(places)) == place, -1, 1)
+        tried.append(numbers(ground, points * signs))
+        for other in range(place):
+            order = [{place: other, other: place}.get(one, one) for one in places]
+            if ground.sizes[place] == ground.sizes[other]:
+                tried.append(numbers(ground, points[:, order]))
+    return [
+        one
+        for one in tried
+        if np.allclose(hops[one], hops) and (group.behind[one][:, one] == one[group.behind]).all()
+    ]
+
+
+def _kinds(ground: Ground) -> _Kinds:
+    group = offsets(ground)
+    least = np.arange(ground.nodes)
+    every = _symmetries(ground)
+    while True:
+        before = least.copy()
+        for one in every:
+            np.minimum.at(least, one, least.copy())
+            least = np.minimum(least, least[one])
+        if (least == before).all():
+            break
+    firsts, of, counts = np.unique(least, return_inverse=True, return_counts=True)
+    loads, which = np.unique(group.hops.round(9), axis=0, return_inverse=True)
+    table = np.zeros((len(firsts), len(firsts), len(loads)), dtype=np.int64)
+    ends = of[group.behind[firsts][:, group.behind[0]]]
+    rows = np.broadcast_to(np.arange(len(firsts))[:, None], ends.shape)
+    np.add.at(table, (rows, ends, np.broadcast_to(which.reshape(-1), ends.shape)), 1)
+    # To stay is not to send.
+    table[np.arange(len(firsts)), np.arange(len(firsts)), which.reshape(-1)[0]] -= 1
+    return _Kinds(of, counts, loads, table)
+
+
+@lru_cache(maxsize=4)
+def least_chunks(ground: Ground) -> tuple[Prices, ...]:
+    """Bounds for all-gathers of 1, 2, ... rounds, up to the diameter or until only what enters nodes counts.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> [round(one.chunks, 2) for one in least_chunks(Ground(fl.Torus(4, 4)))]  # of 15 over 4 links
+    [8.0, 4.5, 3.87, 3.75]
+    """
+    group, kinds = offsets(ground), _kinds(ground)
+    floor = (ground.nodes - 1) / group.links.sum()
+    even = group.links / group.links.sum()
+    found: list[Prices] = []
+    # With equal prices of a hop nothing gains by more than one, and all that enters a node is counted.
+    start = np.full(len(kinds.counts), 1 / group.links.sum())
+    start[0] = 0
+    target = np.inf
+    for rounds in range(1, int(ground.routes[0][0].max()) + 1):
+        lengths = np.tile(even, (rounds, 1))
+        if rounds == 1:
+            # All come straight from their owners, who load the links of a class as they do.
+            loads = group.hops.sum(axis=0)
+            target = float(loads.max())
+            lengths[0] = loads == target
+            lengths /= lengths.sum()
+            nodes = (kinds.loads @ lengths[0])[_first_loads(kinds)]
+        else:
+            nodes, lengths = _climb(kinds, start, lengths, target)
+        found.append(_proof(ground, kinds, nodes, lengths))
+        target = found[-1].chunks
+        if target <= floor * (1 + CLOSE):
+            break
+    return tuple(found)
+
+
+def _first_loads(kinds: _Kinds) -> NDArray[np.int64]:
+    """By kind the load of the vectors from offset 0."""
+    found: NDArray[np.int64] = kinds.table[0].argmax(axis=1)
+    return found
+
+
+def _climb(
+    kinds: _Kinds, nodes: NDArray[np.float64], lengths: NDArray[np.float64], target: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Better prices, step by step along what changes the bound most, towards a bound ever less ahead."""
+    counts, table = kinds.counts, kinds.table
+    best = -np.inf, nodes, lengths
+    ahead, failed = AHEAD * (target - float(counts @ nodes)), 0
+    for _ in range(STEPS):
+        worth = [nodes]
+        sent = []
+        for row in lengths[::-1]:
+            gain = worth[-1][:, None] - kinds.loads @ row
+            sent.append(table * (gain > 0))
+            worth.append(worth[-1] + np.tensordot(sent[-1], gain, 2))
+        value = float(counts @ nodes - worth[-1][0])
+        if value > best[0]:
+            best, failed = (value, nodes, lengths), 0
+        else:
+            failed += 1
+        if failed > PATIENCE:
+            ahead, failed = ahead / 2, 0
+        # What all would hold, and what links would transfer, if all that gains were sent.
+        held = np.zeros(len(counts))
+        held[0] = 1.0
+        loads = np.zeros_like(lengths)
+        for turn, moves in enumerate(reversed(sent)):
+            flow = np.tensordot(held, moves, 1)
+            loads[turn] = flow.sum(axis=0) @ kinds.loads
+            held = held + flow.sum(axis=1)
+        slope = (counts - held) / counts
+        tilt = loads - loads.mean(axis=1, keepdims=True)
+        size = float((counts * slope**2).sum() + (tilt**2).sum())
+        step = (best[0] + ahead - value) / max(size, 1e-12)
+        nodes = np.maximum(nodes + step * slope, 0)
+        nodes[0] = 0
+        if lengths.shape[1] > 1:
+            lengths = _shares(lengths + step * tilt)
+    return best[1], best[2]
+
+
+def _shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nearest rows of numbers not below 0 that add up to one."""
+    down = np.sort(rows, axis=1)[:, ::-1]
+    over = (down.cumsum(axis=1) - 1) / np.arange(1, rows.shape[1] + 1)
+    last = (down > over).sum(axis=1) - 1
+    found: NDArray[np.float64] = np.maximum(rows - over[np.arange(len(rows)), last][:, None], 0)
+    return found
+
+
+def _proof(ground: Ground, kinds: _Kinds, nodes: NDArray[np.float64], lengths: NDArray[np.float64]) -> Prices:
+    """Prices in round numbers, with what these prove."""
+    group = offsets(ground)
+    prices = nodes.round(DIGITS)[kinds.of]
+    # Links of a class have equal lengths.
+    rows = (lengths / group.links)[:, group.classes]
+    rows = np.floor(rows * 10**DIGITS) / 10**DIGITS
+    return Prices(
+        tuple(prices.tolist()),
+        tuple(tuple(row) for row in rows.tolist()),
+        proven(ground, prices, rows),
+    )
+
+
+def proven(
+    ground: Ground,
+    nodes: Sequence[float] | NDArray[np.float64],
+    links: Sequence[Sequence[float]] | NDArray[np.float64],
+) -> float:
+    """Chunks on the busiest links that prices prove, from the last round back to the first one.
+
+    Parameters
+    ----------
+    ground : Ground
+        A network in which all nodes see the same.
+    nodes : sequence of float
+        By offset the price of a chunk at the end.
+    links : sequence of sequence of float
+        Per round the length of a link, by the way that it leads: those of all links of a node add up to at
+        most one.
+
+    Raises
+    ------
+    SpecError
+        They are not such prices.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Torus(3))
+    >>> proven(ground, [0, 0.5, 0.5], [[0.5, 0.5]])  # two chunks over two links
+    1.0
+    """
+    group = offsets(ground)
+    worth = end = np.array(nodes, dtype=np.float64)
+    rows = np.array(links, dtype=np.float64)
+    widths = [ground.links[0, way] for way in group.ways]
+    shaped = end.shape == (ground.nodes,) and rows.ndim == 2 and rows.shape[1] == len(widths)
+    if not (
+        shaped
+        and np.isfinite(end).all()
+        and min(end.min(), rows.min(initial=0)) >= 0
+        and (rows @ widths <= 1 + 1e-9).all()
+    ):
+        raise SpecError.at(
+            "prices", "prices of all nodes, and lengths of links that add up to one, are needed"
+        )
+    for row in rows[::-1]:
+        # By receiver, and the vector over which it is reached.
+        gain = np.maximum(worth[:, None] - group.along @ (row * widths), 0)
+        gain[:, 0] = 0
+        worth = worth + np.bincount(group.behind.ravel(), gain.ravel(), len(worth))
+    return float(end.sum() - worth[0])
