@@ -234,7 +234,7 @@ pub fn forward<'py>(
         if extra.is_empty() {
             return (made, shifts);
         }
-        (by_destination::extend(&graph, order.as_ref(), made, &extra, lanes, tries), shifts)
+        (by_destination::extend(&graph, order.as_ref(), made, &extra, (lanes, reversible), tries), shifts)
     });
     let switches = graph.switches();
     let facts = PyDict::new(py);

@@ -262,10 +262,14 @@ fn a_repair_changes_few_entries() {
 }
 
 /// A torus less one cable: the graph, its order, and the tables of before in its numbers, with their levels.
-fn broken(sizes: &[u32], cable: usize) -> (Graph, DimensionOrder, Vec<u32>, Vec<u8>) {
+fn broken(
+    sizes: &[u32],
+    cable: usize,
+    request: ForwardingRequest,
+) -> (Graph, DimensionOrder, Vec<u32>, Vec<u8>) {
     let (healthy, order) = torus(sizes, &[], &[]);
     let roots: Vec<u32> = (0..healthy.switches() as u32).collect();
-    let request = ForwardingRequest { mode: Some(Mode::Portable), ..ForwardingRequest::default() };
+    let request = ForwardingRequest { mode: Some(Mode::Portable), ..request };
     let made = forward(&healthy, Some(&order), roots, None, None, request);
     // The last cable takes the number of the one that is gone.
     let (gone, last) = (2 * cable as u32, healthy.channels() as u32 - 2);
@@ -292,31 +296,94 @@ fn rounds_of(made: &Repaired, entries: usize) -> Vec<usize> {
 #[test]
 fn no_mixture_of_old_and_repaired_tables_can_deadlock() {
     for (sizes, cable) in [(&[4, 4, 4][..], 17), (&[8, 8], 40), (&[6, 6, 4], 301), (&[5, 5, 5], 200)] {
-        let (graph, order, next, old_levels) = broken(sizes, cable);
-        let roots: Vec<u32> = (0..graph.switches() as u32).collect();
-        let before = Before { next: &next, levels: &old_levels, lost_next: &[], lost_levels: &[] };
+        let (graph, order, next, old_levels) = broken(sizes, cable, ForwardingRequest::default());
         let request = ForwardingRequest { tries: 5_000_000, slack: 0.02, ..Default::default() };
-        let made = repair(&graph, Some(&order), roots.clone(), before, None, request).unwrap();
-        let rule = LaneRule::Identity(8);
-        let verdict = check(&graph, &made.table, Some(&made.levels), &rule);
-        assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
+        let made = repaired(&graph, &order, &next, &old_levels, request);
         let bound = bound(&graph, Some(order.placed())).value;
-        assert!(verdict.uses.max_load() * 50 <= bound * 51 + 50, "{} of {bound}", verdict.uses.max_load());
-        let mut state = 9;
-        let rounds = rounds_of(&made, next.len());
-        for turn in 0..40 {
-            let parts = 1 + draw(&mut state, 4);
-            let now = turn % (made.rounds.len() + 2);
-            // All entries of the rounds before, and some of this one.
-            let mut mixed = |place: usize| {
-                let some = draw(&mut state, parts + 1) > 0;
-                let new = rounds[place] < now || rounds[place] == now && some;
-                if new { made.table.next[place] } else { next[place] }
+        let load = made.table.max_load(&graph);
+        assert!(load * 50 <= bound * 51 + 50, "{load} of {bound}");
+    }
+}
+
+/// Repaired tables, of which no mixture with the old ones has a cycle.
+fn repaired(
+    graph: &Graph,
+    order: &DimensionOrder,
+    next: &[u32],
+    levels: &[u8],
+    request: ForwardingRequest,
+) -> Repaired {
+    let roots: Vec<u32> = (0..graph.switches() as u32).collect();
+    let before = Before { next, levels, lost_next: &[], lost_levels: &[] };
+    let made = repair(graph, Some(order), roots.clone(), before, None, request).unwrap();
+    let verdict = check(graph, &made.table, Some(&made.levels), &LaneRule::Identity(8));
+    assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
+    let mut state = 9;
+    let rounds = rounds_of(&made, next.len());
+    for turn in 0..40 {
+        let parts = 1 + draw(&mut state, 4);
+        let now = turn % (made.rounds.len() + 2);
+        // All entries of the rounds before, and some of this one.
+        let mut mixed = |place: usize| {
+            let some = draw(&mut state, parts + 1) > 0;
+            let new = rounds[place] < now || rounds[place] == now && some;
+            if new { made.table.next[place] } else { next[place] }
+        };
+        let entries = (0..next.len()).map(&mut mixed).collect();
+        let table = Forwarding::new(graph.switches(), roots.clone(), entries);
+        let (cycle, _, _) = slow(graph, &table, &made.levels, 8);
+        assert!(!cycle);
+    }
+    made
+}
+
+/// Whether both directions between all switches have one level.
+fn is_both_ways(levels: &[u8], switches: usize) -> bool {
+    (0..switches).all(|a| (0..switches).all(|b| levels[a * switches + b] == levels[b * switches + a]))
+}
+
+#[test]
+fn a_repair_keeps_both_directions_on_one_level() {
+    for (sizes, cable) in [(&[4, 4, 4][..], 17), (&[8, 8], 40), (&[5, 5, 5], 200)] {
+        let both = ForwardingRequest { reversible: true, lanes: 6, tries: 5_000_000, ..Default::default() };
+        let (graph, order, next, levels) = broken(sizes, cable, both);
+        let switches = graph.switches();
+        assert!(is_both_ways(&levels, switches));
+        let request = ForwardingRequest { tries: 5_000_000, slack: 0.02, ..Default::default() };
+        let made = repaired(&graph, &order, &next, &levels, request);
+        assert!(is_both_ways(&made.levels, switches));
+    }
+}
+
+#[test]
+fn both_directions_on_one_level_cost_little_load() {
+    let gone = |cables: usize, seed: u64| -> Vec<usize> {
+        let mut state = seed;
+        (0..cables / 20).map(|_| draw(&mut state, cables - cables / 20)).collect()
+    };
+    for (sizes, lanes, more) in [(&[4, 4, 4][..], 8, 4), (&[8, 8], 8, 4)] {
+        let nodes: usize = sizes.iter().map(|&size| size as usize).product();
+        let cables = nodes * sizes.len() - 2 * sizes.len();
+        let (graph, order) = torus(sizes, &gone(cables, 3), &[5]);
+        for order in [Some(&order), None] {
+            let roots: Vec<u32> = (0..graph.switches() as u32).collect();
+            let request = ForwardingRequest {
+                lanes,
+                reversible: true,
+                tries: 5_000_000,
+                ..ForwardingRequest::default()
             };
-            let entries = (0..next.len()).map(&mut mixed).collect();
-            let table = Forwarding::new(graph.switches(), roots.clone(), entries);
-            let (cycle, _, _) = slow(&graph, &table, &made.levels, 8);
-            assert!(!cycle, "{sizes:?}");
+            let made = forward(&graph, order, roots, None, None, request);
+            assert_eq!(made.lanes.mode, Mode::Portable);
+            assert!(is_both_ways(&made.lanes.levels, graph.switches()) && made.lanes.lanes <= lanes);
+            let (cycle, lost, loads) = slow(&graph, &made.table, &made.lanes.levels, 8);
+            assert_eq!((cycle, lost), (false, graph.pairs_apart()));
+            let load = loads.into_iter().max().unwrap();
+            assert!(
+                load * 100 <= made.balanced * (100 + more) + 100,
+                "{sizes:?} {lanes}: {load} of {}",
+                made.balanced
+            );
         }
     }
 }
@@ -416,9 +483,7 @@ fn levels_can_be_the_same_there_and_back() {
             ForwardingRequest { mode: Some(mode), reversible: true, ..ForwardingRequest::default() };
         let made = forward(&graph, Some(&order), (0..switches as u32).collect(), None, None, request);
         let levels = &made.lanes.levels;
-        for a in 0..switches {
-            assert!((0..switches).all(|b| levels[a * switches + b] == levels[b * switches + a]));
-        }
+        assert!(is_both_ways(levels, switches));
         let verdict = check(&graph, &made.table, Some(levels), &made.lanes.rule(&graph));
         assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
     }

@@ -16,7 +16,7 @@ import pytest
 
 from fabrics import command, discovered, failed, torus_cables
 from flitloom.errors import SpecError
-from flitloom.fabric import Subnet, check_subnet, parse_fabric, route_subnet
+from flitloom.fabric import Subnet, check_subnet, parse_fabric, read_fabric, route_subnet
 from flitloom.tables.by_destination.beside import Beside, assumed_tree, read_multicast
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.tables import ForwardingTables
@@ -172,6 +172,38 @@ def test_the_first_line_of_route_check_and_readme_names_the_kinds(
     # Two managers, one of whom is no host.
     code, _, err = command(capsys, *checked, "--manager", "hsw1-1", "--manager", "nobody")
     assert (code, "--manager" in err) == (2, True)
+
+
+def test_repairs_keep_both_ways_on_one_level_beside_traffic(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out, again = tmp_path / "cluster.topo", tmp_path / "out", tmp_path / "again"
+    file.write_text(discovered(*failed((4, 4, 4), 9, 1, 1), seed=1))
+    asked = ["route", "--fabric", file, "--reversible"]
+    code, _, notes = command(capsys, *asked, "-o", out)
+    report = json.loads((out / "report.json").read_text())
+    assert code == 0
+    # Two of eight lanes are left to managers and multicast.
+    assert 1 < report["lanes"] <= 6
+    named = re.search(r"'sm_sl 7'.* sl=6 : .*(--sm-sl 7 --multicast-sl 6) judges", notes)
+    assert named is not None
+    assert command(capsys, "check", "--fabric", file, out, *named[1].split(), "--safe-for", "all")[0] == 0
+    subnet = read_fabric(file)
+    for cable in subnet.cables[::30]:
+        gone = ["--fail", f"cable:{subnet.switches[cable.a].name}/{cable.a_port}"]
+        assert command(capsys, *asked, *gone, "--from", out, "-o", again)[0] == 0
+        repair = json.loads((again / "report.json").read_text())
+        assert repair["update_safe"]
+        now = ["check", "--fabric", file, *gone]
+        assert command(capsys, *now, again, "--safe-for", "both-ways")[0] == 0
+        # Rounds are not what any order is.
+        if not repair["update_rounds"]:
+            mixed = command(capsys, *now, out, "--mix", again)[1]
+            assert re.search(r"^(deadlock|levels first) +none possible", mixed, re.MULTILINE)
+    # Tables whose directions differ are made anew where both are to be on one level.
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    assert command(capsys, *asked, "--from", out, "-o", again)[0] == 0
+    assert command(capsys, "check", "--fabric", file, again, "--safe-for", "both-ways")[0] == 0
 
 
 def test_links_with_fewer_lanes_fold_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

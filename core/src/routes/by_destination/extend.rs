@@ -8,13 +8,14 @@ use crate::routes::lanes::fit_rows;
 ///
 /// The first of every one make a table of their own, balanced by itself, then the second, and so on; its
 /// ways begin over channels that the tables before use least. A destination whose ways find no lane beside
-/// those that are settled takes the ways of the one it was added for.
+/// those that are settled takes the ways of the one it was added for. Of the lanes so many may be used; where
+/// both directions of pairs have one level, a further destination has that of the first.
 ///
 /// ```
 /// use flitloom_core::{fabric::Graph, routes::by_destination::{ForwardingRequest, extend, forward}};
 /// let ring = Graph::new(vec![1; 4], &[(0, 1), (1, 2), (2, 3), (3, 0)])?;
 /// let made = forward(&ring, None, vec![0, 1, 2, 3], None, None, ForwardingRequest::default());
-/// let more = extend(&ring, None, made, &[0, 1, 2, 3], 8, 10_000);
+/// let more = extend(&ring, None, made, &[0, 1, 2, 3], (8, false), 10_000);
 /// assert_eq!(more.table.roots, [0, 1, 2, 3, 0, 1, 2, 3]);
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
@@ -23,7 +24,7 @@ pub fn extend(
     order: Option<&DimensionOrder>,
     made: LanedForwarding,
     extra: &[u32],
-    lanes: usize,
+    (lanes, reversible): (usize, bool),
     tries: u64,
 ) -> LanedForwarding {
     let switches = graph.switches();
@@ -51,6 +52,6 @@ pub fn extend(
         }
     }
     let LanedForwarding { table, lanes: chosen, method, bound, balanced, short_of_lanes, other } = made;
-    let (table, lanes) = fit_rows(graph, table, order, chosen, extra, &rows, lanes);
+    let (table, lanes) = fit_rows(graph, table, order, chosen, extra, &rows, (lanes, reversible));
     LanedForwarding { table, lanes, method, bound, balanced, short_of_lanes, other }
 }

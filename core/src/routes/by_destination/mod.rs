@@ -29,7 +29,7 @@ pub use repair::{Before, Repaired, repair};
 pub use request::{ForwardingRequest, Mode};
 pub use route::{LanedForwarding, forward};
 pub use search::{Effort, balance};
-pub(crate) use search::{Guard, balance_guarded};
+pub(crate) use search::{Guard, LeveledBothWays, balance_guarded, both_ways};
 pub use shifts::ShiftLoads;
 pub(crate) use table::way;
 pub use table::{Forwarding, NO_CHANNEL};

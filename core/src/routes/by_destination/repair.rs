@@ -6,6 +6,7 @@ use super::{
 use crate::fabric::{Graph, UNREACHABLE};
 use crate::flow::demands::{Pairs, first_bound};
 use crate::flow::order::Dependencies;
+use crate::routes::lanes;
 
 /// Tables of before a failure, in the numbers of what is left; the lane of a packet is its service level
 /// modulo [`MAX_LANES`].
@@ -47,7 +48,8 @@ const LATE: u8 = u8::MAX;
 /// are no such entries, any order will do. Switches through which no host sends any more come last.
 ///
 /// Of the request its lanes, tries and slack count: how far above the bound is good enough, as a fraction of it.
-/// Pairs change their levels only where a cable is gone, or where the load stays above that otherwise.
+/// Pairs change their levels only where a cable is gone, or where the load stays above that otherwise. Where both
+/// directions of all pairs have one level, they change together, and only where a cable is gone.
 ///
 /// ```
 /// use flitloom_core::{fabric::Graph, routes::by_destination::*};
@@ -69,9 +71,10 @@ pub fn repair(
     demand: Option<&Pairs>,
     request: ForwardingRequest,
 ) -> Option<Repaired> {
-    let lanes = request.lanes.clamp(1, MAX_LANES);
     let switches = graph.switches();
-    let mut mixture = Mixture::new(graph);
+    let mut table = Forwarding::new(switches, roots, before.next.to_vec());
+    let pairs = lanes::levels_both_ways(&table, before.levels, |switch| graph.hosts(switch) > 0);
+    let mut mixture = Mixture::new(graph, request.lanes.clamp(1, MAX_LANES), pairs);
     let none = vec![LATE; switches];
     let rows = before.next.chunks(switches).zip(before.levels.chunks(switches));
     let lost = before.lost_next.chunks(switches).zip(before.lost_levels.chunks(switches));
@@ -87,11 +90,8 @@ pub fn repair(
     }
     let mut levels = before.levels.to_vec();
     let mut rounds = vec![LATE; before.next.len()];
-    let mut table = Forwarding::new(switches, roots, before.next.to_vec());
     for destination in 0..table.roots.len() {
-        let row = destination * switches..(destination + 1) * switches;
-        let (old, rounds) = (&before.next[row.clone()], &mut rounds[row.clone()]);
-        mend(&mut mixture, &mut table, destination, old, rounds, &mut levels[row], lanes)?;
+        mend(&mut mixture, &mut table, destination, before.next, &mut rounds, &mut levels)?;
     }
     let value = first_bound(graph, order.map(DimensionOrder::placed), &table.roots, demand).value;
     let enough = request.enough(value);
@@ -100,7 +100,7 @@ pub fn repair(
     }
     let effort = Effort { exception: 0.0, tries: request.tries, enough, longer: false, gently: false };
     let best = levels.clone();
-    let mut keeper = Keeper { mixture, old: before.next, levels, rounds: &rounds, lanes, moves: false, best };
+    let mut keeper = Keeper { mixture, old: before.next, levels, rounds: &rounds, moves: false, best };
     // Service levels change only where entries alone do not do.
     for moves in [false, true] {
         keeper.moves = moves;
@@ -126,73 +126,78 @@ fn mend(
     mixture: &mut Mixture<'_>,
     table: &mut Forwarding,
     destination: usize,
-    old: &[u32],
-    rounds: &mut [u8],
-    levels: &mut [u8],
-    lanes: usize,
+    all_old: &[u32],
+    all_rounds: &mut [u8],
+    all_levels: &mut [u8],
 ) -> Option<()> {
     let graph = mixture.graph;
     let root = table.roots[destination];
-    let start = destination * old.len();
+    let switches = graph.switches();
+    let start = destination * switches;
+    let all = start..start + switches;
+    let old = &all_old[all.clone()];
     if old.iter().enumerate().all(|(switch, &hop)| hop != NO_CHANNEL || switch == root as usize) {
         return Some(());
     }
     let distances = graph.distances_to(root);
     loop {
         let standing = standing(graph, table, destination);
-        let row = &table.next[start..start + old.len()];
+        let row = &table.next[all.clone()];
         let cut_off = cut_off(graph, row, &standing, &distances);
         if !cut_off.contains(&true) {
             return Some(());
         }
-        // The nearest broken entry beside a way that stands; those behind it stand then, too.
-        let hop_of = |switch: usize| {
-            let leads = |&&hop: &&u32| standing[graph.ends(hop).1 as usize];
-            let outgoing = graph.outgoing(switch as u32).iter().filter(leads);
-            outgoing.copied().min_by_key(|&hop| (distances[graph.ends(hop).1 as usize], hop))
-        };
-        let beside = |broken: bool| {
-            (0..old.len())
-                .filter(|&switch| (row[switch] == NO_CHANNEL) == broken && cut_off[switch])
-                .filter(|&switch| hop_of(switch).is_some())
-                .min_by_key(|&switch| (distances[switch], switch))
-        };
-        // Where all neighbours forwarded to the broken switches, one of those behind them goes ahead.
-        let (switch, ahead) = match beside(true) {
-            Some(switch) => (switch, false),
-            None => (beside(false)?, true),
-        };
+        let (switch, ahead) = next_to_mend(graph, row, &standing, &cut_off, &distances)?;
         let mut hops: Vec<u32> = graph.outgoing(switch as u32).to_vec();
         hops.retain(|&hop| standing[graph.ends(hop).1 as usize]);
         hops.sort_by_key(|&hop| (distances[graph.ends(hop).1 as usize], hop));
-        let row = start..start + old.len();
         let mut try_hop = |hop: u32| {
             table.next[start + switch] = hop;
-            let new = &table.next[row.clone()];
+            let (new, rounds) = (&table.next[all.clone()], &mut all_rounds[all.clone()]);
             rounds[switch] =
                 if ahead { round_of(graph, Row { old, new, rounds }, switch as u32)? } else { LATE };
-            Some(Row { old, new: &table.next[row.clone()], rounds })
-                .filter(|&row| mixture.stands(row, switch as u32, levels))
+            Some(Row { old, new, rounds })
+                .filter(|&row| mixture.stands(row, switch as u32, &all_levels[all.clone()]))
                 .map(|_| ())
         };
         if hops.iter().any(|&hop| try_hop(hop).is_some()) {
             continue;
         }
-        let hop = *hops.first()?;
-        table.next[start + switch] = hop;
-        let new = &table.next[row];
+        table.next[start + switch] = *hops.first()?;
+        let (new, rounds) = (&table.next[all.clone()], &mut all_rounds[all.clone()]);
         if ahead {
             rounds[switch] = round_of(graph, Row { old, new, rounds }, switch as u32)?;
         }
-        let row = Row { old, new, rounds };
+        let rows = Rows { old: all_old, new: &table.next, rounds: all_rounds, switches };
         mixture.turn();
-        for source in mixture.behind(row, switch as u32) {
-            let level = &mut levels[source as usize];
-            if graph.hosts(source) == 0 || mixture.add(row, source, *level % MAX_LANES as u8) {
-                continue;
+        for source in mixture.behind(rows.row(destination), switch as u32) {
+            let level = all_levels[start + source as usize] % MAX_LANES as u8;
+            if graph.hosts(source) > 0 && !mixture.add(rows.row(destination), source, level) {
+                mixture.move_level(rows, (source, root), destination, all_levels)?;
             }
-            *level = (0..lanes.min(MAX_LANES) as u8).find(|&lane| mixture.add(row, source, lane))?;
         }
+    }
+}
+
+/// The nearest broken entry beside a way that stands, so that those behind it stand then, too, and whether it goes ahead
+/// of all others: where all neighbours forwarded to the broken switches, one of those behind them does.
+fn next_to_mend(
+    graph: &Graph,
+    row: &[u32],
+    standing: &[bool],
+    cut_off: &[bool],
+    distances: &[u16],
+) -> Option<(usize, bool)> {
+    let stands = |&hop: &u32| standing[graph.ends(hop).1 as usize];
+    let beside = |broken: bool| {
+        (0..row.len())
+            .filter(|&switch| (row[switch] == NO_CHANNEL) == broken && cut_off[switch])
+            .filter(|&switch| graph.outgoing(switch as u32).iter().any(stands))
+            .min_by_key(|&switch| (distances[switch], switch))
+    };
+    match beside(true) {
+        Some(switch) => Some((switch, false)),
+        None => Some((beside(false)?, true)),
     }
 }
 
@@ -275,7 +280,6 @@ struct Keeper<'a, 'b> {
     old: &'b [u32],
     levels: Vec<u8>,
     rounds: &'b [u8],
-    lanes: usize,
     /// Whether pairs may get other levels, not only keep those they have.
     moves: bool,
     /// The levels that belong to the best table so far.
@@ -290,7 +294,9 @@ impl Guard for Keeper<'_, '_> {
         let row = Row { old: &self.old[all.clone()], new: &new, rounds: &self.rounds[all.clone()] };
         let levels = &mut self.levels[all];
         self.mixture.stands(row, switch, levels)
-            || self.moves && self.mixture.stands_on_others(row, switch, levels, self.lanes)
+            || self.moves
+                && self.mixture.pairs.is_none()
+                && self.mixture.stands_on_others(row, switch, levels)
     }
 
     fn best_so_far(&mut self) {
@@ -301,6 +307,9 @@ impl Guard for Keeper<'_, '_> {
 /// What may wait for what while entries are old or new.
 struct Mixture<'a> {
     graph: &'a Graph,
+    lanes: usize,
+    /// Destinations by switch, where both directions of pairs have one level.
+    pairs: Option<Vec<Vec<u32>>>,
     dependencies: Dependencies,
     /// Channels and lanes whose ways to the destination at hand are in already, for packets that know that this
     /// many rounds are over, or more.
@@ -309,9 +318,41 @@ struct Mixture<'a> {
 }
 
 impl<'a> Mixture<'a> {
-    fn new(graph: &'a Graph) -> Self {
+    fn new(graph: &'a Graph, lanes: usize, pairs: Option<Vec<Vec<u32>>>) -> Self {
         let seen = vec![(0, 0); graph.channels() * MAX_LANES];
-        Self { graph, dependencies: Dependencies::unordered(graph), seen, turn: 0 }
+        Self { graph, lanes, pairs, dependencies: Dependencies::unordered(graph), seen, turn: 0 }
+    }
+
+    /// Gives packets from a switch to another another level: to the destination at hand or, where both directions of
+    /// pairs have one level, all that the two send each other; what a refusal has added stays.
+    fn move_level(
+        &mut self,
+        rows: Rows<'_>,
+        (from, to): (u32, u32),
+        destination: usize,
+        levels: &mut [u8],
+    ) -> Option<()> {
+        let moved: Vec<(usize, u32)> = match &self.pairs {
+            None => vec![(destination, from)],
+            Some(pairs) => {
+                let sent =
+                    |to: u32, from: u32| pairs[to as usize].iter().map(move |&row| (row as usize, from));
+                sent(to, from).chain(sent(from, to)).collect()
+            }
+        };
+        let lanes = self.lanes as u8;
+        let fits = |&lane: &u8| {
+            moved.iter().all(|&(destination, from)| {
+                self.turn();
+                self.add(rows.row(destination), from, lane)
+            })
+        };
+        let lane = (0..lanes).find(fits)?;
+        moved
+            .iter()
+            .for_each(|&(destination, from)| levels[destination * rows.switches + from as usize] = lane);
+        self.turn();
+        Some(())
     }
 
     /// Goes on to another destination.
@@ -380,7 +421,7 @@ impl<'a> Mixture<'a> {
 
     /// Whether all sources behind a switch have a level with its new entry, those that need it another one;
     /// what a refusal has added stays, and only makes later answers more careful.
-    fn stands_on_others(&mut self, row: Row<'_>, switch: u32, levels: &mut [u8], lanes: usize) -> bool {
+    fn stands_on_others(&mut self, row: Row<'_>, switch: u32, levels: &mut [u8]) -> bool {
         self.turn();
         let mut moved: Vec<(usize, u8)> = Vec::new();
         for source in self.behind(row, switch).into_iter().filter(|&source| self.graph.hosts(source) > 0) {
@@ -388,7 +429,7 @@ impl<'a> Mixture<'a> {
             if self.add(row, source, level % MAX_LANES as u8) {
                 continue;
             }
-            match (0..lanes as u8).find(|&lane| self.add(row, source, lane)) {
+            match (0..self.lanes as u8).find(|&lane| self.add(row, source, lane)) {
                 Some(lane) => moved.push((source as usize, lane)),
                 None => return false,
             }
@@ -416,6 +457,22 @@ fn meet(seen: &mut (u32, u8), turn: u32, over: u8) -> bool {
         *seen = (turn, over);
     }
     new
+}
+
+/// The entries of all destinations.
+#[derive(Clone, Copy)]
+struct Rows<'r> {
+    old: &'r [u32],
+    new: &'r [u32],
+    rounds: &'r [u8],
+    switches: usize,
+}
+
+impl<'r> Rows<'r> {
+    fn row(self, destination: usize) -> Row<'r> {
+        let all = destination * self.switches..(destination + 1) * self.switches;
+        Row { old: &self.old[all.clone()], new: &self.new[all.clone()], rounds: &self.rounds[all] }
+    }
 }
 
 /// The entries of a destination by switch, before and after, and the round in which each is changed.

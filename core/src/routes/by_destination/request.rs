@@ -26,7 +26,7 @@ pub struct ForwardingRequest {
     pub tries: u64,
     /// How far above the bound is good enough, as a fraction of it.
     pub slack: f64,
-    /// Whether both ways between two switches need the same service level.
+    /// Whether both ways between two switches get the same service level.
     pub reversible: bool,
 }
 

@@ -1,7 +1,10 @@
 //! From a fabric to tables that load: start, balance, lanes.
 
 use super::fallback::Fallback;
-use super::{DimensionOrder, Effort, Forwarding, ForwardingRequest, Mode, PairLanes, balance, lane};
+use super::{
+    DimensionOrder, Effort, Forwarding, ForwardingRequest, LeveledBothWays, MAX_LANES, Mode, PairLanes,
+    balance, both_ways, lane,
+};
 use crate::fabric::Graph;
 use crate::flow::demands::{Pairs, first_bound, tight_bound};
 use crate::flow::proof::CutBound;
@@ -26,6 +29,12 @@ pub struct LanedForwarding {
     /// Largest load of tables of the other mode, where both were made because portable ones are far from the balanced.
     pub other: Option<(Mode, u64)>,
 }
+
+/// Of smaller tables those with levels for both ways are searched on several numbers of lanes.
+const SMALL: usize = 1 << 15;
+/// How often turns are chosen anew in these searches, and on all lanes.
+const FEW_STAGES: u64 = 3;
+const STAGES: u64 = 24;
 
 /// Tables with their lanes, as good as one mode has them.
 struct Made {
@@ -85,6 +94,38 @@ impl<'a> Candidates<'a> {
         balance(graph, &mut table, bound.value, order, effort);
         let load = table.max_load(graph);
         self.tables.push((table, load));
+    }
+
+    /// Tables whose pairs have one level in both directions, on few lanes where these are as good as many.
+    fn both_ways(&mut self, bound: &CutBound, fallback: &Fallback<'_>) -> Made {
+        let Self { graph, order, request, .. } = *self;
+        let (table, balanced) = &self.tables[0];
+        let small = table.next.len() <= SMALL;
+        let most = request.lanes.clamp(1, MAX_LANES);
+        let few: &[usize] = if small { &[2, 4] } else { &[] };
+        let good = request.enough(bound.value).max(balanced + balanced / 200);
+        let mut best: Option<LeveledBothWays> = None;
+        for lanes in few.iter().copied().filter(|&lanes| lanes < most).chain([most]) {
+            let stages = if lanes < most { FEW_STAGES } else { STAGES };
+            let found = both_ways(graph, order, table, lanes, (bound.value, good), (stages, request.tries));
+            let better = |found: &LeveledBothWays| best.as_ref().is_none_or(|best| found.load < best.load);
+            if let Some(found) = found.filter(better) {
+                best = Some(found);
+            }
+            if best.as_ref().is_some_and(|best| best.load <= good) {
+                break;
+            }
+        }
+        let made = match best {
+            Some(LeveledBothWays { table, levels, lanes, .. }) => {
+                let lanes = PairLanes::constant(graph, Mode::Portable, levels, lanes);
+                Made::new(graph, (table, lanes), false)
+            }
+            None => Made::new(graph, fallback.certain(Mode::Portable), true),
+        };
+        // Lanes laid afterwards are seldom better, but soon tried.
+        let laid = (small && made.load > good).then(|| self.best(Mode::Portable, made.load, bound, fallback));
+        laid.filter(|laid| laid.load < made.load).unwrap_or(made)
     }
 
     /// The best of one mode below a load, short of lanes or not.
@@ -170,7 +211,13 @@ pub fn forward(
         None => tight_bound(graph, least.clone(), demand, balanced_load),
     };
     let fallback = Fallback { graph, order, start: &start, request, target: bound.value };
-    let mut made = |mode: Mode, below: u64| candidates.best(mode, below, &bound, &fallback);
+    let mut made = |mode: Mode, below: u64| {
+        if request.reversible && mode == Mode::Portable {
+            candidates.both_ways(&bound, &fallback)
+        } else {
+            candidates.best(mode, below, &bound, &fallback)
+        }
+    };
     let first = request.mode.unwrap_or(Mode::Portable);
     let near = |load: u64, least: u64| 10 * load <= 11 * least;
     let mut best = made(first, u64::MAX);

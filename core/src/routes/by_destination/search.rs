@@ -1,10 +1,16 @@
 //! Balancing: entries are re-pointed one by one until no channel carries more than the bound.
 
+mod both_ways;
+mod levels;
+mod turns;
+mod ways;
+
 use super::{DimensionOrder, Forwarding, NO_CHANNEL};
 use crate::fabric::{Graph, UNREACHABLE};
 use crate::flow::loads::fullest;
 use crate::power::power_of;
 use crate::traffic::{Purpose, draw};
+pub(crate) use both_ways::{LeveledBothWays, both_ways};
 use rayon::prelude::*;
 
 /// How hard to balance.

@@ -13,7 +13,7 @@ mod cut_rings;
 mod resume;
 
 pub(crate) use cut_rings::cut_rings;
-pub(crate) use resume::{balance_within, fit_rows, up_down};
+pub(crate) use resume::{balance_within, fit_rows, levels_both_ways, spread_roots, up_down};
 
 /// Levels and lanes of all pairs.
 #[derive(Clone, Debug)]

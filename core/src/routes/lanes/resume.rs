@@ -58,7 +58,7 @@ pub(crate) fn balance_within(
 }
 
 /// Adds rows to tables, each for the switch of another; those whose pairs find no lanes become copies of
-/// the rows they were added for.
+/// the rows they were added for. Where both directions of pairs have one level, so have the new rows.
 pub(crate) fn fit_rows(
     graph: &Graph,
     table: Forwarding,
@@ -66,7 +66,7 @@ pub(crate) fn fit_rows(
     lanes: PairLanes,
     extra: &[u32],
     rows: &[u32],
-    limit: usize,
+    (limit, reversible): (usize, bool),
 ) -> (Forwarding, PairLanes) {
     let switches = graph.switches();
     let mut assignment = Assignment::resumed(graph, table, order, lanes, limit);
@@ -80,9 +80,16 @@ pub(crate) fn fit_rows(
     for (place, &model) in extra.iter().enumerate() {
         let destination = known + place;
         let fits = assignment.table.towards(graph, destination).into_iter().all(|source| {
-            graph.hosts(source) == 0
-                || !assignment.walk(source, destination as u32, &mut path)
-                || assignment.settle(&mut path, destination as u32, source)
+            if graph.hosts(source) == 0 || !assignment.walk(source, destination as u32, &mut path) {
+                return true;
+            }
+            if !reversible {
+                return assignment.settle(&mut path, destination as u32, source);
+            }
+            let level = assignment.levels[model as usize * switches + source as usize];
+            assignment.levels[destination * switches + source as usize] = level;
+            assignment.settled[destination * switches + source as usize] = true;
+            assignment.place(&path, level)
         });
         if !fits {
             let (from, to) = (model as usize * switches, destination * switches);
@@ -91,6 +98,28 @@ pub(crate) fn fit_rows(
         }
     }
     assignment.finish()
+}
+
+/// Destinations by switch, if all pairs of switches with hosts have one level in both directions.
+pub(crate) fn levels_both_ways(
+    table: &Forwarding,
+    levels: &[u8],
+    sends: impl Fn(u32) -> bool,
+) -> Option<Vec<Vec<u32>>> {
+    let switches = table.switches();
+    let mut known: Vec<Option<u8>> = vec![None; switches * switches];
+    let mut rows = vec![Vec::new(); switches];
+    for (destination, &root) in table.roots.iter().enumerate() {
+        rows[root as usize].push(destination as u32);
+        for from in (0..switches as u32).filter(|&from| from != root && sends(from)) {
+            let level = levels[destination * switches + from as usize];
+            let pair = from.min(root) as usize * switches + from.max(root) as usize;
+            if *known[pair].get_or_insert(level) != level {
+                return None;
+            }
+        }
+    }
+    Some(rows)
 }
 
 impl<'a> Assignment<'a> {
@@ -170,7 +199,7 @@ pub(crate) fn up_down(graph: &Graph, roots: Vec<u32>, lanes: usize) -> (Forwardi
 }
 
 /// Switches far from each other.
-fn spread_roots(graph: &Graph, count: usize) -> Vec<u32> {
+pub(crate) fn spread_roots(graph: &Graph, count: usize) -> Vec<u32> {
     let mut nearest = vec![u16::MAX; graph.switches()];
     let mut roots = Vec::new();
     // The first has most cables; what cannot be reached is served from elsewhere anyway.

@@ -23,7 +23,14 @@ from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.made import SubnetTables
-from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
+from flitloom.tables.by_destination.repairing import (
+    REPAIR_SLACK,
+    OldTables,
+    Update,
+    read_old,
+    repaired,
+    same_both_ways,
+)
 from flitloom.tables.by_destination.tables import destinations, host_levels, require_lanes, with_lanes
 from flitloom.tables.traffic import Demand, demand_of
 
@@ -35,6 +42,9 @@ _KINDS = dict(zip(FORWARDING_METHODS, _core.LISTS["forwarding_kinds"], strict=Tr
 TRIES = 12_000_000
 #: The same for large fabrics, per entry.
 _TRIES_PER_ENTRY = 20
+
+#: Lanes that both ways of pairs leave to managers and multicast, of so many or more.
+_KEPT, _ENOUGH = 2, 6
 
 #: Largest loads up to so many times those of another method are taken for what else the method is good for.
 _NEAR = 1.1
@@ -90,7 +100,9 @@ def route_subnet(
         that no mixture of old and new entries can deadlock; `SubnetTables.update` says whether, and
         `SubnetTables.prices` what it costs where that is more than 2 %.
     reversible : bool
-        Both ways between two switches get the same service level; may need more lanes.
+        Both ways between two switches get the same service level. Of six lanes or more two are left to
+        managers and multicast. A repair keeps levels that `old` has both ways, and moves both ways of a pair
+        together.
     job : sequence of int, optional
         Hosts whose pairs are balanced, by their numbers in `subnet.hosts`. All others are served as well,
         within the same lanes, but count neither in the load nor in the bound.
@@ -179,6 +191,11 @@ class _Routing:
         return self.recognition.subnet
 
     @property
+    def kept_lanes(self) -> int:
+        """Lanes that both ways of pairs leave to managers and multicast, where there are enough."""
+        return _KEPT if self.reversible and self.lanes >= _ENOUGH else 0
+
+    @property
     def roots(self) -> list[int]:
         """The switch of every destination."""
         return [self.subnet.hosts[owner].switch for owner in self.owners]
@@ -206,7 +223,7 @@ class _Routing:
             None if self.demand is None else self.demand.rows(base).core(),
             [place[first[int(self.owners[row])]] for row in further],
             "portable" if self.spare_lanes else self.mode,
-            self.lanes - self.spare_lanes,
+            self.lanes - max(self.spare_lanes, self.kept_lanes),
             self.effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(self.subnet.switches)),
             0.0 if old is None else REPAIR_SLACK,
             self.reversible,
@@ -227,11 +244,12 @@ class _Routing:
 
     def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update] | None:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""
-        if self.mode == "sl2vl" or self.reversible:
+        if self.mode == "sl2vl":
             return None
         grid, tries = self.recognition.grid(), TRIES * self.effort
-        made = repaired(self.subnet, before, self.lanes, grid=grid, demand=self.demand, tries=tries)
-        if made is None:
+        lanes = self.lanes - self.kept_lanes
+        made = repaired(self.subnet, before, lanes, grid=grid, demand=self.demand, tries=tries)
+        if made is None or (self.reversible and not same_both_ways(self.roots, made["levels"])):
             return None
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
