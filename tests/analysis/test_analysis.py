@@ -282,7 +282,7 @@ UNSPECIFIED = {
     "analysis/batches.py": "quantiles of a distribution, which are printed",
     "analysis/limit.py": "a line fitted to measured values; loads that are tried are rounded to six digits",
     "analysis/utilisation.py": "a logarithm is printed as what it is of",
-    "booksim/judging.py": "a utilisation is printed; its logarithm is what is judged",
+    "load/booksim_judging.py": "a utilisation is printed; its logarithm is what is judged",
     "commands/actions/load_saturation.py": "how many digits are printed",
     "load/known.py": "the widths of a limit and of a measurement are added",
     "load/search.py": "the next load that is tried, rounded to six digits",
