@@ -60,7 +60,7 @@ impl Outcome {
         self.packets_injected += packets_injected;
         self.latency_sum += latency_sum;
         self.fingerprint = self.fingerprint.wrapping_add(*fingerprint);
-        self.lateness += lateness;
+        self.lateness = self.lateness.saturating_add(*lateness);
         self.makespan = self.makespan.max(*makespan);
     }
 
@@ -98,9 +98,16 @@ pub fn fingerprint(cycle: u64, node: NodeId) -> u64 {
     key ^ (key >> 32)
 }
 
-/// The share of one tail ejection in [`Outcome::lateness`]: the fourth power of its cycle.
-pub fn lateness(cycle: u64) -> u128 {
-    u128::from(cycle).pow(4)
+/// The share of tail ejections of one cycle in [`Outcome::lateness`]: the fourth power of the cycle for each. From
+/// cycle 2^32 on it, and what it is added to, stay at the largest number there is.
+///
+/// ```
+/// use flitloom_core::engine::lateness;
+/// assert_eq!(lateness(10, 2), 20_000);
+/// assert_eq!(lateness(1 << 32, 1), u128::MAX);
+/// ```
+pub fn lateness(cycle: u64, tails: u64) -> u128 {
+    u128::from(cycle).saturating_pow(4).saturating_mul(u128::from(tails))
 }
 
 /// A virtual channel that waits in a deadlock: the buffer it is, and what its front flit wants.

@@ -23,6 +23,8 @@ from flitloom.spec.ground import Ground
 
 #: Steps by which prices of a number of rounds are improved.
 STEPS = 400
+#: Numbers that all steps may look at: large networks take fewer steps, down to enough of them.
+WORK, ENOUGH = 400_000_000, 50
 #: Share of the way to the bound of a round less by which the first steps aim ahead.
 AHEAD = 0.5
 #: Steps without a better bound after which half of it is enough.
@@ -166,7 +168,7 @@ def _climb(
     counts, table = kinds.counts, kinds.table
     best = -np.inf, nodes, lengths
     ahead, failed = AHEAD * (target - float(counts @ nodes)), 0
-    for _ in range(STEPS):
+    for _ in range(min(STEPS, max(ENOUGH, WORK // (len(lengths) * table.size)))):
         worth = [nodes]
         sent = []
         for row in lengths[::-1]:

@@ -282,7 +282,7 @@ impl Source for Feed {
         totals.packets_delivered += 1;
         totals.latency_sum += cycle - u64::from(packet.created);
         totals.fingerprint = totals.fingerprint.wrapping_add(fingerprint(cycle, node));
-        totals.lateness += lateness(cycle);
+        totals.lateness = totals.lateness.saturating_add(lateness(cycle, 1));
         if let Some(windows) = &mut self.windows {
             let (source, start) = (packet.source, packet.created.into());
             windows.deliver(Delivery { cycle, source, start, injected: packet.injected.into() });

@@ -219,7 +219,7 @@ impl<V: Vector> BatchSources<V> {
             }
             if tails > 0 {
                 delivered.packets += tails;
-                delivered.lateness += u128::from(tails) * lateness(cycle);
+                delivered.lateness = delivered.lateness.saturating_add(lateness(cycle, tails));
                 self.gone += tails;
             }
         }

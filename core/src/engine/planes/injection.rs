@@ -66,7 +66,7 @@ impl Account {
             delivery_sum: self.delivery_sum.wrapping_add(other.delivery_sum),
             flit_hops: self.flit_hops + other.flit_hops,
             fingerprint: self.fingerprint.wrapping_add(other.fingerprint),
-            lateness: self.lateness + other.lateness,
+            lateness: self.lateness.saturating_add(other.lateness),
         }
     }
 }
@@ -576,7 +576,7 @@ impl Row {
             account.flit_hops += 4 * hops;
             account.delivery_sum = account.delivery_sum.wrapping_add(tails.wrapping_mul(cycle));
             if tails > 0 {
-                account.lateness += u128::from(tails) * lateness(cycle);
+                account.lateness = account.lateness.saturating_add(lateness(cycle, tails));
             }
         }
         let mut due = 0;

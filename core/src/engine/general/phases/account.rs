@@ -23,7 +23,8 @@ impl<V: Vector, R: Record> State<V, R> {
             return;
         }
         self.outcome.packets_delivered += self.moving.delivered.len() as u64;
-        self.outcome.lateness += lateness(cycle) * self.moving.delivered.len() as u128;
+        let late = lateness(cycle, self.moving.delivered.len() as u64);
+        self.outcome.lateness = self.outcome.lateness.saturating_add(late);
         for &(node, slot) in &self.moving.delivered {
             self.outcome.latency_sum += cycle - self.packets.packet(slot).start;
             let node = layout.first as u32 + node;
