@@ -313,6 +313,7 @@ pub fn repair_forwarding<'py>(
     facts.set_item("levels", PyArray1::from_vec(py, made.levels).reshape(shape)?)?;
     facts.set_item("rounds", made.rounds)?;
     facts.set_item("last", made.last)?;
+    facts.set_item("both_ways", made.both_ways)?;
     facts.set_item("bound", bound.map(|bound| bound_facts(py, &bound)).transpose()?)?;
     Ok(Some(facts))
 }

@@ -165,14 +165,18 @@ impl Dependencies {
         true
     }
 
-    /// Sets of lanes, a bit each, on which one channel is known to follow another, and on which that is known
-    /// to close a cycle.
+    /// Lanes, a bit each, on which one channel is known to follow another on the same lane.
+    pub fn lanes(&self, from: u32, to: u32) -> u8 {
+        self.constant[self.slot(from, to)]
+    }
+
+    /// The same, and lanes on which that is known to close a cycle.
     pub fn constant(&self, from: u32, to: u32) -> (u8, u8) {
         let slot = self.slot(from, to);
         let diagonal = |lanes: u64| {
             (0..MAX_LANES).fold(0, |set, lane| set | ((lanes >> (MAX_LANES * lane + lane) & 1) as u8) << lane)
         };
-        (self.constant[slot], diagonal(self.refused[slot]))
+        (self.lanes(from, to), diagonal(self.refused[slot]))
     }
 
     /// Whether a dependency is known to close a cycle.

@@ -33,6 +33,8 @@ pub struct Repaired {
     pub rounds: Vec<Vec<u32>>,
     /// Entries through which no host sends any more, to be changed when all else is and old packets are gone.
     pub last: Vec<u32>,
+    /// Whether both directions of all pairs of switches have one level, before and after.
+    pub both_ways: bool,
 }
 
 /// The round of an entry that follows all [`Repaired::rounds`].
@@ -117,7 +119,8 @@ pub fn repair(
     for (place, &round) in rounds.iter().enumerate().filter(|&(_, &round)| round != LATE) {
         ordered[usize::from(round)].push(place as u32);
     }
-    Some(Repaired { table, levels, rounds: ordered, last })
+    let both_ways = keeper.mixture.pairs.is_some();
+    Some(Repaired { table, levels, rounds: ordered, last, both_ways })
 }
 
 /// Points entries whose cable is gone elsewhere until all hosts reach the destination, with other levels for pairs

@@ -23,14 +23,7 @@ from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.made import SubnetTables
-from flitloom.tables.by_destination.repairing import (
-    REPAIR_SLACK,
-    OldTables,
-    Update,
-    read_old,
-    repaired,
-    same_both_ways,
-)
+from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, host_levels, require_lanes, with_lanes
 from flitloom.tables.traffic import Demand, demand_of
 
@@ -249,7 +242,7 @@ class _Routing:
         grid, tries = self.recognition.grid(), TRIES * self.effort
         lanes = self.lanes - self.kept_lanes
         made = repaired(self.subnet, before, lanes, grid=grid, demand=self.demand, tries=tries)
-        if made is None or (self.reversible and not same_both_ways(self.roots, made["levels"])):
+        if made is None or (self.reversible and not made["both_ways"]):
             return None
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]

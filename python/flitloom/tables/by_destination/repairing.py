@@ -249,26 +249,6 @@ def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] |
     return None if (differs & (levels != 0)).any() or own.size == 0 else table
 
 
-def same_both_ways(roots: list[int], levels: NDArray[np.uint8]) -> bool:
-    """Whether all packets between two switches have one level, in both directions.
-
-    Parameters
-    ----------
-    roots : list of int
-        The switch of every destination.
-    levels : array
-        Service level by destination and switch of the source.
-    """
-    there = np.array(sorted(set(roots)))
-    first = np.array([roots.index(switch) for switch in there.tolist()], dtype=np.int64)
-    places = np.searchsorted(there, np.array(roots))
-    pairs = levels[first][:, there]
-    np.fill_diagonal(pairs, 0)
-    own = levels[:, there]
-    own[np.arange(len(roots)), places] = 0
-    return bool((pairs == pairs.T).all() and (own == pairs[places]).all())
-
-
 def repaired(
     subnet: Subnet,
     old: OldTables,

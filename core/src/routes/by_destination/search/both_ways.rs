@@ -86,9 +86,13 @@ fn on_one_lane(graph: &Graph, table: &Forwarding) -> Option<LeveledBothWays> {
             }
         }
     }
-    turns.ranks(graph, 0)?;
     let levels = vec![0; table.next.len()];
-    Some(LeveledBothWays { load: table.max_load(graph), table: table.clone(), levels, lanes: 1 })
+    turns.put_in_order().then(|| LeveledBothWays {
+        load: table.max_load(graph),
+        table: table.clone(),
+        levels,
+        lanes: 1,
+    })
 }
 
 pub(super) struct BothWays<'a> {

@@ -1,7 +1,7 @@
 //! Levels of pairs, and the turns that they leave to others.
 
 use super::both_ways::BothWays;
-use super::turns::{Ranks, Turns};
+use super::turns::Turns;
 
 /// No level.
 const NONE: u8 = u8::MAX;
@@ -36,43 +36,25 @@ impl BothWays<'_> {
                 self.turns_of(pair, &mut turns);
                 if !turns.is_empty() || self.are_joined(pair) {
                     let lane = fewest(&turns, &used, self.common(pair.0, pair.1));
-                    turns.iter().for_each(|&(channel, next)| used.allow(channel, next, lane));
+                    turns.iter().for_each(|&(channel, next)| {
+                        used.allow(channel, next, lane);
+                    });
                     set(pair, lane);
                 }
             }
         }
-        let ranks: Option<Vec<Ranks>> = (0..used.lanes).map(|lane| used.ranks(graph, lane)).collect();
-        let Some(mut ranks) = ranks else { return (levels, used, usize::MAX) };
+        if !used.put_in_order() {
+            return (levels, used, usize::MAX);
+        }
         let mut left = 0;
         for pair in homeless {
             self.turns_of(pair, &mut turns);
-            match self.fit(&turns, &mut used, &mut ranks) {
+            match fit(&turns, &mut used) {
                 Some(lane) => set(pair, lane),
                 None => left += 1,
             }
         }
         (levels, used, left)
-    }
-
-    /// A lane that takes turns without a circle, those that ask for the fewest new ones first.
-    fn fit(&self, turns: &[(u32, u32)], used: &mut Turns, ranks: &mut [Ranks]) -> Option<usize> {
-        let missing = |used: &Turns, lane: usize| {
-            turns.iter().filter(|&&(channel, next)| used.turn(channel, next) >> lane & 1 == 0).count()
-        };
-        let mut lanes: Vec<usize> = (0..used.lanes).collect();
-        lanes.sort_by_key(|&lane| missing(used, lane));
-        lanes.into_iter().find(|&lane| {
-            let new: Vec<(u32, u32)> = turns
-                .iter()
-                .copied()
-                .filter(|&(channel, next)| used.turn(channel, next) >> lane & 1 == 0)
-                .collect();
-            let fits = new.iter().all(|&turn| used.add(self.search.graph, &mut ranks[lane], lane, turn));
-            if !fits {
-                new.iter().for_each(|&(channel, next)| used.forbid(channel, next, lane));
-            }
-            fits
-        })
     }
 
     /// Whether a pair of switches has hosts that send to each other.
@@ -97,6 +79,15 @@ impl BothWays<'_> {
             }
         }
     }
+}
+
+/// A lane that takes turns without a circle, those that ask for the fewest new ones first.
+fn fit(turns: &[(u32, u32)], used: &mut Turns) -> Option<usize> {
+    let mut lanes: Vec<usize> = (0..used.lanes).collect();
+    lanes.sort_by_key(|&lane| {
+        turns.iter().filter(|&&(channel, next)| used.turn(channel, next) >> lane & 1 == 0).count()
+    });
+    lanes.into_iter().find(|&lane| used.allow_all(turns, lane))
 }
 
 /// The lane, of several, that has most of some turns already.

@@ -2,39 +2,20 @@
 
 use super::DimensionOrder;
 use crate::fabric::Graph;
+use crate::flow::order::Dependencies;
 use crate::routes::lanes::spread_roots;
 use crate::traffic::{Purpose, draw};
 
 /// By lane the turns, a channel and the next one, that ways may take; without a circle in any lane.
-#[derive(Clone)]
 pub(super) struct Turns {
     pub(super) lanes: usize,
-    ports: usize,
-    places: Vec<u8>,
-    /// Lanes by channel and place of the next one.
-    allowed: Vec<u16>,
-}
-
-/// An order of channels that allowed turns go up, kept as turns are added (Pearce and Kelly 2006).
-pub(super) struct Ranks {
-    rank: Vec<u32>,
-    mark: Vec<u32>,
-    round: u32,
-    behind: Vec<u32>,
-    before: Vec<u32>,
+    order: Dependencies,
 }
 
 impl Turns {
     /// No turn in any lane.
     pub(super) fn none(graph: &Graph, lanes: usize) -> Self {
-        let ports =
-            (0..graph.switches() as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
-        Self {
-            lanes,
-            ports,
-            places: (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect(),
-            allowed: vec![0; graph.channels() * ports],
-        }
+        Self { lanes, order: Dependencies::unordered(graph) }
     }
 
     /// Ways that fall and then rise in the numbers of switches (up*/down*), by lane in those of breadth-first search
@@ -90,67 +71,38 @@ impl Turns {
         }
     }
 
-    fn slot(&self, channel: u32, next: u32) -> usize {
-        channel as usize * self.ports + usize::from(self.places[next as usize])
-    }
-
     /// Lanes in which one channel may follow another.
     pub(super) fn turn(&self, channel: u32, next: u32) -> u16 {
-        self.allowed[self.slot(channel, next)]
+        self.order.lanes(channel, next).into()
     }
 
-    /// Allows a turn, of which the caller knows that it closes no circle.
-    pub(super) fn allow(&mut self, channel: u32, next: u32, lane: usize) {
-        let slot = self.slot(channel, next);
-        self.allowed[slot] |= 1 << lane;
+    /// Allows a turn; whether it is allowed now. Circles are looked for once all is in order.
+    pub(super) fn allow(&mut self, channel: u32, next: u32, lane: usize) -> bool {
+        self.order.add((channel, lane as u8), (next, lane as u8))
     }
 
-    /// Takes a turn back.
-    pub(super) fn forbid(&mut self, channel: u32, next: u32, lane: usize) {
-        let slot = self.slot(channel, next);
-        self.allowed[slot] &= !(1 << lane);
-    }
-
-    /// An order of all channels of a lane; `None` if there is a circle.
-    pub(super) fn ranks(&self, graph: &Graph, lane: usize) -> Option<Ranks> {
-        let channels = graph.channels();
-        let mut arriving = vec![0_u32; channels];
-        let legal = |&(channel, next): &(u32, u32)| self.turn(channel, next) >> lane & 1 == 1;
-        all(graph).filter(legal).for_each(|(_, next)| arriving[next as usize] += 1);
-        let mut order: Vec<u32> =
-            (0..channels as u32).filter(|&channel| arriving[channel as usize] == 0).collect();
-        let mut rank = vec![0; channels];
-        let mut head = 0;
-        while let Some(&channel) = order.get(head) {
-            rank[channel as usize] = head as u32;
-            head += 1;
-            for &next in graph.outgoing(graph.ends(channel).1) {
-                if legal(&(channel, next)) {
-                    arriving[next as usize] -= 1;
-                    if arriving[next as usize] == 0 {
-                        order.push(next);
-                    }
-                }
-            }
+    /// Allows several turns, or none of them if they close a circle.
+    pub(super) fn allow_all(&mut self, turns: &[(u32, u32)], lane: usize) -> bool {
+        let allowed = turns.iter().all(|&(channel, next)| self.allow(channel, next, lane));
+        if allowed {
+            self.order.keep();
+        } else {
+            self.order.take_back();
         }
-        let mark = vec![0; channels];
-        let (behind, before) = (Vec::new(), Vec::new());
-        (order.len() == channels).then_some(Ranks { rank, mark, round: 0, behind, before })
+        allowed
     }
 
-    /// Allows a turn unless it closes a circle.
-    pub(super) fn add(&mut self, graph: &Graph, ranks: &mut Ranks, lane: usize, turn: (u32, u32)) -> bool {
-        let added = self.turn(turn.0, turn.1) >> lane & 1 == 1 || ranks.make_room(graph, self, lane, turn);
-        if added {
-            self.allow(turn.0, turn.1, lane);
-        }
-        added
+    /// Puts channels in an order that all turns go up; false if there is a circle.
+    pub(super) fn put_in_order(&mut self) -> bool {
+        self.order.put_in_order()
     }
 
     /// Adds turns to all lanes until any other one would close a circle: those of other sets first.
     pub(super) fn extend(&mut self, graph: &Graph, first: Option<&Self>, seed: u64) {
+        if !self.put_in_order() {
+            return;
+        }
         for lane in 0..self.lanes {
-            let Some(mut ranks) = self.ranks(graph, lane) else { continue };
             let missing = |&(channel, next): &(u32, u32)| self.turn(channel, next) >> lane & 1 == 0;
             let mut wanted: Vec<(u32, u32)> = all(graph).filter(missing).collect();
             let later = |&(channel, next): &(u32, u32)| {
@@ -160,63 +112,9 @@ impl Turns {
             };
             wanted.sort_by_cached_key(later);
             for turn in wanted {
-                self.add(graph, &mut ranks, lane, turn);
+                self.allow_all(&[turn], lane);
             }
         }
-    }
-}
-
-impl Ranks {
-    /// Reorders so that the first channel of a turn stands before the second; false if that leads back to the first.
-    fn make_room(&mut self, graph: &Graph, turns: &Turns, lane: usize, (from, to): (u32, u32)) -> bool {
-        let (high, low) = (self.rank[from as usize], self.rank[to as usize]);
-        if high < low {
-            return true;
-        }
-        self.round += 1;
-        let legal = |channel: u32, next: u32| turns.turn(channel, next) >> lane & 1 == 1;
-        self.behind.clear();
-        self.behind.push(to);
-        let mut head = 0;
-        while let Some(&channel) = self.behind.get(head) {
-            head += 1;
-            for &next in graph.outgoing(graph.ends(channel).1) {
-                if !legal(channel, next) {
-                    continue;
-                }
-                if next == from {
-                    return false;
-                }
-                if self.rank[next as usize] < high && self.mark[next as usize] != self.round {
-                    self.mark[next as usize] = self.round;
-                    self.behind.push(next);
-                }
-            }
-        }
-        self.before.clear();
-        self.before.push(from);
-        head = 0;
-        while let Some(&channel) = self.before.get(head) {
-            head += 1;
-            for &back in graph.outgoing(graph.ends(channel).0) {
-                let earlier = back ^ 1;
-                if legal(earlier, channel)
-                    && self.rank[earlier as usize] > low
-                    && self.mark[earlier as usize] != self.round
-                {
-                    self.mark[earlier as usize] = self.round;
-                    self.before.push(earlier);
-                }
-            }
-        }
-        let rank = &self.rank;
-        self.before.sort_unstable_by_key(|&channel| rank[channel as usize]);
-        self.behind.sort_unstable_by_key(|&channel| rank[channel as usize]);
-        let moved: Vec<u32> = self.before.iter().chain(&self.behind).copied().collect();
-        let mut places: Vec<u32> = moved.iter().map(|&channel| self.rank[channel as usize]).collect();
-        places.sort_unstable();
-        moved.iter().zip(places).for_each(|(&channel, place)| self.rank[channel as usize] = place);
-        true
     }
 }
 
@@ -252,40 +150,40 @@ mod tests {
     }
 
     /// A circle as a depth-first search finds one, which knows nothing of orders.
-    fn has_a_circle(graph: &Graph, turns: &Turns, lane: usize) -> bool {
-        fn visit(graph: &Graph, turns: &Turns, lane: usize, channel: u32, state: &mut [u8]) -> bool {
+    fn has_a_circle(graph: &Graph, legal: &dyn Fn(u32, u32) -> bool) -> bool {
+        fn visit(graph: &Graph, legal: &dyn Fn(u32, u32) -> bool, channel: u32, state: &mut [u8]) -> bool {
             state[channel as usize] = 1;
             let found = graph.outgoing(graph.ends(channel).1).iter().any(|&next| {
-                turns.turn(channel, next) >> lane & 1 == 1
+                legal(channel, next)
                     && (state[next as usize] == 1
-                        || state[next as usize] == 0 && visit(graph, turns, lane, next, state))
+                        || state[next as usize] == 0 && visit(graph, legal, next, state))
             });
             state[channel as usize] = 2;
             found
         }
         let mut state = vec![0; graph.channels()];
         (0..graph.channels() as u32)
-            .any(|channel| state[channel as usize] == 0 && visit(graph, turns, lane, channel, &mut state))
+            .any(|channel| state[channel as usize] == 0 && visit(graph, legal, channel, &mut state))
     }
 
     #[test]
     fn no_lane_has_a_circle_and_extended_ones_take_no_other_turn() {
         let (graph, order) = torus(5);
-        for mut turns in [Turns::numbered(&graph, 5), Turns::cut_rings(&graph, &order, 8)] {
-            let known = turns.clone();
+        let numbered = || Turns::numbered(&graph, 5);
+        let cut = || Turns::cut_rings(&graph, &order, 8);
+        for make in [&numbered as &dyn Fn() -> Turns, &cut] {
+            let (known, mut turns) = (make(), make());
             turns.extend(&graph, None, 3);
+            assert!(turns.put_in_order());
             for lane in 0..turns.lanes {
-                assert!(!has_a_circle(&graph, &turns, lane));
-                assert!(turns.ranks(&graph, lane).is_some());
+                let has = |turns: &Turns, channel, next| turns.turn(channel, next) >> lane & 1 == 1;
+                assert!(!has_a_circle(&graph, &|channel, next| has(&turns, channel, next)));
                 for (channel, next) in all(&graph) {
-                    let had = known.turn(channel, next) >> lane & 1;
-                    let has = turns.turn(channel, next) >> lane & 1;
-                    assert!(had <= has);
-                    if has == 0 {
-                        let mut more = turns.clone();
-                        more.allow(channel, next, lane);
-                        assert!(has_a_circle(&graph, &more, lane));
-                        assert!(more.ranks(&graph, lane).is_none());
+                    assert!(has(&turns, channel, next) || !has(&known, channel, next));
+                    if !has(&turns, channel, next) {
+                        let more = |one, other| (one, other) == (channel, next) || has(&turns, one, other);
+                        assert!(has_a_circle(&graph, &more));
+                        assert!(!turns.allow_all(&[(channel, next)], lane));
                     }
                 }
             }
