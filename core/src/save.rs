@@ -229,6 +229,20 @@ impl Archive {
         Self { bytes: Vec::new(), at: None }
     }
 
+    /// The bytes that something writes.
+    ///
+    /// ```
+    /// use flitloom_core::save::Archive;
+    /// assert_eq!(Archive::written(|archive| archive.number("cycles", &mut 7_u8)), [7]);
+    /// ```
+    pub fn written(write: impl FnOnce(&mut Self) -> Result<(), SaveError>) -> Vec<u8> {
+        let mut archive = Self::writing();
+        // Nothing can go wrong while writing.
+        let written = write(&mut archive);
+        debug_assert_eq!(written, Ok(()));
+        archive.into_bytes()
+    }
+
     /// A written one, to be read.
     pub fn reading(bytes: Vec<u8>) -> Self {
         Self { bytes, at: Some(0) }

@@ -289,11 +289,7 @@ impl<P: Probe> Simulation<P> {
     where
         P: SavedProbe,
     {
-        let mut archive = Archive::writing();
-        // Nothing can go wrong while writing.
-        let written = self.fields(&mut archive);
-        debug_assert_eq!(written, Ok(()));
-        archive.into_bytes()
+        Archive::written(|archive| self.fields(archive))
     }
 
     /// Takes a saved state up in a simulation at its beginning that was made of the same things; on

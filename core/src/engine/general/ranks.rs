@@ -60,11 +60,8 @@ impl<V: Vector, R: Record> OneRank<V, R> {
     /// All parts as they are.
     fn parts(&self) -> Result<Vec<Part<V, R>>, SimulationError> {
         let Part { layout, state } = &self.part;
-        let mut archive = Archive::writing();
-        // Nothing can go wrong while writing.
-        let written = state.clone().archive(layout, &mut archive);
-        debug_assert_eq!(written, Ok(()));
-        let all = self.collect(archive.into_bytes()).map_err(|Lost| SimulationError::Lost)?;
+        let own = Archive::written(|archive| state.clone().archive(layout, archive));
+        let all = self.collect(own).map_err(|Lost| SimulationError::Lost)?;
         let mut parts = Vec::new();
         for (number, bytes) in (0..self.ranges.len()).zip(all) {
             let mut part = Part::<V, R>::new(self.proof, &self.common, &self.ranges, number);

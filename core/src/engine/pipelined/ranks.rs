@@ -47,18 +47,9 @@ impl fmt::Debug for OneRank {
 
 /// Bytes that something writes, as words of which the last one is filled up.
 fn words(write: impl FnOnce(&mut Archive) -> Result<(), SaveError>) -> Vec<u64> {
-    let bytes = bytes(write);
+    let bytes = Archive::written(write);
     let word = |some: &[u8]| some.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
     bytes.chunks(8).map(word).collect()
-}
-
-/// Bytes that something writes.
-fn bytes(write: impl FnOnce(&mut Archive) -> Result<(), SaveError>) -> Vec<u8> {
-    let mut archive = Archive::writing();
-    // Nothing can go wrong while writing.
-    let written = write(&mut archive);
-    debug_assert_eq!(written, Ok(()));
-    archive.into_bytes()
 }
 
 impl OneRank {
@@ -142,7 +133,7 @@ impl OneRank {
         let Some(Divided { exchange, mut others, cycles, .. }) = self.divided.take() else { return Ok(()) };
         let (own, rules, transport) = (self.rank, run.terminals.rules.clone(), &self.transport);
         let mut collect = |part: &mut Part| {
-            let state = bytes(|archive| {
+            let state = Archive::written(|archive| {
                 part.fields(&rules, archive)?;
                 exchange.unread(own, cycles, |message| message.fields(archive))
             });
