@@ -233,7 +233,12 @@ impl Archive {
     ///
     /// ```
     /// use flitloom_core::save::Archive;
-    /// assert_eq!(Archive::written(|archive| archive.number("cycles", &mut 7_u8)), [7]);
+    ///
+    /// let bytes = Archive::written(|archive| archive.number("cycles", &mut 7_u8));
+    /// let mut cycles = 0_u8;
+    /// Archive::reading(bytes).number("cycles", &mut cycles)?;
+    /// assert_eq!(cycles, 7);
+    /// # Ok::<(), flitloom_core::save::SaveError>(())
     /// ```
     pub fn written(write: impl FnOnce(&mut Self) -> Result<(), SaveError>) -> Vec<u8> {
         let mut archive = Self::writing();
