@@ -23,8 +23,8 @@ from flitloom.spec.ground import Ground
 
 #: Steps by which prices of a number of rounds are improved.
 STEPS = 400
-#: Numbers that all steps may look at: large networks take fewer steps, down to enough of them.
-WORK, ENOUGH = 400_000_000, 50
+#: Ways that all steps may look at: large networks take fewer steps, down to enough of them.
+WORK, ENOUGH = 200_000_000, 50
 #: Share of the way to the bound of a round less by which the first steps aim ahead.
 AHEAD = 0.5
 #: Steps without a better bound after which half of it is enough.
@@ -66,14 +66,17 @@ class _Kinds:
         Offsets of a kind.
     loads : array of float
         Different loads of vectors, by class of links.
-    table : array of int
-        From an offset of a kind to those of a kind the vectors with a load.
+    starts, sends, vectors : array of int
+        Ways from an offset of a kind (`starts`) to one of a kind over a load (`sends`: the kind times the
+        number of loads, and the load), and how many vectors lead so.
     """
 
     of: NDArray[np.int64]
     counts: NDArray[np.int64]
     loads: NDArray[np.float64]
-    table: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    sends: NDArray[np.int64]
+    vectors: NDArray[np.float64]
 
 
 def _symmetries(ground: Ground) -> list[NDArray[np.int64]]:
@@ -109,13 +112,14 @@ def _kinds(ground: Ground) -> _Kinds:
             break
     firsts, of, counts = np.unique(least, return_inverse=True, return_counts=True)
     loads, which = np.unique(group.hops.round(9), axis=0, return_inverse=True)
-    table = np.zeros((len(firsts), len(firsts), len(loads)), dtype=np.int64)
     ends = of[group.behind[firsts][:, group.behind[0]]]
-    rows = np.broadcast_to(np.arange(len(firsts))[:, None], ends.shape)
-    np.add.at(table, (rows, ends, np.broadcast_to(which.reshape(-1), ends.shape)), 1)
-    # To stay is not to send.
-    table[np.arange(len(firsts)), np.arange(len(firsts)), which.reshape(-1)[0]] -= 1
-    return _Kinds(of, counts, loads, table)
+    # To stay, over the vector 0, is not to send.
+    ends, over = ends[:, 1:], which.reshape(-1)[1:]
+    several = len(firsts) * len(loads)
+    keys = np.arange(len(firsts))[:, None] * several + ends * len(loads) + over
+    keys, vectors = np.unique(keys, return_counts=True)
+    starts, sends = np.divmod(keys, several)
+    return _Kinds(of, counts, loads, starts, sends, vectors.astype(np.float64))
 
 
 @lru_cache(maxsize=4)
@@ -157,7 +161,9 @@ def least_chunks(ground: Ground) -> tuple[Prices, ...]:
 
 def _first_loads(kinds: _Kinds) -> NDArray[np.int64]:
     """By kind the load of the vectors from offset 0."""
-    found: NDArray[np.int64] = kinds.table[0].argmax(axis=1)
+    found = np.zeros(len(kinds.counts), dtype=np.int64)
+    of_owner = kinds.sends[kinds.starts == 0]
+    found[of_owner // len(kinds.loads)] = of_owner % len(kinds.loads)
     return found
 
 
@@ -165,17 +171,16 @@ def _climb(
     kinds: _Kinds, nodes: NDArray[np.float64], lengths: NDArray[np.float64], target: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Better prices, step by step along what changes the bound most, towards a bound ever less ahead."""
-    counts, table = kinds.counts, kinds.table
+    counts, kept = kinds.counts, len(kinds.counts)
     best = -np.inf, nodes, lengths
     ahead, failed = AHEAD * (target - float(counts @ nodes)), 0
-    for _ in range(min(STEPS, max(ENOUGH, WORK // (len(lengths) * table.size)))):
-        worth = [nodes]
-        sent = []
+    for _ in range(min(STEPS, max(ENOUGH, WORK // (len(lengths) * len(kinds.sends))))):
+        worth, gains = nodes, []
         for row in lengths[::-1]:
-            gain = worth[-1][:, None] - kinds.loads @ row
-            sent.append(table * (gain > 0))
-            worth.append(worth[-1] + np.tensordot(sent[-1], gain, 2))
-        value = float(counts @ nodes - worth[-1][0])
+            gain = np.maximum(worth[:, None] - kinds.loads @ row, 0)
+            gains.append(gain > 0)
+            worth = worth + np.bincount(kinds.starts, kinds.vectors * gain.ravel()[kinds.sends], kept)
+        value = float(counts @ nodes - worth[0])
         if value > best[0]:
             best, failed = (value, nodes, lengths), 0
         else:
@@ -183,11 +188,12 @@ def _climb(
         if failed > PATIENCE:
             ahead, failed = ahead / 2, 0
         # What all would hold, and what links would transfer, if all that gains were sent.
-        held = np.zeros(len(counts))
+        held = np.zeros(kept)
         held[0] = 1.0
         loads = np.zeros_like(lengths)
-        for turn, moves in enumerate(reversed(sent)):
-            flow = np.tensordot(held, moves, 1)
+        for turn, gaining in enumerate(reversed(gains)):
+            flow = np.bincount(kinds.sends, kinds.vectors * held[kinds.starts], gaining.size)
+            flow = flow.reshape(gaining.shape) * gaining
             loads[turn] = flow.sum(axis=0) @ kinds.loads
             held = held + flow.sum(axis=1)
         slope = (counts - held) / counts
