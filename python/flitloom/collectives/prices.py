@@ -23,7 +23,7 @@ from flitloom.spec.ground import Ground
 
 #: Steps by which prices of a number of rounds are improved.
 STEPS = 400
-#: Ways that all steps may look at: large networks take fewer steps, down to enough of them.
+#: Vectors of kinds that all steps may look at: large networks take fewer steps, down to enough of them.
 WORK, ENOUGH = 200_000_000, 50
 #: Share of the way to the bound of a round less by which the first steps aim ahead.
 AHEAD = 0.5
@@ -67,8 +67,8 @@ class _Kinds:
     loads : array of float
         Different loads of vectors, by class of links.
     starts, sends, vectors : array of int
-        Ways from an offset of a kind (`starts`) to one of a kind over a load (`sends`: the kind times the
-        number of loads, and the load), and how many vectors lead so.
+        Steps from an offset of a kind (`starts`) to one of a kind over a load (`sends`: the kind times the
+        number of loads, and the load), and how many vectors do such a step.
     """
 
     of: NDArray[np.int64]
