@@ -94,8 +94,8 @@ lint-quick: build
 	cargo fmt --all --check
 	cargo fmt --manifest-path wasm/Cargo.toml --check
 	cargo fmt --manifest-path model/Cargo.toml --check
-	$(BIN)/ruff format --check --quiet python tests
-	$(BIN)/ruff check --quiet python tests
+	$(BIN)/ruff format --check --quiet python tests docs tools
+	$(BIN)/ruff check --quiet python tests docs tools
 	$(BIN)/mypy
 
 # The integration tests run on the core that the extension was built from, which saves a build of it: both packages

@@ -26,7 +26,7 @@ EXTRA = MADE / "extra"
 #: Where the front page shows the live page, and what it shows there.
 LIVE_HERE = "<!-- live -->"
 LIVE = """```{raw} html
-<iframe class="live" src="live.html#lesson=slices&amp;play=1" title="Simulate a network in this page"></iframe>
+<iframe class="live" src="live.html#lesson=slices&amp;play=1" title="Simulate a network here"></iframe>
 <p>The engine runs in this page. <a href="live.html#lesson=slices">Open it in a separate window</a>.</p>
 ```
 """

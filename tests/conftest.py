@@ -13,6 +13,7 @@ import pytest
 
 import warm
 from flitloom.ground import workers
+from once import shared
 from sample import QUICK
 
 # Who runs the tests in the background of a shell passes on that Ctrl-C is ignored; tests of it need it.
@@ -56,9 +57,7 @@ def one_after_the_other(request, tmp_path_factory):
     if request.node.get_closest_marker("alone") is None:
         yield
         return
-    # Processes of one run have folders of one folder.
-    shared = tmp_path_factory.getbasetemp().parent
-    with (shared / "alone.lock").open("w") as lock:
+    with (shared(tmp_path_factory, "alone") / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Record the live page as a moving picture: ``make recording``.
 
-Needs Chromium with its driver, as the tests of pages do, and Pillow. Every frame is a screenshot of the page at a cycle.
+Needs Chromium with its driver, as the tests of pages do, and Pillow. Every frame is a screenshot of the page
+at a cycle.
 """
 
 import argparse
@@ -17,7 +18,6 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from browser import start  # noqa: E402
-
 from flitloom.view.page import write_live_page  # noqa: E402
 
 
@@ -32,7 +32,8 @@ def record(out: Path, lesson: str, step: int, size: tuple[int, int]) -> None:
             screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
             driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
             driver.get(f"{page.as_uri()}#lesson={lesson}")
-            WebDriverWait(driver, 60).until(lambda one: one.execute_script("return document.body.dataset.ready"))
+            ready = "return document.body.dataset.ready"
+            WebDriverWait(driver, 60).until(lambda one: one.execute_script(ready))
             driver.execute_script("document.getElementById('controls').scrollIntoView()")
             last = driver.execute_script("return Number(document.getElementById('cycle').max)")
             for cycle in [*range(0, last, step), last]:
@@ -42,13 +43,16 @@ def record(out: Path, lesson: str, step: int, size: tuple[int, int]) -> None:
                     cycle,
                 )
                 # What is drawn before the next frame is drawn then.
-                driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+                driver.execute_async_script(
+                    "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
+                )
                 image = Image.open(io.BytesIO(driver.get_screenshot_as_png()))
                 frames.append(image.convert("RGB"))
         finally:
             driver.quit()
     pauses = [90] * (len(frames) - 1) + [1500]
-    frames[0].save(out, save_all=True, append_images=frames[1:], duration=pauses, loop=0, quality=45, method=6)
+    how = {"loop": 0, "quality": 45, "method": 6}
+    frames[0].save(out, save_all=True, append_images=frames[1:], duration=pauses, **how)
     print(f"{out}: {len(frames)} frames, {out.stat().st_size / 1e6:.2f} MB")
 
 
