@@ -148,7 +148,10 @@ def test_bruck_needs_as_many_rounds_as_doublings() -> None:
 def test_a_failed_cable_leaves_most_of_the_speed(capsys: pytest.CaptureFixture[str]) -> None:
     healthy = weigh(fl.Torus(8, 8), [2.0**20], 1e-6, 5e10)
     damaged = weigh(fl.Torus(8, 8, failed_links=[(0, 1)]), [2.0**20], 1e-6, 5e10)
-    assert {one.name for one in healthy.algorithms} == {one.name for one in damaged.algorithms}
+    # More chunks are planned only where no algorithm has as few bytes as are needed.
+    assert {one.name for one in healthy.algorithms} == {
+        one.name for one in damaged.algorithms if "chunks" not in one.name
+    }
     assert min(damaged.seconds[0]) < 1.5 * min(healthy.seconds[0])
     arguments = ["collective", "advise", "--mesh", "4x4", "--size", "1MB:2MB", "--bandwidth", "400Gb/s"]
     assert run([*arguments, "--operation", "all-gather", "--json"]) == 0

@@ -12,7 +12,7 @@ from typing import Any
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.least import Least, known_prices, least, least_rounds
-from flitloom.collectives.listing import applying, counted_messages
+from flitloom.collectives.listing import applying, counted_messages, finer_steps
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.rounds_plan import bus_factor
 from flitloom.collectives.search import collective
@@ -141,7 +141,7 @@ class Advice:
 
     def is_made(self, number: int) -> bool:
         """Whether a plan is made of an algorithm, as of planned steps; else its time is an estimate."""
-        return self.algorithms[number].messages is not None or number == len(self.algorithms) - 1
+        return self.algorithms[number].is_made
 
     def least(self, one: Algorithm) -> float:
         """Vectors on the busiest links of schedules with as many rounds, at least.
@@ -260,14 +260,15 @@ def weigh(
     """
     topology, plain = _compared(topology, operation, twist)
     plan = collective(topology, operation, twist=twist)
-    every = applying(plan, plain)
-    crowded = [] if message is not None else [one for one in every if any(one.crowd)]
-    known = [one for one in every if one not in crowded]
-    if message:
-        known = [counted_messages(one, plan.ground) for one in known]
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
     proof = least(ground, operation, members, prices)
+    every = applying(plan, plain)
+    every += finer_steps(plan, every, proof.every[-1])
+    crowded = [] if message is not None else [one for one in every if any(one.crowd)]
+    known = [one for one in every if one not in crowded]
+    if message:
+        known = [counted_messages(one, ground) for one in known]
     cost = message or 0.0
     return Advice(
         operation,

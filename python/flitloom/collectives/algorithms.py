@@ -15,6 +15,7 @@ from math import log2, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.cycles import hamiltonian_cycles
 from flitloom.collectives.family import members
 from flitloom.collectives.rounds_plan import Messages
@@ -49,6 +50,8 @@ class Algorithm:
     crowd : tuple of int
         Per round the messages of a node over a link beyond the first one; empty if there are none, or if they
         are not counted.
+    plan : CollectivePlan, optional
+        The plan in steps that it is, if it is one.
     """
 
     name: str
@@ -57,6 +60,12 @@ class Algorithm:
     halves: bool = False
     messages: Callable[[], Messages] | None = field(default=None, compare=False)
     crowd: tuple[int, ...] = ()
+    plan: CollectivePlan | None = field(default=None, compare=False)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a plan is made of it; else its time is an estimate."""
+        return self.messages is not None or self.plan is not None
 
     @property
     def rounds(self) -> int:

@@ -8,7 +8,10 @@ from itertools import product
 from math import inf, prod
 
 from flitloom.collectives.nested import MOST_NODES
-from flitloom.collectives.prices import Prices, least_chunks, proven
+from flitloom.collectives.prices import Prices, least_chunks, proven_prices
+from flitloom.collectives.unlike import MOST_NODES as MOST_UNLIKE
+from flitloom.collectives.unlike import least_chunks_unlike, prices_unlike
+from flitloom.errors import SpecError
 from flitloom.spec.ground import Ground
 
 #: Operations whose bytes depend on the number of rounds.
@@ -99,9 +102,6 @@ def _starts(
 def least(ground: Ground, operation: str, members: int, prices: Sequence[Prices]) -> Least:
     """What some prices prove, and what enters or leaves nodes.
 
-    A node that is the first to know a sum has it from what all others sent, as in a reduce-scatter of as many
-    rounds. Every other node needs a transfer that ends no earlier, over a link at least.
-
     Examples
     --------
     >>> import flitloom as fl
@@ -118,28 +118,35 @@ def least(ground: Ground, operation: str, members: int, prices: Sequence[Prices]
     # With more rounds than there are prices for, only what enters is known.
     if operation != "all-reduce":
         return Least((*halves, enters), (*halves, enters))
-    every = [max(floor, prices[0].chunks)]
-    for one, half in zip(prices[1:], halves[1:], strict=True):
-        shortest = min(map(min, one.links))
-        every.append(max(floor, half + (members - 1) / members * shortest))
+    every = [max(floor, one.sums) for one in prices]
     return Least((*every, floor), (*halves, enters))
 
 
 def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:
-    """Prices for a network in which all nodes see the same; none for others."""
-    if operation not in GATHERING or not ground.whole or not 1 < ground.nodes <= MOST_NODES:
+    """Prices for a network: of up to 1024 nodes that see the same, or of up to 128 others; else none."""
+    most = MOST_NODES if ground.whole else MOST_UNLIKE
+    if operation not in GATHERING or not 1 < len(ground.working) <= most:
         return ()
-    return least_chunks(ground)
+    return least_chunks(ground) if ground.whole else least_chunks_unlike(ground)
 
 
 def with_chunks(
     ground: Ground, prices: Sequence[tuple[Sequence[float], Sequence[Sequence[float]]]]
 ) -> list[Prices]:
-    """Prices of a file, of nodes and links, with what they prove."""
-    return [
-        Prices(tuple(nodes), tuple(map(tuple, links)), proven(ground, nodes, links))
-        for nodes, links in prices
-    ]
+    """Prices of a file, of nodes and links, with what they prove.
+
+    Raises
+    ------
+    SpecError
+        They are not prices of the network, or it has too many nodes that are not alike.
+    """
+    if any(len({*map(len, links)}) > 1 for _, links in prices):
+        raise SpecError.at("prices", "all rounds need lengths of equally many links")
+    if not ground.whole:
+        if prices and len(ground.working) > MOST_UNLIKE:
+            raise SpecError.at("prices", f"not all nodes are alike, and they are more than {MOST_UNLIKE}")
+        return [prices_unlike(ground, *one) for one in prices]
+    return [proven_prices(ground, *one) for one in prices]
 
 
 def further_messages(ground: Ground, members: int, rounds: int) -> int:

@@ -31,17 +31,61 @@ from flitloom.collectives.rounds import (
     shift_rounds,
 )
 from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, crowding, most_messages, shifted
+from flitloom.collectives.search import collective
 from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 
 #: Most nodes for which every message is routed.
 MOST_ROUTED = 1024
+#: Into how many chunks nodes cut their part of the vector, in the order in which they are tried.
+CHUNKS = (4, 2, 8, 12, 18, 24)
+#: Chunks of all nodes that are planned for all nodes, over all numbers of chunks.
+CHUNK_WORK = 100_000
+#: Shares by which bytes differ that count as equal.
+NEAR = 1e-3
 
 
 def _planned(plan: CollectivePlan) -> Algorithm:
     """One round a step; a chunk is an equal part of the vector."""
-    return Algorithm("planned steps", (1 / len(plan.members),) * plan.steps, "this project")
+    loads = (1 / len(plan.members) / plan.chunks,) * plan.steps
+    name = "planned steps" if plan.chunks == 1 else f"planned steps ({plan.chunks} chunks)"
+    return Algorithm(name, loads, "this project", plan=plan)
+
+
+def finer_steps(plan: CollectivePlan, known: Sequence[Algorithm], least: float) -> list[Algorithm]:
+    """The operation planned with more chunks, where that takes fewer bytes than all algorithms so far.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        The planned steps, with one chunk.
+    known : sequence of Algorithm
+        The algorithms so far.
+    least : float
+        Vectors that the busiest link transfers at least: once they are reached nothing more is planned.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan = fl.collectives.plan(fl.Torus(8, failed_links=[(0, 1)]), "all-reduce")
+    >>> [(one.name, one.factor) for one in finer_steps(plan, applying(plan, plain=False), 1.2)]
+    [('planned steps (4 chunks)', 1.25), ('planned steps (8 chunks)', 1.125)]
+    """
+    fewest = min(one.factor for one in known if one.is_made)
+    found: list[Algorithm] = []
+    left = CHUNK_WORK
+    for chunks in CHUNKS:
+        # Chunks that all nodes receive.
+        work = chunks * len(plan.members) ** 2
+        if fewest <= least * (1 + NEAR) or work > left:
+            continue
+        left -= work
+        one = _planned(collective(plan.ground.topology, plan.operation, chunks=chunks, twist=plan.twist))
+        if one.factor < fewest * (1 - NEAR):
+            found.append(one)
+            fewest = one.factor
+    return sorted(found, key=lambda one: one.rounds)
 
 
 def applying(plan: CollectivePlan, plain: bool) -> list[Algorithm]:

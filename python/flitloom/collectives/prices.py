@@ -47,11 +47,14 @@ class Prices:
         Per round the length of a link, by the way that it leads.
     chunks : float
         Chunks on the busiest links, over all rounds, at least.
+    sums : float
+        Vectors on the busiest links of an all-reduce of as many rounds, at least.
     """
 
     nodes: tuple[float, ...]
     links: tuple[tuple[float, ...], ...]
     chunks: float
+    sums: float
 
 
 @dataclass(frozen=True)
@@ -203,12 +206,16 @@ def _climb(
         nodes = np.maximum(nodes + step * slope, 0)
         nodes[0] = 0
         if lengths.shape[1] > 1:
-            lengths = _shares(lengths + step * tilt)
+            lengths = shares(lengths + step * tilt)
     return best[1], best[2]
 
 
-def _shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The nearest rows of numbers not below 0 that add up to one."""
+def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nearest rows of numbers not below 0 that add up to one.
+
+    >>> shares(np.array([[0.75, 0.5], [2.0, 0.5]])).tolist()
+    [[0.625, 0.375], [1.0, 0.0]]
+    """
     down = np.sort(rows, axis=1)[:, ::-1]
     over = (down.cumsum(axis=1) - 1) / np.arange(1, rows.shape[1] + 1)
     last = (down > over).sum(axis=1) - 1
@@ -223,11 +230,18 @@ def _proof(ground: Ground, kinds: _Kinds, nodes: NDArray[np.float64], lengths: N
     # Links of a class have equal lengths.
     rows = (lengths / group.links)[:, group.classes]
     rows = np.floor(rows * 10**DIGITS) / 10**DIGITS
-    return Prices(
-        tuple(prices.tolist()),
-        tuple(tuple(row) for row in rows.tolist()),
-        proven(ground, prices, rows),
-    )
+    return proven_prices(ground, prices.tolist(), rows.tolist())
+
+
+def proven_prices(ground: Ground, nodes: Sequence[float], links: Sequence[Sequence[float]]) -> Prices:
+    """Prices with what they prove; see `proven`.
+
+    A node that is the first to know a sum has it from what all others sent, as in a reduce-scatter of as many
+    rounds. Every other node needs a transfer that ends no earlier, over a link at least.
+    """
+    chunks = proven(ground, nodes, links)
+    sums = (chunks + (ground.nodes - 1) * min(map(min, links))) / ground.nodes
+    return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, chunks if len(links) == 1 else sums)
 
 
 def proven(

@@ -79,15 +79,18 @@ class Priced(Frozen):
 
     A chunk that a node has at the end has a price. To send it costs the lengths of the links on its routes.
     Before a round a chunk is worth its own price and what sending it gains over its cost, to every node. The
-    prices of all nodes, less the worth at node 0 before the first round, bound the chunks.
+    prices of all nodes, less the worth at its owner before the first round, bound the chunks. Where all nodes
+    see the same network this is of the chunk of node 0, else of the chunks of all nodes one after the other.
     """
 
     nodes: list[Annotated[float, Field(ge=0, lt=2**20)]] = Field(
-        description="Price of the chunk of node 0 at every node at the end."
+        description="Price of the chunk of node 0 at every node at the end; where nodes are not alike, of "
+        "the chunk of every node that takes part at all of these."
     )
     links: list[list[Annotated[float, Field(ge=0, le=1)]]] = Field(
         description="Per round the length of a link from node 0, by the number of the node to which it "
-        "leads; those of all its links add up to at most one."
+        "leads; those of all its links add up to at most one. Where nodes are not alike, of every link, by "
+        "the nodes from and to which it leads; those of all links add up to at most one."
     )
 
 

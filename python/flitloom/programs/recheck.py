@@ -845,6 +845,8 @@ def certified_escapes(experiment, certificate):
 
 #: Chunks that nodes get over all links.
 MOST_MOVES = 1 << 24
+#: Most nodes that are not alike for which prices are followed.
+MOST_UNLIKE = 128
 #: Operations that are others run backwards: over reversed links.
 BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "scatter"}
 OPERATIONS = {*BACKWARDS, *BACKWARDS.values(), "all-reduce", "all-to-all", "all-to-all-v"}
@@ -1524,14 +1526,23 @@ def least_vectors(plan, document):
         floor = max(hops / nodes / links, (nodes - 1) / nodes / fewest)
     found = []
     for number, row in enumerate(document.get("prices", []), 1):
-        need(net.whole and not plan.pairs, "prices: not all nodes see the same")
+        need(not plan.pairs, "prices: they are of no all-to-all")
         need(len(row["links"]) == number, f"prices: {number} rounds are needed")
-        chunks = priced_chunks(plan, row["nodes"], row["links"])
+        # The first sum needs a scatter, to where it costs least. Every other node needs a transfer.
+        if net.whole:
+            chunks = priced_chunks(plan, row["nodes"], row["links"])
+            sums = (chunks + (nodes - 1) * min(map(min, row["links"]))) / nodes
+        else:
+            every = priced_one_by_one(plan, row["nodes"], row["links"])
+            chunks, last = sum(every), dict.fromkeys(plan.members, float("inf"))
+            for lengths in row["links"]:
+                for (_, end), length in zip(sorted(net.links), lengths, strict=True):
+                    last[end] = min(last[end], length)
+            first = min(one - last[node] for node, one in zip(plan.members, every, strict=True))
+            sums = first + sum(last.values())
         least = max(enters, chunks / nodes)
         if plan.name == "all-reduce":
-            # The first sum needs a scatter; then every other node needs a transfer over a link.
-            hop = (nodes - 1) / nodes * min(map(min, row["links"]))
-            least = max(floor, chunks if number == 1 else least + hop)
+            least = max(floor, chunks if number == 1 else sums)
         found.append(least)
     return [*found, floor]
 
@@ -1562,6 +1573,53 @@ def priced_chunks(plan, prices, links):
             for own, ends in zip(worth, plan.sums, strict=True)
         ]
     return sum(prices) - worth[0]
+
+
+def priced_one_by_one(plan, prices, links):
+    """The same chunk by chunk, where nodes do not see the same network: what every chunk costs at least."""
+    net, members = plan.network, plan.members
+    count, ends = len(members), sorted(net.links)
+    need(count <= MOST_UNLIKE, f"prices: more than {MOST_UNLIKE} nodes are not alike")
+    fits = len(prices) == count * count and all(0 <= price < 1 << 20 for price in prices)
+    need(fits, "prices: one of every chunk at every node is needed")
+    own = [list(map(float, prices[at : at + count])) for at in range(0, count * count, count)]
+    worths = own
+    for row in reversed(links):
+        fits = len(row) == len(ends) and all(0 <= length <= 1 for length in row)
+        need(fits, "prices: one length of every link is needed")
+        length = dict(zip(ends, row, strict=True))
+        once = sum(length[one] * net.links[one] for one in ends)
+        need(once <= 1 + 1e-9, "prices: the lengths of links add up to more than one")
+        costs = [[] for _ in members]
+        for place, end in enumerate(members):
+            far = plan.far(end, True)
+            ways, mean = {end: 1}, {end: 0.0}
+            for node in sorted(far, key=far.__getitem__)[1:]:
+                onward = [
+                    (net.links[node, one], one) for one in net.next[node] if far.get(one) == far[node] - 1
+                ]
+                ways[node] = sum(several * ways[one] for several, one in onward)
+                mean[node] = (
+                    sum(several * ways[one] * (length[node, one] + mean[one]) for several, one in onward)
+                    / ways[node]
+                )
+            for number, node in enumerate(members):
+                if node != end and node in mean:
+                    costs[number].append((mean[node], place))
+        for one in costs:
+            one.sort()
+        found = []
+        for worth in worths:
+            most, after = max(worth), []
+            for here, several in zip(worth, costs, strict=True):
+                for cost, place in several:
+                    if cost >= most:
+                        break
+                    here += max(worth[place] - cost, 0)
+                after.append(here)
+            found.append(after)
+        worths = found
+    return [sum(row) - worths[place][place] for place, row in enumerate(own)]
 
 
 def least_seconds(plan, document):

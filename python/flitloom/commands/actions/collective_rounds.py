@@ -59,10 +59,11 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
             by_round = share(told, 100, 0.7, 1.0)
             made = from_messages(advice, chosen, messages, size, alpha, bandwidth, by_round)
     if made is None:
-        rows = advice.plan.count_rows()
+        assert chosen.plan is not None
+        rows = chosen.plan.count_rows()
         seconds = chosen.seconds(size, alpha, bandwidth)
         if planned.out is not None:
-            advice.plan.save(planned.out)
+            chosen.plan.save(planned.out)
     else:
         rows, seconds = sum(1 for _ in made.rows()), made.seconds
         chosen = replace(chosen, loads=tuple(load / made.total for load in made.loads))

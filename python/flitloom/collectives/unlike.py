@@ -1,0 +1,292 @@
+"""The same bound by prices where nodes do not see the same network: failed parts, meshes, any graph.
+
+Every chunk has a price at every node of its own, and every link a length of its own, which add up to one over
+all links. The prices of a chunk at all nodes, less its worth at its owner before the first round, bound what
+that chunk costs; together they bound the chunks on the busiest links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.collectives.nested import offsets
+from flitloom.collectives.prices import AHEAD, CLOSE, PATIENCE, Prices, least_chunks, shares
+from flitloom.errors import SpecError
+from flitloom.spec.ground import Ground
+
+#: Most nodes that take part.
+MOST_NODES = 128
+#: Steps by which prices are improved, and numbers that all steps of a number of rounds may look at.
+STEPS, WORK = 400, 100_000_000
+#: Digits of prices and of lengths behind the point.
+DIGITS = 8
+#: Most rounds for which there are prices.
+MOST_ROUNDS = 6
+#: Numbers of chunks that are looked at together.
+BATCH = 1 << 19
+
+
+@dataclass(frozen=True)
+class Routes:
+    """Minimal routes between all nodes that take part, which messages take evenly.
+
+    Attributes
+    ----------
+    count : int
+        Nodes that take part.
+    pairs : array of int
+        Pair of nodes (by their places, sender first) that uses a link, once for every link.
+    links : array of int
+        The link.
+    crossing : array of float
+        The part of a message that goes over all parallel links of it.
+    widths : array of float
+        Parallel links by link.
+    heads : array of int
+        The place of the node to which a link leads.
+    """
+
+    count: int
+    pairs: NDArray[np.int64]
+    links: NDArray[np.int64]
+    crossing: NDArray[np.float64]
+    widths: NDArray[np.float64]
+    heads: NDArray[np.int64]
+
+    def costs(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What a chunk costs from every node (row) to every node; to itself it is not sent."""
+        table = np.bincount(self.pairs, self.crossing * lengths[self.links], self.count**2)
+        costs = table.astype(np.float64).reshape(self.count, self.count)
+        np.fill_diagonal(costs, np.inf)
+        return costs
+
+    def loads(self, sent: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Chunks on every link, by how many are sent between all nodes."""
+        each = self.crossing * sent.ravel()[self.pairs] / self.widths[self.links]
+        return np.bincount(self.links, each, len(self.widths)).astype(np.float64)
+
+
+@lru_cache(maxsize=4)
+def routes(ground: Ground) -> Routes:
+    """Routes of a network; links are in the order of their ends.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> found = routes(Ground(fl.Mesh(3)))
+    >>> found.costs(np.array([0.1, 0.2, 0.3, 0.4])).tolist()[0]  # from 0 to 1, 1 to 0, 1 to 2, 2 to 1
+    [inf, 0.1, 0.4]
+    """
+    hops, ways = ground.routes
+    members = np.array(ground.working)
+    hops, ways = (table[np.ix_(members, members)] for table in (hops, ways))
+    place = {node: number for number, node in enumerate(ground.working)}
+    ends = sorted(ground.links)
+    widths = np.array([ground.links[one] for one in ends], dtype=np.float64)
+    pairs, links, crossing = [], [], []
+    for number, (start, end) in enumerate(ends):
+        tail, head = place[start], place[end]
+        source, target = np.nonzero((hops[:, tail, None] + 1 + hops[head] == hops) & (hops >= 0))
+        pairs.append(source * len(members) + target)
+        links.append(np.full(len(source), number))
+        part = ways[source, tail] * ways[head, target] / ways[source, target]
+        crossing.append(part * widths[number])
+    return Routes(
+        len(members),
+        np.concatenate(pairs),
+        np.concatenate(links),
+        np.concatenate(crossing),
+        widths,
+        np.array([place[end] for _, end in ends]),
+    )
+
+
+def least_chunks_unlike(ground: Ground) -> tuple[Prices, ...]:
+    """Bounds for all-gathers of 1, 2, ... rounds, until only what enters nodes counts; none if it is large.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> [round(one.chunks, 2) for one in least_chunks_unlike(Ground(fl.Mesh(4)))]
+    [4.0, 3.0]
+    """
+    table = routes(ground)
+    count, far = table.count, int(ground.routes[0].max())
+    entering: dict[int, int] = {}
+    for (_, end), several in ground.links.items():
+        entering[end] = entering.get(end, 0) + several
+    floor = (count - 1) / min(entering.values())
+    found: list[Prices] = []
+    start = _start(ground, table)
+    nodes, lengths = start[0]
+    target = np.inf
+    for rounds in range(1, min(far, MOST_ROUNDS) + 1):
+        if rounds == 1:
+            # All come straight from their owners.
+            loads = table.loads(1 - np.eye(count))
+            rows = (loads == loads.max()) / table.widths
+            rows = rows[None] / (rows * table.widths).sum()
+            prices = table.costs(rows[0])
+            np.fill_diagonal(prices, 0)
+            found.append(_proof(ground, prices, rows))
+        else:
+            tried = [(nodes, np.concatenate([lengths[:1], lengths]) if len(lengths) < rounds else lengths)]
+            if rounds - 1 < len(start):
+                tried.append(start[rounds - 1])
+            values = [float(_sums(table, *one).sum()) for one in tried]
+            nodes, lengths = _climb(table, *tried[int(np.argmax(values))], target)
+            found.append(_proof(ground, nodes, lengths))
+        target = found[-1].chunks
+        if target <= floor * (1 + CLOSE):
+            break
+    return tuple(found)
+
+
+def _start(ground: Ground, table: Routes) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Prices to begin with, by number of rounds: those of the network without failures, or equal ones."""
+    count = table.count
+    even = np.full((1, len(table.widths)), 1 / table.widths.sum())
+    found = [((1 - np.eye(count)) / table.widths.sum(), even)]
+    whole = Ground(ground.topology.model_copy(update={"failed_nodes": [], "failed_links": []}), ground.twist)
+    if ground.topology.damaged and whole.whole:
+        group = offsets(whole)
+        members = np.array(ground.working)
+        behind = group.behind[np.ix_(members, members)].T
+        ways = {end: number for number, end in enumerate(group.ways)}
+        along = [ways[int(group.behind[end, start])] for start, end in sorted(ground.links)]
+        found = []
+        for one in least_chunks(whole):
+            lengths = np.array(one.links)[:, along]
+            once = (lengths * table.widths).sum(axis=1).max()
+            found.append((np.array(one.nodes)[behind] / once, lengths / once))
+    return found
+
+
+def _worths(
+    table: Routes, nodes: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """By chunk what it is worth at every node, from the last round back, and the costs of these rounds."""
+    worths, costs = [nodes], []
+    step = max(BATCH // table.count**2, 1)
+    for row in lengths[::-1]:
+        costs.append(table.costs(row))
+        before, after = worths[-1], worths[-1].copy()
+        cost = costs[-1].astype(before.dtype)
+        for begin in range(0, table.count, step):
+            some = slice(begin, begin + step)
+            gain = before[some, None, :] - cost
+            after[some] += np.maximum(gain, 0, out=gain).sum(axis=2)
+        worths.append(after)
+    return worths, costs
+
+
+def _sums(table: Routes, nodes: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By chunk what prices prove that it costs."""
+    worths, _ = _worths(table, nodes, lengths)
+    found: NDArray[np.float64] = nodes.sum(axis=1) - np.diag(worths[-1])
+    return found
+
+
+def _climb(
+    table: Routes, nodes: NDArray[np.float64], lengths: NDArray[np.float64], target: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Better prices, step by step along what changes the bound most, towards a bound ever less ahead."""
+    count, rounds = table.count, len(lengths)
+    best = -np.inf, nodes, lengths
+    ahead, failed = np.inf, 0
+    batch = max(BATCH // count**2, 1)
+    for _ in range(min(STEPS, WORK // (rounds * count**3))):
+        worths, costs = _worths(table, nodes.astype(np.float32), lengths)
+        value = float((nodes.sum(axis=1) - np.diag(worths[-1])).sum())
+        ahead = min(ahead, AHEAD * (target - value))
+        if value > best[0]:
+            best, failed = (value, nodes, lengths), 0
+        else:
+            failed += 1
+        if failed > PATIENCE:
+            ahead, failed = ahead / 2, 0
+        # What all would hold, and what links would transfer, if all that gains were sent.
+        held = np.eye(count, dtype=np.float32)
+        loads = np.zeros_like(lengths)
+        for turn in range(rounds):
+            worth, cost = worths[rounds - 1 - turn], costs[rounds - 1 - turn].astype(np.float32)
+            sent, fresh = np.zeros((count, count)), np.empty_like(held)
+            for begin in range(0, count, batch):
+                some = slice(begin, begin + batch)
+                flow = (worth[some, None, :] > cost) * held[some, :, None]
+                fresh[some] = flow.sum(axis=1)
+                sent += flow.sum(axis=0)
+            held = held + fresh
+            loads[turn] = table.loads(sent)
+        slope = 1 - held
+        np.fill_diagonal(slope, 0)
+        mean = (loads * table.widths).sum(axis=1, keepdims=True) / table.widths.sum()
+        tilt = loads - mean
+        # Prices and lengths are of different sizes: links are fewer, and their lengths add up to one.
+        size = float((slope**2).sum() + (tilt**2).sum())
+        step = (best[0] + ahead - value) / max(size, 1e-12)
+        nodes = np.maximum(nodes + step * slope, 0)
+        lengths = shares((lengths + step * tilt) * table.widths) / table.widths
+    return best[1], best[2]
+
+
+def _proof(ground: Ground, nodes: NDArray[np.float64], lengths: NDArray[np.float64]) -> Prices:
+    """Prices in round numbers, with what these prove."""
+    rows = np.floor(lengths * 10**DIGITS) / 10**DIGITS
+    return prices_unlike(ground, nodes.round(DIGITS).ravel().tolist(), rows.tolist())
+
+
+def prices_unlike(ground: Ground, nodes: Sequence[float], links: Sequence[Sequence[float]]) -> Prices:
+    """Prices with what they prove, from the last round back to the first one.
+
+    A node that is the first to know a sum has it from what all others sent; that may be the node where it
+    costs least. Every other node needs a transfer that ends no earlier, over one of the links to it.
+
+    Parameters
+    ----------
+    ground : Ground
+        Any network.
+    nodes : sequence of float
+        Chunk by chunk its price at every node that takes part at the end.
+    links : sequence of sequence of float
+        Per round the length of every link, in the order of their ends; with parallel links they add up to
+        one at most.
+
+    Raises
+    ------
+    SpecError
+        They are not such prices.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> prices_unlike(Ground(fl.Mesh(2)), [0, 0.5, 0.5, 0], [[0.5, 0.5]]).chunks
+    1.0
+    """
+    table = routes(ground)
+    end = np.array(nodes, dtype=np.float64)
+    rows = np.array(links, dtype=np.float64)
+    shaped = end.shape == (table.count**2,) and rows.ndim == 2 and rows.shape[1] == len(table.widths)
+    if not (
+        shaped
+        and np.isfinite(end).all()
+        and min(end.min(), rows.min(initial=0)) >= 0
+        and (rows @ table.widths <= 1 + 1e-9).all()
+    ):
+        raise SpecError.at(
+            "prices", "prices of all chunks at all nodes, and lengths of links that add up to one, are needed"
+        )
+    every = _sums(table, end.reshape(table.count, table.count), rows)
+    last = np.full(table.count, np.inf)
+    np.minimum.at(last, table.heads, rows.min(axis=0))
+    chunks = float(every.sum())
+    sums = float((every - last).min() + last.sum()) if len(rows) > 1 else chunks
+    return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, sums)
