@@ -90,6 +90,7 @@ def test_every_case_is_written_down_and_every_list_is_covered():
         assert f'"{member}' in text, member
 
 
+@pytest.mark.long
 def test_two_ranks_do_the_same():
     pytest.importorskip("mpi4py", reason="mpi4py is not installed (pip install flitloom[mpi])")
     beside = Path(sys.executable).with_name("mpiexec")

@@ -133,6 +133,7 @@ def drawn(file):
     return pieces[::2], [float(number) for number in pieces[1::2]]
 
 
+@pytest.mark.long
 @pytest.mark.alone("signals")
 def test_an_interrupted_rank_leaves_a_checkpoint_of_all(tmp_path):
     path = tmp_path / "saved.flit"
