@@ -5,6 +5,9 @@ from itertools import product
 
 from flitloom.commands import run
 
+#: Tables for host pairs alone, each direction on a level of its own, on all lanes.
+ONE_WAY = ["--one-way", "--no-managers", "--no-multicast"]
+
 
 def torus_cables(sizes):
     """Nodes of a torus and its cables with ports 2d+1 (up) and 2d+2 (down)."""

@@ -275,6 +275,7 @@ def test_written_tables_pass_the_check_from_the_files_alone(tmp_path, capsys, mo
     # torus-2QoS routes two and three dimensions.
     configured = {"torus-2QoS.conf"} if len(sizes) in (2, 3) else set()
     policy = {"qos-policy.conf"} if mode == "portable" and facts["service_levels"] > 1 else set()
+    policy |= {"partitions.conf"} if facts["multicast_sl"] else set()
     assert {path.name for path in out.iterdir()} == configured | policy | {
         "opensm-lfts.dump", "path-sl.txt", "slvl.txt", "sl2vl.dump", "report.json", "README.txt",
     }  # fmt: skip

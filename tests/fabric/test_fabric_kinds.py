@@ -14,12 +14,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabrics import command, discovered, failed, torus_cables
+from fabrics import ONE_WAY, command, discovered, failed, torus_cables
 from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, check_subnet, parse_fabric, read_fabric, route_subnet
 from flitloom.tables.by_destination.beside import Beside, assumed_tree, read_multicast
 from flitloom.tables.by_destination.checking import judge
-from flitloom.tables.by_destination.tables import ForwardingTables
+from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
 
 
 def ends_of(subnet: Subnet) -> list[tuple[int, int]]:
@@ -82,7 +82,8 @@ def reference(tables: ForwardingTables, beside: Beside, trees: list[list[int]]) 
 
 def drawn(subnet: Subnet, seed: int, lanes: int) -> ForwardingTables:
     """Tables with some levels and some entries that nobody checked."""
-    tables, draw = route_subnet(subnet, mode="portable", lanes=4, seed=seed).forwarding(), random.Random(seed)
+    made = route_subnet(subnet, mode="portable", lanes=4, seed=seed, safe_for=())
+    tables, draw = made.forwarding(), random.Random(seed)
     assert tables.levels is not None or lanes
     levels = np.zeros((len(tables.owners), len(subnet.hosts)), np.uint8)
     if tables.levels is not None:
@@ -144,7 +145,7 @@ def test_the_first_line_of_route_check_and_readme_names_the_kinds(
 ) -> None:
     file, out = tmp_path / "cluster.topo", tmp_path / "out"
     file.write_text(discovered(*failed((6, 6), 4, 1, 7), seed=7))
-    code, text, notes = command(capsys, "route", "--fabric", file, "-o", out)
+    code, text, notes = command(capsys, "route", "--fabric", file, *ONE_WAY, "-o", out)
     said = "safe for host pairs; not for both ways, managers, multicast"
     assert (code, text.splitlines()[0].partition("; ")[2]) == (0, said)
     assert (out / "README.txt").read_text().splitlines()[0].endswith(said)
@@ -159,19 +160,99 @@ def test_the_first_line_of_route_check_and_readme_names_the_kinds(
     assert code == 2
     assert "--safe-for" in err
     assert "both-ways" in err
-    # Managers and multicast on lanes that no pair uses, which a note names.
-    named = re.search(r"'sm_sl (\d)'.* sl=(\d) : .*(--sm-sl \1 --multicast-sl \2) judges", notes)
-    assert named is not None
-    assert command(capsys, *checked, *named[3].split(), "--safe-for", "managers,multicast")[0] == 0
-    assert named[1] in (out / "README.txt").read_text()
-    # And tables that are safe both ways, as the other one says.
-    assert "not safe both ways: --reversible puts both" in notes
-    again = ["route", "--fabric", file, "--reversible", "-o", tmp_path / "again"]
-    assert command(capsys, *again)[0] == 0
-    assert command(capsys, "check", "--fabric", file, tmp_path / "again", "--safe-for", "both-ways")[0] == 0
+    for option, how in zip(ONE_WAY, ("both ways", "for managers", "for multicast"), strict=True):
+        assert f"not safe {how}: leave {option} out" in notes
+        assert f"not safe {how}: leave {option} out" in (out / "README.txt").read_text()
+    # Managers and multicast on lanes that no pair uses.
+    apart = ["--sm-sl", 7, "--multicast-sl", 6]
+    assert command(capsys, *checked, *apart, "--safe-for", "managers,multicast")[0] == 0
     # Two managers, one of whom is no host.
-    code, _, err = command(capsys, *checked, "--manager", "hsw1-1", "--manager", "nobody")
-    assert (code, "--manager" in err) == (2, True)
+    for asked in (checked, ["route", "--fabric", file]):
+        code, _, err = command(capsys, *asked, "--manager", "hsw1-1", "--manager", "nobody")
+        assert (code, "--manager" in err) == (2, True)
+
+
+@pytest.mark.parametrize("lanes", [8, 6, 4, 3, 2])
+@pytest.mark.parametrize(("sizes", "cables", "switches"), [((6, 6), 4, 1), ((4, 4, 4), 9, 1)])
+def test_tables_are_safe_for_all_that_a_subnet_carries(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    sizes: tuple[int, ...],
+    cables: int,
+    switches: int,
+    lanes: int,
+) -> None:
+    """What is written is read from the files and walked here, hop by hop; levels are those of report.json."""
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(discovered(*failed(sizes, cables, switches, 7), seed=7))
+    code, text, _ = command(capsys, "route", "--fabric", file, "--lanes", lanes, "-o", out)
+    assert code == 0
+    assert text.splitlines()[0].endswith("safe for host pairs, both ways, managers, multicast")
+    report = json.loads((out / "report.json").read_text())
+    said = Beside(manager_level=report["sm_sl"], multicast_level=report["multicast_sl"])
+    subnet = read_fabric(file)
+    tables = read_tables(subnet, out / "opensm-lfts.dump", path_levels=out / "path-sl.txt", lanes=lanes)
+    assert tables.levels is None or tables.levels.max() < lanes
+    verdict = dict(reference(tables, said, assumed_tree(subnet)))
+    assert verdict == {"host pairs": False, "both ways": False, "multicast": False, "places": []}
+    # The folder says its levels to the check, and how they are loaded.
+    assert command(capsys, "check", "--fabric", file, out, "--lanes", lanes, "--safe-for", "all")[0] == 0
+    manual = (out / "README.txt").read_text()
+    multicast = report["multicast_sl"]
+    assert (" -P partitions.conf" in manual) == (out / "partitions.conf").exists() == (multicast > 0)
+    if multicast:
+        assert (out / "partitions.conf").read_text() == f"Default=0x7fff, ipoib, sl={multicast} : ALL=full;\n"
+        # Else pairs without a level of their own would get that of the partition.
+        assert "name: DEFAULT\n        sl: 0\n" in (out / "qos-policy.conf").read_text()
+
+
+def test_a_lane_is_kept_for_managers_where_they_are_to_have_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(discovered(*failed((6, 6), 4, 1, 7), seed=7))
+    asked = ["route", "--fabric", file, "-o", out]
+    code, _, notes = command(capsys, *asked, "--sm-lane", 3)
+    assert (code, "'sm_sl 3' in opensm.conf" in notes) == (0, True)
+    report = json.loads((out / "report.json").read_text())
+    assert (report["sm_sl"], report["multicast_sl"], report["given_up"]) == (3, 7, [])
+    levels = {row.split()[2] for row in (out / "path-sl.txt").read_text().splitlines()}
+    assert levels.isdisjoint({"3", "7"})
+    assert " --sm_sl 3" in (out / "README.txt").read_text()
+    assert command(capsys, "check", "--fabric", file, out, "--safe-for", "all")[0] == 0
+    # Several managers are judged together, and the folder says who they are.
+    code, text, _ = command(capsys, *asked, "--manager", "hsw1-1", "--manager", "hsw4-4", "--no-multicast")
+    assert code == 0
+    assert "hosts and 2 managers on level" in text
+    assert json.loads((out / "report.json").read_text())["managers"] == ["hsw1-1", "hsw4-4"]
+    assert not (out / "partitions.conf").exists()
+    assert "hosts and 2 managers on level" in command(capsys, "check", "--fabric", file, out)[1]
+    for wrong in (
+        ["--sm-lane", 8],
+        ["--sm-lane", 0, "--lanes", 1],
+        ["--no-managers", "--sm-lane", 1],
+        ["--no-managers", "--manager", "hsw1-1"],
+        ["--one-way", "--reversible"],
+    ):
+        code, _, err = command(capsys, *asked, *wrong)
+        assert (code, wrong[0] in err or wrong[1] in err) == (2, True)
+
+
+def test_the_former_name_of_the_default_is_accepted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cluster.topo"
+    file.write_text(discovered(*failed((4, 4), 2, 1, 5), seed=5))
+    plain, former = (
+        command(capsys, "route", "--fabric", file, "--json", *more) for more in ([], ["--reversible"])
+    )
+    assert "--one-way gives it up" in former[2]
+    assert json.loads(plain[1]) | {"seconds": 0} == json.loads(former[1]) | {"seconds": 0}
+    subnet = read_fabric(file)
+    with pytest.warns(FutureWarning, match="safe_for"):
+        assert route_subnet(subnet, reversible=False).cover.kinds == ("managers", "multicast")
+    with pytest.raises(SpecError, match="both ways"):
+        route_subnet(subnet, safe_for=["both way"])
 
 
 def test_repairs_keep_both_ways_on_one_level_beside_traffic(
@@ -179,37 +260,42 @@ def test_repairs_keep_both_ways_on_one_level_beside_traffic(
 ) -> None:
     file, out, again = tmp_path / "cluster.topo", tmp_path / "out", tmp_path / "again"
     file.write_text(discovered(*failed((4, 4, 4), 9, 1, 1), seed=1))
-    asked = ["route", "--fabric", file, "--reversible"]
-    code, _, notes = command(capsys, *asked, "-o", out)
+    asked = ["route", "--fabric", file]
+    code, _, _ = command(capsys, *asked, "-o", out)
     report = json.loads((out / "report.json").read_text())
     assert code == 0
     # Two of eight lanes are left to managers and multicast.
     assert 1 < report["lanes"] <= 6
-    named = re.search(r"'sm_sl 7'.* sl=6 : .*(--sm-sl 7 --multicast-sl 6) judges", notes)
-    assert named is not None
-    assert command(capsys, "check", "--fabric", file, out, *named[1].split(), "--safe-for", "all")[0] == 0
+    assert (report["sm_sl"], report["multicast_sl"]) == (0, 7)
+    assert command(capsys, "check", "--fabric", file, out, "--safe-for", "all")[0] == 0
     subnet = read_fabric(file)
     for cable in subnet.cables[::30]:
         gone = ["--fail", f"cable:{subnet.switches[cable.a].name}/{cable.a_port}"]
         assert command(capsys, *asked, *gone, "--from", out, "-o", again)[0] == 0
         repair = json.loads((again / "report.json").read_text())
         assert repair["update_safe"]
+        # Pairs that move take no lane of managers or multicast.
+        levels = {row.split()[2] for row in (again / "path-sl.txt").read_text().splitlines()}
+        assert levels <= {"1", "2", "3", "4", "5", "6"}
+        assert (repair["sm_sl"], repair["multicast_sl"]) == (0, 7)
         now = ["check", "--fabric", file, *gone]
-        assert command(capsys, *now, again, "--safe-for", "both-ways")[0] == 0
+        assert command(capsys, *now, again, "--safe-for", "all")[0] == 0
         # Rounds are not what any order is.
         if not repair["update_rounds"]:
             mixed = command(capsys, *now, out, "--mix", again)[1]
             assert re.search(r"^(deadlock|levels first) +none possible", mixed, re.MULTILINE)
-    # Tables whose directions differ are made anew where both are to be on one level.
-    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
-    assert command(capsys, *asked, "--from", out, "-o", again)[0] == 0
-    assert command(capsys, "check", "--fabric", file, again, "--safe-for", "both-ways")[0] == 0
+    # Tables whose directions differ are repaired as they are, which is said.
+    assert command(capsys, *asked, *ONE_WAY, "-o", out)[0] == 0
+    code, text, notes = command(capsys, *asked, *gone, "--from", out, "-o", again)
+    assert (code, "not for both ways" in text.splitlines()[0]) == (0, True)
+    assert "not safe both ways: the tables of --from are not, either" in notes
+    assert json.loads((again / "report.json").read_text())["update_safe"]
 
 
 def test_links_with_fewer_lanes_fold_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "cluster.topo", tmp_path / "out"
     file.write_text(discovered(*failed((6, 6), 4, 1, 7), seed=7))
-    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    assert command(capsys, "route", "--fabric", file, *ONE_WAY, "-o", out)[0] == 0
     for lanes, code in ((8, 0), (4, 0), (2, 1), (1, 1)):
         found, text, _ = command(capsys, "check", "--fabric", file, out, "--lanes", lanes, "--json")
         verdict = json.loads(text)

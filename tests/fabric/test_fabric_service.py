@@ -12,11 +12,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabrics import command, discovered, failed
+from fabrics import ONE_WAY, command, discovered, failed
 from flitloom.fabric import examples, read_fabric, recognise, route_subnet
 from flitloom.fabric.failures import fail_parts
 from flitloom.tables.by_destination import repairing
 from flitloom.tables.by_destination.checking import check_subnet
+from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
 from flitloom.tables.by_destination.tables import destinations, read_path_levels
 
 
@@ -73,7 +74,7 @@ def loads(ways, weight=None):
 def test_however_few_the_lanes_there_are_tables_and_their_price(tmp_path, capsys, sizes, cables, lanes):
     file, out = tmp_path / "cluster.topo", tmp_path / "out"
     file.write_text(discovered(*failed(sizes, cables, 0, 3), seed=3, hosts=2))
-    asked = ["route", "--fabric", file, "-o", out, "--mode", "portable", "--lanes", lanes, "--json"]
+    asked = ["route", "--fabric", file, "-o", out, "--mode", "portable", "--lanes", lanes, "--json", *ONE_WAY]
     code, text, err = command(capsys, *asked)
     facts = json.loads(text)
     assert (code, facts["short_of_lanes"], facts["lanes"]) == (0, True, lanes)
@@ -85,7 +86,7 @@ def test_however_few_the_lanes_there_are_tables_and_their_price(tmp_path, capsys
     assert f"{facts['max_load']} host pairs on a channel, {more:.1f} % more than the" in err
     assert f"{more:.1f} % more" in (out / "README.txt").read_text()
     # Enough lanes cost nothing, and no price is told.
-    code, text, err = command(capsys, "route", "--fabric", file, "--json")
+    code, text, err = command(capsys, "route", "--fabric", file, "--json", *ONE_WAY)
     facts = json.loads(text)
     assert (code, facts["short_of_lanes"], "more than the" in err) == (0, False, False)
 
@@ -93,7 +94,7 @@ def test_however_few_the_lanes_there_are_tables_and_their_price(tmp_path, capsys
 def test_an_uneven_fabric_of_many_hosts_is_served_on_few_lanes():
     subnet = uneven((5, 5, 4), 10, 4, 7)
     for mode in ("portable", "sl2vl"):
-        tables = route_subnet(subnet, lanes=3, mode=mode)
+        tables = route_subnet(subnet, lanes=3, mode=mode, safe_for=())
         assert (tables.report.passed, tables.mode) == (True, mode)
         assert tables.report.lanes <= 3
         # Far below what one destination after the other on up*/down* ways would cost.
@@ -110,7 +111,7 @@ def uneven(sizes, cables, most, seed):
 
 def test_tables_that_opensm_loads_come_first_and_their_price_is_said():
     """Two lanes: tables of the switches would carry 132, and the best without lanes 131."""
-    tables = route_subnet(uneven((4, 4, 4), 2, 3, 1), lanes=2)
+    tables = route_subnet(uneven((4, 4, 4), 2, 3, 1), lanes=2, safe_for=())
     facts = tables.facts()
     assert (facts["mode"], facts["short_of_lanes"]) == ("portable", False)
     best, load = facts["balanced_load"], facts["max_load"]
@@ -122,7 +123,7 @@ def test_tables_that_opensm_loads_come_first_and_their_price_is_said():
 
 
 def test_where_portable_tables_cost_more_both_modes_are_tried():
-    tables = route_subnet(uneven((5, 5), 4, 3, 2), lanes=2)
+    tables = route_subnet(uneven((5, 5), 4, 3, 2), lanes=2, safe_for=())
     loads = tables.facts()["mode_loads"]
     assert (tables.mode, set(loads)) == ("portable", {"portable", "sl2vl"})
     assert tables.report.max_load == loads["portable"] <= 1.1 * loads["sl2vl"]
@@ -131,22 +132,31 @@ def test_where_portable_tables_cost_more_both_modes_are_tried():
     assert any(said in price for price in tables.prices())
 
 
-def test_tables_that_opensm_does_not_load_say_the_load_of_both_modes_first(tmp_path, capsys):
+def test_tables_that_opensm_does_not_load_say_so_first(tmp_path, capsys):
     file, out = tmp_path / "cluster.topo", tmp_path / "out"
     file.write_text(discovered(*failed((5, 5, 4), 0, 0, 3), seed=3))
-    asked = ["route", "--fabric", file, "--lanes", 2, "--reversible"]
-    code, text, err = command(capsys, *asked, "-o", out)
-    facts = json.loads((out / "report.json").read_text())
-    loads = facts["mode_loads"]
-    assert (code, facts["mode"], loads["sl2vl"]) == (0, "sl2vl", facts["max_load"])
-    assert loads["portable"] > 1.1 * loads["sl2vl"]
-    both = f"sl2vl tables {loads['sl2vl']}; portable {loads['portable']}"
-    assert f", {both}; safe for host pairs, both ways" in text.splitlines()[0]
-    assert f"sl2vl tables have {loads['sl2vl']}, portable ones {loads['portable']}" in err
-    first = (out / "README.txt").read_text().splitlines()[0]
-    assert f"portable ones have {loads['portable']} on the busiest channel, these {loads['sl2vl']}" in first
-    asked = [*asked, "--mode", "portable", "--json"]
-    assert json.loads(command(capsys, *asked)[1])["max_load"] == loads["portable"]
+    asked = ["route", "--fabric", file, "--lanes", 2, "--mode", "sl2vl"]
+    code, text, _ = command(capsys, *asked, "-o", out)
+    assert (code, "safe for host pairs, both ways" in text.splitlines()[0]) == (0, True)
+    assert (out / "README.txt").read_text().startswith("Not to be loaded: lanes change along routes")
+    # Where both modes were made, the loads of both are said.
+    tables = replace(
+        route_subnet(read_fabric(file), lanes=2, mode="sl2vl"), mode_loads={"portable": 99, "sl2vl": 60}
+    )
+    assert "portable ones have 99 on the busiest channel, these 60" in cannot_be_loaded(tables)
+
+
+def test_tables_for_everything_that_cost_much_say_what_less_costs(tmp_path, capsys):
+    file = tmp_path / "cluster.topo"
+    file.write_text(discovered(*failed((5, 5, 4), 0, 0, 3), seed=3))
+    asked = ["route", "--fabric", file, "--lanes", 2, "--json"]
+    code, text, notes = command(capsys, *asked)
+    facts, plain = json.loads(text), json.loads(command(capsys, *asked, *ONE_WAY)[1])
+    assert (code, facts["mode"], facts["host_pairs_load"]) == (0, "portable", plain["max_load"])
+    assert facts["max_load"] > 1.1 * plain["max_load"]
+    more = f"{100 * (facts['max_load'] / plain['max_load'] - 1):.1f} % more than the {plain['max_load']}"
+    assert f"{more} of {' '.join(ONE_WAY)}" in notes
+    assert plain["host_pairs_load"] is None
 
 
 @pytest.mark.parametrize(
@@ -167,7 +177,7 @@ def test_one_lane_loads_a_torus_about_as_much_as_a_mesh(tmp_path, sizes, cables,
 @pytest.mark.long
 @pytest.mark.parametrize(("size", "most", "cables"), [(8, 4, 0), (8, 2, 77), (10, 4, 0), (12, 1, 30)])
 def test_a_large_torus_of_uneven_hosts_has_tables_that_opensm_loads(size, most, cables):
-    tables = route_subnet(uneven((size,) * 3, cables, most, 1))
+    tables = route_subnet(uneven((size,) * 3, cables, most, 1), safe_for=())
     facts = tables.facts()
     assert (tables.report.passed, tables.mode, facts["unreachable"]) == (True, "portable", 0)
     # Rings cut with all lanes keep most ways as short as they are.
@@ -272,9 +282,9 @@ def test_further_lids_have_ways_of_their_own_and_the_base_lids_count(tmp_path, c
     file.write_text(_with_lmc(plain.read_text(), 2))
     subnet = read_fabric(file)
     assert {host.lmc for host in subnet.hosts} == {2}
-    code, text, _ = command(capsys, "route", "--fabric", file, "-o", out, "--json")
+    code, text, _ = command(capsys, "route", "--fabric", file, "-o", out, "--json", *ONE_WAY)
     facts = json.loads(text)
-    base = json.loads(command(capsys, "route", "--fabric", plain, "--json")[1])
+    base = json.loads(command(capsys, "route", "--fabric", plain, "--json", *ONE_WAY)[1])
     assert (code, facts["max_load"], facts["bound"]) == (0, base["max_load"], base["bound"])
     free, ways, _ = walked(subnet, out)
     assert free
@@ -341,7 +351,7 @@ def test_missing_levels_are_counted_and_the_file_is_read_once(tmp_path, capsys, 
     file.write_text(_with_lmc(discovered(*failed((4, 3), 0, 0, 3), seed=3), 1))
     subnet = read_fabric(file)
     lids, owners = destinations(subnet)
-    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    assert command(capsys, "route", "--fabric", file, "-o", out, *ONE_WAY)[0] == 0
     levels = out / "path-sl.txt"
     assert read_path_levels(subnet, levels, lids)[1:] == (0, ())
     reads = []
@@ -362,10 +372,22 @@ def test_missing_levels_are_counted_and_the_file_is_read_once(tmp_path, capsys, 
 def test_moved_pairs_count_once_however_many_lids(tmp_path, capsys):
     file, first, second = tmp_path / "cluster.topo", tmp_path / "first", tmp_path / "second"
     file.write_text(_with_lmc(discovered(*failed((5, 4), 0, 0, 2), seed=2, hosts=2), 1))
-    assert command(capsys, "route", "--fabric", file, "-o", first)[0] == 0
+    assert command(capsys, "route", "--fabric", file, "-o", first, *ONE_WAY)[0] == 0
     gone = ["--fail", "link:(1,1)+x", "--fail", "link:(2,1)+x", "--fail", "link:(1,2)+x"]
     code, text, _ = command(
-        capsys, "route", "--fabric", file, *gone, "--from", first, "--lanes", 3, "--json", "-o", second
+        capsys,
+        "route",
+        "--fabric",
+        file,
+        *gone,
+        "--from",
+        first,
+        "--lanes",
+        3,
+        "--json",
+        "-o",
+        second,
+        *ONE_WAY,
     )
     facts = json.loads(text)
     host_of = {lid: host.guid for host in read_fabric(file).hosts for lid in (host.lid, host.lid + 1)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabrics import command
+from fabrics import ONE_WAY, command
 
 RING = "a,b\nb,c\nc,d\nd,e\ne,a\nha,a\nhb,b\nhc,c\nhd,d\nhe,e\n"
 
@@ -17,7 +17,7 @@ def test_levels_fold_on_as_many_lanes_as_links_have(
 ) -> None:
     file, out = tmp_path / "ring.csv", tmp_path / "out"
     file.write_text(RING)
-    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    assert command(capsys, "route", "--fabric", file, *ONE_WAY, "-o", out)[0] == 0
     levels = out / "path-sl.txt"
     lines = [line.split() for line in levels.read_text().splitlines()]
     assert {line[-1] for line in lines if line[0].startswith("0x")} == {"0", "1"}

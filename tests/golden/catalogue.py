@@ -111,7 +111,7 @@ def by_destination() -> Iterator[Entry]:
     for sizes in ([5], [3, 3], [4, 4], [8, 8], [6, 6, 4], [5, 5, 5], [2, 2, 2, 2], [4, 4, 4, 4]):
         yield made("torus", sizes)
     for name, arguments in (("torus", [[4, 4]]), ("torus", [[5, 4], 2]), ("random_regular", [24, 4])):
-        for options in ({"mode": "sl2vl"}, {"mode": "portable"}, {"reversible": True}, {"effort": 3}):
+        for options in ({"mode": "sl2vl"}, {"mode": "portable"}, {"safe_for": None}, {"effort": 3}):
             yield made(name, *arguments, **options)
     for degree in (3, 4, 5):
         yield made("random_regular", 32, degree, degree)

@@ -119,7 +119,7 @@ def fabric(name: str, arguments: list[Any], gone: list[list[int]] | None = None)
 
 def by_destination(fabric_: list[Any], **options: Any) -> Facts:
     """Tables by destination: what `flitloom route --fabric` makes, its files, and its verdict."""
-    tables = route_subnet(fabric(*fabric_), **options)
+    tables = route_subnet(fabric(*fabric_), **({"safe_for": ()} | options))
     return _by_destination(tables)
 
 
@@ -164,8 +164,8 @@ def repaired(fabric_: list[Any], gone: list[list[int]]) -> Facts:
     """Tables repaired after a failure, with the order of the changes."""
     whole = fabric(*fabric_)
     with TemporaryDirectory() as folder:
-        old = route_subnet(whole).write(Path(folder) / "old")
-        tables = route_subnet(without(whole, set(gone[0]), set(gone[1])), old=old)
+        old = route_subnet(whole, safe_for=()).write(Path(folder) / "old")
+        tables = route_subnet(without(whole, set(gone[0]), set(gone[1])), old=old, safe_for=())
     update = tables.update
     assert update is not None
     return {

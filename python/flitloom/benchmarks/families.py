@@ -38,7 +38,7 @@ def run(context: Context) -> list[Row]:
     for text in chosen:
         begin = time.perf_counter()
         fabric = named_subnet(text)
-        tables = route_subnet(fabric).facts()
+        tables = route_subnet(fabric, safe_for=()).facts()
         row: Row = {"network": text, "routers": len(fabric.switches), "cables": len(fabric.cables)}
         for operation in ("all-gather", "all-to-all"):
             try:

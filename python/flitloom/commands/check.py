@@ -56,8 +56,13 @@ class OfFabric(Group):
         ),
     ] = None
     sm_sl: Annotated[
-        int, typer.Option("--sm-sl", help="With --fabric: service level of managers, OpenSM's sm_sl.")
-    ] = 0
+        int | None,
+        typer.Option(
+            "--sm-sl",
+            help="With --fabric: service level of managers, OpenSM's sm_sl. [default: as the folder says, "
+            "or 0]",
+        ),
+    ] = None
     mcfdbs: Annotated[
         Path | None,
         typer.Option(
@@ -66,8 +71,12 @@ class OfFabric(Group):
         ),
     ] = None
     multicast_sl: Annotated[
-        int, typer.Option("--multicast-sl", help="With --fabric: service level of multicast.")
-    ] = 0
+        int | None,
+        typer.Option(
+            "--multicast-sl",
+            help="With --fabric: service level of multicast. [default: as the folder says, or 0]",
+        ),
+    ] = None
     safe_for: Annotated[
         str | None,
         typer.Option(

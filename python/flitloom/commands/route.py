@@ -75,12 +75,37 @@ class OfFabric(Group):
             help="With --fabric: tables to repair by few changes (a folder or a dump, opensm-lfts.dump).",
         ),
     ] = None
-    reversible: Annotated[
+    one_way: Annotated[
         bool,
         typer.Option(
-            "--reversible", help="With --fabric: the same service level in both directions of a pair."
+            "--one-way",
+            help="With --fabric: each direction of a pair may have a separate service level; connections "
+            "of rdma_cm can deadlock then.",
         ),
     ] = False
+    no_managers: Annotated[
+        bool,
+        typer.Option("--no-managers", help="With --fabric: keep no lane for subnet managers and monitors."),
+    ] = False
+    no_multicast: Annotated[
+        bool, typer.Option("--no-multicast", help="With --fabric: keep no lane for multicast.")
+    ] = False
+    manager: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --fabric: a host that the subnet manager or a monitor runs on, e.g. node1; may be "
+            "repeated. Without it any single host may be the manager.",
+            metavar="HOST",
+        ),
+    ] = None
+    sm_lane: Annotated[
+        int | None,
+        typer.Option(
+            help="With --fabric: the lane that is kept for managers, OpenSM's sm_sl. Without it level 0, "
+            "which needs no setting.",
+        ),
+    ] = None
+    reversible: Annotated[bool, typer.Option("--reversible", hidden=True)] = False
     critical: Annotated[
         bool,
         typer.Option(

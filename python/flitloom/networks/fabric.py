@@ -288,7 +288,7 @@ def _forwarding_of(
 
     subnet = _subnet_of(network, graph, direct, failed, hosts, content)
     if tables is None:
-        return route_subnet(subnet).forwarding()
+        return route_subnet(subnet, safe_for=()).forwarding()
     made = read_tables(subnet, tables)
     require_same([tables], content[-1:], "topology.content")
     return made

@@ -78,7 +78,9 @@ def _remaining(
     place = {node: switch for switch, node in enumerate(nodes)}
     cut = {frozenset(place[node] for node in link) for link in failed_links}
     cables = {number for number, cable in enumerate(subnet.cables) if {cable.a, cable.b} in cut}
-    tables = route_subnet(without(subnet, {place[node] for node in failed_nodes}, cables)).forwarding()
+    tables = route_subnet(
+        without(subnet, {place[node] for node in failed_nodes}, cables), safe_for=()
+    ).forwarding()
     nodes = tuple(node for node in nodes if node not in failed_nodes)
     channels = np.full((whole.nodes, 2 * len(sizes)), NONE, dtype=np.uint32)
     for number, (a, b) in enumerate(tables.subnet.cable_ends().tolist()):

@@ -90,6 +90,7 @@ full_start: number?: largest load at which source queues that begin with 100 pac
 gain: number: duration over that of whole packets
 gap: number: how far above the bound: a count of pairs for tables, a fraction for schedules
 generated: number?: flits generated per node and cycle
+given_up: array: kinds of traffic that tables were not to be safe for
 goal: string: what the benchmark should reach
 gpus: integer: ranks of a third-party schedule
 guard: integer: cycles kept free behind every packet
@@ -101,6 +102,7 @@ hop_bytes_bound: number: proven lower bound of hop_bytes
 hop_bytes_certificate: object?: what checks that bound
 host_names: array: the host of every port of hosts, in order
 host_order: array: hosts of a fat tree in the order of the tree
+host_pairs_load: integer?: largest load of tables for host pairs alone, where more costs over 10 %
 hosts: integer: hosts
 id: string: identifier of the simulation
 identifier: string: what papers run takes
@@ -120,6 +122,7 @@ load: number: offered work over the capacity
 loads: string: largest load beside the bound
 lost_to_contention: integer: cycles that chunks waited for each other
 makespan: integer?: cycle in which the last operation of a message graph is complete
+managers: array: hosts of managers and monitors that were named
 max: integer?: largest latency, in cycles
 max_distance: integer: hops of the longest route
 max_flits: integer: flits on the busiest channel
@@ -151,6 +154,7 @@ model_cycles: number: cycles of the plan in its model
 more_may_help: boolean: whether more effort may find better
 most_loaded: array: the busiest links and their loads
 moved_levels: integer?: ordered pairs of hosts that have another service level
+multicast_sl: integer: service level of multicast
 name: string: its name
 names: array: names of the nodes, in the order of the shape
 network: string: the network, as text
@@ -234,6 +238,7 @@ slice_length: integer: flits of a slice
 slices: integer: slices of a message
 slope: number?: relative growth of the utilisation over that of the load at saturation
 slope_rule: object?: the critical load by the slope of throughput
+sm_sl: integer: service level of managers and monitors, OpenSM's sm_sl
 source_max: integer?: most packets that a node sent
 source_median: integer?: packets, median over the nodes
 source_min: integer?: fewest packets that a node sent

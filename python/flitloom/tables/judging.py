@@ -80,7 +80,7 @@ def check(tables: Any, *more: Any, **how: Any) -> Any:
         case Subnet():
             return check_subnet(tables, *more, **how)
         case SubnetTables():
-            return judge(tables.forwarding(), *more, **({"beside": Beside()} | how))
+            return judge(tables.forwarding(), *more, **({"beside": tables.beside} | how))
     return check_routes(tables, *more, **how)
 
 

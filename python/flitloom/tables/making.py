@@ -54,11 +54,14 @@ def make(
     torus_config: str | Path | None = None,
     effort: int = 1,
     old: str | Path | None = None,
-    reversible: bool = False,
+    reversible: bool | None = None,
     seed: int = 1,
     job: Sequence[int] | None = None,
     traffic: ArrayLike | None = None,
     method: str | None = None,
+    safe_for: Sequence[str] | None = None,
+    managers: Sequence[str] = (),
+    manager_level: int | None = None,
 ) -> SubnetTables: ...
 def make(network: Any, **how: Any) -> Any:
     """Make balanced, deadlock-free tables of routes, with a bound on what any tables can reach.
@@ -98,7 +101,7 @@ def make(network: Any, **how: Any) -> Any:
         Of source routes: whether a gap to the bound is closed by a linear program where that is small enough.
     progress : callable, optional
         Of source routes: told the fraction done now and then.
-    mode, lanes, spare_lanes, sizes, torus_config, old, reversible, job
+    mode, lanes, spare_lanes, sizes, torus_config, old, job, safe_for, managers, manager_level
         For tables by destination, see `flitloom.fabric.route_subnet`.
 
     Returns

@@ -13,7 +13,7 @@ from flitloom.commands.actions.matrices import read_matrix
 from flitloom.commands.actions.subnets import job_hosts, twisted
 from flitloom.commands.inputs.seating import host_weights, placement_weights
 from flitloom.commands.options import refuse, sizes_of_fabric
-from flitloom.commands.route import Asked
+from flitloom.commands.route import Asked, OfFabric
 from flitloom.commands.screen import echo, print_json, print_table, progress, say
 from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet
@@ -23,6 +23,7 @@ from flitloom.ground.outputs import check_folder, check_output
 from flitloom.placing.placement import read_placement
 from flitloom.spec import Product
 from flitloom.spec.families import is_family
+from flitloom.tables.by_destination.beside import BOTH_WAYS, MANAGERS, MULTICAST
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.comparing import compare_tables
 from flitloom.tables.by_destination.made import SubnetTables
@@ -33,6 +34,8 @@ from flitloom.tables.pairs import matrix_of_hosts
 from flitloom.tables.traffic import MOST_WEIGHT
 from flitloom.tables.verdict import Row, bound_row, laid_out
 
+#: Options of what tables are safe for.
+COVERING = ("one_way", "no_managers", "no_multicast", "manager", "sm_lane", "reversible")
 #: Options of tables of source routes alone.
 NOT_OF_FABRICS = (
     "rules", "turns", "loads", "compare", "picture", "resilience", "html",
@@ -73,7 +76,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
         raise SpecError("--through goes with --nodes")
     if aside:
         others += ["out", "certificate", "method", "mode", "spare_lanes", "sizes", "torus_config"]
-        others += ["effort", "reversible"]
+        others += ["effort", *COVERING]
         others += [] if risk else ["lanes", "seed", "old"]
     given = "--fabric" if named.network is None else "--network"
     what = "diff" if named.words else "--critical" if critical else "--twist" if twisted_alone else given
@@ -92,6 +95,8 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     others = "they are served, but count neither in the load nor in the bound"
     job = None if sought.nodes is None else job_hosts(subnet, sought.nodes, others)
     weights = _weights(subnet, asked)
+    if of_fabric.reversible:
+        say("note: --reversible is the default now, and --one-way gives it up; it goes with the next release")
     with progress("tables of the fabric"):
         tables = route_subnet(
             subnet,
@@ -103,10 +108,12 @@ def _make(subnet: Subnet, asked: Asked) -> None:
             effort=asked.written.effort,
             seed=asked.written.seed,
             old=of_fabric.old,
-            reversible=of_fabric.reversible,
             job=job,
             traffic=weights,
             method=sought.method,
+            safe_for=_covered(of_fabric),
+            managers=tuple(of_fabric.manager or ()),
+            manager_level=of_fabric.sm_lane,
         )
     for remark in tables.report.remarks:
         # Those of a file were told when it was read.
@@ -125,6 +132,14 @@ def _make(subnet: Subnet, asked: Asked) -> None:
         say(f"note: {note}")
     if facts["unreachable"]:
         say(f"warning: {counted(facts['unreachable'], 'pair')} of hosts have no route in this fabric")
+
+
+def _covered(given: OfFabric) -> list[str]:
+    """Kinds of traffic that tables are made safe for, besides host pairs one way."""
+    if given.reversible and given.one_way:
+        raise SpecError("--reversible and --one-way exclude each other; give one")
+    given_up = {BOTH_WAYS: given.one_way, MANAGERS: given.no_managers, MULTICAST: given.no_multicast}
+    return [kind for kind, gone in given_up.items() if not gone]
 
 
 def _check_outputs(out: Path | None, certificate: Path | None) -> None:

@@ -74,15 +74,13 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
 
 def _beside(given: OfFabric, file: Path) -> Beside:
     """What options and a folder say of traffic besides that of host pairs."""
-    multicast = given.mcfdbs
-    if multicast is None and (file / "opensm.mcfdbs").is_file():
-        multicast = file / "opensm.mcfdbs"
+    said = Beside.of(file)
     kinds = [word.strip().replace("-", " ") for word in (given.safe_for or "").split(",") if word.strip()]
     return Beside(
-        managers=tuple(given.manager or ()),
-        manager_level=given.sm_sl,
-        multicast=multicast,
-        multicast_level=given.multicast_sl,
+        managers=tuple(given.manager or said.managers),
+        manager_level=said.manager_level if given.sm_sl is None else given.sm_sl,
+        multicast=given.mcfdbs or said.multicast,
+        multicast_level=said.multicast_level if given.multicast_sl is None else given.multicast_sl,
         safe_for=KINDS if kinds == ["all"] else tuple(kinds),
     )
 

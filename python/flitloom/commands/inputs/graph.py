@@ -61,7 +61,9 @@ def simulate(asked: Simulated) -> None:
     }
     with screen.progress("tables and packets"):
         given = asked.brought.tables
-        tables = route_subnet(subnet).forwarding() if given is None else read_tables(subnet, given)
+        tables = (
+            route_subnet(subnet, safe_for=()).forwarding() if given is None else read_tables(subnet, given)
+        )
         report = motion.send_packets(tables, packets, **routers)
     _print({"fabric": recognise(subnet).describe(), **report.facts()}, report, hosts, asked.printed.json)
     if report.outcome == "deadlock":

@@ -15,7 +15,7 @@ from flitloom.fabric.model import Subnet
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import text_lines
-from flitloom.tables.by_destination.tables import LEVELS, read_bytes
+from flitloom.tables.by_destination.tables import LEVELS, read_bytes, report_in
 from flitloom.tables.verdict import Row, deadlock_row
 
 #: Kinds of traffic: packets of pairs of hosts on the level of their own direction, on that of either
@@ -50,6 +50,22 @@ class Beside:
     multicast: Path | None = None
     multicast_level: int = 0
     safe_for: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, tables: str | Path) -> Beside:
+        """What the ``report.json`` of a folder says of managers and multicast."""
+        folder = Path(tables)
+        said = report_in(folder) if folder.is_dir() else {}
+        multicast = folder / "opensm.mcfdbs"
+        managers = said.get("managers")
+        levels = (said.get(name) for name in ("sm_sl", "multicast_sl"))
+        manager_level, multicast_level = (level if isinstance(level, int) else 0 for level in levels)
+        return cls(
+            managers=tuple(managers) if isinstance(managers, list) else (),
+            manager_level=manager_level,
+            multicast=multicast if multicast.is_file() else None,
+            multicast_level=multicast_level,
+        )
 
     def __post_init__(self) -> None:
         for option, level in (("--sm-sl", self.manager_level), ("--multicast-sl", self.multicast_level)):

@@ -97,12 +97,12 @@ def check_subnet(
         Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1. Of `lane_tables` with
         more, lanes are taken modulo this number.
     beside : Beside, optional
-        What is known of managers and multicast; by default any host may be the manager, and the tree that
-        OpenSM builds for all hosts is assumed.
+        What is known of managers and multicast; by default what a folder says. If it says nothing, any host
+        may be the manager, the tree that OpenSM builds for all hosts is assumed, and both are on level 0.
     """
     require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
     read = read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes)
-    return judge(read, beside=beside or Beside())
+    return judge(read, beside=beside or Beside.of(tables))
 
 
 def judge(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,21 @@ from numpy.typing import NDArray
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.ground.notebook import fields_html
-from flitloom.tables.by_destination.beside import BOTH_WAYS, MANAGERS, MULTICAST, Beside
-from flitloom.tables.by_destination.checking import SubnetReport, judge, proof
+from flitloom.ground.numerals import counted
+from flitloom.tables.by_destination.beside import BOTH_WAYS, KINDS, MANAGERS, Beside
+from flitloom.tables.by_destination.checking import SubnetReport, proof
 from flitloom.tables.by_destination.comparing import of_one_width
+from flitloom.tables.by_destination.covering import Cover
 from flitloom.tables.by_destination.repairing import OldTables, Update
 from flitloom.tables.by_destination.tables import NONE, ForwardingTables, host_levels, with_lanes
 from flitloom.tables.traffic import Demand, unit_of
 
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005
+#: Options that give up kinds of traffic.
+GIVEN_UP = dict(zip(KINDS[1:], ("--one-way", "--no-managers", "--no-multicast"), strict=True))
+#: Loads up to so many times those of tables for host pairs alone are not told as the price of more.
+_NEAR = 1.1
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,9 @@ class MadeTables:
     method: str
     shifts: tuple[float, int, int] | None
     method_loads: dict[str, int]
+    cover: Cover
+    beside: Beside
+    host_pairs: int | None
 
     @property
     def subnet(self) -> Subnet:
@@ -95,11 +103,16 @@ class MadeTables:
             "shift_load_worst": None if self.shifts is None else self.shifts[1],
             "mode": self.mode,
             "lanes": self.lanes,
-            "spare_lanes": self.lanes_there - self.lanes,
+            "spare_lanes": self.spare_lanes,
             "service_levels": int(self.levels.max(initial=0)) + 1,
             "deadlock": self.report.deadlock,
             "safe_for": self.report.safe_for,
             "traffic_kinds": self.report.facts()["traffic_kinds"],
+            "given_up": [kind for kind in KINDS[1:] if kind not in self.cover.kinds],
+            "managers": list(self.beside.managers),
+            "sm_sl": self.beside.manager_level,
+            "multicast_sl": self.beside.multicast_level,
+            "host_pairs_load": self.host_pairs,
             "unreachable": self.report.unreachable,
             "seconds": round(self.seconds, 3),
             "remarks": list(self.report.remarks),
@@ -131,6 +144,11 @@ class MadeTables:
                     f"method {self.method}, better for {better}, has a load of {self.report.max_load}; "
                     f"--method {method} has {load}"
                 )
+        if self.host_pairs is not None and self.report.max_load > _NEAR * self.host_pairs:
+            said.append(
+                f"safety for {', '.join(self.cover.kinds)} costs load: {self._instead(self.host_pairs)} of "
+                f"{' '.join(GIVEN_UP.values())}; each of these gives one up"
+            )
         other = next((mode for mode in self.mode_loads if mode != self.mode), None)
         if other is not None:
             loads = f"{self.mode} tables have {self.report.max_load}, {other} ones {self.mode_loads[other]}"
@@ -145,41 +163,64 @@ class MadeTables:
             )
         return said
 
+    @property
+    def spare_lanes(self) -> int:
+        """Lanes that neither pairs of hosts have nor managers or multicast alone."""
+        alone = {self.beside.manager_level, self.beside.multicast_level} if self.mode == "portable" else set()
+        return self.lanes_there - self.lanes - len(alone - set(np.unique(self.levels).tolist()))
+
     def notes(self) -> list[str]:
-        """`prices`, what makes other kinds of traffic safe, and whether repairs have a lane to go to."""
-        said = [*self.prices(), *self.remedies]
-        if self.mode == "portable" and self.lanes == self.lanes_there > 1:
+        """`prices`, `settings`, `remedies`, and whether repairs have a lane to go to."""
+        said = [*self.prices(), *self.settings, *self.remedies]
+        if self.mode == "portable" and self.spare_lanes == 0 and self.lanes > 1:
             said.append(
-                f"all {self.lanes} lanes are used: repairs after a failure may need the traffic stopped; "
-                "--spare-lanes 1 leaves a lane free for them, and --critical --from FOLDER says which need it"
+                f"all {self.lanes_there} lanes are used: repairs after a failure may need the traffic "
+                "stopped; --spare-lanes 1 leaves a lane free for them, and --critical --from FOLDER says "
+                "which need it"
             )
         return said
 
-    @cached_property
+    @property
+    def settings(self) -> list[str]:
+        """What OpenSM must be told of the levels of managers and multicast; nothing of level 0."""
+        said = []
+        if level := self.beside.manager_level:
+            said.append(
+                f"managers and monitors are on level {level}: 'sm_sl {level}' in opensm.conf, or --sm_sl"
+            )
+        if level := self.beside.multicast_level:
+            said.append(f"multicast is on level {level}: the line of partitions.conf in the folder says so")
+        return said
+
+    @property
     def remedies(self) -> list[str]:
-        """What makes kinds of traffic safe that can deadlock with these tables; judged, not assumed.
+        """What may make kinds of traffic safe that can deadlock with these tables.
 
         Examples
         --------
         >>> import flitloom as fl
-        >>> [text.partition(":")[0] for text in fl.tables.make("dragonfly(6,3)").remedies]
-        ['not safe both ways', 'not safe for managers, multicast']
+        >>> fl.tables.make("dragonfly(6,3)").remedies
+        []
+        >>> fl.tables.make("dragonfly(6,3)", safe_for=["managers", "multicast"]).remedies
+        ['not safe both ways: leave --one-way out']
         """
-        unsafe = {kind.kind for kind in self.report.kinds if kind.deadlock}
+        unsafe = [kind.kind for kind in self.report.kinds if kind.deadlock is not False]
         said = []
-        if BOTH_WAYS in unsafe:
-            said.append(f"not safe {BOTH_WAYS}: --reversible puts both directions of a pair on one level")
-        others = [kind for kind in (MANAGERS, MULTICAST) if kind in unsafe]
-        if others and self.mode == "portable" and self.lanes > 1 and self.lanes_there >= self.lanes + 2:
-            free, next_free = self.lanes_there - 1, self.lanes_there - 2
-            apart = judge(self.forwarding(), beside=Beside(manager_level=free, multicast_level=next_free))
-            if not any(kind.deadlock for kind in apart.kinds if kind.kind in others):
-                group = f"Default=0x7fff, ipoib, sl={next_free} : ALL=full;"
+        for kind, option in GIVEN_UP.items():
+            how = kind if kind == BOTH_WAYS else f"for {kind}"
+            if kind not in unsafe:
+                continue
+            if kind not in self.cover.kinds:
+                said.append(f"not safe {how}: leave {option} out")
+            elif self.old is not None:
                 said.append(
-                    f"not safe for {', '.join(others)}: they are, with one manager, if opensm.conf has "
-                    f"'sm_sl {free}' and partitions.conf '{group}'; flitloom check --sm-sl {free} "
-                    f"--multicast-sl {next_free} judges that"
+                    f"not safe {how}: the tables of --from are not, either; tables without --from can be"
                 )
+            elif self.mode != "portable":
+                said.append(f"not safe {how}: --mode portable has lanes apart")
+            else:
+                more = "fewer --manager or more --lanes" if kind == MANAGERS else "more --lanes"
+                said.append(f"not safe {how} on {counted(self.lanes_there, 'lane')}: {more} may help")
         return said
 
     def _instead(self, load: int) -> str:

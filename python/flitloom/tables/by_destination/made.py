@@ -60,6 +60,13 @@ class SubnetTables(MadeTables):
     method_loads : dict
         Largest load of the tables of every method that was tried; both where those of ``ftree`` stay more
         than 10 % above the bound.
+    cover : Cover
+        What the tables were to be safe for.
+    beside : Beside
+        Managers and multicast, with their service levels.
+    host_pairs : int or None
+        Largest load of tables for host pairs alone, each direction on its own level, where being safe for
+        more costs more than 10 %.
     """
 
     def write(self, folder: str | Path) -> Path:

@@ -22,6 +22,7 @@ from flitloom.ground.numerals import counted
 from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
+from flitloom.tables.by_destination.covering import Cover, cover_of, on_levels
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, host_levels, require_lanes, with_lanes
@@ -35,9 +36,6 @@ _KINDS = dict(zip(FORWARDING_METHODS, _core.LISTS["forwarding_kinds"], strict=Tr
 TRIES = 12_000_000
 #: The same for large fabrics, per entry.
 _TRIES_PER_ENTRY = 20
-
-#: Lanes that both ways of pairs leave to managers and multicast, of so many or more.
-_KEPT, _ENOUGH = 2, 6
 
 #: Largest loads up to so many times those of another method are taken for what else the method is good for.
 _NEAR = 1.1
@@ -59,52 +57,48 @@ def route_subnet(
     torus_config: str | Path | None = None,
     effort: int = 1,
     old: str | Path | None = None,
-    reversible: bool = False,
+    reversible: bool | None = None,
     seed: int = 1,
     job: Sequence[int] | None = None,
     traffic: ArrayLike | None = None,
     method: str | None = None,
+    safe_for: Sequence[str] | None = None,
+    managers: Sequence[str] = (),
+    manager_level: int | None = None,
 ) -> SubnetTables:
     """Balanced, deadlock-free tables by destination for exactly this subnet.
 
     Parameters
     ----------
     mode : str, optional
-        ``portable`` (a packet keeps the lane of its service level) or ``sl2vl`` (tables of the switches
-        choose the lane). By default portable where the largest load is at most 10 % above that of balanced
-        tables or of ``sl2vl`` ones.
+        ``portable`` (the default, a packet keeps the lane of its level) or ``sl2vl`` (switches choose lanes,
+        the default one way if the load of portable tables is more than 10 % above the others').
     lanes : int
-        Virtual lanes there are, 1 to 8. Where they do not suffice for balanced tables, others are made at a
-        higher load, which `SubnetTables.prices` tells.
+        Virtual lanes there are, 1 to 8. Where they do not suffice, `SubnetTables.prices` tells the cost.
     spare_lanes : int
-        How many of these lanes portable tables leave free; a repair with `old` may use them all. A free lane
-        is where pairs go whose old and new routes could otherwise wait for each other.
+        How many of these lanes portable tables leave free for repairs with `old`.
     sizes : tuple of int, optional
         Sizes of the torus, where the fewest dimensions are not meant.
     torus_config : path, optional
         ``torus-2QoS.conf`` of OpenSM, for coordinates and datelines of your own.
-    effort : int
-        Factor on the work of the search.
-    seed : int
-        Order in which destinations are looked at: 1 is that of their LIDs, others are drawn.
+    effort, seed : int
+        Factor on the work of the search, and the order of destinations: 1 is that of LIDs, others are drawn.
     old : path, optional
         Tables of before a failure, as a folder that ``write`` made or a dump with ``path-sl.txt`` beside it:
-        few entries are changed to come within 2 % of the bound. Where the lane is the service level, such
-        that no mixture of old and new entries can deadlock; `SubnetTables.update` says whether, and
-        `SubnetTables.prices` what it costs where that is more than 2 %.
-    reversible : bool
-        Both ways between two switches get the same service level. Of six lanes or more two are left to
-        managers and multicast. A repair keeps levels that `old` has both ways, and moves both ways of a pair
-        together.
+        few entries are changed to come within 2 % of the bound, such that no mixture of old and new entries
+        can deadlock where the lane is the service level. `SubnetTables.update` says whether that succeeded.
     job : sequence of int, optional
-        Hosts whose pairs are balanced, by their numbers in `subnet.hosts`. All others are served as well,
-        within the same lanes, but count neither in the load nor in the bound.
+        Hosts whose pairs count in the load and the bound, by their numbers in `subnet.hosts`.
     traffic : array, optional
         Weight of every pair of hosts instead, by source and destination; loads and the bound are sums of
         weights.
     method : str, optional
         ``ftree`` (d-mod-k) for fat trees, ``dor`` (dimension order) for products, ``dragonfly`` (over one
         cable between groups), the defaults there, or ``balanced``.
+    safe_for, managers, manager_level
+        What the tables must be safe for besides host pairs one way, by default all traffic of a subnet; see
+        `flitloom.tables.by_destination.covering.cover_of`. Repairs are safe for what `old` is safe for.
+        `reversible` is the former name of ``"both ways"``.
 
     Examples
     --------
@@ -113,6 +107,8 @@ def route_subnet(
     >>> tables = route_subnet(parse_fabric(ring))
     >>> tables.report.max_load, tables.bound["value"], tables.lanes
     (3, 3, 2)
+    >>> tables.report.safe_for
+    'safe for host pairs, both ways, managers, multicast'
     """
     require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
     _check_lanes(lanes, spare_lanes, mode)
@@ -127,7 +123,9 @@ def route_subnet(
         _require_suits(method, found)
     lids, owners = destinations(found.subnet)
     demand = demand_of(found.subnet, lids, owners, job, traffic)
-    how = (mode, lanes, spare_lanes, effort, reversible, seed, method)
+    cover = cover_of(safe_for, managers, manager_level, lanes, reversible)
+    cover.beside().hosts(found.subnet)
+    how = (mode, lanes, spare_lanes, effort, cover, seed, method)
     return _Routing(found, lids, owners, demand, *how).tables(old, None if job is None else len(job))
 
 
@@ -174,7 +172,7 @@ class _Routing:
     lanes: int
     spare_lanes: int
     effort: int
-    reversible: bool
+    cover: Cover
     seed: int
     method: str | None
     begin: float = field(default_factory=time.perf_counter)
@@ -184,17 +182,35 @@ class _Routing:
         return self.recognition.subnet
 
     @property
-    def kept_lanes(self) -> int:
-        """Lanes that both ways of pairs leave to managers and multicast, where there are enough."""
-        return _KEPT if self.reversible and self.lanes >= _ENOUGH else 0
-
-    @property
     def roots(self) -> list[int]:
         """The switch of every destination."""
         return [self.subnet.hosts[owner].switch for owner in self.owners]
 
-    def search(self, old: NDArray[np.uint32] | None, method: str | None = None) -> dict[str, Any]:
-        """Tables made anew, or with few changes of others, with destinations in the order of the seed."""
+    @property
+    def portable(self) -> bool:
+        """Whether tables of lanes are out of the question."""
+        return self.mode is None and (self.spare_lanes > 0 or self.cover.both_ways)
+
+    def search(
+        self,
+        old: NDArray[np.uint32] | None,
+        kept: int,
+        method: str | None = None,
+        both_ways: bool | None = None,
+    ) -> dict[str, Any]:
+        """Tables made anew, or with few changes of others, with destinations in the order of the seed.
+
+        Parameters
+        ----------
+        old : array or None
+            Entries to begin with.
+        kept : int
+            Lanes that pairs leave free.
+        method : str, optional
+            Another method than the one that is asked for.
+        both_ways : bool, optional
+            Whether both directions of a pair get one level, if not as asked for.
+        """
         # Further LIDs of a host come behind the first of every one; repairs keep what they can.
         first: dict[int, int] = {}
         base: list[int] = []
@@ -215,11 +231,11 @@ class _Routing:
             None if old is None else np.ascontiguousarray(old[base]),
             None if self.demand is None else self.demand.rows(base).core(),
             [place[first[int(self.owners[row])]] for row in further],
-            "portable" if self.spare_lanes else self.mode,
-            self.lanes - max(self.spare_lanes, self.kept_lanes),
+            "portable" if self.portable else self.mode,
+            max(1, self.lanes - self.spare_lanes - kept),
             self.effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(self.subnet.switches)),
             0.0 if old is None else REPAIR_SLACK,
-            self.reversible,
+            self.cover.both_ways if both_ways is None else both_ways,
             method or self.method,
         )
         back = np.argsort(np.array(base + further, dtype=np.int64))
@@ -240,33 +256,42 @@ class _Routing:
         if self.mode == "sl2vl":
             return None
         grid, tries = self.recognition.grid(), TRIES * self.effort
-        lanes = self.lanes - self.kept_lanes
-        made = repaired(self.subnet, before, lanes, grid=grid, demand=self.demand, tries=tries)
-        if made is None or (self.reversible and not made["both_ways"]):
+        made = repaired(self.subnet, before, self.lanes, grid=grid, demand=self.demand, tries=tries)
+        both_ways = self.cover.both_ways and before.both_ways(self.owners)
+        if made is None or (both_ways and not made["both_ways"]):
             return None
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
         last = entry_names(self.subnet, self.lids, made["last"])
         return made, Update(True, moved or 0, rounds, last)
 
-    def tables(self, old: str | Path | None, job: int | None) -> SubnetTables:
-        """The tables, beside the old ones if there are any."""
-        before = None if old is None else read_old(self.subnet, old, self.lids, self.owners)
-        found = None if before is None else self.repaired(before)
-        if found is None:
-            made = self.search(None if before is None else before.following)
-            update = None if before is None else Update(False, 0, [], [])
-        else:
-            made, update = found
+    def anew(
+        self, old: NDArray[np.uint32] | None
+    ) -> tuple[dict[str, Any], Beside, SubnetReport, dict[str, int]]:
+        """Tables that are safe for what is asked, as far as lanes go, with the loads of the methods tried."""
+        best: tuple[dict[str, Any], Beside, SubnetReport, dict[str, int]] | None = None
+        for kept in self.cover.kept(self.lanes - self.spare_lanes):
+            made, methods = self.by_method(old, kept)
+            made, beside, report = self.settled(made)
+            if best is None or len(self.cover.missing(report)) < len(self.cover.missing(best[2])):
+                best = made, beside, report, methods
+            if not self.cover.missing(report):
+                break
+        assert best is not None
+        return best
+
+    def by_method(self, old: NDArray[np.uint32] | None, kept: int) -> tuple[dict[str, Any], dict[str, int]]:
+        """Tables of the method that suits, and the loads of those that were tried."""
+        made = self.search(old, kept)
         report = self.judged(made)
-        methods = {made["method"]: report.max_load} if "method" in made else {}
+        methods = {made["method"]: report.max_load}
         if (
-            before is None
+            old is None
             and self.method is None
             and made["method"] == "ftree"
             and report.max_load > _NEAR * made["bound"]["value"]
         ):
-            other = self.search(None, "balanced")
+            other = self.search(None, kept, "balanced")
             judged = self.judged(other)
             methods["balanced"] = judged.max_load
             # Few more pairs on the busiest channel are worth shifts without conflicts.
@@ -274,10 +299,48 @@ class _Routing:
                 made, report = other, judged
         if report.deadlock:
             raise AssertionError(f"tables with a cycle were made: {report.cycle}")
-        scratch = None
+        return made, methods
+
+    def settled(
+        self, made: dict[str, Any], before: OldTables | None = None
+    ) -> tuple[dict[str, Any], Beside, SubnetReport]:
+        """Tables with the levels of pairs, managers and multicast that leave the least unsafe."""
+
+        def on(pairs: Sequence[int]) -> dict[str, Any]:
+            return made | {"levels": on_levels(made["levels"], pairs)}
+
+        fixed = before is not None or made["mode"] != "portable"
+        if before is not None and before.beside is not None:
+            beside = replace(before.beside, managers=self.cover.managers or before.beside.managers)
+            return made, beside, self.judged(made, beside)
+        pairs, beside, report = self.cover.settled(
+            made["lanes"],
+            self.lanes if made["mode"] == "portable" else made["lanes"],
+            lambda pairs, beside: self.judged(on(pairs), beside),
+            fixed,
+        )
+        return on(pairs), beside, report
+
+    def tables(self, old: str | Path | None, job: int | None) -> SubnetTables:
+        """The tables, beside the old ones if there are any."""
+        before = None if old is None else read_old(self.subnet, old, self.lids, self.owners)
+        found = None if before is None else self.repaired(before)
+        update: Update | None
+        if found is None:
+            update = None if before is None else Update(False, 0, [], [])
+            made, beside, report, methods = self.anew(None if before is None else before.following)
+        else:
+            made, update = found
+            methods = {}
+            made, beside, report = self.settled(made, before)
+            if report.deadlock:
+                raise AssertionError(f"tables with a cycle were made: {report.cycle}")
+        kept = self.cover.kept(self.lanes - self.spare_lanes)[0]
+        scratch = host_pairs = None
         if before is not None and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]:
-            scratch = self.judged(self.search(None)).max_load
-        report = self.judged(made, Beside())
+            scratch = self.judged(self.search(None, kept)).max_load
+        elif before is None and self.cover.kinds and report.max_load > _NEAR * (made["balanced"] or 0):
+            host_pairs = self.judged(self.search(None, 0, both_ways=False)).max_load
         return SubnetTables(
             self.recognition,
             self.lids,
@@ -304,4 +367,7 @@ class _Routing:
             made.get("method", "repair"),
             made.get("shifts"),
             methods,
+            self.cover,
+            beside,
+            host_pairs,
         )

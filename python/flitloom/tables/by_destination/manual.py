@@ -8,6 +8,7 @@ import numpy as np
 
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
+from flitloom.tables.by_destination.tables import host_levels
 
 if TYPE_CHECKING:
     from flitloom.tables.by_destination.known import MadeTables
@@ -16,7 +17,7 @@ _LOAD = """Load the forwarding tables{levels}:
 
     opensm -R file,no_fallback -U opensm-lfts.dump -Q{policy} -D 0x43
 
-{lanes} -D 0x43 has OpenSM write what is loaded to /var/log.
+{settings}{lanes} -D 0x43 has OpenSM write what is loaded to /var/log.
 
 Look at what was loaded. OpenSM takes a file that it cannot use without a word, and ends with exit code 0:
 
@@ -28,7 +29,13 @@ _LEVELS = """Every packet keeps the lane of its service level; -Q writes the ide
 Applications ask the subnet administrator for the level of a path; qos-policy.conf makes it answer with those
 of path-sl.txt. Without the policy it answers 0 for every path, and the network can deadlock."""
 
-_ONE = "One lane suffices: every path has service level 0, and nothing but the forwarding tables is needed."
+_ONE = "One lane suffices for pairs of hosts: every path has service level 0."
+_PARTITION = """partitions.conf puts multicast on level {level}. Where there is such a file already, leave
+-P out, and add 'sl={level}' to the line of its Default partition and of every other one with ipoib.
+"""
+_MANAGER = """--sm_sl puts managers on level {level}; 'sm_sl {level}' in opensm.conf does the same.
+Monitors must send on it, too.
+"""
 
 _ASK = """
 Ask the subnet administrator for a path whose level is not 0; path-sl.txt says {level}:
@@ -45,7 +52,8 @@ itself but always takes the same of two equally long routes round a ring:
 
 _ORDER = "host-order.txt    hosts in the order of the tree, in which ranks shift without conflicts\n"
 _PATHS = "path-sl.txt       service level by source node GUID and destination LID (ibdmchk -c)"
-_POLICY = "\nqos-policy.conf   the same levels as a QoS policy of OpenSM (-Y)"
+_POLICY = "qos-policy.conf   levels of paths as a QoS policy of OpenSM (-Y)\n"
+_MULTICAST = "partitions.conf   level of multicast (-P)\n"
 
 
 def manual(tables: MadeTables, configured: bool, policy: bool) -> str:
@@ -62,16 +70,18 @@ def manual(tables: MadeTables, configured: bool, policy: bool) -> str:
     else:
         first = ""
         load = _LOAD.format(
-            levels=" and the service levels of paths" if policy else "",
-            policy=" -Y qos-policy.conf" if policy else "",
-            levels_file=" --path-sl path-sl.txt" if tables.levels.any() else "",
-            lanes=_LEVELS if policy else _ONE,
-        ) + (_question(tables) if policy else "")
+            levels=" and the service levels of paths" if tables.levels.any() else "",
+            policy=_options(tables, policy),
+            settings=_settings(tables),
+            levels_file=_judged(tables),
+            lanes=_LEVELS if tables.levels.any() else _ONE,
+        ) + (_question(tables) if tables.levels.any() else "")
         load += _TORUS_2QOS if configured else ""
     update = f"From the tables before: {tables.update.describe()}.\n\n" if tables.update else ""
     price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
     order = _ORDER if tables.recognition.order else ""
-    levels = (_PATHS + (_POLICY if policy else "") + "\n") if tables.levels.any() else ""
+    levels = (_PATHS + "\n" if tables.levels.any() else "") + (_POLICY if policy else "")
+    levels += _MULTICAST if tables.beside.multicast_level else ""
     kinds = "".join(f"{name}: {said}\n" for name, said, _ in (kind.row() for kind in tables.report.kinds[1:]))
     return f"""{first}{tables.recognition.describe()}, {tables.subnet.count_hosts()}; \
 {tables.report.safe_for}
@@ -86,11 +96,38 @@ report.json       load, bound, lanes
 {order}"""
 
 
+def _options(tables: MadeTables, policy: bool) -> str:
+    """Options of OpenSM besides those of all tables."""
+    beside = tables.beside
+    said = " -Y qos-policy.conf" if policy else ""
+    said += " -P partitions.conf" if beside.multicast_level else ""
+    return said + (f" --sm_sl {beside.manager_level}" if beside.manager_level else "")
+
+
+def _judged(tables: MadeTables) -> str:
+    """Options of the check of what was loaded, which OpenSM dumps beside the tables."""
+    beside = tables.beside
+    said = " --path-sl path-sl.txt" if tables.levels.any() else ""
+    said += " \\\n        --slvl /var/log/opensm-sl2vl.dump --mcfdbs /var/log/opensm.mcfdbs"
+    said += f" --sm-sl {beside.manager_level}" if beside.manager_level else ""
+    return said + (f" --multicast-sl {beside.multicast_level}" if beside.multicast_level else "")
+
+
+def _settings(tables: MadeTables) -> str:
+    """What these options are for."""
+    beside = tables.beside
+    said = _PARTITION.format(level=beside.multicast_level) if beside.multicast_level else ""
+    return said + (_MANAGER.format(level=beside.manager_level) if beside.manager_level else "")
+
+
 def _question(tables: MadeTables) -> str:
     """A path record query whose answer shows whether the policy is in force."""
-    row, switch = (int(place) for place in np.argwhere(tables.levels > 0)[0])
-    source = next((host for host in tables.subnet.hosts if host.switch == switch), None)
-    if source is None:
+    hosts = tables.subnet.hosts
+    roots = np.array([hosts[owner].switch for owner in tables.owners])
+    apart = roots[:, None] != np.array([host.switch for host in hosts])
+    asked = np.argwhere(apart & (host_levels(tables.subnet, tables.levels) > 0))
+    if not len(asked):
         return ""
-    level = int(tables.levels[row, switch])
+    row, source = int(asked[0][0]), hosts[int(asked[0][1])]
+    level = int(tables.levels[row, source.switch])
     return _ASK.format(level=level, source=source.lid, destination=int(tables.lids[row]))

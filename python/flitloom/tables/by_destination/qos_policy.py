@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Port GUIDs on a line of the policy.
 _PER_LINE = 20
+#: A service level by its name.
+_LEVEL = "    qos-level\n        name: {name}\n        sl: {level}\n    end-qos-level\n"
 
 
 def cannot_be_loaded(tables: MadeTables) -> str | None:
@@ -39,7 +41,7 @@ def cannot_be_loaded(tables: MadeTables) -> str | None:
             "lanes change along routes, and OpenSM's routing engine file does not set SL2VL tables; "
             f"without them the tables can deadlock (--mode portable needs none{portable})"
         )
-    if tables.lanes > 1 and any(host.port_guid is None for host in tables.subnet.hosts):
+    if tables.levels.any() and any(host.port_guid is None for host in tables.subnet.hosts):
         return "some hosts have no port GUID, so that no QoS policy can give their paths service levels"
     if _differ_by_lid(tables):
         return (
@@ -52,10 +54,12 @@ def cannot_be_loaded(tables: MadeTables) -> str | None:
 def qos_policy(tables: MadeTables) -> str | None:
     """The policy file for ``opensm -Q -Y``; None where no path needs a level other than 0, or none can serve.
 
-    A port group holds the hosts of a switch as sources, which share their levels; another one the
-    destinations that they reach on a level. Pairs without a rule have level 0.
+    Without a policy OpenSM answers with the level of the partition, which is that of multicast. A port group
+    holds the hosts of a switch as sources, which share their levels; another one the destinations that they
+    reach on a level. Pairs without a rule have level 0.
     """
-    if cannot_be_loaded(tables) is not None or int(tables.levels.max(initial=0)) == 0:
+    apart = tables.levels.any() or tables.beside.multicast_level
+    if cannot_be_loaded(tables) is not None or not apart:
         return None
     return "".join(_lines(tables))
 
@@ -67,6 +71,9 @@ def _lines(tables: MadeTables) -> Iterator[str]:
     for index, host in enumerate(subnet.hosts):
         at.setdefault(host.switch, []).append(index)
     rules: list[tuple[int, int]] = []
+    if not tables.levels.any():
+        yield f"qos-levels\n{_LEVEL.format(name='DEFAULT', level=0)}end-qos-levels\n"
+        return
     yield "port-groups\n"
     for switch, sources in at.items():
         levels = tables.levels[:, switch]
@@ -78,8 +85,7 @@ def _lines(tables: MadeTables) -> Iterator[str]:
             rules.append((switch, level))
     yield "end-port-groups\n\nqos-levels\n"
     for level in range(int(tables.levels.max()) + 1):
-        name = "DEFAULT" if level == 0 else f"SL{level}"
-        yield f"    qos-level\n        name: {name}\n        sl: {level}\n    end-qos-level\n"
+        yield _LEVEL.format(name="DEFAULT" if level == 0 else f"SL{level}", level=level)
     yield "end-qos-levels\n\nqos-match-rules\n"
     for switch, level in rules:
         yield (

@@ -13,8 +13,11 @@ from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid
 from flitloom.ground.numerals import counted
+from flitloom.tables.by_destination.beside import Beside
+from flitloom.tables.by_destination.covering import on_levels
 from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts, require_same_fabric
 from flitloom.tables.by_destination.tables import (
+    LEVELS,
     NONE,
     all_are_zero,
     channels,
@@ -22,6 +25,7 @@ from flitloom.tables.by_destination.tables import (
     read_bytes,
     read_forwarding,
     read_path_levels,
+    report_in,
 )
 from flitloom.tables.traffic import Demand
 
@@ -48,6 +52,10 @@ class OldTables:
         Out port by switch and LID, as the dump has it.
     pair_levels : array or None
         Service level by destination and host, if a file tells.
+    beside : Beside or None
+        Managers and multicast, if the tables were made beside them.
+    kept : frozenset of int
+        Lanes of these that no pair has.
     """
 
     following: NDArray[np.uint32]
@@ -55,6 +63,16 @@ class OldTables:
     lost: tuple[NDArray[np.uint32], NDArray[np.uint8]]
     ports: NDArray[np.uint8]
     pair_levels: NDArray[np.uint8] | None
+    beside: Beside | None = None
+    kept: frozenset[int] = frozenset()
+
+    def both_ways(self, owners: NDArray[np.int64]) -> bool:
+        """Whether both directions of every pair of hosts have one level."""
+        if self.pair_levels is None:
+            return False
+        first = np.searchsorted(owners, np.arange(self.pair_levels.shape[1]))
+        there = self.pair_levels[first]
+        return bool((there == there.T).all() and (self.pair_levels == there[owners]).all())
 
     def without(
         self, subnet: Subnet, owners: NDArray[np.int64], switches: set[int], cables: set[int]
@@ -68,13 +86,13 @@ class OldTables:
         switches, cables : set of int
             What is gone, by index.
         """
-        kept = [
+        cables_left = [
             index
             for index, cable in enumerate(subnet.cables)
             if index not in cables and not {cable.a, cable.b} & switches
         ]
         renamed = np.full(2 * len(subnet.cables) + 1, NONE, dtype=np.uint32)
-        for number, index in enumerate(kept):
+        for number, index in enumerate(cables_left):
             renamed[2 * index : 2 * index + 2] = 2 * number, 2 * number + 1
         left = [index for index in range(len(subnet.switches)) if index not in switches]
         gone = np.array([subnet.hosts[owner].switch in switches for owner in owners.tolist()], dtype=bool)
@@ -84,7 +102,8 @@ class OldTables:
         if levels is not None:
             lost = np.ascontiguousarray(following[gone]), np.ascontiguousarray(levels[gone])
             levels = np.ascontiguousarray(levels[~gone])
-        return OldTables(np.ascontiguousarray(following[~gone]), levels, lost, self.ports, None)
+        kept = np.ascontiguousarray(following[~gone])
+        return OldTables(kept, levels, lost, self.ports, None, self.beside, self.kept)
 
     def moved(self, new: NDArray[np.uint8], owners: NDArray[np.int64]) -> int | None:
         """Ordered pairs of hosts that have another service level in new tables; None if the old are unknown.
@@ -181,8 +200,9 @@ def read_old(
     require_same_fabric(subnet, (ports != 255).any(axis=1).tolist(), dump)
     following = channels(subnet, ports, lids, owners)
     none = np.zeros((0, len(subnet.switches)), dtype=np.uint32), np.zeros((0, len(subnet.switches)), np.uint8)
+    beside = Beside.of(folder) if "sm_sl" in report_in(folder) else None
     if levels is None or _changes_lanes(folder):
-        return OldTables(following, None, none, programmed, levels)
+        return OldTables(following, None, none, programmed, levels, beside)
     by_switch = _by_switch(subnet, levels)
     known = {*lids.tolist(), *(switch.lid for switch in subnet.switches)}
     gone = [lid for lid in np.flatnonzero((ports != 255).any(axis=0)).tolist() if lid and lid not in known]
@@ -197,7 +217,12 @@ def read_old(
             by_switch = None
         else:
             none = np.ascontiguousarray(lost_following), lost_by_switch
-    return OldTables(following, by_switch, none, programmed, levels)
+    kept = frozenset[int]()
+    if beside is not None:
+        apart = owners[:, None] != np.arange(len(subnet.hosts))
+        used = set(np.unique(levels[apart]).tolist())
+        kept = frozenset({beside.manager_level, beside.multicast_level} - used)
+    return OldTables(following, by_switch, none, programmed, levels, beside, kept)
 
 
 def _with_levels(subnet: Subnet, file: Path, dump: Path, lids: list[int]) -> list[int]:
@@ -260,19 +285,24 @@ def repaired(
 ) -> dict[str, Any] | None:
     """Tables with few other entries that can be used beside the old ones; None if there are none.
 
-    Without tries only what must change does: for a verdict, not balanced, and without a bound.
+    Pairs get none of the lanes that managers and multicast have to themselves. Without tries only what must
+    change does: for a verdict, not balanced, and without a bound.
     """
     if old.levels is None:
         return None
+    lost, lost_levels = old.lost
+    pairs = [level for level in range(LEVELS) if level not in old.kept]
+    lane_of = np.zeros(LEVELS, dtype=np.uint8)
+    lane_of[pairs] = np.arange(len(pairs))
     found: dict[str, Any] | None = _core.repair_forwarding(
         subnet.hosts_per_switch(),
         subnet.cable_ends(),
         grid,
         [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()],
-        (old.following, old.levels),
-        old.lost,
+        (old.following, lane_of[old.levels]),
+        (lost, lane_of[lost_levels]),
         None if demand is None else demand.core(),
-        lanes,
+        max(1, lanes - sum(lane < lanes for lane in old.kept)),
         tries,
         REPAIR_SLACK,
     )
@@ -281,6 +311,7 @@ def repaired(
     used = found["levels"][found["next"] != NONE]
     return found | {
         "mode": "portable",
+        "levels": on_levels(found["levels"], pairs),
         "lanes": int((used % _LANES).max(initial=0)) + 1,
         "start": np.zeros(0, dtype=np.uint64),
         "entries": np.zeros((0, 16), dtype=np.uint8),

@@ -208,13 +208,16 @@ def require_lanes(lanes: int, most: int = MOST_MADE) -> None:
 def all_are_zero(file: str | Path) -> bool:
     """Whether a file of levels is not there because all are 0, as the report beside it says."""
     file = Path(file)
-    if file.exists():
-        return False
+    return not file.exists() and report_in(file.parent).get("service_levels") == 1
+
+
+def report_in(folder: Path) -> dict[str, Any]:
+    """The report of tables in a folder; empty if there is none."""
     try:
-        report = json.loads(read_text(file.parent / "report.json", limits.FABRIC_BYTES))
+        report = json.loads(read_text(folder / "report.json", limits.FABRIC_BYTES))
     except (SpecError, ValueError):
-        return False
-    return isinstance(report, dict) and report.get("service_levels") == 1
+        return {}
+    return report if isinstance(report, dict) else {}
 
 
 def read_bytes(file: str | Path) -> bytes:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from flitloom.tables.by_destination.known import MadeTables
 
 #: Files that some tables have and others have not.
-_OPTIONAL = ("path-sl.txt", "qos-policy.conf", "torus-2QoS.conf", "host-order.txt")
+_OPTIONAL = ("path-sl.txt", "qos-policy.conf", "partitions.conf", "torus-2QoS.conf", "host-order.txt")
+#: The partition that OpenSM makes by itself, with a level of its multicast groups.
+_PARTITION = "Default=0x7fff, ipoib, sl={level} : ALL=full;\n"
 #: Lanes that a switch takes by itself.
 _IDENTITY = bytes(level % 8 for level in range(LEVELS))
 
@@ -31,6 +33,7 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
     Service levels are written only where some are not 0.
     """
     configuration, policy = torus_2qos(tables.recognition), qos_policy(tables)
+    multicast = tables.beside.multicast_level
     levels = {"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}
     order = "".join(f"{tables.subnet.hosts[host].name}\n" for host in tables.recognition.host_order())
     texts: dict[str, str | Iterable[str]] = {
@@ -40,6 +43,7 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
         "sl2vl.dump": _sl2vl(tables),
         "report.json": json.dumps(tables.facts() | {"topology": tables.subnet.named}, indent=2) + "\n",
         **({"qos-policy.conf": policy} if policy else {}),
+        **({"partitions.conf": _PARTITION.format(level=multicast)} if multicast else {}),
         **({"host-order.txt": order} if order else {}),
         **({"torus-2QoS.conf": configuration} if configuration else {}),
         "README.txt": manual(tables, bool(configuration), bool(policy)),
