@@ -124,6 +124,8 @@ plain_record!(Port { owned_channels: u32, limit: u32, common: u32 });
 pub(crate) struct Behind {
     count: usize,
     waits_for_tail: bool,
+    /// Whether several channels may be one group.
+    has_groups: bool,
     /// By link and channel.
     channels: Vec<Channel>,
     /// By link: a bit per channel without owner, of the first 64.
@@ -172,6 +174,10 @@ impl Behind {
         Self {
             count: channels,
             waits_for_tail,
+            has_groups: match policy {
+                Policy::Private(_) => false,
+                Policy::Shared(sharing) => !(0..channels as u16).eq(sharing.group.iter().copied()),
+            },
             channels: vec![Channel::default(); links * channels],
             free: vec![if channels >= 64 { u64::MAX } else { (1 << channels) - 1 }; links],
             ports: vec![Port { owned_channels: 0, limit, common: 0 }; links],
@@ -191,7 +197,8 @@ impl Behind {
 
     /// What is known.
     pub(crate) fn fields(&mut self, archive: &mut Archive) -> Visited {
-        let Self { count: _, waits_for_tail: _, channels, free, ports, groups, trips, now } = self;
+        let Self { count: _, waits_for_tail: _, has_groups: _, channels, free, ports, groups, trips, now } =
+            self;
         archive.slice("channels behind", channels)?;
         archive.slice("channels without owner", free)?;
         archive.slice("links", ports)?;
@@ -207,6 +214,7 @@ impl Behind {
         Self {
             count: self.count,
             waits_for_tail: self.waits_for_tail,
+            has_groups: self.has_groups,
             channels: self.channels.split_off(link * self.count),
             free: self.free.split_off(link),
             ports: self.ports.split_off(link),
@@ -261,6 +269,17 @@ impl Behind {
                         })
             }
         }
+    }
+
+    /// What decides whether a channel is full and others have in common with it: the limit, whether the common places
+    /// are in use, and those of its group.
+    #[inline(always)]
+    pub(crate) fn in_common(&self, policy: &Policy, link: usize, channel: usize) -> (u32, bool, bool) {
+        let Policy::Shared(sharing) = policy else { return (0, false, false) };
+        let Port { limit, common, .. } = self.ports[link];
+        let is_short = common >= sharing.common;
+        let has_no_place = self.has_groups && self.has_no_place(sharing, link, channel);
+        (limit, is_short, has_no_place)
     }
 
     #[inline(always)]

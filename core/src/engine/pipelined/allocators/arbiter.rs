@@ -18,6 +18,9 @@ impl ArbiterKind {
         [("round_robin", Self::RoundRobin), ("matrix", Self::Matrix)];
 }
 
+/// What decides between two: the largest wins.
+pub(super) type Key = (i64, Reverse<i64>);
+
 /// Several arbiters of one kind over the same number of places.
 #[derive(Clone, Debug)]
 pub(super) struct Arbiters {
@@ -46,8 +49,9 @@ impl Arbiters {
         archive.number("clock of arbiters", clock)
     }
 
-    /// What decides: the largest wins.
-    pub(super) fn key(&self, arbiter: u32, place: u32, priority: i64) -> (i64, Reverse<i64>) {
+    /// What decides about a place.
+    #[inline(always)]
+    pub(super) fn key(&self, arbiter: u32, place: u32, priority: i64) -> Key {
         let wait = match self.kind {
             ArbiterKind::RoundRobin => {
                 i64::from(behind(place, self.memory[arbiter as usize] as u32, self.places))
@@ -58,6 +62,7 @@ impl Arbiters {
     }
 
     /// Learns who won.
+    #[inline(always)]
     pub(super) fn won(&mut self, arbiter: u32, place: u32) {
         match self.kind {
             ArbiterKind::RoundRobin => {

@@ -136,6 +136,8 @@ pub(super) struct Allocator {
     /// Best offers while matching, by requester and by resource.
     best_in: Vec<u32>,
     best_out: Vec<u32>,
+    /// By request what decided where arbiters chose.
+    keys: Vec<arbiter::Key>,
     /// Who asked, for clearing.
     asked: Vec<(u32, u32)>,
     touched: Vec<u32>,
@@ -169,6 +171,7 @@ impl Allocator {
             taken: vec![NONE; resources],
             best_in: vec![NONE; requesters],
             best_out: vec![NONE; resources],
+            keys: Vec::new(),
             asked: Vec::new(),
             touched: Vec::new(),
             asking: 0,
@@ -194,6 +197,7 @@ impl Allocator {
             taken: _,
             best_in: _,
             best_out: _,
+            keys: _,
             asked: _,
             touched: _,
             asking: _,

@@ -1,51 +1,74 @@
 //! Separable allocators: one side picks, then the other among those who were picked.
 
-use super::{Allocator, NONE, Request};
+use super::{
+    Allocator, NONE, Request,
+    arbiter::{Arbiters, Key},
+};
+
+/// Arbiters of one side pick the best of some requests, of each of which it is told whose it is, for which place, and
+/// with which priority.
+#[inline(always)]
+fn pick(
+    arbiters: &Arbiters,
+    best: &mut [u32],
+    keys: &mut [Key],
+    requests: impl Iterator<Item = usize>,
+    side: impl Fn(usize) -> (u32, u32, i64),
+) {
+    for index in requests {
+        let (arbiter, place, priority) = side(index);
+        let key = arbiters.key(arbiter, place, priority);
+        keys[index] = key;
+        let best = &mut best[arbiter as usize];
+        if *best == NONE || key > keys[*best as usize] {
+            *best = index as u32;
+        }
+    }
+}
 
 impl Allocator {
     pub(super) fn separable(&mut self, input_first: bool, requests: &[Request]) {
-        self.clear_offers(requests);
         let Some(mut arbiters) = self.arbiters.take() else { return };
         let (at_requesters, at_resources) = &mut *arbiters;
-        let inner = |arbiters: &super::Arbiters, request: &Request| {
-            arbiters.key(request.requester, request.resource, request.inner)
-        };
-        let outer = |arbiters: &super::Arbiters, request: &Request| {
-            arbiters.key(request.resource, request.requester, request.outer)
-        };
-        for second in [false, true] {
-            let requesters_pick = input_first != second;
-            for (index, request) in requests.iter().enumerate() {
-                let (requester, resource) = (request.requester as usize, request.resource as usize);
-                let picked = if requesters_pick { self.best_out[resource] } else { self.best_in[requester] };
-                if second && picked != index as u32 {
-                    continue;
-                }
-                let best =
-                    if requesters_pick { &mut self.best_in[requester] } else { &mut self.best_out[resource] };
-                let is_better = *best == NONE || {
-                    let other = &requests[*best as usize];
-                    if requesters_pick {
-                        inner(at_requesters, request) > inner(at_requesters, other)
-                    } else {
-                        outer(at_resources, request) > outer(at_resources, other)
-                    }
-                };
-                if is_better {
-                    *best = index as u32;
-                }
-            }
+        if let [request] = requests {
+            self.pair(request.requester, request.resource);
+            at_requesters.won(request.requester, request.resource);
+            at_resources.won(request.resource, request.requester);
+            self.arbiters = Some(arbiters);
+            return;
         }
-        for (index, request) in requests.iter().enumerate() {
-            let last = if input_first {
-                self.best_out[request.resource as usize]
-            } else {
-                self.best_in[request.requester as usize]
-            };
+        self.clear_offers(requests);
+        self.keys.clear();
+        self.keys.resize(requests.len(), Key::default());
+        let Self { best_in, best_out, keys, .. } = self;
+        let requester = |index: usize| requests[index].requester as usize;
+        let resource = |index: usize| requests[index].resource as usize;
+        let inner = |index: usize| {
+            let Request { requester, resource, inner, .. } = requests[index];
+            (requester, resource, inner)
+        };
+        let outer = |index: usize| {
+            let Request { requester, resource, outer, .. } = requests[index];
+            (resource, requester, outer)
+        };
+        let all = 0..requests.len();
+        if input_first {
+            pick(at_requesters, best_in, keys, all.clone(), inner);
+            let picked = all.clone().filter(|&index| best_in[requester(index)] == index as u32);
+            pick(at_resources, best_out, keys, picked, outer);
+        } else {
+            pick(at_resources, best_out, keys, all.clone(), outer);
+            let picked = all.clone().filter(|&index| best_out[resource(index)] == index as u32);
+            pick(at_requesters, best_in, keys, picked, inner);
+        }
+        for index in all {
+            let last =
+                if input_first { self.best_out[resource(index)] } else { self.best_in[requester(index)] };
             if last == index as u32 {
-                self.pair(request.requester, request.resource);
-                at_requesters.won(request.requester, request.resource);
-                at_resources.won(request.resource, request.requester);
+                let Request { requester, resource, .. } = requests[index];
+                self.pair(requester, resource);
+                at_requesters.won(requester, resource);
+                at_resources.won(resource, requester);
             }
         }
         self.arbiters = Some(arbiters);

@@ -72,7 +72,7 @@ impl Sets {
             view.credit::<false>((item >> 32) as u32, rules, around.load);
         }
         if rules.policy.goes_by_round_trips() {
-            (first_output..behind_outputs).for_each(|output| view.share(output, rules, |_| {}));
+            view.pass_time(first_output..behind_outputs, rules);
         }
         self.in_turn.arriving = [flits, credits];
     }
@@ -101,7 +101,7 @@ impl Sets {
 
         self.in_turn.next = -(i64::from(self.leaving.step) << STEP_BITS);
         if is_routed || waits {
-            self.finish_vc_allocation(number, is_routed, around);
+            self.finish_vc_allocation::<true>(number, is_routed, around);
         }
         if !self.scratch.activated.is_empty() {
             self.activate_in_turn(rules);
@@ -180,14 +180,18 @@ impl Sets {
         let rules = around.rules;
         let mut winners = std::mem::take(&mut self.scratch.winners);
         winners.sort_unstable_by_key(|winner| self.order[winner.1 as usize]);
+        let mut view = self.view();
         for &(_, lane, output) in &winners {
             let waits = output & WAITS != 0;
             let output = output & !WAITS;
-            if waits && !self.take_with_switch(number, lane, output, around) {
-                continue;
+            if waits {
+                let takes = self.take_with_switch(number, lane, output, around);
+                view = self.view();
+                if !takes {
+                    continue;
+                }
             }
-            self.in_turn.next = self.order[lane as usize];
-            let mut view = self.view();
+            view.in_turn.next = view.order[lane as usize];
             let is_tail = view.traverse_switch::<false, true>(number, lane, output, 1, around);
             let goes_on = !is_tail && view.lanes[lane as usize].count > 0;
             if goes_on && !rules.holds_switch {
@@ -200,6 +204,7 @@ impl Sets {
                 let (inner, outer) = self.sub_ports(number, lane, output);
                 self.in_turn.held_inputs[inner] = true;
                 self.in_turn.held_outputs[outer] = true;
+                view = self.view();
             }
         }
         self.scratch.winners = winners;

@@ -180,9 +180,8 @@ impl View<'_> {
                 load[output as usize] -= 1;
             }
             let channel = (channel & ((1 << self.layout.channel_bits) - 1)) as usize;
-            self.share(output, rules, |behind| {
-                behind.credit(&rules.policy, output as usize, channel);
-            });
+            let out = output as usize;
+            self.share(out, channel, rules, |behind| behind.credit(&rules.policy, out, channel));
             return;
         }
         if let Some(common) = self.common.filter(|_| !LEAN) {

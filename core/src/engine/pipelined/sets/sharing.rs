@@ -6,6 +6,7 @@ use super::{
     state::{NOBODY, View},
 };
 use crate::bits::ones;
+use std::ops::Range;
 
 impl View<'_> {
     /// A flit goes to a queue behind an output.
@@ -86,15 +87,44 @@ impl View<'_> {
         }
     }
 
-    /// Something happens to the queues behind an output, whereupon those that have channels there may or may not send.
-    pub(super) fn share(&mut self, output: u32, rules: &Rules, happens: impl FnOnce(&mut Behind)) {
+    /// Something happens to the queue of a channel behind an output, whereupon those that have channels there may or may
+    /// not send.
+    #[inline(always)]
+    pub(super) fn share(
+        &mut self,
+        out: usize,
+        channel: usize,
+        rules: &Rules,
+        happens: impl FnOnce(&mut Behind),
+    ) {
         let Some(behind) = self.shared.take() else { return };
-        let out = output as usize;
+        let before = behind.in_common(&rules.policy, out, channel);
         happens(behind);
         let free = behind.free(out);
         self.outputs[out].free = free;
-        for channel in ones(!free & u64::MAX >> (64 - rules.channels)) {
+        if behind.in_common(&rules.policy, out, channel) == before {
             self.renew(behind, out, channel, rules);
+        } else {
+            for channel in ones(!free & u64::MAX >> (64 - rules.channels)) {
+                self.renew(behind, out, channel, rules);
+            }
+        }
+        self.shared = Some(behind);
+    }
+
+    /// A cycle goes by, in which round trips that are not over may fill channels, and empty none.
+    pub(super) fn pass_time(&mut self, outputs: Range<u32>, rules: &Rules) {
+        let Some(behind) = self.shared.take() else { return };
+        for out in outputs.start as usize..outputs.end as usize {
+            for channel in ones(!behind.free(out) & u64::MAX >> (64 - rules.channels)) {
+                let owner = self.known[(out << self.layout.channel_bits) + channel].owner;
+                if owner != NOBODY
+                    && self.lanes[owner as usize].may_send
+                    && behind.channel(out, channel).used > 0
+                {
+                    self.renew(behind, out, channel, rules);
+                }
+            }
         }
         self.shared = Some(behind);
     }

@@ -611,9 +611,12 @@ impl View<'_> {
         let ready = &mut self.ready[((port << self.layout.output_bits) + output) as usize];
         *ready &= !(u64::from(stops) << channel);
         let input = &self.inputs[port as usize];
-        let sub = u32::from(self.sub_of[channel as usize]);
-        let is_last = *ready & self.subs[sub as usize] == 0;
-        self.asks[input.block as usize] &= !(u64::from(is_last) << (8 * output + input.first_row + sub));
+        let (mut row, mut left) = (input.first_row, *ready);
+        if self.layout.input_speedup > 1 {
+            let sub = self.sub_of[channel as usize];
+            (row, left) = (row + u32::from(sub), left & self.subs[usize::from(sub)]);
+        }
+        self.asks[input.block as usize] &= !(u64::from(left == 0) << (8 * output + row));
     }
 
     /// An input channel that asked for an output of its router does not ask any more.

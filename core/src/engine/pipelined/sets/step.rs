@@ -150,16 +150,21 @@ impl Sets {
             self.allocate_vcs(number, rules, around.numbers);
         }
         if is_routed || waits {
-            self.finish_vc_allocation(number, is_routed, around);
+            self.finish_vc_allocation::<false>(number, is_routed, around);
         }
     }
 
     /// Input channels whose ways are known now wait for an output channel, then those that were given none.
     #[inline(always)]
-    pub(super) fn finish_vc_allocation(&mut self, number: usize, is_routed: bool, around: &mut Around<'_>) {
+    pub(super) fn finish_vc_allocation<const IN_TURN: bool>(
+        &mut self,
+        number: usize,
+        is_routed: bool,
+        around: &mut Around<'_>,
+    ) {
         if is_routed {
             for at in 0..self.routers[number].routing.len() {
-                self.compute_route(number, self.routers[number].routing[at], around);
+                self.compute_route::<IN_TURN>(number, self.routers[number].routing[at], around);
             }
         }
         let Self { routers, scratch, lanes, .. } = self;
@@ -212,7 +217,8 @@ impl Sets {
         (self.scratch.activated, self.scratch.winners) = (activated, winners);
     }
 
-    fn compute_route(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
+    #[inline(always)]
+    fn compute_route<const IN_TURN: bool>(&mut self, number: usize, lane: u32, around: &mut Around<'_>) {
         let rules = around.rules;
         let state = &mut self.lanes[lane as usize];
         let flit = self.queues[((lane << self.layout.place_bits) + state.head) as usize];
@@ -229,7 +235,7 @@ impl Sets {
         };
         let ways = rules.ways(&place, packet, around.numbers);
         state.set_ways(&ways);
-        if self.layout.in_turn {
+        if IN_TURN {
             if let Some(own) = self.in_turn.ways.get_mut(lane as usize) {
                 *own = ways;
             }
@@ -256,7 +262,7 @@ impl View<'_> {
         state.may_send = may_send && self.shared.is_none();
         if self.shared.is_some() {
             let (out, channel) = (at as usize, channel as usize);
-            self.share(at, rules, |behind| behind.take(&rules.policy, out, channel));
+            self.share(out, channel, rules, |behind| behind.take(&rules.policy, out, channel));
             if self.layout.in_turn
                 && self.shared.as_ref().is_some_and(|behind| !behind.has_limit(&rules.policy, out))
             {
@@ -315,7 +321,7 @@ impl View<'_> {
             {
                 self.in_turn.breach = Some(Breach::SharedPlace);
             }
-            self.share(out as u32, rules, |behind| {
+            self.share(out, channel as usize, rules, |behind| {
                 behind.send(&rules.policy, out, channel as usize, is_tail);
             });
         }

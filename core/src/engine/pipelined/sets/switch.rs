@@ -177,25 +177,24 @@ impl Sets {
     fn match_listed(&mut self, number: usize, asks: u64, numbers: &mut dyn Numbers) {
         let mut requests = std::mem::take(&mut self.scratch.requests);
         requests.clear();
-        let router = &self.routers[number];
-        let first = router.first_output * self.layout.output_speedup;
-        for outer in 0..router.outputs * self.layout.output_speedup {
-            let (mut asking, sure) = if self.layout.is_small {
-                (asks >> (8 * outer) & 0xFF, self.asks[number] >> (8 * outer))
+        let mut ask = |requester: u32, resource: u32, is_sure: bool| {
+            let priority = if self.layout.has_priorities {
+                self.forward(number, requester, resource / self.layout.output_speedup).2
+            } else if is_sure {
+                0
             } else {
-                (self.asked_by[(first + outer) as usize], u64::MAX)
+                SWITCH_LAST
             };
-            while asking > 0 {
-                let requester = asking.trailing_zeros();
-                asking &= asking - 1;
-                let priority = if self.layout.has_priorities {
-                    self.forward(number, requester, outer / self.layout.output_speedup).2
-                } else if sure >> requester & 1 != 0 {
-                    0
-                } else {
-                    SWITCH_LAST
-                };
-                requests.push(Request { requester, resource: outer, inner: priority, outer: priority });
+            requests.push(Request { requester, resource, inner: priority, outer: priority });
+        };
+        if self.layout.is_small {
+            let sure = self.asks[number];
+            ones(asks).for_each(|at| ask(at as u32 % 8, at as u32 / 8, sure >> at & 1 != 0));
+        } else {
+            let first = (self.routers[number].first_output * self.layout.output_speedup) as usize;
+            for outer in ones(asks) {
+                let asked_by = self.asked_by[first + outer];
+                ones(asked_by).for_each(|inner| ask(inner as u32, outer as u32, true));
             }
         }
         self.switch_allocators[number].allocate(&requests, numbers);
@@ -333,7 +332,7 @@ impl Sets {
 
     /// The channel that a sub-port puts forward for an output, whether it has an output channel, and its priority: the
     /// highest one, then the first from the sub-port's turn on.
-    #[inline]
+    #[inline(always)]
     fn forward(&self, number: usize, inner: u32, output: u32) -> (u32, bool, i64) {
         let speedup = self.layout.input_speedup;
         let port = u32::from(self.input_of[inner as usize]);
@@ -370,7 +369,7 @@ impl Sets {
     }
 
     /// A sub-port is matched with an output: the channel that it puts forward crosses.
-    #[inline]
+    #[inline(always)]
     fn win(&mut self, number: usize, inner: u32, outer: u32) {
         let speedup = self.layout.input_speedup;
         let output = self.output_of[outer as usize].into();
