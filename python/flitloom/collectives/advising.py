@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flitloom.collectives.advice import read_bandwidth, read_seconds, read_size, weigh
+from flitloom.collectives.advice import weigh
 from flitloom.collectives.collective_plan import OperationName
 from flitloom.fabric.networks import direct_network
 from flitloom.ground.lazy import xr
+from flitloom.ground.units import read_bandwidth, read_seconds, read_size
 from flitloom.spec.any_network import AnyNetwork
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from flitloom.collectives.advice import Advice, show_size
+from flitloom.collectives.advice import Advice
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.ground.numerals import counted
+from flitloom.ground.units import show_size
 from flitloom.plots.canvas import panel
 from flitloom.plots.style import BOUND, COLOURS, colour, marker
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from flitloom.commands import options
 from flitloom.commands.actions import perform
 from flitloom.commands.options import Group, grouped
 from flitloom.errors import SpecError
+
+if TYPE_CHECKING:
+    from flitloom.spec.machine import Machine
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -106,6 +109,7 @@ class InRounds(Group):
         ),
     ] = None
     size: Annotated[str | None, typer.Option(help="With --algorithm: the vector, e.g. 1MiB.")] = None
+    machine: options.MachineFile = None
     alpha: Annotated[
         str | None, typer.Option(help="With --algorithm: time of a round besides its bytes. [default: 1us]")
     ] = None
@@ -118,6 +122,22 @@ class InRounds(Group):
     ] = None
 
 
+def costs(asked: InRounds | Weighed) -> Machine:
+    """What rounds, bytes and messages cost: as the machine says, unless options say otherwise."""
+    from flitloom.ground.units import read_bandwidth, read_seconds
+    from flitloom.spec.machine import Machine
+
+    machine = Machine() if asked.machine is None else Machine.read(asked.machine)
+    given: dict[str, float] = {}
+    if asked.alpha is not None:
+        given["round"] = read_seconds(asked.alpha, "--alpha")
+    if asked.bandwidth is not None:
+        given["bandwidth"] = read_bandwidth(asked.bandwidth, "--bandwidth")
+    if asked.message_cost is not None:
+        given["message"] = read_seconds(asked.message_cost, "--message-cost", none=True)
+    return machine.model_copy(update=given)
+
+
 class Weighed(Group):
     """What is compared, and what is made of it."""
 
@@ -127,10 +147,14 @@ class Weighed(Group):
     size: Annotated[
         str, typer.Option(help="Smallest and largest vector, e.g. 1KiB:1GiB or 1MB:1GB.", metavar="LOW:HIGH")
     ] = "1KiB:1GiB"
-    alpha: Annotated[str, typer.Option(help="Time of a round besides its bytes.")] = "1us"
-    bandwidth: Annotated[str, typer.Option(help="Of a link in one direction, e.g. 50GB/s or 400Gb/s.")] = (
-        "50GB/s"
+    machine: options.MachineFile = None
+    alpha: Annotated[str | None, typer.Option(help="Time of a round besides its bytes. [default: 1us]")] = (
+        None
     )
+    bandwidth: Annotated[
+        str | None,
+        typer.Option(help="Of a link in one direction, e.g. 50GB/s or 400Gb/s. [default: 50GB/s]"),
+    ] = None
     message_cost: Annotated[
         str | None,
         typer.Option(

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom._core import LISTS
-from flitloom.collectives.advice import read_size
 from flitloom.errors import SpecError, show
 from flitloom.ground.fixed import explained
+from flitloom.ground.units import read_size
 
 #: Kinds whose weight is in bytes per ordered pair.
 PAIR_KINDS = ("a2a", "ring", "line", "pairs")

@@ -5,21 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from flitloom.collectives.advice import (
-    Advice,
-    compare,
-    in_words,
-    powers,
-    read_bandwidth,
-    read_seconds,
-    read_size,
-    show_size,
-    weigh,
-)
+from flitloom.collectives.advice import Advice, compare, in_words, powers, weigh
 from flitloom.commands import pictures, screen
-from flitloom.commands.collective import Weighed, Where
+from flitloom.commands.collective import Weighed, Where, costs
 from flitloom.ground.extras import check_picture
 from flitloom.ground.numerals import counted
+from flitloom.ground.units import read_size, show_size
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
 
@@ -33,10 +24,17 @@ def run(where: Where, weighed: Weighed) -> None:
     twist = where.twist or topology.twist
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
-    times = read_seconds(weighed.alpha, "--alpha"), read_bandwidth(weighed.bandwidth, "--bandwidth")
-    cost = weighed.message_cost
-    message = None if cost is None else read_seconds(cost, "--message-cost", none=True)
-    advice = weigh(topology, sizes, *times, operation=weighed.operation, twist=twist, message=message)
+    machine = costs(weighed)
+    machine.require_ports(Ground(topology, twist).most_links)
+    advice = weigh(
+        topology,
+        sizes,
+        machine.round,
+        machine.bandwidth,
+        operation=weighed.operation,
+        twist=twist,
+        message=machine.message,
+    )
     if weighed.chart is not None:
         title = f"{weighed.operation}, {topology}{', twisted' if twist and not topology.twist else ''}"
         pictures.draw_advice(advice, title, weighed.chart)
@@ -60,15 +58,11 @@ def _command(where: Where, weighed: Weighed, size: str) -> str:
     named += [("graph", None if where.graph is None else str(where.graph)), ("wrap", where.wrap)]
     named += [("fail", one) for one in where.fail or []]
     named += [("algorithm", "best"), ("size", size)]
-    default = Weighed()
     named += [
-        (name, value)
-        for name, value in (
-            ("alpha", weighed.alpha),
-            ("bandwidth", weighed.bandwidth),
-            ("message_cost", weighed.message_cost),
-        )
-        if value != getattr(default, name)
+        ("machine", None if weighed.machine is None else str(weighed.machine)),
+        ("alpha", weighed.alpha),
+        ("bandwidth", weighed.bandwidth),
+        ("message_cost", weighed.message_cost),
     ]
     for name, value in named:
         words += [f"--{name.replace('_', '-')}", value] if value else []

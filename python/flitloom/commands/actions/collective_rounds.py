@@ -5,29 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flitloom.collectives.advice import (
-    COMPARED,
-    Advice,
-    read_bandwidth,
-    read_seconds,
-    read_size,
-    show_size,
-    weigh,
-)
+from flitloom.collectives.advice import COMPARED, Advice, weigh
 from flitloom.collectives.making import choose, from_messages
 from flitloom.collectives.telling import share
 from flitloom.commands import options, screen
 from flitloom.commands.actions.collective_plan import ADVICE
-from flitloom.commands.collective import InRounds, Planned, Weighed, Where
+from flitloom.commands.collective import InRounds, Planned, Where, costs
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
+from flitloom.ground.units import read_size, show_size
+from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
 
 
 def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None:
     """Make an algorithm that advice compares, print its time, and write what is asked for."""
     if asked.algorithm is None:
-        raise SpecError("--size, --alpha, --bandwidth, --message-cost: they belong to --algorithm")
+        raise SpecError("--size, --machine, --alpha, --bandwidth, --message-cost: they belong to --algorithm")
     if asked.size is None:
         raise SpecError.at("--size", "is missing", "write the bytes of the vector, e.g. --size 1MiB")
     if operation not in COMPARED:
@@ -35,18 +29,16 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     if planned != Planned(out=planned.out, json=planned.json):
         raise SpecError.at(
             "--algorithm",
-            "goes with a network, --size, --alpha, --bandwidth, --message-cost and --out",
+            "goes with a network, --size, --machine, --alpha, --bandwidth, --message-cost and --out",
             "leave the others out",
         )
     options.check_files(planned.out, (".json",), None)
     topology = network_of(where.fields(ADVICE))
     size = read_size(asked.size, "--size")
-    usual = Weighed()
-    alpha = read_seconds(asked.alpha or usual.alpha, "--alpha")
-    bandwidth = read_bandwidth(asked.bandwidth or usual.bandwidth, "--bandwidth")
-    cost = asked.message_cost
-    message = None if cost is None else read_seconds(cost, "--message-cost", none=True)
+    machine = costs(asked)
+    alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
     twist = where.twist or topology.twist
+    machine.require_ports(Ground(topology, twist).most_links)
     made = None
     with screen.progress("plan of the algorithm", "percent") as told:
         told(0, 100)

@@ -7,15 +7,16 @@ import os
 from pathlib import Path
 from typing import Any
 
-from flitloom.collectives.advice import read_bandwidth
-from flitloom.commands import options
+from flitloom.commands import options, screen
 from flitloom.commands.convert import Asked
 from flitloom.commands.inputs.experiment import simulate_fields
 from flitloom.commands.inputs.seating import put_on_nodes
 from flitloom.commands.options.simulation import Simulated
 from flitloom.errors import SpecError, show_file
 from flitloom.ground.outputs import check_output, write_text
+from flitloom.ground.units import read_bandwidth
 from flitloom.networks.experiment import build_experiment
+from flitloom.spec.machine import Machine
 from flitloom.traces.graph import MessageGraph
 
 
@@ -25,7 +26,13 @@ def run(asked: Simulated) -> None:
     assert file is not None
     graph = MessageGraph.read(file)
     seconds = _cycle_seconds(asked)
-    given = {"flit_bytes": sizes.flit_bytes, "calc_cycles": _calc_cycles(asked, graph, seconds)}
+    machine = asked.machine
+    flit_bytes = sizes.flit_bytes
+    if machine is not None:
+        flit_bytes = _whole_flit(asked, machine)
+        machine.set_clock(fields.setdefault("router", {}))
+        screen.say("note: nodes send and receive messages over one port, plans over one per link")
+    given = {"flit_bytes": flit_bytes, "calc_cycles": _calc_cycles(asked, graph, seconds)}
     traffic: dict[str, Any] = {"kind": "messages", "graph": graph.text}
     traffic |= {name: value for name, value in given.items() if value is not None}
     said = fields.get("traffic", {})
@@ -71,11 +78,23 @@ def _table(name: str, fields: dict[str, Any]) -> str:
 
 def _cycle_seconds(asked: Simulated) -> float | None:
     """How long a cycle is, a flit on a link, if options say so."""
-    sizes = asked.sizes
+    sizes, machine = asked.sizes, asked.machine
+    if machine is not None:
+        return machine.cycle
     if sizes.bandwidth is None:
         return None
     flit_bytes = 16 if sizes.flit_bytes is None else sizes.flit_bytes
     return flit_bytes / read_bandwidth(sizes.bandwidth, "--bandwidth")
+
+
+def _whole_flit(asked: Simulated, machine: Machine) -> int:
+    """Bytes of a flit of the machine, which a node sends over one port."""
+    for option, given in (("--flit-bytes", asked.sizes.flit_bytes), ("--bandwidth", asked.sizes.bandwidth)):
+        if given is not None:
+            raise SpecError.at(option, "the machine says it, too", "leave one of them out")
+    if machine.ports not in (None, 1):
+        raise SpecError.at("machine.ports", f"{machine.ports}, and nodes send messages over one", "write 1")
+    return int(machine.flit)
 
 
 def _calc_cycles(asked: Simulated, graph: MessageGraph, seconds: float | None) -> int | None:

@@ -28,6 +28,7 @@ from flitloom.ground.numerals import counted
 from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
+from flitloom.spec.machine import Machine
 
 _TITLE = "a plan of a collective operation"
 _ITS_OWN = "brings its own traffic; give the network and its routers only"
@@ -48,7 +49,7 @@ REFUSALS = (
     Refusal(names_of("threads"), "{option}", "belongs to simulations of one network in parts, not to plans"),
 )
 #: Options of a simulation that apply.
-TAKES = names_of(Grid, Router, "settings", "chunk_flits", "ports", "json")
+TAKES = names_of(Grid, Router, "settings", "chunk_flits", "ports", "machine", "json")
 
 
 def sniff(file: Path) -> bool:
@@ -72,24 +73,43 @@ def run(asked: Simulated, plan: CollectivePlan | Hops, fields: dict[str, Any]) -
     for name in fields:
         if name not in ("topology", "router"):
             raise SpecError(f"{name!r:.60}: {_TITLE} {_ITS_OWN}")
-    sizes = asked.sizes
+    sizes, machine = asked.sizes, asked.machine
     flits = 16 if sizes.chunk_flits is None else sizes.chunk_flits
+    ports = sizes.ports
     router = fields.setdefault("router", {})
     head = plan.plan if isinstance(plan, Hops) else plan
     if head.ground.topology.grid is None and isinstance(router, dict):
         router.setdefault("model", "pipelined")
+    if machine is not None:
+        ports = machine.ports if ports is None else ports
+        if isinstance(router, dict):
+            machine.set_clock(router)
+        if isinstance(plan, Hops) and sizes.chunk_flits is None:
+            flits = machine.chunk_flits(plan.plan.size / plan.plan.total / plan.unit)
     spec = options.part(RouterSpec, fields)
-    facts = {"operation": head.operation, "network": str(head.ground)}
+    facts: dict[str, Any] = {"operation": head.operation, "network": str(head.ground)}
     if isinstance(plan, Hops):
-        made = simulate_hops(plan, spec, flits=flits, ports=sizes.ports)
+        made = simulate_hops(plan, spec, flits=flits, ports=ports)
         facts |= beside_model(plan, made)
     else:
-        made = simulate_collective(plan, spec, flits=flits, ports=sizes.ports)
+        made = simulate_collective(plan, spec, flits=flits, ports=ports)
     facts |= made.summary()
+    if machine is not None:
+        facts |= _in_microseconds(facts, machine)
     if asked.printed.json:
         screen.print_json(facts)
     else:
         _print(facts)
+
+
+def _in_microseconds(facts: dict[str, Any], machine: Machine) -> dict[str, float]:
+    """The cycles of a run, and of the model, on the clock of a machine."""
+    names = {"cycles": "microseconds", "model_cycles": "model_microseconds"}
+    return {
+        name: round(1e6 * facts[cycles] * machine.cycle, 4)
+        for cycles, name in names.items()
+        if cycles in facts
+    }
 
 
 def check(asked: Asked) -> None:
@@ -134,6 +154,8 @@ def _print(facts: dict[str, Any]) -> None:
     model = {}
     if "rounds" in facts:
         model = {"rounds": facts["rounds"], "cycles in the model": facts["model_cycles"]}
+        if "model_microseconds" in facts:
+            model["us in the model"] = facts["model_microseconds"]
         model |= {
             "why not" if place == 0 else " " * place: why for place, why in enumerate(facts["differences"])
         }
@@ -143,6 +165,7 @@ def _print(facts: dict[str, Any]) -> None:
             **model,
             "steps": facts["steps"],
             "cycles": f"{facts['cycles']}, {facts['cycles_per_step']} per step",
+            **({"us": facts["microseconds"]} if "microseconds" in facts else {}),
             "a step alone": (
                 f"{counted(facts['step_cycles'], 'cycle')} "
                 f"({counted(facts['flits_per_chunk'], 'flit')} and the link)"

@@ -57,6 +57,14 @@ GraphFile = Annotated[
         metavar="FILE",
     ),
 ]
+MachineFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--machine",
+        help="File (.toml) with what bytes, rounds and messages cost; other options overrule it.",
+        metavar="FILE",
+    ),
+]
 HostList = Annotated[
     str | None,
     typer.Option(

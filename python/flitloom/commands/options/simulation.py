@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,10 +14,13 @@ from flitloom.commands.options.made import Group
 from flitloom.commands.options.network import has_switches, switches_fields, take_hosts, topology_fields
 from flitloom.commands.options.parts import merge
 from flitloom.commands.options.refusing import check_files
-from flitloom.commands.options.shared import HostList, Html, Json, NoHosts, Switches
+from flitloom.commands.options.shared import HostList, Html, Json, MachineFile, NoHosts, Switches
 from flitloom.errors import SpecError, show
 from flitloom.ground.extras import check_picture
 from flitloom.ground.outputs import check_output
+
+if TYPE_CHECKING:
+    from flitloom.spec.machine import Machine
 
 
 class Brought(Group):
@@ -95,6 +99,7 @@ class Sizes(Group):
             "the length of a cycle, and the cycles per microsecond of computing."
         ),
     ] = None
+    machine: MachineFile = None
     calc_cycles: Annotated[
         int | None,
         typer.Option(help="Message graph: cycles of a unit of computing, Chakra's microsecond. [default: 1]"),
@@ -226,6 +231,13 @@ class Simulated:
     printed: Printed
     kept: Kept
     outputs: Outputs
+
+    @cached_property
+    def machine(self) -> Machine | None:
+        """The machine whose clock is meant, if one is given."""
+        from flitloom.spec.machine import Machine
+
+        return None if self.sizes.machine is None else Machine.read(self.sizes.machine)
 
     @property
     def records(self) -> bool:
