@@ -6,11 +6,12 @@ import sys
 import pytest
 
 from flitloom import _core
-from flitloom.benchmarks import BENCHMARKS, booksim, failures, network, scale, throttles, verdict
+from flitloom.benchmarks import BENCHMARKS, booksim, failures, network, scale, throttles, traffic, verdict
 from flitloom.booksim import Options
 from flitloom.booksim import run as run_booksim
 from flitloom.booksim.printing import lines
 from flitloom.commands import run
+from flitloom.fabric import examples
 from flitloom.networks.network import Network
 from flitloom.run.simulation import simulate
 from flitloom.spec import PERMUTATIONS, Collective, Load, Torus
@@ -127,6 +128,20 @@ def test_failures_of_tori_are_counted(monkeypatch, capsys):
     assert (single["cases"], single["served"]) == (48, 48)
     assert drawn["cases"] == drawn["served"] == failures.DRAWN
     assert all(row["lanes"] <= 8 and row["largest gap"] >= 0 for row in (single, drawn))
+
+
+def test_what_tables_are_safe_for_stands_beside_what_it_costs(monkeypatch, capsys):
+    ring = ("ring", True, lambda: examples.torus((6,)))
+    monkeypatch.setattr(traffic, "CASES", (ring,))
+    assert run(["bench", "traffic", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert run(["bench", "traffic", "--all", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["lanes"] for row in rows] == list(traffic.LANES)
+    for row in rows:
+        # Five hops at most over six channels in either direction: 1 + 2 + 3/2 pairs on each, rounded up.
+        assert row["bound"] == 5 <= row["for pairs"] <= row["load"]
+        assert (row["safe for"], row["these safe for"]) == ("all", "host pairs")
 
 
 def test_the_check_is_timed_in_memory_and_as_a_command(monkeypatch, capsys):

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import pytest
 
 from fabrics import ONE_WAY, command, discovered, failed, torus_cables
 from flitloom.errors import SpecError
-from flitloom.fabric import Subnet, check_subnet, parse_fabric, read_fabric, route_subnet
+from flitloom.fabric import Subnet, check_subnet, examples, parse_fabric, read_fabric, route_subnet
+from flitloom.tables.by_destination import making
 from flitloom.tables.by_destination.beside import Beside, assumed_tree, read_multicast
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
@@ -367,3 +369,113 @@ def test_damaged_multicast_tables_are_refused(text: str, message: str, tmp_path:
 def test_levels_and_kinds_that_there_are_not_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(SpecError):
         Beside(**fields)
+
+
+def two_ports(text: str, pairs: list[tuple[str, str]]) -> str:
+    """The same fabric with the second host of every pair as the second port of the first one."""
+    for one, other in pairs:
+        first, second = (
+            re.search(rf'caguid=0x(\w+)\nCa\t1 "H-(\w+)"\t\t# "{name} HCA-1"\n\[1\]\(.*\n', text)
+            for name in (one, other)
+        )
+        assert first is not None
+        assert second is not None
+        row = second[0].splitlines()[-1].replace("[1](", "[2](", 1)
+        text = text.replace(f"vendid=0x2c9\ndevid=0x1011\n{second[0]}", "")
+        text = text.replace(first[0], first[0].replace("Ca\t1", "Ca\t2") + row + "\n")
+        plug = f'"H-{second[2]}"[1]({int(second[1], 16) + 1:x}) \t\t# "{other} HCA-1"'
+        assert plug in text
+        text = text.replace(
+            plug, plug.replace(second[2], first[2]).replace("[1](", "[2](").replace(other, one)
+        )
+    return text
+
+
+def test_ports_of_a_host_at_several_switches_have_separate_levels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out, again = tmp_path / "cluster.topo", tmp_path / "out", tmp_path / "again"
+    pairs = [("hsw0-0", "hsw2-3"), ("hsw1-2", "hsw4-4")]
+    file.write_text(two_ports(discovered(*failed((6, 6), 4, 0, 7), seed=7), pairs))
+    subnet = read_fabric(file)
+    assert subnet.count_hosts() == "34 hosts with 36 ports"
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    # The maker's levels are those that the check reads, and a proof of them holds for a program of its own.
+    made = route_subnet(subnet).forwarding()
+    read = read_tables(subnet, out)
+    apart = read.owners[:, None] != np.arange(36)
+    assert read.levels is not None
+    assert made.levels is not None
+    assert np.array_equal(read.levels[apart], made.levels[apart])
+    proof = tmp_path / "proof.json"
+    asked = ["check", "--fabric", file, out, "--safe-for", "all", "--certificate", proof]
+    assert command(capsys, *asked)[0] == 0
+    assert command(capsys, "recheck", out, proof)[0] == 0
+    # Two lines of one host say other things, each with the GUID of its port.
+    lines = [row.split() for row in (out / "path-sl.txt").read_text().splitlines()]
+    assert len({(guid, lid) for guid, lid, _ in lines}) == len(lines) == 36 * 35
+    # Nothing changes where nothing broke.
+    code, text, _ = command(capsys, "route", "--fabric", file, "--from", out, "-o", again, "--json")
+    repair = json.loads(text)
+    assert (code, repair["changed_entries"], repair["moved_levels"], repair["update_safe"]) == (0, 0, 0, True)
+    assert (again / "path-sl.txt").read_bytes() == (out / "path-sl.txt").read_bytes()
+    assert (again / "opensm-lfts.dump").read_bytes() == (out / "opensm-lfts.dump").read_bytes()
+
+
+@pytest.mark.parametrize("wrong", ["half of a switch", "levels of another fabric"])
+def test_files_that_are_no_whole_or_of_another_fabric_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: str
+) -> None:
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(discovered(*failed((6, 6), 4, 1, 7), seed=7))
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    dump, levels = out / "opensm-lfts.dump", out / "path-sl.txt"
+    if wrong == "half of a switch":
+        text = dump.read_text()
+        # To the end of a line, so that every line is right.
+        dump.write_text(text[: 1 + text.rindex("\n", 0, len(text) // 2)])
+        said = f"{dump} ends within a switch"
+    else:
+        levels.write_text(levels.read_text().replace("0x0002ca", "0x0003cb"))
+        said = f"{levels} is of another fabric"
+    checked = ["check", "--fabric", file, "--lft", dump, "--path-sl", levels]
+    for asked in (checked, ["check", "--fabric", file, out], ["check", "--fabric", file, out, "--mix", out]):
+        code, text, err = command(capsys, *asked)
+        assert (code, text) == (2, "")
+        assert err.startswith(f"error: {said}")
+        assert len(err.splitlines()) == 1
+
+
+def test_the_verdict_says_who_says_the_levels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "cluster.topo", tmp_path / "out"
+    file.write_text(discovered(*failed((6, 6), 4, 1, 7), seed=7))
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    asked = ["check", "--fabric", file]
+    assert f"on level 7 by {out}/report.json" in command(capsys, *asked, out)[1]
+    dump = ["--lft", out / "opensm-lfts.dump", "--path-sl", out / "path-sl.txt"]
+    text = command(capsys, *asked, *dump)[1]
+    assert "on level 0, assumed" in text
+    # Both on one lane is not what was made.
+    assert "not for managers" in text.splitlines()[0]
+    assert "on level 7)" in command(capsys, *asked, *dump, "--multicast-sl", 7)[1]
+
+
+def test_where_one_place_of_the_manager_is_not_safe_others_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    subnet = examples.torus((4, 4, 4), 9, 1)
+    # With two lanes less the tables are unsafe for one place, with three lanes less they are others.
+    made = route_subnet(subnet)
+    assert made.report.safe_for == "safe for host pairs, both ways, managers, multicast"
+    monkeypatch.setattr(making, "_LARGE", 0)
+    tables = route_subnet(subnet)
+    assert tables.report.safe_for == "safe for host pairs, both ways, multicast; not for managers"
+    assert tables.report.max_load <= made.report.max_load <= 1.1 * tables.report.max_load
+    [note] = [note for note in tables.notes() if "not safe for managers" in note]
+    said = re.search(r"at 1 of 63 places of one manager, e\.g\. (\S+), on level 0: --manager HOST says", note)
+    assert said is not None
+    others = [host.name for host in subnet.hosts if host.name != said[1]]
+    for host, unsafe in ((said[1], True), *((name, False) for name in others[::20])):
+        known = replace(tables.beside, managers=(host,))
+        found = {kind.kind: kind.deadlock for kind in judge(tables.forwarding(), beside=known).kinds}
+        assert found["managers"] is unsafe
+    named = route_subnet(subnet, managers=[others[0]])
+    assert named.report.safe_for == made.report.safe_for

@@ -26,6 +26,7 @@ BENCHMARKS = (
     "start",
     "fabric",
     "failures",
+    "traffic",
     "verdict",
     "twist",
     "parallel",

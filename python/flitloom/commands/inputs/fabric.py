@@ -82,6 +82,7 @@ def _beside(given: OfFabric, file: Path) -> Beside:
         multicast=given.mcfdbs or said.multicast,
         multicast_level=said.multicast_level if given.multicast_sl is None else given.multicast_sl,
         safe_for=KINDS if kinds == ["all"] else tuple(kinds),
+        levels_from=said.levels_from if given.sm_sl is None and given.multicast_sl is None else "",
     )
 
 

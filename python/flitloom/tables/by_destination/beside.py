@@ -43,6 +43,8 @@ class Beside:
         Service level of multicast.
     safe_for : tuple of str
         Kinds of traffic of `KINDS` that must be deadlock-free besides the first.
+    levels_from : str
+        What says the levels, as text behind them.
     """
 
     managers: tuple[str, ...] = ()
@@ -50,6 +52,7 @@ class Beside:
     multicast: Path | None = None
     multicast_level: int = 0
     safe_for: tuple[str, ...] = ()
+    levels_from: str = ""
 
     @classmethod
     def of(cls, tables: str | Path) -> Beside:
@@ -65,6 +68,7 @@ class Beside:
             manager_level=manager_level,
             multicast=multicast if multicast.is_file() else None,
             multicast_level=multicast_level,
+            levels_from=f" by {show_file(folder / 'report.json')}" if "sm_sl" in said else ", assumed",
         )
 
     def __post_init__(self) -> None:
@@ -177,7 +181,7 @@ def verdicts(
         names = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in found]
         return KindVerdict(kind, bool(names), names, premise)
 
-    level = f"on level {beside.manager_level}"
+    level = f"on level {beside.manager_level}{beside.levels_from}"
     if beside.managers:
         managers = f"hosts and {counted(len(beside.hosts(subnet)), 'manager')} {level}"
     elif places := facts["unsafe_places"]:
@@ -192,7 +196,9 @@ def verdicts(
             BOTH_WAYS, facts["both_ways"], "both directions of a pair on the level of either, as with rdma_cm"
         ),
         judged(MANAGERS, facts["managers"], managers),
-        judged(MULTICAST, facts["multicast"], f"{tree}, on level {beside.multicast_level}"),
+        judged(
+            MULTICAST, facts["multicast"], f"{tree}, on level {beside.multicast_level}{beside.levels_from}"
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, port_rows
+from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, port_rows, source_guids
 from flitloom.tables.certificate import write_ranks
 
 #: A channel and its lane.
@@ -55,10 +55,10 @@ def write_certificate(
         "cables": cables,
         "hosts": [
             (
-                host.name if host.guid is None else f"0x{host.guid:016x}",
+                host.name if host.guid is None else f"0x{guid:016x}",
                 *(host.lid, host.lmc, guids[host.switch], host.switch_port),
             )
-            for host in subnet.hosts
+            for host, guid in zip(subnet.hosts, source_guids(subnet), strict=True)
         ],
     } | ({} if subnet.named is None else {"topology": dict(subnet.named)})
     if bound["value"]:

@@ -15,7 +15,7 @@ from flitloom.tables.by_destination.beside import BOTH_WAYS, KINDS, MANAGERS, MU
 from flitloom.tables.by_destination.checking import SubnetReport
 
 #: Of so many lanes or more, pairs leave one to managers and one to multicast.
-_ENOUGH = 6
+ENOUGH = 6
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,13 @@ class Cover:
     def kept(self, lanes: int) -> list[int]:
         """How many of some lanes pairs leave free, the most welcome number first.
 
+        Tables on another number of lanes are others, with which managers may be safe at more places.
+
         >>> [Cover().kept(lanes) for lanes in (8, 4, 2, 1)]
-        [[2], [1, 2], [1], [0]]
+        [[2, 3], [1, 2], [1], [0]]
         """
-        if lanes >= _ENOUGH or self.apart == 0:
-            return [self.apart]
+        if lanes >= ENOUGH or self.apart == 0:
+            return [self.apart, self.apart + 1][: 1 + (MANAGERS in self.kinds)]
         return [kept for kept in range(1, self.apart + 1) if kept < lanes] or [0]
 
     def missing(self, report: SubnetReport) -> list[str]:

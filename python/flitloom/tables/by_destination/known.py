@@ -218,8 +218,11 @@ class MadeTables:
                 )
             elif self.mode != "portable":
                 said.append(f"not safe {how}: --mode portable has lanes apart")
+            elif kind == MANAGERS and not self.cover.managers:
+                premise = next(each.premise for each in self.report.kinds if each.kind == kind)
+                said.append(f"not safe {how} {premise}: --manager HOST says where they run; others are safe")
             else:
-                more = "fewer --manager or more --lanes" if kind == MANAGERS else "more --lanes"
+                more = "other --manager or more --lanes" if kind == MANAGERS else "more --lanes"
                 said.append(f"not safe {how} on {counted(self.lanes_there, 'lane')}: {more} may help")
         return said
 

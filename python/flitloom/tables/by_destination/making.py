@@ -22,7 +22,7 @@ from flitloom.ground.numerals import counted
 from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
-from flitloom.tables.by_destination.covering import Cover, cover_of, on_levels
+from flitloom.tables.by_destination.covering import ENOUGH, Cover, cover_of, on_levels
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, host_levels, require_lanes, with_lanes
@@ -39,6 +39,8 @@ _TRIES_PER_ENTRY = 20
 
 #: Largest loads up to so many times those of another method are taken for what else the method is good for.
 _NEAR = 1.1
+#: Tables with more entries are made once, whatever they are safe for.
+_LARGE = 1 << 17
 
 
 def entry_names(subnet: Subnet, lids: NDArray[np.int64], places: list[int]) -> list[str]:
@@ -271,9 +273,13 @@ class _Routing:
         """Tables that are safe for what is asked, as far as lanes go, with the loads of the methods tried."""
         best: tuple[dict[str, Any], Beside, SubnetReport, dict[str, int]] | None = None
         for kept in self.cover.kept(self.lanes - self.spare_lanes):
+            if best is not None and len(self.owners) * len(self.subnet.switches) > _LARGE:
+                break
             made, methods = self.by_method(old, kept)
             made, beside, report = self.settled(made)
-            if best is None or len(self.cover.missing(report)) < len(self.cover.missing(best[2])):
+            fewer = best is None or len(self.cover.missing(report)) < len(self.cover.missing(best[2]))
+            few_lanes = self.lanes - self.spare_lanes < ENOUGH
+            if best is None or (fewer and (few_lanes or report.max_load <= _NEAR * best[2].max_load)):
                 best = made, beside, report, methods
             if not self.cover.missing(report):
                 break

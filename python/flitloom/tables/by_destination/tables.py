@@ -151,7 +151,12 @@ def read_tables(
     following = channels(subnet, ports, lids, owners)
     levels, rows, given = None, None, lanes
     if path_levels is not None and not all_are_zero(path_levels):
-        levels, _, more = read_path_levels(subnet, path_levels, lids)
+        levels, missing, more = read_path_levels(subnet, path_levels, lids)
+        if missing == len(lids) * len(subnet.hosts) - len(lids) and len(more) > 1:
+            raise SpecError(
+                f"{show_file(path_levels)} is of another fabric: no line names a host of this one; name the "
+                "service levels of these tables"
+            )
         remarks += more
     if lane_tables is not None:
         rows = read_lane_tables(subnet, lane_tables)
@@ -273,13 +278,26 @@ def read_forwarding(
             )
         guids.append(switch.guid)
     with _pieces(file) as pieces:
-        ports, absent = _core.read_lfts(pieces, [*guids, *subnet.gone], strict)
+        ports, absent = _core.read_lfts(_whole(pieces, file), [*guids, *subnet.gone], strict)
     remarks: tuple[str, ...] = ()
     absent = [index for index in absent if index < len(guids)]
     if absent:
         count = f"{counted(len(absent), 'switch')}, the first" if len(absent) > 1 else "switch"
         remarks = (f"{file} tells nothing about {count} {subnet.switches[absent[0]].name}",)
     return ports[: len(guids)], remarks
+
+
+def _whole(pieces: Iterator[bytes], file: str | Path) -> Iterator[bytes]:
+    """The pieces of a dump, whose last switch ends as the others do: with a line of how many LIDs it has."""
+    ends, last = False, b""
+    for piece in pieces:
+        ends = ends or b"lids dumped" in piece
+        last = (last + bytes(piece))[-1024:]
+        yield piece
+    if ends and b"lids dumped" not in last.rstrip().rpartition(b"\n")[2]:
+        raise SpecError(
+            f"{show_file(file)} ends within a switch: it was cut off, or is not yet written; dump it again"
+        )
 
 
 def channels(
@@ -319,10 +337,29 @@ def _roots(subnet: Subnet, owners: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array([host.switch for host in subnet.hosts], dtype=np.int64)[owners]
 
 
+def source_guids(subnet: Subnet) -> list[int]:
+    """The GUID by which lines of service levels name each port of a host.
+
+    It is that of the node. Ports of a node at several switches have separate levels, and so separate GUIDs.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric
+    >>> from flitloom.fabric.identifiers import with_identifiers
+    >>> subnet = with_identifiers(parse_fabric("SwitchName=a Nodes=h,k\\nSwitchName=b Nodes=h,m\\n"))
+    >>> {host.name: guid == host.guid for guid, host in zip(source_guids(subnet), subnet.hosts)}
+    {'h': False, 'k': True, 'm': True}
+    """
+    at: dict[int | None, set[int]] = {}
+    for host in subnet.hosts:
+        at.setdefault(host.guid, set()).add(host.switch)
+    return [(host.port_guid if len(at[host.guid]) > 1 else None) or host.guid or 0 for host in subnet.hosts]
+
+
 def read_path_levels(
     subnet: Subnet, file: str | Path, lids: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], int, tuple[str, ...]]:
-    """Service levels by destination and host, from lines ``0x<source node guid> <dlid> <sl>``.
+    """Service levels by destination and host, from lines ``0x<source guid> <dlid> <sl>`` (node or port).
 
     Returns
     -------

@@ -13,7 +13,7 @@ from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.ground.outputs import folder_for, write_files
 from flitloom.tables.by_destination.manual import manual
 from flitloom.tables.by_destination.qos_policy import qos_policy
-from flitloom.tables.by_destination.tables import LEVELS
+from flitloom.tables.by_destination.tables import LEVELS, source_guids
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Switch
@@ -93,8 +93,10 @@ def levels_text(tables: MadeTables) -> Iterator[str]:
     heads = [f" {lid} " for lid in tables.lids.tolist()]
     texts = [f"{level}\n" for level in range(LEVELS)]
     owners = tables.owners.tolist()
-    for index, source in enumerate(tables.subnet.hosts):
-        guid, levels = f"0x{source.guid or 0:016x}", tables.levels[:, source.switch].tolist()
+    hosts, guids = tables.subnet.hosts, source_guids(tables.subnet)
+    # Lines with the GUID of a node hold for all its ports, so those of other ports follow.
+    for index in sorted(range(len(hosts)), key=lambda index: guids[index] != (hosts[index].guid or 0)):
+        guid, levels = f"0x{guids[index]:016x}", tables.levels[:, hosts[index].switch].tolist()
         yield "".join(
             [
                 guid + head + texts[level]
