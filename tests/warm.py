@@ -5,6 +5,7 @@ here has the folder, the environment, the limits and the standard error of the p
 new one has.
 """
 
+import atexit
 import os
 import pickle
 import resource
@@ -68,7 +69,16 @@ def _link():
             end = theirs.fileno()
             command = [sys.executable, __file__, str(end)]
             _server[:] = ours, subprocess.Popen(command, pass_fds=[end], stdin=subprocess.DEVNULL)
+        atexit.register(_end, os.getpid())
     return _server[0]
+
+
+def _end(owner):
+    """End the process that forks with the one that started it; not with what this one has forked."""
+    link, process = _server
+    link.close()
+    if os.getpid() == owner:
+        process.wait()
 
 
 def serve(link):

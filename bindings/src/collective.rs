@@ -23,6 +23,7 @@ pub fn plan_collective<'py>(
     failed_nodes: Vec<u32>,
     failed_links: Vec<(u32, u32)>,
     cables: Vec<(u32, u32)>,
+    one_way: Vec<(u32, u32)>,
     name: &str,
     chunks: u32,
     root: u32,
@@ -32,8 +33,8 @@ pub fn plan_collective<'py>(
     demands: Option<PyReadonlyArray2<'_, u32>>,
 ) -> PyResult<Facts<'py>> {
     let failed = |error: CollectiveError| spec_error(py, "collective", error);
-    let place =
-        Place { sizes, wraps, twisted, full, widths, failed_nodes, failed_cables: failed_links, cables };
+    let failed_cables = failed_links;
+    let place = Place { sizes, wraps, twisted, full, widths, failed_nodes, failed_cables, cables, one_way };
     let kind: CollectiveKind = name.parse().map_err(failed)?;
     let request = Request { kind, chunks, root, latency, seed };
     let demands: Option<Vec<Demand>> = demands.map(|rows| {

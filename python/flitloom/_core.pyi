@@ -491,6 +491,7 @@ def plan_collective(
     failed_nodes: Sequence[int],
     failed_links: Sequence[tuple[int, ...]],
     cables: Sequence[tuple[int, ...]],
+    one_way: Sequence[tuple[int, ...]],
     name: str,
     chunks: int,
     root: int,

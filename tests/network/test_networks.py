@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +18,8 @@ from flitloom.errors import SpecError
 from flitloom.fabric import parse_fabric
 from flitloom.fabric.networks import graph_of, named_subnet
 from flitloom.spec.families import build
+
+PROGRAM = Path(fl.__file__).parent / "programs" / "recheck.py"
 
 
 def graph(text: str) -> nx.MultiGraph[int]:
@@ -131,6 +135,65 @@ def test_parallel_cables_carry_as_much_as_there_are() -> None:
     assert [fl.collectives.plan(one, "all-to-all", chunks=6).steps for one in (single, double)] == [6, 3]
 
 
+@pytest.mark.parametrize(
+    ("operation", "steps"),
+    [("all-gather", 5), ("reduce-scatter", 5), ("all-to-all", 15), ("broadcast", 5), ("gather", 5)],
+)
+def test_a_directed_ring_leads_one_way(
+    operation: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, plan = tmp_path / "ring.graphml", tmp_path / "plan.json"
+    nx.write_graphml(nx.cycle_graph(6, nx.DiGraph), file)
+    assert run(["collective", operation, "--graph", str(file), "-o", str(plan), "--json"]) == 0
+    said = capsys.readouterr()
+    facts = json.loads(said.out)
+    assert (facts["steps"], facts["optimal"]) == (steps, True)
+    assert "6 links lead one way" in said.err
+    assert run(["check", str(plan)]) == 0
+    assert subprocess.run([sys.executable, "-I", str(PROGRAM), str(plan)]).returncode == 0
+    assert run(["view", str(plan), "-o", str(tmp_path / "plan.html")]) == 0
+    # Routers have cables with both directions.
+    assert run(["simulate", str(plan)]) == 2
+    assert "leads one way" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_plans_on_directed_graphs_do_what_they_say(seed: int, tmp_path: Path) -> None:
+    made = nx.gnp_random_graph(9, 0.3, seed=seed, directed=True)
+    made = made.subgraph(max(nx.strongly_connected_components(made), key=len))
+    number = {node: place for place, node in enumerate(made.nodes)}
+    links = sorted((number[a], number[b]) for a, b in made.edges)
+    cables = [(a, b) for a, b in links if a < b and (b, a) in links]
+    one_way = [(a, b) for a, b in links if (b, a) not in links]
+    network = fl.Graph(cables, nodes=len(number), one_way=one_way)
+    hops = dict(nx.all_pairs_shortest_path_length(made))
+    for operation in ("all-gather", "reduce-scatter", "all-reduce", "all-to-all", "broadcast", "reduce"):
+        plan = fl.collectives.plan(network, operation)
+        assert check_collective(plan)["passed"]
+        assert plan.bound <= plan.steps
+        plan.save(tmp_path / "plan.json")
+        assert subprocess.run([sys.executable, "-I", str(PROGRAM), tmp_path / "plan.json"]).returncode == 0
+        assert {tuple(move[1:3]) for move in plan.moves} <= set(links)
+        if operation in ("all-gather", "all-to-all"):
+            assert plan.steps >= max(far for row in hops.values() for far in row.values())
+
+
+def test_a_directed_edge_beside_its_cable_is_a_link_of_its_own() -> None:
+    text = (
+        '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/><node id="c"/>'
+        '<edge source="a" target="b"/><edge source="a" target="b"/><edge source="b" target="a"/>'
+        '<edge source="b" target="c"/><edge source="c" target="b"/></graph></graphml>'
+    )
+    network = graph_of(parse_fabric(text, hosts=[], one_way=True))
+    assert (network.cables, network.one_way) == (((0, 1), (1, 2)), ((0, 1),))
+    with pytest.raises(SpecError, match="a graph of 3 nodes and 2 cables, 1 link that leads one way"):
+        fl.collectives.advise(network, ["1KiB"])
+    with pytest.raises(SpecError, match="leads one way, and routers have cables"):
+        fl.tables.fabric(network)
+    with pytest.raises(SpecError, match="leads one way"):
+        fl.Network(network)
+
+
 def test_failed_nodes_of_a_graph_take_no_part() -> None:
     network = fl.Graph.family("slimfly(5)", failed_nodes=[7])
     plan = fl.collectives.plan(network, "all-gather")
@@ -200,7 +263,9 @@ def test_what_is_no_network_is_refused_in_one_line(
         ({"cables": [(0, 0)], "nodes": 2}, "a cable joins node 0 to itself"),
         ({"cables": [(0, 2)], "nodes": 2}, "cables.0: node 2 does not exist; there are 2"),
         ({"cables": [(0, 1)], "nodes": 2, "names": ["a"]}, "1 names for 2 nodes"),
-        ({"cables": [], "nodes": 2}, "too few entries"),
+        ({"cables": [], "nodes": 2}, "cables: none are given"),
+        ({"cables": [], "nodes": 2, "one_way": [(1, 1)]}, "a link joins node 1 to itself"),
+        ({"cables": [], "nodes": 2, "one_way": [(1, 2)]}, "one_way.0: node 2 does not exist"),
     ],
 )
 def test_impossible_graphs_are_refused(fields: dict[str, object], message: str) -> None:

@@ -39,15 +39,22 @@ pub struct Place {
     pub failed_cables: Vec<(NodeId, NodeId)>,
     /// The cables of a network that is no grid; `sizes` is its number of nodes then, and nothing else is said.
     pub cables: Vec<(NodeId, NodeId)>,
+    /// Its links that lead one way, from the first node to the second.
+    pub one_way: Vec<(NodeId, NodeId)>,
 }
 
 impl Place {
+    /// Whether its links are listed.
+    fn is_listed(&self) -> bool {
+        !self.cables.is_empty() || !self.one_way.is_empty()
+    }
+
     /// The group of its nodes, if it is a torus; failures do not count.
     ///
     /// # Errors
     /// It cannot be a torus though it should be.
     pub fn torus(&self) -> Result<Option<Torus>, CollectiveError> {
-        if !self.cables.is_empty() {
+        if self.is_listed() {
             return Ok(None);
         }
         let wraps = self.sizes.iter().zip(&self.wraps).all(|(&size, &wraps)| wraps || size == 2);
@@ -71,9 +78,10 @@ impl Place {
     /// # Errors
     /// The sizes, widths or failures are impossible.
     pub fn graph(&self) -> Result<Digraph, CollectiveError> {
-        if !self.cables.is_empty() {
+        if self.is_listed() {
             let nodes = self.sizes.iter().product();
-            return Ok(Digraph::of_cables(nodes, &self.cables, &self.failed_nodes, &self.failed_cables)?);
+            let (cables, one_way) = (&self.cables, &self.one_way);
+            return Ok(Digraph::of_cables(nodes, cables, one_way, &self.failed_nodes, &self.failed_cables)?);
         }
         if self.twisted
             && let Some(torus) = self.torus()?

@@ -48,12 +48,13 @@ impl Digraph {
         Self::new(works, links).on_grid(shape.sizes())
     }
 
-    /// Nodes joined by cables, a link each way, without what has failed; a cable stands as often as it exists.
+    /// Nodes joined by cables, a link each way, and by links that lead one way, without what has failed; each stands as
+    /// often as it exists.
     ///
     /// ```
     /// use flitloom_core::fabric::Digraph;
-    /// let star = Digraph::of_cables(4, &[(0, 1), (0, 2), (0, 3)], &[], &[(3, 0)])?;
-    /// assert_eq!(star.links(), [(0, 1), (1, 0), (0, 2), (2, 0)]);
+    /// let star = Digraph::of_cables(4, &[(0, 1), (0, 2), (0, 3)], &[(3, 2)], &[], &[(3, 0)])?;
+    /// assert_eq!(star.links(), [(0, 1), (1, 0), (0, 2), (2, 0), (3, 2)]);
     /// # Ok::<(), flitloom_core::fabric::FabricError>(())
     /// ```
     ///
@@ -62,14 +63,16 @@ impl Digraph {
     pub fn of_cables(
         nodes: NodeId,
         cables: &[(NodeId, NodeId)],
+        one_way: &[(NodeId, NodeId)],
         failed_nodes: &[NodeId],
         failed_cables: &[(NodeId, NodeId)],
     ) -> Result<Self, FabricError> {
-        let ends = cables.iter().flat_map(|&(a, b)| [a, b]);
+        let ends = cables.iter().chain(one_way).flat_map(|&(a, b)| [a, b]);
         if let Some(node) = ends.chain(failed_nodes.iter().copied()).find(|&node| node >= nodes) {
             return Err(no_node(node, nodes));
         }
-        let links = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
+        let both = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+        let links = both.chain(one_way.iter().copied()).collect();
         Self::new(vec![true; nodes as usize], links).without(failed_nodes, failed_cables)
     }
 
@@ -93,7 +96,8 @@ impl Digraph {
             *works.get_mut(node as usize).ok_or(no_node(node, nodes))? = false;
         }
         let known: HashSet<_> = self.links.iter().copied().collect();
-        if let Some(&(a, b)) = failed_cables.iter().find(|cable| !known.contains(cable)) {
+        let joins = |&&(a, b): &&(NodeId, NodeId)| known.contains(&(a, b)) || known.contains(&(b, a));
+        if let Some(&(a, b)) = failed_cables.iter().find(|cable| !joins(cable)) {
             return Err(FabricError::NotNeighbours(a, b));
         }
         let dead: HashSet<_> = failed_cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();

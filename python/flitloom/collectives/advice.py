@@ -259,6 +259,12 @@ def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) ->
             f"{topology} has switches that only forward, and algorithms are compared on direct networks",
             f"flitloom collective {operation} plans for its hosts",
         )
+    if topology.one_way_links:
+        raise SpecError.at(
+            "network",
+            f"{topology} has links that lead one way, and algorithms are compared on cables",
+            f"flitloom collective {operation} plans on them",
+        )
     ground = Ground(topology, twist)
     plain = ground.is_torus and ground.whole and not ground.twist
     most = MOST_PAIRED if operation == "all-to-all" else MOST_NODES if plain else MOST_ELSEWHERE

@@ -153,6 +153,7 @@ class _Asked:
             [*topology.failed_nodes, *self.apart],
             [tuple(cable) for cable in topology.failed_links],
             list(topology.cable_ends),
+            list(topology.one_way_links),
             "all-to-all" if self.operation == "all-to-all-v" else self.operation,
             self.chunks,
             self.root or 0,

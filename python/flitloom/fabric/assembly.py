@@ -74,6 +74,8 @@ class Assembly:
     ends: dict[tuple[str, int], tuple[str, int, str]] = field(default_factory=dict)
     port_facts: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    #: Where a file says of the cable that ends at a port that it leads there only.
+    one_way: dict[tuple[str, int], str] = field(default_factory=dict)
     #: Ports of nodes where a file names none.
     used: Counter[str] = field(default_factory=Counter)
     #: What cables are said to be that nothing here uses: by the name of the fact its values.
@@ -130,19 +132,26 @@ class Assembly:
         self.used[name] += 1
         return name, self.used[name]
 
-    def join(self, a: str, b: str, place: str) -> None:
-        """Add a cable between the next free ports of two nodes."""
+    def join(self, a: str, b: str, place: str, one_way: bool = False) -> None:
+        """Add a cable between the next free ports of two nodes, or a link that leads from `a` to `b` only."""
         self.require_two(a, b, place)
-        self.connect(self.plug(a), self.plug(b), place)
+        here, there = self.plug(a), self.plug(b)
+        self.connect(here, there, place)
+        if one_way:
+            self.one_way[there] = place
 
-    def finish(self, hosts: Sequence[str] | None = None) -> Subnet:
+    def finish(self, hosts: Sequence[str] | None = None, *, one_way: bool = False) -> Subnet:
         """The subnet; hosts are given to every switch if there are none.
 
         Parameters
         ----------
         hosts : sequence of str, optional
             Lists of the nodes that are hosts, where the file does not say what its nodes are; empty for none.
+        one_way : bool
+            Whether links between switches may lead one way.
         """
+        if self.one_way:
+            self._tell_one_way(one_way)
         self._check_ends()
         own = self._settle_kinds(hosts)
         switches = sorted(
@@ -169,9 +178,13 @@ class Assembly:
                 ends = ((index[name], port), (index[other], other_port))
                 if ends[0][0] == ends[1][0]:
                     lost += ends[0] < ends[1]
-                elif ends[0] < ends[1]:
+                elif (name, port) in self.one_way:
+                    cables.append(Cable(*ends[1], *ends[0], one_way=True))
+                elif ends[0] < ends[1] and (other, other_port) not in self.one_way:
                     cables.append(Cable(*ends[0], *ends[1]))
             elif other in index and self.nodes[name].kind == "host":
+                if at := self.one_way.get((name, port)) or self.one_way.get((other, other_port)):
+                    raise SpecError(f"{at}: leads one way; a host sends and receives over its cable")
                 found.append(self._host(name, port, index[other], other_port))
         if lost:
             self.remarks.append(f"{lost} cables join a switch to itself; they are left out")
@@ -197,6 +210,17 @@ class Assembly:
                 )
         subnet = Subnet(made, tuple(found), tuple(cables))
         return replace(subnet, remarks=(*self.remarks, *self._told(subnet)))
+
+    def _tell_one_way(self, known: bool) -> None:
+        """Say that links lead one way, or refuse them."""
+        if not known:
+            others = len(self.one_way) - 1
+            raise SpecError(
+                f"{next(iter(self.one_way.values()))}: leads one way, and so do {others} others; only "
+                'flitloom collective knows such links: write edgedefault="undirected", or each edge both ways'
+            )
+        several = len(self.one_way)
+        self.remarks.append(f"{counted(several, 'link')} {'leads' if several == 1 else 'lead'} one way")
 
     def _check_ends(self) -> None:
         """Refuse cables of nodes that are described nowhere."""

@@ -13,13 +13,7 @@ from flitloom.ground.reading import parse_xml, text_lines
 
 
 def parse_graphml(text: str, source: str) -> Assembly:
-    """Read GraphML; nodes are what their ``type`` (or ``kind``, ``role``) says, or what is guessed.
-
-    Raises
-    ------
-    SpecError
-        An edge leads one way only: cables have both directions.
-    """
+    """Read GraphML; nodes are what their ``type`` (or ``kind``, ``role``) says, or what is guessed."""
     root = parse_xml(text, source)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -44,27 +38,31 @@ def parse_graphml(text: str, source: str) -> Assembly:
         for node in assembly.nodes.values():
             node.kind = node.kind or "switch"
     directed = any(graph.get("edgedefault") == "directed" for graph in root.iter("graph"))
+    edges = [(edge.get("source", ""), edge.get("target", ""), edge) for edge in root.iter("edge")]
+    ahead = Counter((a, b) for a, b, edge in edges if _leads(edge, directed))
+    # A directed graph names every cable once per direction.
+    cables = Counter({ends: min(count, ahead[ends[::-1]]) for ends, count in ahead.items()})
     waiting: Counter[tuple[str, str]] = Counter()
-    for edge in root.iter("edge"):
-        a, b = edge.get("source", ""), edge.get("target", "")
-        # A directed graph names every cable once per direction.
-        leads = edge.get("directed", "true" if directed else "false") == "true"
+    for a, b, edge in edges:
+        leads = _leads(edge, directed)
         if leads and waiting[b, a]:
             waiting[b, a] -= 1
             continue
-        waiting[a, b] += leads
+        one_way = leads and not cables[a, b]
+        if leads and not one_way:
+            waiting[a, b] += 1
+            cables.subtract([(a, b), (b, a)])
         assembly.leave_out("port", edge.get("sourceport", ""))
         assembly.leave_out("port", edge.get("targetport", ""))
         for fact, value in _facts(edge, keys).items():
             assembly.leave_out(fact, value)
-        assembly.join(a, b, f"{source}, edge {a} - {b}")
-    if one_way := +waiting:
-        a, b = next(iter(one_way))
-        raise SpecError(
-            f"{source}, edge {a} - {b}: leads one way, and so do {one_way.total() - 1} others; cables have "
-            'both directions: write edgedefault="undirected", or each edge both ways'
-        )
+        assembly.join(a, b, f"{source}, edge {a} - {b}", one_way)
     return assembly
+
+
+def _leads(edge: Element, directed: bool) -> bool:
+    """Whether an edge has one direction."""
+    return edge.get("directed", "true" if directed else "false") == "true"
 
 
 def _facts(element: Element, keys: dict[str | None, str]) -> dict[str, str]:

@@ -70,12 +70,13 @@ class Host:
 @explained
 @dataclass(frozen=True)
 class Cable:
-    """A cable between two switches, by their indices and ports."""
+    """A cable between two switches, by their indices and ports; or a link that leads from `a` to `b` only."""
 
     a: int
     a_port: int
     b: int
     b_port: int
+    one_way: bool = False
 
 
 @explained

@@ -103,6 +103,7 @@ def _whole(network: object) -> Subnet:
         case Subnet():
             return network
         case Graph():
+            network.require_both_ways()
             names = list(network.names) or [f"S{node}" for node in range(network.nodes)]
             pairs = [(names[a], names[b]) for a, b in network.cables]
             if network.hosts:
@@ -237,9 +238,13 @@ def direct_network(what: str | Path) -> AnyNetwork:
     """
     fields = without_tables(fields_of(what))
     if "graph" in fields:
-        file = Path(fields["graph"])
-        return graph_of(read_fabric(file, fields.get("hosts")), file.name)
+        return graph_of_file(Path(fields["graph"]), fields.get("hosts"))
     return network_of(fields)
+
+
+def graph_of_file(file: Path, hosts: str | Sequence[str] | None = None) -> Graph:
+    """The network of a file as a graph, also with links that lead one way; see `graph_of`."""
+    return graph_of(read_fabric(file, hosts, one_way=True), file.name)
 
 
 def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
@@ -282,21 +287,22 @@ def graph_of(fabric: Subnet, name: str = "") -> Graph:
     >>> graph_of(parse_fabric("a,b\\nb,c\\nc,a\\n"), "three").cables
     ((0, 1), (0, 2), (1, 2))
     """
-    cables = [(cable.a, cable.b) for cable in fabric.cables]
+    cables = [(cable.a, cable.b) for cable in fabric.cables if not cable.one_way]
+    one_way = [(cable.a, cable.b) for cable in fabric.cables if cable.one_way]
     names = [switch.name for switch in fabric.switches]
     hosts: Iterable[int] = ()
     if members := members_of(fabric):
         hosts = members
         first = len(members)
         ports = fabric.ports_of_hosts()
-        cables = [(a + first, b + first) for a, b in cables]
+        cables, one_way = ([(a + first, b + first) for a, b in pairs] for pairs in (cables, one_way))
         cables += [
             (node, fabric.hosts[port].switch + first) for node, each in enumerate(ports) for port in each
         ]
         names = [*(fabric.hosts[each[0]].name for each in ports), *names]
     if max(Counter(names).values()) > 1:
         names = [f"{name}#{number}" for number, name in enumerate(names)]
-    return Graph(cables, nodes=len(names), name=name, names=names, hosts=tuple(hosts))
+    return Graph(cables, nodes=len(names), name=name, names=names, one_way=one_way, hosts=tuple(hosts))
 
 
 def members_of(fabric: Subnet) -> range | None:

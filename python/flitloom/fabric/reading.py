@@ -60,7 +60,9 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Assembly]], ...
 )
 
 
-def read_fabric(file: str | Path, hosts: str | Sequence[str] | None = None) -> Subnet:
+def read_fabric(
+    file: str | Path, hosts: str | Sequence[str] | None = None, *, one_way: bool = False
+) -> Subnet:
     """Read the description of a fabric; the contents decide how, not the name.
 
     Known are what ``ibnetdiscover``, ``ibnetdiscover -p`` and ``iblinkinfo`` print, ibsim's netlists,
@@ -77,6 +79,8 @@ def read_fabric(file: str | Path, hosts: str | Sequence[str] | None = None) -> S
         Which nodes are hosts, where the file does not say what its nodes are: a list like ``"n[0-3],gw"``, a
         file that has one, or several lists; an empty sequence for none. The others are relays. They are
         guessed without.
+    one_way : bool
+        Whether links between switches may lead one way only, as in a directed graph.
 
     Raises
     ------
@@ -87,7 +91,7 @@ def read_fabric(file: str | Path, hosts: str | Sequence[str] | None = None) -> S
     with opened(file, limits.FABRIC_BYTES) as source:
         name = _from_here(source.name)
         # Descriptions of nodes come in any encoding.
-        subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), name, hosts)
+        subnet = parse_fabric(source.content().decode("utf-8-sig", "replace"), name, hosts, one_way=one_way)
     told = [text for text in subnet.remarks if text != NO_HOSTS]
     is_guessed = NO_HOSTS in subnet.remarks and hosts is None
     if told or is_guessed:
@@ -106,7 +110,13 @@ def _from_here(name: str) -> str:
         return name
 
 
-def parse_fabric(text: str, source: str = "fabric", hosts: str | Sequence[str] | None = None) -> Subnet:
+def parse_fabric(
+    text: str,
+    source: str = "fabric",
+    hosts: str | Sequence[str] | None = None,
+    *,
+    one_way: bool = False,
+) -> Subnet:
     """Read a fabric from a text; see `read_fabric`.
 
     Examples
@@ -121,7 +131,8 @@ def parse_fabric(text: str, source: str = "fabric", hosts: str | Sequence[str] |
     """
     for is_one, parse in READERS:
         if is_one(text):
-            return parse(text, source).finish(None if hosts is None else host_lists(hosts))
+            named = None if hosts is None else host_lists(hosts)
+            return parse(text, source).finish(named, one_way=one_way)
     if _begins(r"Connections[ \t]+\d+", re.IGNORECASE)(text):
         raise SpecError(f"{source}: says who sends what, no network; flitloom place --traffic takes it")
     raise SpecError(

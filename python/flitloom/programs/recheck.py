@@ -863,8 +863,9 @@ class Links:
             self.cut = {frozenset(link) for link in topology["failed_links"]}
             ends = [tuple(cable) for cable in topology["cables"]]
             self.sizes, self.regular = (), False
-            self.count = 1 + max(map(max, ends))
-            links = Counter(ends) + Counter((b, a) for a, b in ends)
+            one_way = [tuple(link) for link in topology.get("one_way") or []]
+            self.count = 1 + max(map(max, ends + one_way))
+            links = Counter(ends) + Counter((b, a) for a, b in ends) + Counter(one_way)
         else:
             self.shape = shape = Shape({**topology, "twist": self.twist})
             self.failed, self.cut = shape.failed, shape.cut

@@ -109,6 +109,11 @@ class AnyNetwork(SpecModel):
         return ()
 
     @property
+    def one_way_links(self) -> tuple[tuple[int, int], ...]:
+        """Links that lead one way only, from the first node to the second, besides its cables."""
+        return ()
+
+    @property
     def members(self) -> tuple[int, ...]:
         """The nodes that take part, where others only pass on what these send; empty where all do."""
         return ()

@@ -22,7 +22,7 @@ def _cable(value: Any, info: ValidationInfo) -> tuple[int, int]:
     """Two different nodes, also written ``"3-4"``."""
     a, b = _ends(parse_cable(value), info)
     if a == b:
-        raise problem(f"a cable joins node {a} to itself")
+        raise problem(f"a {'link' if info.field_name == 'one_way' else 'cable'} joins node {a} to itself")
     return a, b
 
 
@@ -35,13 +35,16 @@ class Graph(AnyNetwork):
     ----------
     cables : sequence of (int, int)
         The two nodes of every cable; a cable has both directions. Parallel cables are listed as often
-        as they exist.
+        as they exist. It may be empty where links lead one way.
     nodes : int
         Number of nodes; nodes are numbered from 0.
     name : str
         What it is called.
     names : sequence of str
         A name per node, if there are any.
+    one_way : sequence of (int, int)
+        Links that lead one way only, from the first node to the second: what collective operations know, and
+        routers and tables do not.
     hosts : sequence of int
         Nodes that take part; the others, switches, only pass on what these send. All are hosts if none are
         given.
@@ -56,6 +59,9 @@ class Graph(AnyNetwork):
     a graph of 4 nodes and 3 cables
     >>> fl.collectives.plan(star, "all-gather").steps
     3
+    >>> ring = fl.Graph([], nodes=4, one_way=["0-1", "1-2", "2-3", "3-0"])
+    >>> fl.collectives.plan(ring, "all-gather")
+    CollectivePlan(all-gather on a graph of 4 nodes and 4 links that lead one way: 3 steps, optimal)
     """
 
     place: ClassVar[str] = "network"
@@ -63,12 +69,11 @@ class Graph(AnyNetwork):
     twist: ClassVar[bool] = False
 
     kind: Annotated[str, one_of("graph")] = "graph"
-    cables: Annotated[
-        tuple[tuple[int, int], ...], Checked(each(_cable, least=1), listed(CABLE, FABRIC_PARTS, 1))
-    ]
+    cables: Annotated[tuple[tuple[int, int], ...], Checked(each(_cable), listed(CABLE, FABRIC_PARTS))]
     nodes: Annotated[int, whole(2, FABRIC_PARTS)]
     name: Annotated[str, Field(max_length=256)] = ""
     names: Annotated[tuple[str, ...], Field(max_length=FABRIC_PARTS)] = ()
+    one_way: Annotated[tuple[tuple[int, int], ...], Checked(each(_cable), listed(CABLE, FABRIC_PARTS))] = ()
     hosts: Annotated[tuple[int, ...], Checked(each(node_number), listed(NODE))] = ()
     failed_nodes: Annotated[tuple[int, ...], Checked(each(node_number), listed(NODE))] = ()
     failed_links: Annotated[tuple[tuple[int, int], ...], Checked(each(_cable), listed(CABLE))] = ()
@@ -82,6 +87,7 @@ class Graph(AnyNetwork):
             nodes: int,
             name: str = "",
             names: Iterable[str] = (),
+            one_way: Iterable[Sequence[int] | str] = (),
             hosts: Iterable[int] = (),
             failed_nodes: Iterable[int] = (),
             failed_links: Iterable[Sequence[int] | str] = (),
@@ -130,12 +136,15 @@ class Graph(AnyNetwork):
 
     @model_validator(mode="after")
     def _check(self) -> Graph:
-        for place, ends in enumerate(self.cables):
-            if max(ends) >= self.nodes:
-                raise problem(f"cables.{place}: node {max(ends)} does not exist; there are {self.nodes}")
+        if not self.cables and not self.one_way:
+            raise problem("cables: none are given; list at least one")
+        for field, pairs in (("cables", self.cables), ("one_way", self.one_way)):
+            for place, ends in enumerate(pairs):
+                if max(ends) >= self.nodes:
+                    raise problem(f"{field}.{place}: node {max(ends)} does not exist; there are {self.nodes}")
         if self.names and len(self.names) != self.nodes:
             raise problem(f"names: {len(self.names)} names for {counted(self.nodes, 'node')}")
-        joined = {frozenset(ends) for ends in self.cables}
+        joined = {frozenset(ends) for ends in (*self.cables, *self.one_way)}
         for field, nodes in (("failed_nodes", self.failed_nodes), ("hosts", self.hosts)):
             for node in nodes:
                 if node >= self.nodes:
@@ -147,10 +156,11 @@ class Graph(AnyNetwork):
 
     @model_serializer(mode="wrap")
     def _without_none(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The fields; where all nodes are hosts, files do not list them."""
+        """The fields; files list hosts and links that lead one way where there are any."""
         fields: dict[str, Any] = handler(self)
-        if not self.hosts:
-            fields.pop("hosts", None)
+        for name in ("hosts", "one_way"):
+            if not getattr(self, name):
+                fields.pop(name, None)
         return fields
 
     @property
@@ -163,12 +173,31 @@ class Graph(AnyNetwork):
         if model != "pipelined":
             problem = f"{self} is a graph, which routers of one cycle do not know"
             raise SpecError.at("network", problem, "give router.model = pipelined")
+        self.require_both_ways()
         return {"network": self.name} if is_family(self.name) and not self.damaged else {"direct": self}
+
+    def require_both_ways(self) -> None:
+        """Refuse links that lead one way, where cables with both directions are needed.
+
+        Raises
+        ------
+        SpecError
+            There are such links.
+        """
+        if self.one_way:
+            a, b = self.one_way[0]
+            problem = f"the link from node {a} to node {b} leads one way, and routers have cables"
+            raise SpecError.at("network.one_way", problem, "collective operations are planned on such links")
 
     @property
     def cable_ends(self) -> tuple[tuple[int, int], ...]:
         """The two nodes of every cable."""
         return self.cables
+
+    @property
+    def one_way_links(self) -> tuple[tuple[int, int], ...]:
+        """Links that lead one way only."""
+        return self.one_way
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -179,7 +208,9 @@ class Graph(AnyNetwork):
         (1,)
         """
         gone = set(self.failed_nodes)
-        joined = {node for ends in self.cables if not gone.intersection(ends) for node in ends}
+        joined = {
+            node for ends in (*self.cables, *self.one_way) if not gone.intersection(ends) for node in ends
+        }
         return tuple(node for node in self.hosts if node in joined)
 
     @property
@@ -190,11 +221,14 @@ class Graph(AnyNetwork):
     @property
     def shape(self) -> tuple[object, ...]:
         """Its cables, whatever its nodes are called."""
-        return self.nodes, sorted((min(ends), max(ends)) for ends in self.cables), self.hosts
+        cables = sorted((min(ends), max(ends)) for ends in self.cables)
+        return self.nodes, cables, sorted(self.one_way), self.hosts
 
     def __str__(self) -> str:
         failed = len(self.failed_nodes) + len(self.failed_links)
-        name = (
-            self.name or f"a graph of {counted(self.nodes, 'node')} and {counted(len(self.cables), 'cable')}"
-        )
+        links = counted(len(self.cables), "cable") if self.cables else ""
+        if one_way := len(self.one_way):
+            several = f"{counted(one_way, 'link')} that {'lead' if one_way > 1 else 'leads'} one way"
+            links = f"{links}, {several}" if links else several
+        name = self.name or f"a graph of {counted(self.nodes, 'node')} and {links}"
         return name + (f" with {counted(failed, 'failed part')}" if failed else "")

@@ -172,11 +172,10 @@ class Ground:
         cut |= {(b, a) for a, b in cut}
         found: Counter[tuple[int, int]] = Counter()
         if self.topology.grid is None:
-            both = ((ends, ends[::-1]) for ends in self.topology.cable_ends)
-            for ends in (ends for pair in both for ends in pair):
-                found[ends] += 1
+            ends = self.topology.cable_ends
+            found.update([*ends, *(pair[::-1] for pair in ends), *self.topology.one_way_links])
             return Counter(
-                {ends: count for ends, count in found.items() if ends not in cut and not failed & {*ends}}
+                {pair: count for pair, count in found.items() if pair not in cut and not failed & {*pair}}
             )
         for backwards in product(*(range(size) for size in reversed(self.sizes))):
             point = backwards[::-1]

@@ -37,11 +37,11 @@ def topology_fields(
     if graph is not None:
         fields = {"graph": str(graph)}
     if "graph" in fields:
-        from flitloom.fabric import read_fabric
-        from flitloom.fabric.networks import graph_of
+        from flitloom.fabric.networks import graph_of_file
 
-        read = graph_of(read_fabric(fields["graph"], fields.get("hosts")), Path(fields["graph"]).name)
-        fields = {name: getattr(read, name) for name in ("cables", "nodes", "name", "names", "hosts")}
+        read = graph_of_file(Path(fields["graph"]), fields.get("hosts"))
+        known = ("cables", "nodes", "name", "names", "one_way", "hosts")
+        fields = {name: getattr(read, name) for name in known}
     if torus is not None or mesh is not None:
         fields = {"kind": "torus" if mesh is None else "mesh", "sizes": torus if mesh is None else mesh}
     if wrap is not None:
