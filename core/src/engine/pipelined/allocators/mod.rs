@@ -136,10 +136,11 @@ pub(super) struct Allocator {
     /// Best offers while matching, by requester and by resource.
     best_in: Vec<u32>,
     best_out: Vec<u32>,
-    /// By request what decided where arbiters chose.
-    keys: Vec<arbiter::Key>,
-    /// Who asked, for clearing.
-    asked: Vec<(u32, u32)>,
+    /// By arbiter of one side the best request and what decided, while arbiters pick; the requests that either side picked.
+    best: Vec<(u32, arbiter::Key)>,
+    picked: [Vec<u32>; 2],
+    /// The pairs of the last matching.
+    paired: Vec<(u32, u32)>,
     touched: Vec<u32>,
     /// Sets of bits: who asks, what is asked for, by requester, by resource, offers, channels looked at.
     asking: u64,
@@ -171,8 +172,9 @@ impl Allocator {
             taken: vec![NONE; resources],
             best_in: vec![NONE; requesters],
             best_out: vec![NONE; resources],
-            keys: Vec::new(),
-            asked: Vec::new(),
+            best: vec![(NONE, arbiter::Key::default()); requesters.max(resources)],
+            picked: [Vec::new(), Vec::new()],
+            paired: Vec::new(),
             touched: Vec::new(),
             asking: 0,
             asked_for: 0,
@@ -197,8 +199,9 @@ impl Allocator {
             taken: _,
             best_in: _,
             best_out: _,
-            keys: _,
-            asked: _,
+            best: _,
+            picked: _,
+            paired: _,
             touched: _,
             asking: _,
             asked_for: _,
@@ -219,7 +222,6 @@ impl Allocator {
     /// Matches requests; no pair occurs twice. What it found stands in `given` and `taken` until the next call.
     pub(super) fn allocate(&mut self, requests: &[Request], numbers: &mut dyn Numbers) {
         self.forget();
-        self.asked.extend(requests.iter().map(|request| (request.requester, request.resource)));
         match self.kind {
             AllocatorKind::Islip(times) => self.islip(times, requests),
             AllocatorKind::Select(times) => self.select(times, requests),
@@ -233,7 +235,7 @@ impl Allocator {
 
     /// Forgets the last matching.
     pub(super) fn forget(&mut self) {
-        for (requester, resource) in self.asked.drain(..) {
+        for (requester, resource) in self.paired.drain(..) {
             self.given[requester as usize] = NONE;
             self.taken[resource as usize] = NONE;
         }
@@ -244,6 +246,7 @@ impl Allocator {
     }
 
     fn pair(&mut self, requester: u32, resource: u32) {
+        self.paired.push((requester, resource));
         self.given[requester as usize] = resource;
         self.taken[resource as usize] = requester;
     }

@@ -5,24 +5,31 @@ use super::{
     arbiter::{Arbiters, Key},
 };
 
-/// Arbiters of one side pick the best of some requests, of each of which it is told whose it is, for which place, and
-/// with which priority.
+/// Of some requests those that the arbiters of one side pick, in their order. Of each request it is said which it is,
+/// whose, for which place, and with which priority; nothing is best before and after.
 #[inline(always)]
 fn pick(
     arbiters: &Arbiters,
-    best: &mut [u32],
-    keys: &mut [Key],
-    requests: impl Iterator<Item = usize>,
-    side: impl Fn(usize) -> (u32, u32, i64),
+    best: &mut [(u32, Key)],
+    picked: &mut Vec<u32>,
+    requests: impl Iterator<Item = (u32, u32, u32, i64)>,
 ) {
-    for index in requests {
-        let (arbiter, place, priority) = side(index);
+    picked.clear();
+    for (index, arbiter, place, priority) in requests {
         let key = arbiters.key(arbiter, place, priority);
-        keys[index] = key;
         let best = &mut best[arbiter as usize];
-        if *best == NONE || key > keys[*best as usize] {
-            *best = index as u32;
+        if best.0 == NONE {
+            picked.push(arbiter);
+        } else if key <= best.1 {
+            continue;
         }
+        *best = (index, key);
+    }
+    for one in &mut *picked {
+        *one = std::mem::replace(&mut best[*one as usize].0, NONE);
+    }
+    if !picked.is_sorted() {
+        picked.sort_unstable();
     }
 }
 
@@ -30,47 +37,27 @@ impl Allocator {
     pub(super) fn separable(&mut self, input_first: bool, requests: &[Request]) {
         let Some(mut arbiters) = self.arbiters.take() else { return };
         let (at_requesters, at_resources) = &mut *arbiters;
-        if let [request] = requests {
-            self.pair(request.requester, request.resource);
-            at_requesters.won(request.requester, request.resource);
-            at_resources.won(request.resource, request.requester);
-            self.arbiters = Some(arbiters);
-            return;
-        }
-        self.clear_offers(requests);
-        self.keys.clear();
-        self.keys.resize(requests.len(), Key::default());
-        let Self { best_in, best_out, keys, .. } = self;
-        let requester = |index: usize| requests[index].requester as usize;
-        let resource = |index: usize| requests[index].resource as usize;
-        let inner = |index: usize| {
-            let Request { requester, resource, inner, .. } = requests[index];
-            (requester, resource, inner)
-        };
-        let outer = |index: usize| {
-            let Request { requester, resource, outer, .. } = requests[index];
-            (resource, requester, outer)
-        };
-        let all = 0..requests.len();
+        let mut picked = std::mem::take(&mut self.picked);
+        let [first, both] = &mut picked;
+        let inner = |index: u32, of: &Request| (index, of.requester, of.resource, of.inner);
+        let outer = |index: u32, of: &Request| (index, of.resource, of.requester, of.outer);
+        let all = (0..).zip(requests);
         if input_first {
-            pick(at_requesters, best_in, keys, all.clone(), inner);
-            let picked = all.clone().filter(|&index| best_in[requester(index)] == index as u32);
-            pick(at_resources, best_out, keys, picked, outer);
+            pick(at_requesters, &mut self.best, first, all.map(|(index, of)| inner(index, of)));
+            let left = first.iter().map(|&index| outer(index, &requests[index as usize]));
+            pick(at_resources, &mut self.best, both, left);
         } else {
-            pick(at_resources, best_out, keys, all.clone(), outer);
-            let picked = all.clone().filter(|&index| best_out[resource(index)] == index as u32);
-            pick(at_requesters, best_in, keys, picked, inner);
+            pick(at_resources, &mut self.best, first, all.map(|(index, of)| outer(index, of)));
+            let left = first.iter().map(|&index| inner(index, &requests[index as usize]));
+            pick(at_requesters, &mut self.best, both, left);
         }
-        for index in all {
-            let last =
-                if input_first { self.best_out[resource(index)] } else { self.best_in[requester(index)] };
-            if last == index as u32 {
-                let Request { requester, resource, .. } = requests[index];
-                self.pair(requester, resource);
-                at_requesters.won(requester, resource);
-                at_resources.won(resource, requester);
-            }
+        for &index in &*both {
+            let Request { requester, resource, .. } = requests[index as usize];
+            self.pair(requester, resource);
+            at_requesters.won(requester, resource);
+            at_resources.won(resource, requester);
         }
+        self.picked = picked;
         self.arbiters = Some(arbiters);
     }
 }

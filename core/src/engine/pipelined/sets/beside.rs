@@ -110,6 +110,13 @@ impl InTurn {
         inside.map(|&(_, channel, flit)| (channel, flit)).chain(self.outputs.iter().flatten().copied())
     }
 
+    /// Whether a flit may go into the queue behind the crossbar of an output port.
+    #[inline]
+    pub(super) fn has_room(&self, output: u32, rules: &Rules) -> bool {
+        let queued = || self.outputs.get(output as usize).map_or(0, VecDeque::len);
+        rules.output_places.is_none_or(|places| queued() < places)
+    }
+
     /// What routers without flits have beside, with so many input and output ports each.
     pub(super) fn new(
         rules: &Rules,

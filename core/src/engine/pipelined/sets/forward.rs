@@ -110,31 +110,30 @@ impl Sets {
     fn allocate_switch_plainly(&mut self, number: usize, rules: &Rules) {
         let (inner, outer) = (self.layout.input_speedup, self.layout.output_speedup);
         let (output_bits, channel_bits) = (self.layout.output_bits, self.layout.channel_bits);
-        let mut list = std::mem::take(&mut self.scratch.list);
-        let from = self.list_pairs(number, &mut list);
-        let Router { first_input, first_output, .. } = self.routers[number];
-        for &pair in &list {
+        let Router { first_input, first_output, inputs, .. } = self.routers[number];
+        let Self { switch_allocators, scratch, ready, subs, turns, in_turn, .. } = self;
+        let allocator = &mut switch_allocators[number];
+        let (from, to) = (first_input << output_bits, (first_input + inputs) << output_bits);
+        for at in in_turn.pairs.within(from, to) {
+            let pair = at - from;
             let (port, output) = (pair >> output_bits, pair & ((1 << output_bits) - 1));
             let resource = output * outer + port % outer;
-            if self.in_turn.held_outputs[(first_output * outer + resource) as usize]
-                || !self.has_room(first_output + output, rules)
+            if in_turn.held_outputs[(first_output * outer + resource) as usize]
+                || !in_turn.has_room(first_output + output, rules)
             {
                 continue;
             }
-            for (sub, &of_sub) in (0..).zip(&self.subs) {
+            for (sub, &of_sub) in (0..).zip(&*subs) {
                 let requester = port * inner + sub;
-                if self.ready[(from + pair) as usize] & of_sub != 0
-                    && !self.in_turn.held_inputs[(first_input * inner + requester) as usize]
+                if ready[at as usize] & of_sub != 0
+                    && !in_turn.held_inputs[(first_input * inner + requester) as usize]
                 {
-                    self.switch_allocators[number].ask(requester, resource);
+                    allocator.ask(requester, resource);
                 }
             }
         }
-        list.clear();
-        self.scratch.list = list;
-        let (channels, Self { switch_allocators, scratch, ready, subs, turns, .. }) =
-            (self.layout.channels, self);
-        switch_allocators[number].allocate_asked(|requester, resource| {
+        let channels = self.layout.channels;
+        allocator.allocate_asked(|requester, resource| {
             let (port, sub) = (first_input + requester / inner, requester % inner);
             let output = resource / outer;
             let set = ready[((port << output_bits) + output) as usize] & subs[sub as usize];
@@ -157,7 +156,7 @@ impl Sets {
                 let may_ask = if rules.checks_eligibility {
                     let full = if rules.checks_credits { self.full(output, rules) } else { 0 };
                     let free = self.outputs[output as usize].free & !full;
-                    free & bits(way.first as u8, way.last as u8) != 0 && self.has_room(output, rules)
+                    free & bits(way.first as u8, way.last as u8) != 0 && self.in_turn.has_room(output, rules)
                 } else {
                     !rules.checks_credits
                 };
@@ -183,7 +182,7 @@ impl Sets {
         let from = self.list_pairs(number, &mut list);
         for &pair in &list {
             let output = pair & ((1 << output_bits) - 1);
-            let has_room = self.has_room(first_output + output, rules);
+            let has_room = self.in_turn.has_room(first_output + output, rules);
             let ready = if has_room { self.ready[(from + pair) as usize] } else { 0 };
             let ahead =
                 if with_ahead { self.in_turn.step.ahead.get(pair as usize).copied().unwrap_or(0) } else { 0 };

@@ -14,7 +14,7 @@ use super::{
     step::Around,
 };
 use crate::bits::ones;
-use std::{cmp::Reverse, collections::VecDeque};
+use std::cmp::Reverse;
 
 /// The mark of a winner that has no output channel yet.
 pub(super) const WAITS: u32 = 1 << 31;
@@ -157,7 +157,7 @@ impl Sets {
             let output = u32::from(self.lanes[lane as usize].port);
             let (inner, outer) = self.sub_ports(number, lane, output);
             let mut goes_on = false;
-            let has_room = self.has_room(self.routers[number].first_output + output, rules);
+            let has_room = self.in_turn.has_room(self.routers[number].first_output + output, rules);
             let mut view = self.view();
             if may_send && has_room {
                 let is_tail = view.traverse_switch::<false, true>(number, lane, output, 1, around);
@@ -284,12 +284,6 @@ impl Sets {
             Some(behind) => behind.channel(output as usize, channel as usize).used,
             None => self.known[((output << self.layout.channel_bits) + channel) as usize].used(),
         }
-    }
-
-    /// Whether a flit may go into the queue behind the crossbar of an output port.
-    pub(super) fn has_room(&self, output: u32, rules: &Rules) -> bool {
-        let queued = || self.in_turn.outputs.get(output as usize).map_or(0, VecDeque::len);
-        rules.output_places.is_none_or(|places| queued() < places)
     }
 
     /// Whether steps would change nothing, and nothing is to be sent.

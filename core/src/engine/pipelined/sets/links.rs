@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Where a flit that a source sends arrives among all input channels, and after how many cycles.
-#[inline]
+#[inline(always)]
 pub(super) fn way_in(rules: &Rules, node: u32, channel: u16, channel_bits: u32) -> (u32, u32) {
     let (router, port) = rules.wiring.entries[node as usize];
     let input = rules.wiring.input(router, port.into()) as u32;
@@ -21,7 +21,7 @@ pub(super) fn way_in(rules: &Rules, node: u32, channel: u16, channel_bits: u32) 
 }
 
 /// Where a place that a sink gives back arrives among all output channels, and after how many cycles.
-#[inline]
+#[inline(always)]
 pub(super) fn way_back(rules: &Rules, node: u32, channel: u16, channel_bits: u32) -> (u32, u32) {
     let (router, port) = rules.wiring.exits[node as usize];
     let output = rules.wiring.output(router, port.into()) as u32;
