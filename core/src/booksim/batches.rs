@@ -2,7 +2,6 @@
 
 use super::phases::{Event, Phase, Phases};
 use crate::engine::pipelined::Counting;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Phases {
     /// A batch begins, or all are over.
@@ -18,40 +17,20 @@ impl Phases {
         self.events.push_back(Event::BatchBegins { number, size: batch.size });
         self.run.terminals.sequence.fill(0);
         self.batch_began_at = self.run.terminals.now;
+        self.steps = 0;
         self.phase = Phase::SendingBatch;
     }
 
-    /// Nodes send until every one of them has made all of its packets.
-    pub(super) fn send_batch(&mut self, interrupt: &AtomicBool) {
-        loop {
-            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
-                return;
-            }
-            self.run.cycle();
-            let Some(batch) = &self.run.source.batch else { return };
-            if self.run.terminals.sequence.iter().all(|&made| made >= batch.size) {
-                break;
-            }
-        }
+    /// Every node has made all of its packets.
+    pub(super) fn end_sending(&mut self) {
         self.events.push_back(Event::BatchSent { cycles: self.run.terminals.now - self.batch_began_at });
         self.steps = 0;
         self.batch_sent_at = self.run.terminals.now;
         self.phase = Phase::CompletingBatch;
     }
 
-    /// Whatever is under way arrives.
-    pub(super) fn complete_batch(&mut self, interrupt: &AtomicBool) {
-        while self.run.terminals.in_flight() > 0 {
-            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
-                return;
-            }
-            self.run.cycle();
-            self.steps += 1;
-            if self.steps.is_multiple_of(1000) {
-                self.events.push_back(self.remaining());
-                return;
-            }
-        }
+    /// Whatever was under way has arrived.
+    pub(super) fn end_batch(&mut self) {
         let now = self.run.terminals.now;
         let Some(batch) = &mut self.run.source.batch else { return };
         batch.durations.push(now - self.batch_began_at);

@@ -4,13 +4,14 @@ use super::{
     build,
     classes::Class,
     options::{OptionError, Options, refuse},
+    stretch::run_while,
     traffic_manager::TrafficManager,
 };
 use crate::{
     engine::pipelined::{Breach, Run, Terminals},
     probe::{SourceQueues, Utilisation},
 };
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Cycles of a slot at first.
 const SLOT: u64 = 100;
@@ -66,11 +67,9 @@ impl Judged {
         interrupt: &AtomicBool,
     ) -> Result<Vec<Option<Utilisation>>, (Breach, u32)> {
         let run = &mut self.run;
-        while run.terminals.now < cycle && !interrupt.load(Ordering::Relaxed) {
-            run.cycle();
-            if let Some(breach) = run.terminals.breach.take() {
-                return Err((breach, run.terminals.now - 1));
-            }
+        run_while(run, Some(cycle), interrupt, |_| true);
+        if let Some(breach) = run.terminals.breach.take() {
+            return Err((breach, run.terminals.now - 1));
         }
         let Terminals { waiting, packets, now, .. } = &run.terminals;
         let TrafficManager { classes, queues, .. } = &mut run.source;

@@ -16,6 +16,7 @@ mod options;
 mod patterns;
 mod phases;
 mod process;
+mod stretch;
 mod traffic_manager;
 
 pub use demand::Demand;

@@ -4,6 +4,7 @@ use super::{
     build,
     demand::{Demand, demand},
     options::{OptionError, Options},
+    stretch::run_while,
     traffic_manager::{PacketRecord, TrafficManager},
 };
 use crate::engine::pipelined::{Breach, ClassFacts, Counting, Run};
@@ -103,6 +104,45 @@ pub(super) enum Phase {
     Over,
 }
 
+/// Flits that are left are told every so many cycles.
+const TOLD_EVERY: u32 = 1000;
+
+impl Phase {
+    /// Whether it is over after so many cycles, where a sample has so many.
+    fn is_over(self, run: &Run<TrafficManager>, cycles: u32, sample: u32) -> bool {
+        match self {
+            Self::Sampling => cycles == sample,
+            Self::SendingBatch => {
+                let size = run.source.batch.as_ref().map_or(0, |batch| batch.size);
+                cycles > 0 && run.terminals.sequence.iter().all(|&made| made >= size)
+            }
+            Self::CompletingBatch => run.terminals.in_flight() == 0,
+            Self::Waiting => !is_outstanding(run),
+            Self::Emptying => run.is_empty(),
+            Self::Over => true,
+        }
+    }
+
+    /// Whether the flits that are left are told in it.
+    fn tells(self) -> bool {
+        matches!(self, Self::CompletingBatch | Self::Waiting | Self::Emptying)
+    }
+}
+
+/// The classes of a run that are measured.
+fn measured(run: &Run<TrafficManager>) -> impl Iterator<Item = usize> {
+    (0..run.source.classes.len()).filter(|&class| run.source.classes[class].is_measured)
+}
+
+/// Whether something that was measured is under way, or will be.
+fn is_outstanding(run: &Run<TrafficManager>) -> bool {
+    let classes = run.source.classes.len();
+    measured(run).any(|class| {
+        run.terminals.facts[class].measured_in_flight > 0
+            || (0..run.terminals.nodes).any(|node| !run.terminals.waiting[node * classes + class].is_done)
+    })
+}
+
 /// A run in its phases.
 ///
 /// ```
@@ -198,15 +238,54 @@ impl Phases {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
-            match self.phase {
-                Phase::Sampling => self.sample(interrupt),
-                Phase::SendingBatch => self.send_batch(interrupt),
-                Phase::CompletingBatch => self.complete_batch(interrupt),
-                Phase::Waiting => self.wait(interrupt),
-                Phase::Emptying => self.empty(interrupt),
-                Phase::Over => return None,
+            if self.phase == Phase::Over {
+                return None;
+            }
+            if self.phase == Phase::Sampling && self.steps == 0 && !self.begin_sample() {
+                continue;
+            }
+            if self.go_on(interrupt) {
+                self.tell();
+            } else if self.phase.is_over(&self.run, self.steps, self.period) {
+                match self.phase {
+                    Phase::Sampling => self.end_sample(),
+                    Phase::SendingBatch => self.end_sending(),
+                    Phase::CompletingBatch => self.end_batch(),
+                    Phase::Waiting => self.begin_to_empty(),
+                    Phase::Emptying => self.end(),
+                    Phase::Over => {}
+                }
             }
         }
+    }
+
+    /// Goes on until the phase is over, or the flits that are left are to be told; whether they are.
+    fn go_on(&mut self, interrupt: &AtomicBool) -> bool {
+        let Self { run, phase, steps, period, .. } = self;
+        let (mut counts, mut tells) = (false, false);
+        run_while(run, None, interrupt, |run| {
+            if counts {
+                *steps += 1;
+                tells = phase.tells() && steps.is_multiple_of(TOLD_EVERY);
+            }
+            // While only credits are left nothing is told.
+            counts = *phase != Phase::Emptying || run.terminals.in_flight() > 0;
+            !tells && !phase.is_over(run, *steps, *period)
+        });
+        tells
+    }
+
+    /// Tells which flits are left.
+    fn tell(&mut self) {
+        // Those that are not measured count, too.
+        let all = 0..self.run.source.classes.len();
+        if let Some(class) = self.exceeded(all).filter(|_| self.phase == Phase::Waiting) {
+            self.events.push_back(Event::Exceeded(class, self.run.source.classes[class].latency_limit));
+            self.events.push_back(Event::Unstable);
+            self.phase = Phase::Over;
+            return;
+        }
+        self.events.push_back(self.remaining());
     }
 
     /// What a unit of the injection rate means for nodes and links.
@@ -236,9 +315,7 @@ impl Phases {
     }
 
     pub(super) fn measured(&self) -> Vec<usize> {
-        (0..self.run.source.classes.len())
-            .filter(|&class| self.run.source.classes[class].is_measured)
-            .collect()
+        measured(&self.run).collect()
     }
 
     /// The first of some classes whose mean latency, with flits under way at their age, is above its limit.
@@ -254,21 +331,21 @@ impl Phases {
         })
     }
 
-    fn sample(&mut self, interrupt: &AtomicBool) {
+    /// Counts begin anew where they do; false if there is no sample any more.
+    fn begin_sample(&mut self) -> bool {
         if self.samples >= self.most || (self.measures() && self.converged >= 3) {
             self.end_samples();
-            return;
+            return false;
         }
         if std::mem::take(&mut self.clears) || self.warms_up() && self.samples.is_multiple_of(2) {
             self.run.terminals.facts.iter_mut().for_each(ClassFacts::clear);
             self.cleared_at = self.run.terminals.now;
         }
-        for _ in 0..self.period {
-            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
-                return;
-            }
-            self.run.cycle();
-        }
+        true
+    }
+
+    fn end_sample(&mut self) {
+        self.steps = 0;
         let mut classes = Vec::new();
         let (mut latency_moves, mut rate_moves) = (false, false);
         let time = f64::from(self.run.terminals.now - self.cleared_at);
@@ -335,52 +412,8 @@ impl Phases {
         self.phase = Phase::Emptying;
     }
 
-    fn is_outstanding(&self) -> bool {
-        let classes = self.run.source.classes.len();
-        self.measured().into_iter().any(|class| {
-            self.run.terminals.facts[class].measured_in_flight > 0
-                || (0..self.run.terminals.nodes)
-                    .any(|node| !self.run.terminals.waiting[node * classes + class].is_done)
-        })
-    }
-
-    fn wait(&mut self, interrupt: &AtomicBool) {
-        while self.is_outstanding() {
-            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
-                return;
-            }
-            self.run.cycle();
-            self.steps += 1;
-            if self.steps.is_multiple_of(1000) {
-                // Now those that are not measured count, too.
-                if let Some(class) = self.exceeded(0..self.run.source.classes.len()) {
-                    self.events
-                        .push_back(Event::Exceeded(class, self.run.source.classes[class].latency_limit));
-                    self.events.push_back(Event::Unstable);
-                    self.phase = Phase::Over;
-                    return;
-                }
-                self.events.push_back(self.remaining());
-                return;
-            }
-        }
-        self.begin_to_empty();
-    }
-
-    fn empty(&mut self, interrupt: &AtomicBool) {
-        while !self.run.is_empty() {
-            if self.run.terminals.breach.is_some() || interrupt.load(Ordering::Relaxed) {
-                return;
-            }
-            // While only credits are left nothing is told.
-            let counts = self.run.terminals.in_flight() > 0;
-            self.run.cycle();
-            self.steps += u32::from(counts);
-            if counts && self.steps.is_multiple_of(1000) {
-                self.events.push_back(self.remaining());
-                return;
-            }
-        }
+    /// Everything has arrived.
+    fn end(&mut self) {
         let time = self.run.source.drains_after.unwrap_or(self.run.terminals.now) - self.cleared_at;
         let classes =
             self.measured().into_iter().map(|class| (class, self.run.terminals.facts[class].clone()));
@@ -395,7 +428,7 @@ impl Phases {
         self.runs_left -= 1;
         self.run.restart();
         self.run.source.restart();
-        (self.samples, self.converged, self.clears, self.cleared_at) = (0, 0, false, 0);
+        (self.steps, self.samples, self.converged, self.clears, self.cleared_at) = (0, 0, 0, false, 0);
         self.before.fill((0.0, 0.0));
         self.phase = Phase::Sampling;
         self.begin_batch();

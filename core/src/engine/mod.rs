@@ -31,6 +31,8 @@ pub use setup::{EngineKind, Setup};
 pub use simulation::{Simulation, simulate_in_planes};
 pub use sweep::stack;
 
+pub(crate) use protocol::{Clock, Cycles, Quiescence, drive};
+
 use crate::traffic::Workload;
 
 /// Simulates without probes, on the fastest engine that covers the case: the planes where they can

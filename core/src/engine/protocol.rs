@@ -59,8 +59,8 @@ pub(crate) fn advance<M: Motion>(
     None
 }
 
-/// An engine with a network in it, whatever it is compiled for.
-pub(crate) trait Engine: Send + Sync {
+/// Something whose cycles the loop runs.
+pub(crate) trait Cycles {
     /// As the function [`advance`].
     ///
     /// # Errors
@@ -81,10 +81,6 @@ pub(crate) trait Engine: Send + Sync {
     }
     /// Routers of the general engine that take as long as a thread's part of all networks side by side.
     fn routers(&self) -> usize;
-    /// Parts the network is divided into.
-    fn parts(&self) -> usize {
-        1
-    }
     /// Packets delivered so far.
     fn delivered(&self) -> u64;
     /// The last cycle that it can run, if there is one.
@@ -119,6 +115,14 @@ pub(crate) trait Engine: Send + Sync {
     fn finished(&self, cycle: u64) -> Result<(), SimulationError>;
     /// What [`Quiescence::Stuck`] means.
     fn stuck(&self, cycle: u64, options: &Options) -> SimulationError;
+}
+
+/// An engine with a network in it, whatever it is compiled for: its cycles, and what is asked of a run that is held.
+pub(crate) trait Engine: Cycles + Send + Sync {
+    /// Parts the network is divided into.
+    fn parts(&self) -> usize {
+        1
+    }
     /// The totals so far.
     ///
     /// # Errors
@@ -192,7 +196,7 @@ impl Default for Clock {
 /// # Errors
 /// A limit was met, the run was interrupted, or nothing can move any more.
 pub(crate) fn drive(
-    engine: &mut dyn Engine,
+    engine: &mut dyn Cycles,
     clock: &mut Clock,
     options: &Options,
     probe: &mut dyn Probe,
@@ -203,7 +207,7 @@ pub(crate) fn drive(
 }
 
 fn go_on(
-    engine: &mut dyn Engine,
+    engine: &mut dyn Cycles,
     clock: &mut Clock,
     options: &Options,
     probe: &mut dyn Probe,

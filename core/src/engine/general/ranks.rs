@@ -14,7 +14,7 @@ use crate::{
     engine::{
         Options, Outcome, Rank, SimulationError,
         bell::Lost,
-        protocol::{Clock, Engine, Quiescence},
+        protocol::{Clock, Cycles, Engine, Quiescence},
         regions::{self, Message, Transport},
     },
     probe::{LinkOccupation, Probe, Windows},
@@ -90,7 +90,7 @@ impl<V: Vector, R: Record> OneRank<V, R> {
     }
 }
 
-impl<V: Vector, R: Record> Engine for OneRank<V, R> {
+impl<V: Vector, R: Record> Cycles for OneRank<V, R> {
     fn advance(
         &mut self,
         cycle: &mut u64,
@@ -114,10 +114,6 @@ impl<V: Vector, R: Record> Engine for OneRank<V, R> {
         (self.common.layout.nodes / self.ranges.len()).max(EXCHANGE)
     }
 
-    fn parts(&self) -> usize {
-        self.ranges.len()
-    }
-
     fn delivered(&self) -> u64 {
         let own = self.part.state.outcome.packets_delivered.to_le_bytes().to_vec();
         let number = |bytes: Vec<u8>| bytes.try_into().map_or(0, u64::from_le_bytes);
@@ -125,15 +121,21 @@ impl<V: Vector, R: Record> Engine for OneRank<V, R> {
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        if self.common.may_stop() { Engine::check(&self.whole()?, cycle) } else { Ok(()) }
+        if self.common.may_stop() { Cycles::check(&self.whole()?, cycle) } else { Ok(()) }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
-        Engine::finished(&self.whole()?, cycle)
+        Cycles::finished(&self.whole()?, cycle)
     }
 
     fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
-        self.whole().map_or_else(|error| error, |whole| Engine::stuck(&whole, cycle, options))
+        self.whole().map_or_else(|error| error, |whole| Cycles::stuck(&whole, cycle, options))
+    }
+}
+
+impl<V: Vector, R: Record> Engine for OneRank<V, R> {
+    fn parts(&self) -> usize {
+        self.ranges.len()
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {

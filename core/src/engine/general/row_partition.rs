@@ -6,7 +6,7 @@ use crate::{
     engine::{
         Network, Options, Outcome, SimulationError,
         bell::Lost,
-        protocol::{Clock, Engine, Quiescence},
+        protocol::{Clock, Cycles, Engine, Quiescence},
         regions::{self, Message, Region, Thread},
     },
     probe::{Counted, LinkOccupation, Probe, Windows},
@@ -277,7 +277,7 @@ impl<V: Vector, R: Record> Seat<V, R> {
     }
 }
 
-impl<V: Vector, R: Record> Engine for Parts<V, R> {
+impl<V: Vector, R: Record> Cycles for Parts<V, R> {
     fn advance(
         &mut self,
         cycle: &mut u64,
@@ -308,24 +308,26 @@ impl<V: Vector, R: Record> Engine for Parts<V, R> {
         self.common.layout.nodes / self.seats.len().max(1)
     }
 
-    fn parts(&self) -> usize {
-        self.seats.len()
-    }
-
     fn delivered(&self) -> u64 {
         self.seats.iter().map(|seat| seat.part.state.outcome.packets_delivered).sum()
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        if self.common.may_stop() { Engine::check(&self.whole(), cycle) } else { Ok(()) }
+        if self.common.may_stop() { Cycles::check(&self.whole(), cycle) } else { Ok(()) }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
-        Engine::finished(&self.whole(), cycle)
+        Cycles::finished(&self.whole(), cycle)
     }
 
     fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
-        Engine::stuck(&self.whole(), cycle, options)
+        Cycles::stuck(&self.whole(), cycle, options)
+    }
+}
+
+impl<V: Vector, R: Record> Engine for Parts<V, R> {
+    fn parts(&self) -> usize {
+        self.seats.len()
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {

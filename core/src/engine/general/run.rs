@@ -9,7 +9,7 @@ use super::{
 use crate::{
     engine::{
         Network, Options, Outcome, SimulationError,
-        protocol::{Clock, Engine, Motion, Quiescence, advance},
+        protocol::{Clock, Cycles, Engine, Motion, Quiescence, advance},
     },
     fabric::{Direction, LinkId},
     probe::{Events, LinkOccupation, Probe, Windows},
@@ -62,7 +62,7 @@ impl Motion for Run {
     }
 }
 
-impl Engine for Run {
+impl Cycles for Run {
     fn advance(
         &mut self,
         cycle: &mut u64,
@@ -105,7 +105,9 @@ impl Engine for Run {
     fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
         deadlock::report(&self.network, &self.layout, &self.step.snapshot(&self.layout), cycle)
     }
+}
 
+impl Engine for Run {
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
         let mut outcome = self.step.outcome().clone();
         outcome.cycles = clock.cycle;

@@ -21,7 +21,7 @@ use crate::{
     engine::{
         Options, Outcome, Rank, Setup, SimulationError,
         bell::Lost,
-        protocol::{Clock, Engine, Quiescence},
+        protocol::{Clock, Cycles, Engine, Quiescence},
     },
     fabric::{Graph, Shape},
     fault::Fault,
@@ -39,12 +39,6 @@ const LOOK_STANDING: u32 = 256;
 
 /// Fewer cycles are not worth cutting the routers into parts.
 const BRIEF: u64 = 64;
-
-/// Routers of the general engine that take as long as one of these, and as many as let the loop over cycles leave them
-/// alone for [`BRIEF`] cycles.
-const AS_LONG_AS: usize = 8;
-/// As above.
-const MOST_ROUTERS: usize = 1 << 13;
 
 /// Parts in which sets of channels are not faster than planes in one.
 const PARTS_OF_SETS: usize = 4;
@@ -274,7 +268,7 @@ impl Pipeline {
     }
 }
 
-impl Engine for Pipeline {
+impl Cycles for Pipeline {
     fn advance(
         &mut self,
         cycle: &mut u64,
@@ -316,11 +310,7 @@ impl Engine for Pipeline {
     }
 
     fn routers(&self) -> usize {
-        (self.run.terminals.rules.wiring.routers() * AS_LONG_AS).min(MOST_ROUTERS)
-    }
-
-    fn parts(&self) -> usize {
-        self.parts
+        self.run.routers_as_fast()
     }
 
     fn delivered(&self) -> u64 {
@@ -363,6 +353,12 @@ impl Engine for Pipeline {
         let stuck_flits = self.run.terminals.in_flight();
         let unknown = SimulationError::Blocked { cycle, queues: Vec::new(), stuck_flits };
         self.blocked(cycle).unwrap_or(unknown)
+    }
+}
+
+impl Engine for Pipeline {
+    fn parts(&self) -> usize {
+        self.parts
     }
 
     /// Of requests where packets are answered. Delays count from the start of a packet to the arrival of its tail, less

@@ -10,6 +10,12 @@ use super::{
     terminals::Terminals,
 };
 
+/// Routers of the general engine that take as long as one of these, and as many as let the loop over cycles leave them
+/// alone for 64 cycles.
+const AS_LONG_AS: usize = 8;
+/// As above.
+const MOST_ROUTERS: usize = 1 << 13;
+
 /// Networks and nodes in motion, with the source of their packets.
 #[derive(Clone, Debug)]
 pub(crate) struct Run<S: Source> {
@@ -30,6 +36,11 @@ impl<S: Source> Run<S> {
     /// Whether neither flits nor credits are left.
     pub(crate) fn is_empty(&self) -> bool {
         self.terminals.in_flight() == 0 && self.subnets.iter().all(|subnet| subnet.routers.is_quiet())
+    }
+
+    /// Routers of the general engine that take as long as all of these, as far as the loop over cycles is to know.
+    pub(crate) fn routers_as_fast(&self) -> usize {
+        (self.terminals.rules.wiring.routers() * AS_LONG_AS).min(MOST_ROUTERS)
     }
 
     /// Begins once more with empty nodes at cycle 0; what allocators and numbers remember stays.

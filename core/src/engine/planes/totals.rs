@@ -10,7 +10,7 @@ use crate::{
     bits::{Vector, count_ones, number_at, words},
     engine::{
         Options, Outcome, SimulationError,
-        protocol::{Clock, Engine, Quiescence, drive},
+        protocol::{Clock, Cycles, Engine, Quiescence, drive},
     },
     probe::{LinkOccupation, NoProbe, Probe},
     save::{Archive, SaveError},
@@ -109,7 +109,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     }
 }
 
-impl<V: Vector, const K: usize> Engine for Machine<V, K> {
+impl<V: Vector, const K: usize> Cycles for Machine<V, K> {
     fn advance(
         &mut self,
         cycle: &mut u64,
@@ -131,10 +131,6 @@ impl<V: Vector, const K: usize> Engine for Machine<V, K> {
         self.injection.places.len() / FASTER / self.parts()
     }
 
-    fn parts(&self) -> usize {
-        self.parts()
-    }
-
     fn delivered(&self) -> u64 {
         self.progress().1
     }
@@ -150,6 +146,12 @@ impl<V: Vector, const K: usize> Engine for Machine<V, K> {
 
     fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
         SimulationError::Stuck { cycle }
+    }
+}
+
+impl<V: Vector, const K: usize> Engine for Machine<V, K> {
+    fn parts(&self) -> usize {
+        self.parts()
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
