@@ -1,14 +1,16 @@
 """Repairs of fabrics beside traffic: free lanes, rounds of changes, failures that need a stop."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
+import flitloom as fl
 from fabrics import command
 from flitloom.errors import SpecError
-from flitloom.fabric import examples, route_subnet
-from flitloom.fabric.failures import without
+from flitloom.fabric import check_mixture, examples, route_subnet
+from flitloom.fabric.failures import fail_parts, without
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.making import host_levels
 from flitloom.tables.by_destination.risk import repair_risk
@@ -47,6 +49,52 @@ def test_a_dead_switch_is_repaired_without_a_stop(tmp_path, fabric, switch):
         mixed = np.where((round_of < now) | (round_of == now) & some, new.following, before)
         levels = host_levels(left, new.levels)
         assert not judge(ForwardingTables(left, new.owners, mixed, levels, None, 8, "mixed")).deadlock
+
+
+@pytest.mark.parametrize(
+    ("fabric", "parts", "kinds", "stages"),
+    [
+        (fl.tables.fabric("dragonfly(4,2)"), ["node:g0s1"], None, 3),
+        (examples.torus((6, 6)), ["node:S0-0"], (), 3),
+        (examples.torus((6, 6)), ["node:S0-1"], (), 4),
+        (examples.fat_tree(4), ["node:middle0-0"], None, 3),
+        (examples.fat_tree(4), ["node:top0-0"], None, 3),
+        (examples.torus((4, 4, 4)), ["cable:S0-0-0/1"], None, 2),
+        (examples.torus((4, 4, 4)), [], None, 0),
+    ],
+)
+def test_stages_lead_to_the_repaired_tables_and_each_lies_beside_the_one_before(
+    tmp_path, fabric, parts, kinds, stages
+):
+    out, again = tmp_path / "out", tmp_path / "next"
+    route_subnet(fabric, safe_for=kinds).write(out)
+    left = fail_parts(fabric, parts)
+    # What was there of another repair is gone.
+    (again / "stage-9").mkdir(parents=True)
+    (again / "stage-9" / "sl2vl.dump").write_text("")
+    new = route_subnet(left, old=out, safe_for=kinds)
+    new.write(again)
+    folders = sorted(again.glob("stage-*"))
+    assert new.update.safe
+    assert [folder.name for folder in folders] == [f"stage-{n}" for n in range(1, stages)]
+    if not stages:
+        assert not (again / "STAGES.txt").exists()
+        return
+    text = (again / "STAGES.txt").read_text()
+    ways = re.findall(r"check --fabric now\.topo (\S+) --mix (\S+)", text)
+    names = {"$BEFORE": out, "$NEXT": again} | {f"$NEXT/{folder.name}": folder for folder in folders}
+    assert [names[before] for before, _ in ways] == [out, *folders]
+    assert [names[after] for _, after in ways] == [*folders, again]
+    for before, after in ways:
+        assert check_mixture(left, names[before], names[after]).passed
+    assert "STAGES.txt" in (again / "README.txt").read_text()
+    moved = new.old.moved(host_levels(left, new.levels), new.owners)
+    assert (again / "moved-pairs.txt").exists() == (moved > 0)
+    if moved:
+        rows = [line.split("\t") for line in (again / "moved-pairs.txt").read_text().splitlines()]
+        assert rows[0] == ["source", "destination", "old", "new"]
+        assert len(rows) == 1 + moved
+        assert all(old != now for _, _, old, now in rows)
 
 
 def test_spare_lanes_stay_free_and_spare_stops(tmp_path):
@@ -99,3 +147,19 @@ def test_critical_takes_the_tables_to_be_repaired(tmp_path, capsys):
         assert (code, message in err) == (2, True), err
     with pytest.raises(SpecError, match="--sample"):
         repair_risk(examples.torus((4, 4)), out, sample=0)
+
+
+def test_a_repair_that_would_lose_both_ways_on_one_level_is_a_stop(tmp_path):
+    fabric = examples.torus((6, 6))
+    folders = {
+        spare: route_subnet(fabric, spare_lanes=spare).write(tmp_path / f"{spare}") for spare in (0, 1)
+    }
+    risks = {spare: repair_risk(fabric, folder, sample=12) for spare, folder in folders.items()}
+    # A spare lane takes pairs whose old and new routes could wait for each other.
+    assert risks[0].stops > risks[1].stops == 0
+    tried = [part for part in risks[0].parts if part.repair is not None]
+    for repair in ("safe", "stop"):
+        part = next(part.part for part in tried if part.repair == repair)
+        made = route_subnet(fail_parts(fabric, [part]), old=folders[0])
+        assert made.update.safe == (repair == "safe")
+        assert {kind.kind: kind.deadlock for kind in made.report.kinds}["both ways"] is False

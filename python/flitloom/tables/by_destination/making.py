@@ -265,7 +265,8 @@ class _Routing:
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
         last = entry_names(self.subnet, self.lids, made["last"])
-        return made, Update(True, moved or 0, rounds, last)
+        places = tuple(map(tuple, made["rounds"]))
+        return made, Update(True, moved or 0, rounds, last, places, tuple(made["last"]))
 
     def anew(
         self, old: NDArray[np.uint32] | None

@@ -8,6 +8,7 @@ import numpy as np
 
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
+from flitloom.tables.by_destination.stages import stages_of
 from flitloom.tables.by_destination.tables import host_levels
 
 if TYPE_CHECKING:
@@ -71,13 +72,14 @@ def manual(tables: MadeTables, configured: bool, policy: bool) -> str:
         first = ""
         load = _LOAD.format(
             levels=" and the service levels of paths" if tables.levels.any() else "",
-            policy=_options(tables, policy),
+            policy=options(tables, policy),
             settings=_settings(tables),
             levels_file=_judged(tables),
             lanes=_LEVELS if tables.levels.any() else _ONE,
         ) + (_question(tables) if tables.levels.any() else "")
         load += _TORUS_2QOS if configured else ""
     update = f"From the tables before: {tables.update.describe()}.\n\n" if tables.update else ""
+    update += "STAGES.txt says how that is done with a running OpenSM.\n\n" if stages_of(tables) else ""
     price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
     order = _ORDER if tables.recognition.order else ""
     levels = (_PATHS + "\n" if tables.levels.any() else "") + (_POLICY if policy else "")
@@ -96,11 +98,11 @@ report.json       load, bound, lanes
 {order}"""
 
 
-def _options(tables: MadeTables, policy: bool) -> str:
-    """Options of OpenSM besides those of all tables."""
+def options(tables: MadeTables, policy: bool, folder: str = "") -> str:
+    """Options of OpenSM besides those of all tables; the files are in a folder, ``cur/``."""
     beside = tables.beside
-    said = " -Y qos-policy.conf" if policy else ""
-    said += " -P partitions.conf" if beside.multicast_level else ""
+    said = f" -Y {folder}qos-policy.conf" if policy else ""
+    said += f" -P {folder}partitions.conf" if beside.multicast_level else ""
     return said + (f" --sm_sl {beside.manager_level}" if beside.manager_level else "")
 
 

@@ -140,12 +140,16 @@ class Update:
         Entries that must be changed before all others, as ``S5 to lid 7``, one round after the other.
     last : list of str
         Entries through which no host sends any more: they come after all others, when old packets are gone.
+    places, last_places
+        The same entries by ``destination * switches + switch``.
     """
 
     safe: bool
     moved: int
     rounds: list[list[str]]
     last: list[str]
+    places: tuple[tuple[int, ...], ...] = ()
+    last_places: tuple[int, ...] = ()
 
     def describe(self) -> str:
         """What to do, in a line."""

@@ -137,6 +137,7 @@ def repair_risk(
     subnet = with_identifiers(subnet)
     lids, owners = destinations(subnet)
     before = read_old(subnet, old, lids, owners)
+    both_ways = before.both_ways(owners)
     parts = single_parts(subnet)
     drawn = parts if len(parts) <= sample else random.Random(seed).sample(parts, sample)
     worst = {part.part: part for part in critical_parts(subnet)}
@@ -145,6 +146,8 @@ def repair_risk(
         progress(number, len(drawn))
         left = without(subnet, switches, cables)
         made = repaired(left, before.without(subnet, owners, switches, cables), lanes)
+        if made is not None and both_ways and not made["both_ways"]:
+            made = None
         stops += made is None
         repair = "stop" if made is None else "safe"
         rounds = None if made is None else 1 + len(made["rounds"]) + bool(made["last"])

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.ground.outputs import folder_for, write_files
-from flitloom.tables.by_destination.manual import manual
+from flitloom.tables.by_destination.manual import manual, options
 from flitloom.tables.by_destination.qos_policy import qos_policy
+from flitloom.tables.by_destination.stages import FOLDER, moved_pairs, stages_of, told
 from flitloom.tables.by_destination.tables import LEVELS, source_guids
 
 if TYPE_CHECKING:
@@ -20,7 +21,19 @@ if TYPE_CHECKING:
     from flitloom.tables.by_destination.known import MadeTables
 
 #: Files that some tables have and others have not.
-_OPTIONAL = ("path-sl.txt", "qos-policy.conf", "partitions.conf", "torus-2QoS.conf", "host-order.txt")
+_OPTIONAL = (
+    *("path-sl.txt", "qos-policy.conf", "partitions.conf", "torus-2QoS.conf", "host-order.txt"),
+    *("STAGES.txt", "moved-pairs.txt"),
+)
+#: Files of a stage.
+_LOADED = (
+    "opensm-lfts.dump",
+    "path-sl.txt",
+    "sl2vl.dump",
+    "report.json",
+    "qos-policy.conf",
+    "partitions.conf",
+)
 #: The partition that OpenSM makes by itself, with a level of its multicast groups.
 _PARTITION = "Default=0x7fff, ipoib, sl={level} : ALL=full;\n"
 #: Lanes that a switch takes by itself.
@@ -48,13 +61,45 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
         **({"torus-2QoS.conf": configuration} if configuration else {}),
         "README.txt": manual(tables, bool(configuration), bool(policy)),
     }
+    stages = stages_of(tables)
+    if stages:
+        texts["STAGES.txt"] = told(stages, options(tables, bool(policy), "cur/"))
+    if tables.update is not None and tables.update.moved:
+        texts["moved-pairs.txt"] = moved_pairs(tables)
     with folder_for(folder) as place:
         write_files({place / name: text for name, text in texts.items()})
-        for name in _OPTIONAL:
-            if name not in texts:
-                with suppress(FileNotFoundError):
-                    (place / name).unlink()
+        _remove(place, [name for name in _OPTIONAL if name not in texts])
+        for number, stage in enumerate(stages[:-1], start=1):
+            with folder_for(place / FOLDER.format(number)) as below:
+                write_files({below / name: text for name, text in _loaded(stage.tables).items()})
+        for below in place.glob(FOLDER.format("*")):
+            if int(below.name.rpartition("-")[2]) not in range(1, len(stages)):
+                _remove(below, _LOADED)
+                with suppress(OSError):
+                    below.rmdir()
     return place
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    """Remove files of tables that were there before."""
+    for name in names:
+        with suppress(FileNotFoundError):
+            (folder / name).unlink()
+
+
+def _loaded(tables: MadeTables) -> dict[str, str | Iterable[str]]:
+    """The files of a stage: what is loaded, and what its check reads."""
+    policy, multicast = qos_policy(tables), tables.beside.multicast_level
+    names = ("managers", "sm_sl", "multicast_sl", "service_levels")
+    facts = tables.facts()
+    return {
+        "opensm-lfts.dump": _forwarding(tables),
+        **({"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}),
+        "sl2vl.dump": _sl2vl(tables),
+        "report.json": json.dumps({name: facts[name] for name in names}, indent=2) + "\n",
+        **({"qos-policy.conf": policy} if policy else {}),
+        **({"partitions.conf": _PARTITION.format(level=multicast)} if multicast else {}),
+    }
 
 
 def _forwarding(tables: MadeTables) -> Iterator[str]:
