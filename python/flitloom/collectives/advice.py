@@ -219,7 +219,7 @@ def weigh(
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
     proof = least(ground, operation, members, prices)
-    every = applying(plan, plain)
+    every = applying(plan, plain, () if message is None else prices)
     every += finer_steps(plan, every, proof.every[-1])
     crowded = [] if message is not None else [one for one in every if any(one.crowd)]
     known = [one for one in every if one not in crowded]

@@ -19,8 +19,10 @@ from flitloom.collectives.exchanged import (
     torus_makers,
 )
 from flitloom.collectives.nested import MOST_NODES as MOST_IN_SETS
-from flitloom.collectives.nested import best_nested, nested_messages
+from flitloom.collectives.nested import best_nested, fastest, nested_messages
+from flitloom.collectives.nested_unlike import mixed, mixed_messages
 from flitloom.collectives.phases import phase_makers
+from flitloom.collectives.prices import Prices
 from flitloom.collectives.rounds import (
     around,
     busiest_loads,
@@ -88,7 +90,7 @@ def finer_steps(plan: CollectivePlan, known: Sequence[Algorithm], least: float) 
     return sorted(found, key=lambda one: one.rounds)
 
 
-def applying(plan: CollectivePlan, plain: bool) -> list[Algorithm]:
+def applying(plan: CollectivePlan, plain: bool, prices: Sequence[Prices] = ()) -> list[Algorithm]:
     """Every algorithm of the operation of a plan that applies to its network, and the plan as the last.
 
     Parameters
@@ -97,6 +99,9 @@ def applying(plan: CollectivePlan, plain: bool) -> list[Algorithm]:
         The planned steps.
     plain : bool
         Whether the network is a healthy torus without a twist.
+    prices : sequence of Prices
+        By number of rounds what bounds all-gathers, if nested sets are searched where nodes do not see the
+        same network.
 
     Examples
     --------
@@ -105,10 +110,10 @@ def applying(plan: CollectivePlan, plain: bool) -> list[Algorithm]:
     >>> [one.name for one in applying(plan, plain=False)]
     ['spheres', 'ring', 'halving/doubling', 'Bruck', 'planned steps']
     """
-    return [*_known(plan.ground, plan.operation, plain), _planned(plan)]
+    return [*_known(plan.ground, plan.operation, plain, prices), _planned(plan)]
 
 
-def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
+def _known(ground: Ground, operation: str, plain: bool, prices: Sequence[Prices]) -> list[Algorithm]:
     topology = ground.topology
     grid = ground.is_torus
     # Neighbours after each other, as far as that goes.
@@ -125,7 +130,7 @@ def _known(ground: Ground, operation: str, plain: bool) -> list[Algorithm]:
     else:
         found = by_rank(ground, order)
     makers = _makers(ground, order, operation != "all-reduce", plain)
-    found = [*own_distances(ground), *(replace(one, messages=makers.get(one.name)) for one in found)]
+    found = [*own_distances(ground, prices), *(replace(one, messages=makers.get(one.name)) for one in found)]
     if operation == "all-reduce":
         return found
     gathers = [one.half(gathers=True) for one in found if one.halves]
@@ -187,6 +192,20 @@ def _nested_sets(ground: Ground) -> list[Algorithm]:
     return found
 
 
+def _mixed_sets(ground: Ground, prices: Sequence[Prices]) -> list[Algorithm]:
+    """All-reduces in nested sets, where nodes do not see the same network."""
+    if ground.whole:
+        return []
+    found = []
+    for one in fastest([mixed(ground, each) for each in prices]):
+        rounds = len(one.loads)
+        gathered = mixed_messages(ground, one).of("all-gather", 2 * rounds)
+        crowd = crowding(most_messages(gathered, rounds), ground.most_links)
+        half = tuple(load / len(ground.working) for load in one.loads)
+        found.append(_mirrored(f"nested sets ({rounds})", half, partial(mixed_messages, ground, one), crowd))
+    return found
+
+
 def counted_messages(one: Algorithm, ground: Ground) -> Algorithm:
     """An algorithm with its messages counted in every round, where they may be more than one over a link.
 
@@ -197,8 +216,10 @@ def counted_messages(one: Algorithm, ground: Ground) -> Algorithm:
     return replace(one, crowd=crowding(most_messages(one.messages(), one.rounds), ground.most_links))
 
 
-def own_distances(ground: Ground) -> list[Algorithm]:
+def own_distances(ground: Ground, prices: Sequence[Prices] = ()) -> list[Algorithm]:
     """All-reduces between neighbours of any network, by its own distances.
+
+    `prices` are as of `applying`.
 
     >>> import flitloom as fl
     >>> [(one.name, one.rounds, one.factor) for one in own_distances(Ground(fl.Product("full8")))]
@@ -217,6 +238,7 @@ def own_distances(ground: Ground) -> list[Algorithm]:
     return [
         _mirrored("spheres", half, partial(spheres_messages, ground, gathered)),
         *_nested_sets(ground),
+        *_mixed_sets(ground, prices),
         *(
             Algorithm(one.name, one.loads, "this project", False, partial(direct_messages, ground, one))
             for one in directs(ground)

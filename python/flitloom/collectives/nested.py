@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import lcm
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,7 +215,7 @@ def nested(ground: Ground, rounds: int, moves: int = MOVES) -> Nested:
     prices, known, ways = even, None, []
     for number in range(passes):
         costs = _costs(group, prices)
-        known = _search(costs, moves // passes, known, number)
+        known = searched(costs, moves // passes, known, number)
         ways.append(_served(group, costs, known))
         shares, prices = _mixed(ways)
         prices = (1 - EVEN) * prices + EVEN * even
@@ -266,10 +267,22 @@ def _draws(count: int, stream: int) -> NDArray[np.uint64]:
     return word ^ (word >> np.uint64(31))
 
 
-def _search(
+def searched(
     costs: NDArray[np.int64], moves: int, known: NDArray[np.int64] | None, number: int
 ) -> NDArray[np.int64]:
-    """The round of every offset, by moves of single offsets that cost little more, ever less."""
+    """The round of every offset, by moves of single offsets that cost little more, ever less.
+
+    Parameters
+    ----------
+    costs : array of int, by round, sender and receiver
+        What a chunk costs, in parts of a hop.
+    moves : int
+        How many are tried.
+    known : array of int, optional
+        Rounds to begin with.
+    number : int
+        Which of several searches it is: each draws other moves.
+    """
     rounds, count = costs.shape[:2]
     if rounds == 1:
         return np.minimum(np.arange(count), 1)
@@ -353,10 +366,22 @@ def _messages(group: Offsets, ways: Sequence[Way]) -> tuple[int, ...]:
 def best_nested(ground: Ground) -> list[Nested]:
     """Those of all numbers of rounds below the diameter that are the fastest of them for some size."""
     far = int(ground.routes[0][0].max())
-    found = [nested(ground, rounds) for rounds in range(1, min(far, MOST_ROUNDS + 1))]
-    kept: list[Nested] = []
+    return fastest([nested(ground, rounds) for rounds in range(1, min(far, MOST_ROUNDS + 1))])
+
+
+class _Loaded(Protocol):
+    @property
+    def loads(self) -> tuple[float, ...]: ...
+
+
+Gathers = TypeVar("Gathers", bound=_Loaded)
+
+
+def fastest(found: Sequence[Gathers]) -> list[Gathers]:
+    """All-gathers, by ascending numbers of rounds, that are the fastest of them for some size."""
+    kept: list[Gathers] = []
     for one in found:
-        if kept and one.chunks > kept[-1].chunks - 1e-9:
+        if kept and sum(one.loads) > sum(kept[-1].loads) - 1e-9:
             continue
         while len(kept) > 1 and _gain(kept[-2], kept[-1]) <= _gain(kept[-1], one):
             kept.pop()
@@ -364,9 +389,9 @@ def best_nested(ground: Ground) -> list[Nested]:
     return kept
 
 
-def _gain(one: Nested, other: Nested) -> float:
+def _gain(one: _Loaded, other: _Loaded) -> float:
     """Chunks that every further round saves."""
-    return (one.chunks - other.chunks) / (len(other.loads) - len(one.loads))
+    return (sum(one.loads) - sum(other.loads)) / (len(other.loads) - len(one.loads))
 
 
 def nested_messages(ground: Ground, found: Nested) -> Messages:

@@ -1,0 +1,282 @@
+"""All-gathers in few rounds where nodes do not see the same network: several nested sets for every chunk.
+
+A chunk has several ways to all nodes. A way gives every node a round, in which the chunk comes straight from
+the cheapest node of an earlier round. A linear program says which shares of a chunk take which of its ways,
+so that the busiest links have little. Its prices of links lead to further ways, found as other nested sets
+are, by moves of single nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitloom.collectives.nested import HOP, nested, offsets, searched
+from flitloom.collectives.prices import Prices
+from flitloom.collectives.rounds_plan import Messages
+from flitloom.collectives.unlike import Routes, routes
+from flitloom.ground.linear import solve
+from flitloom.spec.ground import Ground
+
+#: Equal pieces in which the ways of a chunk share it.
+PIECES = 48
+#: Times that prices lead to further ways, and moves that are tried for every chunk in each of them.
+TURNS, MOVES = 12, 60
+#: Nodes by nodes by moves, at most.
+WORK = 250_000
+#: Times that a way may have no share before it is forgotten.
+KEPT = 3
+#: Moves for the first way of the first chunk, and of the others, which begin with the way of the one before.
+FIRST, OTHERS = 2000, 200
+#: Share of new prices among those of a search, and of equal ones.
+NEW, EVEN = 0.5, 0.15
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way of a chunk to all nodes, which are named by their places among those that take part.
+
+    Attributes
+    ----------
+    owner : int
+        The node whose chunk it is.
+    rounds : array of int
+        By node the round in which the chunk comes, counted from 1; 0 for its owner.
+    senders : array of int
+        By node the one that sends it.
+    loads : array of float, by round and link
+        Chunks on every link.
+    """
+
+    owner: int
+    rounds: NDArray[np.int64]
+    senders: NDArray[np.int64]
+    loads: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """How an all-gather is done.
+
+    Attributes
+    ----------
+    paths : list of (Path, int)
+        Ways of all chunks, with how many of the pieces of a chunk take each.
+    pieces : int
+        Pieces of a chunk.
+    loads : tuple of float
+        Per round the chunks on the busiest link.
+    """
+
+    paths: list[tuple[Path, int]]
+    pieces: int
+    loads: tuple[float, ...]
+
+
+class _Search:
+    """Ways of all chunks in a number of rounds."""
+
+    def __init__(self, ground: Ground, rounds: int) -> None:
+        self.ground, self.rounds, self.table = ground, rounds, routes(ground)
+        self.count = self.table.count
+        order = np.argsort(self.table.pairs, kind="stable")
+        self.links = self.table.links[order]
+        self.shares = (self.table.crossing / self.table.widths[self.table.links])[order]
+        self.begins = np.searchsorted(self.table.pairs[order], np.arange(self.count**2 + 1))
+        self.paths: list[Path] = []
+        #: By way how often in a row it had no share.
+        self.idle: list[int] = []
+
+    def loads(self, senders: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Chunks on every link if each of some nodes sends one."""
+        pairs = senders * self.count + ends
+        fan = self.begins[pairs + 1] - self.begins[pairs]
+        places = np.repeat(self.begins[pairs] - np.concatenate([[0], np.cumsum(fan)[:-1]]), fan)
+        places += np.arange(len(places))
+        return np.bincount(self.links[places], self.shares[places], len(self.table.widths)).astype(np.float64)
+
+    def path(self, owner: int, own: NDArray[np.int64], costs: Sequence[NDArray[np.float64]]) -> None:
+        """Note the way with these rounds, from the cheapest node of an earlier round each."""
+        senders = np.full(self.count, owner)
+        loads = np.zeros((self.rounds, len(self.table.widths)))
+        for turn, cost in enumerate(costs, 1):
+            new, have = np.flatnonzero(own == turn), np.flatnonzero(own < turn)
+            if len(new):
+                senders[new] = have[cost[np.ix_(have, new)].argmin(axis=0)]
+                loads[turn - 1] = self.loads(senders[new], new)
+        self.paths.append(Path(owner, own, senders, loads))
+
+    def better(
+        self, owner: int, own: NDArray[np.int64] | None, whole: NDArray[np.int64], moves: int, number: int
+    ) -> NDArray[np.int64]:
+        """Rounds of a chunk that cost less, by moves of single nodes."""
+        order = np.concatenate([[owner], np.delete(np.arange(self.count), owner)])
+        costs = np.ascontiguousarray(whole[:, order[:, None], order])
+        found = np.zeros(self.count, dtype=np.int64)
+        found[order] = searched(costs, moves, None if own is None else own[order], number)
+        return found
+
+    def mix(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Shares of all ways that load the busiest links least, and the prices of links, by round."""
+        paths, links = len(self.paths), len(self.table.widths)
+        rows = self.rounds * links
+        way, row = np.nonzero(loads := np.array([path.loads.ravel() for path in self.paths]))
+        every, owners = np.arange(rows), np.array([path.owner for path in self.paths])
+        found = solve(
+            np.concatenate([np.zeros(paths), np.ones(self.rounds)]),
+            (
+                np.concatenate([row, every, rows + owners]),
+                np.concatenate([way, paths + every // links, np.arange(paths)]),
+                np.concatenate([loads[way, row], np.full(rows, -1.0), np.ones(paths)]),
+            ),
+            np.concatenate([np.full(rows, -np.inf), np.ones(self.count)]),
+            np.concatenate([np.zeros(rows), np.ones(self.count)]),
+            "ipm",
+        )
+        assert found is not None
+        prices = np.maximum(-found.duals[:rows], 0).reshape(self.rounds, links)
+        parts = found.variables[:paths]
+        idle = [*self.idle, *[0] * (paths - len(self.idle))]
+        idle = [0 if part > 1e-9 else turns + 1 for part, turns in zip(parts.tolist(), idle, strict=True)]
+        kept = [one for one, turns in enumerate(idle) if turns <= KEPT]
+        self.paths, self.idle = [self.paths[one] for one in kept], [idle[one] for one in kept]
+        return parts[kept], prices / self.table.widths
+
+    def begin(self, prices: Prices) -> list[NDArray[np.int64]]:
+        """First ways of all chunks: those of the network without failures, or such as moves find."""
+        lengths = _mellowed(np.array(prices.links), self.table)
+        costs = [self.table.costs(row) for row in lengths]
+        whole, ground = _without_failures(self.ground), self.ground
+        if ground.topology.damaged and whole.whole:
+            group, known = offsets(whole), nested(whole, self.rounds)
+            members = np.array(ground.working)
+            firsts: list[NDArray[np.int64]] = []
+            for owner, node in enumerate(members.tolist()):
+                ahead = group.behind[members, node]
+                for way in known.ways:
+                    for turn in group.turns:
+                        self.path(owner, way.rounds[np.argsort(turn)[ahead]], costs)
+                firsts.append(self.paths[-1].rounds)
+            return firsts
+        table = _in_hops(lengths, self.table)
+        found: list[NDArray[np.int64]] = []
+        for owner in range(self.count):
+            known_rounds = None
+            if found:
+                known_rounds = found[-1].copy()
+                known_rounds[owner - 1], known_rounds[owner] = self.rounds, 0
+            found.append(self.better(owner, known_rounds, table, OTHERS if found else FIRST, owner))
+            self.path(owner, found[-1], costs)
+        return found
+
+
+def _without_failures(ground: Ground) -> Ground:
+    return Ground(ground.topology.model_copy(update={"failed_nodes": [], "failed_links": []}), ground.twist)
+
+
+def _mellowed(lengths: NDArray[np.float64], table: Routes, even: float = 0.4) -> NDArray[np.float64]:
+    """Lengths of links that add up to one in every round, a share of them equal."""
+    once = np.maximum((lengths * table.widths).sum(axis=1, keepdims=True), 1e-12)
+    found: NDArray[np.float64] = (1 - even) * lengths / once + even / table.widths.sum()
+    return found
+
+
+def _in_hops(lengths: NDArray[np.float64], table: Routes) -> NDArray[np.int64]:
+    """By round, sender and receiver what a chunk costs, in whole parts of a hop."""
+    tables = np.array([table.costs(row) for row in lengths]) * table.widths.sum() * HOP
+    return np.rint(np.where(np.isfinite(tables), tables, 0)).astype(np.int64)
+
+
+def mixed(ground: Ground, prices: Prices) -> Mixed:
+    """An all-gather of as many rounds as prices are for, with few bytes.
+
+    Parameters
+    ----------
+    ground : Ground
+        Any network.
+    prices : Prices
+        What bounds its bytes.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.unlike import least_chunks_unlike
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Torus(3, 3, failed_nodes=[4]))
+    >>> for prices in least_chunks_unlike(ground):
+    ...     found = mixed(ground, prices)
+    ...     print(len(found.loads), found.pieces, round(sum(found.loads), 2), round(prices.chunks, 2))
+    1 1 3.0 3.0
+    2 48 2.38 2.32
+    """
+    rounds = len(prices.links)
+    search = _Search(ground, rounds)
+    table, count = search.table, search.count
+    if rounds == 1:
+        costs = [table.costs(np.array(prices.links[0]))]
+        for owner in range(count):
+            search.path(owner, (np.arange(count) != owner).astype(np.int64), costs)
+        kept = [(path, 1) for path in search.paths]
+        return Mixed(kept, 1, _busiest(kept, 1))
+    own, moves = search.begin(prices), max(min(MOVES, WORK // count**2), 1)
+    lengths = np.array(prices.links)
+    for turn in range(TURNS):
+        _, latest = search.mix()
+        lengths = _mellowed(NEW * latest + (1 - NEW) * lengths if turn else latest, table, 0.0)
+        calm = _mellowed(lengths, table, EVEN)
+        costs, whole = [table.costs(row) for row in calm], _in_hops(calm, table)
+        for owner in range(count):
+            own[owner] = search.better(owner, own[owner], whole, moves, turn * count + owner)
+            search.path(owner, own[owner], costs)
+    parts, _ = search.mix()
+    shares = _whole_shares(parts, [path.owner for path in search.paths], count)
+    kept = [(path, share) for path, share in zip(search.paths, shares, strict=True) if share]
+    return Mixed(kept, PIECES, _busiest(kept, PIECES))
+
+
+def _busiest(kept: Sequence[tuple[Path, int]], pieces: int) -> tuple[float, ...]:
+    """Per round the chunks on the busiest link."""
+    loads = sum(share / pieces * path.loads for path, share in kept)
+    return tuple(np.asarray(loads).max(axis=1).tolist())
+
+
+def _whole_shares(parts: NDArray[np.float64], owners: Sequence[int], count: int) -> list[int]:
+    """Pieces of every way, the largest rests rounded up, so that all pieces of a chunk have one."""
+    wanted = parts * PIECES
+    found = np.floor(wanted + 1e-9).astype(int)
+    for owner in range(count):
+        mine = np.flatnonzero(np.array(owners) == owner)
+        rest = PIECES - int(found[mine].sum())
+        order = mine[np.argsort(found[mine] - wanted[mine], kind="stable")]
+        found[order[:rest]] += 1
+    shares: list[int] = found.tolist()
+    return shares
+
+
+def mixed_messages(ground: Ground, found: Mixed) -> Messages:
+    """All messages of an all-reduce: sums travel as the gather does, backwards, then it follows.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.unlike import least_chunks_unlike
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Mesh(3))
+    >>> made = mixed_messages(ground, mixed(ground, least_chunks_unlike(ground)[0]))
+    >>> made.pieces, made.moves[:2]  # node 0 sends its chunk to both others at once
+    (1, [(1, 0, 1, 0, 1), (1, 0, 2, 0, 1)])
+    """
+    half, members = len(found.loads), ground.working
+    made = Messages(found.pieces, alike=False)
+    first = 0
+    for path, share in sorted(found.paths, key=lambda one: one[0].owner):
+        place = path.owner * found.pieces + first
+        first = (first + share) % found.pieces
+        for end, (sender, when) in enumerate(zip(path.senders.tolist(), path.rounds.tolist(), strict=True)):
+            if end != path.owner:
+                made.sums.append((half - when, members[end], members[sender], place, share))
+                made.moves.append((half + when - 1, members[sender], members[end], place, share))
+    return made
