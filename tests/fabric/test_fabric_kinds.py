@@ -290,7 +290,7 @@ def test_repairs_keep_both_ways_on_one_level_beside_traffic(
     assert command(capsys, *asked, *ONE_WAY, "-o", out)[0] == 0
     code, text, notes = command(capsys, *asked, *gone, "--from", out, "-o", again)
     assert (code, "not for both ways" in text.splitlines()[0]) == (0, True)
-    assert "not safe both ways: the tables of --from are not, either" in notes
+    assert "not safe both ways: a repair beside running traffic cannot change that" in notes
     assert json.loads((again / "report.json").read_text())["update_safe"]
 
 
@@ -369,6 +369,20 @@ def test_damaged_multicast_tables_are_refused(text: str, message: str, tmp_path:
 def test_levels_and_kinds_that_there_are_not_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(SpecError):
         Beside(**fields)
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 3])
+def test_where_nothing_broke_a_repair_changes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hosts: int
+) -> None:
+    file, out, again = tmp_path / "cluster.topo", tmp_path / "out", tmp_path / "again"
+    file.write_text(discovered(*failed((6, 6), 4, 1, 7), seed=7, hosts=hosts))
+    assert command(capsys, "route", "--fabric", file, "-o", out)[0] == 0
+    code, text, _ = command(capsys, "route", "--fabric", file, "--from", out, "-o", again, "--json")
+    repair = json.loads(text)
+    assert (code, repair["changed_entries"], repair["moved_levels"], repair["update_safe"]) == (0, 0, 0, True)
+    for name in ("opensm-lfts.dump", "path-sl.txt", "qos-policy.conf", "partitions.conf"):
+        assert (again / name).read_bytes() == (out / name).read_bytes()
 
 
 def two_ports(text: str, pairs: list[tuple[str, str]]) -> str:

@@ -214,7 +214,8 @@ class MadeTables:
                 said.append(f"not safe {how}: leave {option} out")
             elif self.old is not None:
                 said.append(
-                    f"not safe {how}: the tables of --from are not, either; tables without --from can be"
+                    f"not safe {how}: a repair beside running traffic cannot change that; tables without "
+                    "--from can be"
                 )
             elif self.mode != "portable":
                 said.append(f"not safe {how}: --mode portable has lanes apart")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +200,7 @@ def read_old(
         # Routes to and through what was replaced stay; only its identifiers are new.
         subnet, (lids, owners) = was, destinations(was)
         ports, _ = read_forwarding(subnet, dump, strict=False)
-        levels, _ = _levels(subnet, file, lids)
+        levels, missing = _levels(subnet, file, lids)
     require_same_fabric(subnet, (ports != 255).any(axis=1).tolist(), dump)
     following = channels(subnet, ports, lids, owners)
     none = np.zeros((0, len(subnet.switches)), dtype=np.uint32), np.zeros((0, len(subnet.switches)), np.uint8)
@@ -225,6 +225,9 @@ def read_old(
     if beside is not None:
         apart = owners[:, None] != np.arange(len(subnet.hosts))
         used = set(np.unique(levels[apart]).tolist())
+        if np.count_nonzero(levels[apart] == 0) <= missing:
+            # Pairs without a line, as those of a new host, have no level yet.
+            used.discard(0)
         kept = frozenset({beside.manager_level, beside.multicast_level} - used)
     return OldTables(following, by_switch, none, programmed, levels, beside, kept)
 
@@ -271,9 +274,9 @@ def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] |
     """Levels by destination and switch, if hosts at a switch have the same ones."""
     switches = np.array([host.switch for host in subnet.hosts])
     table = np.zeros((len(levels), len(subnet.switches)), dtype=np.uint8)
-    table[:, switches] = levels
+    # A host sends nothing to itself, and no file tells a level for that: those of others at its switch count.
+    np.maximum.at(table.T, switches, levels.T)
     differs = table[:, switches] != levels
-    # A host sends nothing to itself, and no file tells a level for that.
     own = np.array([host.lid for host in subnet.hosts])
     return None if (differs & (levels != 0)).any() or own.size == 0 else table
 
@@ -289,11 +292,29 @@ def repaired(
 ) -> dict[str, Any] | None:
     """Tables with few other entries that can be used beside the old ones; None if there are none.
 
-    Pairs get none of the lanes that managers and multicast have to themselves. Without tries only what must
-    change does: for a verdict, not balanced, and without a bound.
+    Pairs get lanes that managers and multicast have to themselves only where nothing else is possible.
+    Without tries only what must change does: for a verdict, not balanced, and without a bound.
     """
     if old.levels is None:
         return None
+    made = _repaired(subnet, old, lanes, grid=grid, demand=demand, tries=tries)
+    if made is None and old.kept:
+        old = replace(old, kept=frozenset())
+        made = _repaired(subnet, old, lanes, grid=grid, demand=demand, tries=tries)
+    return made
+
+
+def _repaired(
+    subnet: Subnet,
+    old: OldTables,
+    lanes: int,
+    *,
+    grid: Grid | None,
+    demand: Demand | None,
+    tries: int,
+) -> dict[str, Any] | None:
+    """The same, with the lanes that the old tables leave to pairs."""
+    assert old.levels is not None
     lost, lost_levels = old.lost
     pairs = [level for level in range(LEVELS) if level not in old.kept]
     lane_of = np.zeros(LEVELS, dtype=np.uint8)
