@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import flitloom as fl
+from flitloom.collectives.advice import weigh
 from flitloom.collectives.least import known_prices
 from flitloom.collectives.making import make_rounds
 from flitloom.collectives.nested import offsets
@@ -128,6 +129,38 @@ def test_a_cut_is_seen() -> None:
     found = least_chunks_unlike(Ground(NETWORKS[3]))
     assert found[0].chunks == pytest.approx(16)
     assert found[1].chunks == pytest.approx(4.75, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("operation", "vectors"), [("all-gather", 0.5), ("all-reduce", 1.0), ("all-to-all", 2.0)]
+)
+def test_few_links_between_many_nodes_are_seen_and_proven(
+    operation: str, vectors: float, tmp_path: Path
+) -> None:
+    """Four chunks of eight, or the whole vector, go over the one cable between two quads, either way."""
+    network = NETWORKS[3]
+    advice = weigh(network, [2.0**30], 1e-6, 5e10, operation=operation)
+    assert sorted(advice.cut) in ([0, 1, 2, 3], [4, 5, 6, 7])
+    assert advice.proof.every[-1] == pytest.approx(vectors)
+    assert advice.seconds[0][advice.best(0)] >= advice.bounds[0]
+    name = "shifts" if operation == "all-to-all" else "spheres"
+    plan, file = make_rounds(network, operation, name, 2.0**30, 1e-6, 5e10), tmp_path / "plan.json"
+    assert plan.bound is not None
+    assert plan.bound > vectors * 2**30 / 5e10
+    assert check_rounds(plan)["problems"] == []
+    assert _rechecked(plan, file) == 0
+    for change in (
+        {"cut": []},
+        {"cut": [0, 1]},
+        {"cut": [*range(8)]},
+        {"cut": [0, 99]},
+        {"bound": plan.bound * 1.0001},
+    ):
+        wrong = plan.model_copy(update=change)
+        assert not check_rounds(wrong)["passed"]
+        assert _rechecked(wrong, file) == 1
+    # Where a node with few links bounds as much there is none.
+    assert weigh(fl.Mesh(3, 3), [1.0], 1e-6, 5e10).cut == ()
 
 
 def test_larger_networks_have_the_bytes_that_enter_nodes() -> None:

@@ -29,6 +29,9 @@ MOST_ELSEWHERE = 1024
 #: Most nodes of an all-to-all: every pair of nodes has a message.
 MOST_PAIRED = 256
 
+#: Most nodes of a network without symmetry for which a cut is looked for.
+MOST_CUT = 512
+
 #: Operations that algorithms are compared for.
 COMPARED = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 
@@ -69,6 +72,9 @@ class Advice:
         Vectors on the busiest links that are proven.
     halved : tuple of float
         Per size a lower bound on the time of all-reduces that scatter, then gather.
+    cut : tuple of int
+        Nodes with few links to all others, over which their parts go; none if no cut bounds more than what
+        enters nodes.
     """
 
     operation: str
@@ -85,6 +91,7 @@ class Advice:
     prices: tuple[Prices, ...] = ()
     proof: Least = field(default_factory=lambda: Least((0.0,), (0.0,)))
     halved: tuple[float, ...] = ()
+    cut: tuple[int, ...] = ()
 
     def best(self, row: int) -> int:
         """The fastest algorithm for a size of those of which a plan is made.
@@ -218,7 +225,8 @@ def weigh(
     plan = collective(topology, operation, twist=twist)
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
-    proof = least(ground, operation, members, prices)
+    cut = _cut(plan)
+    proof = least(ground, operation, members, prices, cut)
     every = applying(plan, plain, () if message is None else prices)
     every += finer_steps(plan, every, proof.every[-1])
     crowded = [] if message is not None else [one for one in every if any(one.crowd)]
@@ -243,7 +251,25 @@ def weigh(
         tuple(proof.halved_seconds(ground, members, size, alpha, bandwidth, message) for size in sizes)
         if operation == "all-reduce"
         else (),
+        cut,
     )
+
+
+def _cut(plan: CollectivePlan) -> tuple[int, ...]:
+    """Several nodes with few links to all others for their chunks, as plans of all-gathers prove them."""
+    ground = plan.ground
+    if ground.whole or len(plan.members) > MOST_CUT:
+        return ()
+    gather = plan
+    if plan.operation != "all-gather":
+        gather = collective(ground.topology, "all-gather", twist=plan.twist)
+    proof = gather.proof
+    if proof["kind"] != "cut":
+        return ()
+    named = {*(proof["nodes"] if "nodes" in proof else proof["all_but"])}
+    rest = {*ground.working} - named
+    smaller = min(named, rest, key=len)
+    return tuple(sorted(smaller)) if len(smaller) > 1 else ()
 
 
 def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) -> tuple[AnyNetwork, bool]:

@@ -99,8 +99,15 @@ def _starts(
     }
 
 
-def least(ground: Ground, operation: str, members: int, prices: Sequence[Prices]) -> Least:
-    """What some prices prove, and what enters or leaves nodes.
+def least(
+    ground: Ground, operation: str, members: int, prices: Sequence[Prices], cut: Sequence[int] = ()
+) -> Least:
+    """What some prices prove, what enters or leaves nodes, and what goes over the links around some nodes.
+
+    Raises
+    ------
+    SpecError
+        The nodes of the cut do not exist, or none are left outside.
 
     Examples
     --------
@@ -110,16 +117,44 @@ def least(ground: Ground, operation: str, members: int, prices: Sequence[Prices]
     >>> least(ground, "all-reduce", 8, known_prices(ground, "all-reduce")).every  # one round; more
     (1.0, 0.25)
     """
-    floor = _least_factor(ground, operation, members)
+    floor = max(_least_factor(ground, operation, members), across(ground, operation, cut))
     if operation not in GATHERING or not prices:
         return Least((floor,), (floor / (2 if operation == "all-reduce" else 1),))
-    enters = _least_factor(ground, "all-gather", members)
+    enters = max(_least_factor(ground, "all-gather", members), across(ground, "all-gather", cut))
     halves = tuple(max(one.chunks / members, enters) for one in prices)
     # With more rounds than there are prices for, only what enters is known.
     if operation != "all-reduce":
         return Least((*halves, enters), (*halves, enters))
     every = [max(floor, one.sums) for one in prices]
     return Least((*every, floor), (*halves, enters))
+
+
+def across(ground: Ground, operation: str, cut: Sequence[int]) -> float:
+    """Vectors on the busiest of the links between some nodes and all others, at least.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Mesh(4, 2))
+    >>> [across(ground, name, [0, 1, 4, 5]) for name in ("all-gather", "all-reduce", "all-to-all")]
+    [0.25, 0.5, 1.0]
+    """
+    if not cut:
+        return 0.0
+    inside, members = {*cut}, {*ground.working}
+    links = max(
+        sum(
+            count for ends, count in ground.links.items() if (ends[way] in inside) > (ends[1 - way] in inside)
+        )
+        for way in (0, 1)
+    )
+    if not inside < members or not links:
+        raise SpecError.at("cut", "working nodes are needed, with links to some others")
+    count, rest = len(inside), len(members) - len(inside)
+    if operation == "all-reduce":
+        # Every sum needs something of either side, and is needed at either side.
+        return 1 / links
+    chunks = count * rest if operation == "all-to-all" else max(count, rest)
+    return chunks / links / len(members)
 
 
 def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:

@@ -146,6 +146,7 @@ def from_messages(
         "prices": [
             Priced(nodes=list(one.nodes), links=[list(row) for row in one.links]) for one in advice.prices
         ],
+        "cut": list(advice.cut),
         "version": provenance.version(),
         "alike": messages.alike,
         "sums": [list(row) for row in sorted(messages.sums)],

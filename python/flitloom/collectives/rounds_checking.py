@@ -113,7 +113,8 @@ def _bound(plan: RoundsPlan, problems: list[str]) -> float | None:
         if [len(links) for _, links in prices] != [*range(1, len(prices) + 1)]:
             raise SpecError.at("prices", "they are of 1, 2, ... rounds, one after the other")
         members = len(plan.members)
-        proof = least(plan.ground, plan.operation, members, with_chunks(plan.ground, prices))
+        known = with_chunks(plan.ground, prices)
+        proof = least(plan.ground, plan.operation, members, known, plan.cut)
         found = proof.seconds(plan.ground, members, plan.size, plan.alpha, plan.bandwidth, plan.message)
         if plan.bound > found * (1 + 1e-9):
             problems.append(f"bound: the file says {plan.bound:.6g} s, its prices prove {found:.6g}")

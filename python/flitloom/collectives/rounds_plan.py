@@ -150,6 +150,11 @@ class RoundsPlan(Frozen):
         description="What proves the bound, for all-gathers of 1, 2, ... rounds; none where the bytes that "
         "enter nodes do.",
     )
+    cut: list[Whole] = Field(
+        default=[],
+        description="Several nodes with few links to all others, over which their parts go; the bound counts "
+        "them.",
+    )
     version: str = Field(default="", description="The flitloom that made it.")
     alike: bool = Field(
         default=False, description="Whether only what node 0 sends is listed, and all do the same, shifted."
@@ -222,7 +227,7 @@ class RoundsPlan(Frozen):
         rows = ("prices", "sums", "partials", "moves")
         given = {
             name
-            for name in ("owned", "lengths", "messages", "message", "bound")
+            for name in ("owned", "lengths", "messages", "message", "bound", "cut")
             if getattr(self, name) == self.__class__.model_fields[name].default
         }
         head = self.model_dump(exclude={*rows, *given})

@@ -1525,6 +1525,17 @@ def least_vectors(plan, document):
     elif plan.pairs:
         hops = sum(sum(plan.far(node).values()) for node in plan.members)
         floor = max(hops / nodes / links, (nodes - 1) / nodes / fewest)
+    if cut := {*document.get("cut", [])}:
+        across = sum(
+            several for (start, end), several in net.links.items() if start in cut and end not in cut
+        )
+        back = sum(several for (start, end), several in net.links.items() if end in cut and start not in cut)
+        need(cut < {*plan.members} and across, "cut: working nodes with links to some others are needed")
+        count, most = len(cut), max(across, back)
+        gathered = max(count, nodes - count) / most / nodes
+        enters = max(enters, gathered)
+        crossing = {"all-reduce": 1 / most, "all-to-all": count * (nodes - count) / most / nodes}
+        floor = max(floor, crossing.get(plan.name, gathered))
     found = []
     for number, row in enumerate(document.get("prices", []), 1):
         need(not plan.pairs, "prices: they are of no all-to-all")
