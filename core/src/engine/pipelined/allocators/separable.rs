@@ -28,36 +28,39 @@ fn pick(
     for one in &mut *picked {
         *one = std::mem::replace(&mut best[*one as usize].0, NONE);
     }
-    if !picked.is_sorted() {
+    if picked.len() > 1 && !picked.is_sorted() {
         picked.sort_unstable();
     }
 }
 
 impl Allocator {
     pub(super) fn separable(&mut self, input_first: bool, requests: &[Request]) {
-        let Some(mut arbiters) = self.arbiters.take() else { return };
-        let (at_requesters, at_resources) = &mut *arbiters;
-        let mut picked = std::mem::take(&mut self.picked);
-        let [first, both] = &mut picked;
+        let Self { arbiters, best, picked: [first, both], .. } = self;
+        let Some(arbiters) = arbiters else { return };
+        let (at_requesters, at_resources) = &mut **arbiters;
         let inner = |index: u32, of: &Request| (index, of.requester, of.resource, of.inner);
         let outer = |index: u32, of: &Request| (index, of.resource, of.requester, of.outer);
         let all = (0..).zip(requests);
-        if input_first {
-            pick(at_requesters, &mut self.best, first, all.map(|(index, of)| inner(index, of)));
+        if requests.len() == 1 {
+            both.clear();
+            both.push(0);
+        } else if input_first {
+            pick(at_requesters, best, first, all.map(|(index, of)| inner(index, of)));
             let left = first.iter().map(|&index| outer(index, &requests[index as usize]));
-            pick(at_resources, &mut self.best, both, left);
+            pick(at_resources, best, both, left);
         } else {
-            pick(at_resources, &mut self.best, first, all.map(|(index, of)| outer(index, of)));
+            pick(at_resources, best, first, all.map(|(index, of)| outer(index, of)));
             let left = first.iter().map(|&index| inner(index, &requests[index as usize]));
-            pick(at_requesters, &mut self.best, both, left);
+            pick(at_requesters, best, both, left);
         }
         for &index in &*both {
             let Request { requester, resource, .. } = requests[index as usize];
-            self.pair(requester, resource);
             at_requesters.won(requester, resource);
             at_resources.won(resource, requester);
         }
-        self.picked = picked;
-        self.arbiters = Some(arbiters);
+        for at in 0..self.picked[1].len() {
+            let Request { requester, resource, .. } = requests[self.picked[1][at] as usize];
+            self.pair(requester, resource);
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::{
         routers::Shared,
         rules::Rules,
     },
-    state::{Leaving, NOBODY, PACKET, Sets, View},
+    state::{Far, InputPort, Leaving, NOBODY, PACKET, Sets, View},
 };
 
 /// Where a flit that a source sends arrives among all input channels, and after how many cycles.
@@ -238,8 +238,8 @@ impl View<'_> {
 
     /// Puts the credit of a place of an input channel on its link.
     #[inline(always)]
-    pub(super) fn send_credit<const IN_TURN: bool>(&mut self, lane: u32, now: u32) {
-        let far = self.inputs[(lane >> self.layout.channel_bits) as usize].far;
+    pub(super) fn send_credit<const IN_TURN: bool>(&mut self, input: &InputPort, lane: u32, now: u32) {
+        let far = input.far;
         if far.is_wired {
             *self.credits_under_way += 1;
             if IN_TURN && self.layout.is_staged {
@@ -265,7 +265,7 @@ impl View<'_> {
     #[inline(always)]
     pub(super) fn send_flit<const IN_TURN: bool>(
         &mut self,
-        output: usize,
+        (output, far): (usize, Far),
         channel: u32,
         flit: u32,
         now: u32,
@@ -276,7 +276,6 @@ impl View<'_> {
             self.in_turn.routers[router].crossbar.waiting.push((output as u32, channel, flit));
             return;
         }
-        let far = self.outputs[output].far;
         if far.is_wired {
             let mut leaves = now + later;
             if !IN_TURN && self.layout.queues_up {

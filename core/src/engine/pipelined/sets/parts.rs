@@ -244,6 +244,7 @@ impl Sets {
         for input in &mut self.inputs {
             input.router = moved(input.router, first.router);
             input.block = moved(input.block, first.router * self.layout.output_speedup);
+            input.first_output = moved(input.first_output, first.output);
             input.far.renumber(&outputs, borders, how);
         }
         self.outputs.iter_mut().for_each(|output| output.far.renumber(&inputs, borders, how));

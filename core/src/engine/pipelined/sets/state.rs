@@ -80,7 +80,9 @@ pub(in super::super) struct Far {
 /// An input port.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct InputPort {
+    /// Its router, and the first output port there.
     pub router: u32,
+    pub first_output: u32,
     /// Its number at the router, its first sub-port there, and its sub-port of every output.
     pub local: u32,
     pub first_inner: u32,
@@ -372,6 +374,7 @@ fn ports(rules: &Rules, routers: &[Router], channel_bits: u32) -> (Vec<InputPort
         for (local, link) in rules.wiring.inputs(router).iter().enumerate() {
             inputs.push(InputPort {
                 router,
+                first_output: routers[router as usize].first_output,
                 local: local as u32,
                 first_inner: (local * rules.input_speedup) as u32,
                 outer: (local % rules.output_speedup) as u32,
@@ -605,12 +608,17 @@ impl View<'_> {
 
     /// The same where requests fit in words, if it `stops`.
     #[inline(always)]
-    pub(in super::super) fn stop_asking_in_words(&mut self, lane: u32, output: u32, stops: bool) {
+    pub(in super::super) fn stop_asking_in_words(
+        &mut self,
+        input: &InputPort,
+        lane: u32,
+        output: u32,
+        stops: bool,
+    ) {
         let port = lane >> self.layout.channel_bits;
         let channel = lane & ((1 << self.layout.channel_bits) - 1);
         let ready = &mut self.ready[((port << self.layout.output_bits) + output) as usize];
         *ready &= !(u64::from(stops) << channel);
-        let input = &self.inputs[port as usize];
         let (mut row, mut left) = (input.first_row, *ready);
         if self.layout.input_speedup > 1 {
             let sub = self.sub_of[channel as usize];
@@ -623,7 +631,9 @@ impl View<'_> {
     #[inline(always)]
     pub(in super::super) fn stop_asking(&mut self, lane: u32, router: usize, output: u32) {
         if self.layout.is_small {
-            return self.stop_asking_in_words(lane, output, true);
+            let inputs = self.inputs;
+            let input = &inputs[(lane >> self.layout.channel_bits) as usize];
+            return self.stop_asking_in_words(input, lane, output, true);
         }
         let port = lane >> self.layout.channel_bits;
         let channel = lane & ((1 << self.layout.channel_bits) - 1);

@@ -290,7 +290,10 @@ impl View<'_> {
         state.head = (state.head + 1) & ((1u32 << self.layout.place_bits) - 1);
         state.count -= 1;
         let (is_empty, channel) = (state.count == 0, u32::from(state.channel));
-        let out = (self.routers[number].first_output + output) as usize;
+        let inputs = self.inputs;
+        let input = &inputs[(lane >> self.layout.channel_bits) as usize];
+        let out = (input.first_output + output) as usize;
+        let port = &mut self.outputs[out];
         let known = &mut self.known[(out << self.layout.channel_bits) + channel as usize];
         let (is_shared, is_common) = (!LEAN && self.shared.is_some(), !LEAN && self.common.is_some());
         let is_private = !is_shared && !is_common;
@@ -298,11 +301,12 @@ impl View<'_> {
         let is_full = is_private && known.used() == self.layout.places;
         if is_full {
             state.may_send = false;
-            self.outputs[out].full |= 1 << channel;
+            port.full |= 1 << channel;
         }
         let is_tail = flit & TAIL != 0;
         known.give_up(is_tail);
-        self.outputs[out].free |= u64::from(is_tail && !rules.waits_for_tail && !is_shared) << channel;
+        port.free |= u64::from(is_tail && !rules.waits_for_tail && !is_shared) << channel;
+        let far = port.far;
         if !LEAN && self.layout.has_priorities && !self.layout.is_by_packet {
             self.set_priority(lane, rules);
         }
@@ -311,7 +315,7 @@ impl View<'_> {
                 self.stop_asking(lane, number, output);
             }
         } else {
-            self.stop_asking_in_words(lane, output, is_full || is_empty || is_tail);
+            self.stop_asking_in_words(input, lane, output, is_full || is_empty || is_tail);
         }
         if let Some(common) = self.common.filter(|_| !LEAN) {
             self.fill(common, out, channel as usize);
@@ -328,8 +332,8 @@ impl View<'_> {
         if !LEAN && self.layout.goes_by_load {
             around.load[out] += 1;
         }
-        self.send_credit::<IN_TURN>(lane, now);
-        self.send_flit::<IN_TURN>(out, channel, flit, now, later);
+        self.send_credit::<IN_TURN>(input, lane, now);
+        self.send_flit::<IN_TURN>((out, far), channel, flit, now, later);
         if flit & around.looks_ahead != 0 {
             route_ahead(self.first_router + number as u32, output, channel, flit, around);
         }
