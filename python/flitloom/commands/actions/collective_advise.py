@@ -58,10 +58,12 @@ def _command(where: Where, weighed: Weighed, size: str) -> str:
     named += [("graph", None if where.graph is None else str(where.graph)), ("wrap", where.wrap)]
     named += [("fail", one) for one in where.fail or []]
     named += [("algorithm", "best"), ("size", size)]
+    # Without a machine these are what is meant if nothing is said.
+    usual = ("1us", "50GB/s") if weighed.machine is None else ()
     named += [
         ("machine", None if weighed.machine is None else str(weighed.machine)),
-        ("alpha", weighed.alpha),
-        ("bandwidth", weighed.bandwidth),
+        ("alpha", None if weighed.alpha in usual else weighed.alpha),
+        ("bandwidth", None if weighed.bandwidth in usual else weighed.bandwidth),
         ("message_cost", weighed.message_cost),
     ]
     for name, value in named:
