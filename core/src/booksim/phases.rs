@@ -245,7 +245,7 @@ impl Phases {
                 continue;
             }
             if self.go_on(interrupt) {
-                self.tell();
+                self.report_remaining();
             } else if self.phase.is_over(&self.run, self.steps, self.period) {
                 match self.phase {
                     Phase::Sampling => self.end_sample(),
@@ -276,7 +276,7 @@ impl Phases {
     }
 
     /// Tells which flits are left.
-    fn tell(&mut self) {
+    fn report_remaining(&mut self) {
         // Those that are not measured count, too.
         let all = 0..self.run.source.classes.len();
         if let Some(class) = self.exceeded(all).filter(|_| self.phase == Phase::Waiting) {
