@@ -1,6 +1,6 @@
 //! Balance and lanes of tables by destination.
 
-use crate::common::sampled;
+use crate::common::{cases, sampled};
 use flitloom_core::booksim;
 use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Switched};
 use flitloom_core::engine::{Options, Setup, Simulation, SimulationError};
@@ -385,6 +385,83 @@ fn both_directions_on_one_level_cost_little_load() {
                 made.balanced
             );
         }
+    }
+}
+
+/// Rings that are cut leave some pairs no way beside failures; a tree in every lane does.
+#[test]
+fn few_pairs_without_a_way_in_any_cut_ring_do_not_cost_all_others_their_lanes() {
+    let mut state = 1;
+    let gone = draw(&mut state, 216) as NodeId;
+    let cables: Vec<usize> = (0..642 / 20).map(|_| draw(&mut state, 1 << 31)).collect();
+    let (graph, order) = torus(&[6, 6, 6], &cables, &[gone]);
+    let roots: Vec<u32> = (0..graph.switches() as u32).collect();
+    let request = ForwardingRequest { reversible: true, tries: 12_000_000, ..ForwardingRequest::default() };
+    let made = forward(&graph, Some(&order), roots, None, None, request);
+    assert_eq!((made.lanes.mode, made.short_of_lanes), (Mode::Portable, false));
+    assert!(is_both_ways(&made.lanes.levels, graph.switches()));
+    let (cycle, lost, loads) = slow(&graph, &made.table, &made.lanes.levels, 8);
+    assert_eq!((cycle, lost), (false, 0));
+    let load = loads.into_iter().max().unwrap();
+    assert!(load * 100 <= made.balanced * 106, "{load} of {}", made.balanced);
+}
+
+proptest! {
+    #![proptest_config(cases(16))]
+
+    #[test]
+    fn both_directions_of_all_pairs_have_one_level_on_drawn_fabrics(
+        sizes in prop::sample::select(vec![vec![4, 4], vec![5, 3], vec![3, 3, 3], vec![6, 5]]),
+        lost in prop::collection::vec(0_usize..1000, 0..5),
+        node in 0_u32..15,
+        lanes in 2_usize..=8,
+        as_graph in any::<bool>(),
+        seed in 0_u64..1000,
+    ) {
+        let (plain, order) = torus(&sizes, &lost, &[node]);
+        let mut state = seed;
+        let hosts: Vec<u32> = (0..plain.switches()).map(|_| draw(&mut state, 3) as u32).collect();
+        let ends: Vec<(u32, u32)> =
+            (0..plain.channels() as u32).step_by(2).map(|channel| plain.ends(channel)).collect();
+        let graph = Graph::new(hosts.clone(), &ends).unwrap();
+        let roots: Vec<u32> =
+            (0..).zip(&hosts).flat_map(|(switch, &hosts)| vec![switch; hosts as usize]).collect();
+        let request = ForwardingRequest {
+            mode: Some(Mode::Portable),
+            lanes,
+            reversible: true,
+            tries: 1_000_000,
+            ..ForwardingRequest::default()
+        };
+        let order = Some(&order).filter(|_| !as_graph);
+        let made = forward(&graph, order, roots.clone(), None, None, request);
+        let switches = graph.switches();
+        for (one, &root) in roots.iter().enumerate() {
+            for (other, &there) in roots.iter().enumerate() {
+                let (to, back) = (one * switches + there as usize, other * switches + root as usize);
+                prop_assert_eq!(made.lanes.levels[to], made.lanes.levels[back]);
+            }
+        }
+        let levels = made.lanes.host_levels(&graph);
+        let verdict = check(&graph, &made.table, Some(&levels), &made.lanes.rule(&graph));
+        prop_assert_eq!(verdict.problem_count(), graph.pairs_apart());
+        // Only the ways of hosts have levels.
+        let mut waits = petgraph::graph::DiGraph::<(), ()>::new();
+        (0..graph.channels() * 8).for_each(|_| _ = waits.add_node(()));
+        for destination in 0..roots.len() {
+            for source in (0..switches as u32).filter(|&source| graph.hosts(source) > 0) {
+                let level = usize::from(made.lanes.levels[destination * switches + source as usize]);
+                prop_assert!(level < lanes);
+                let place = |channel: u32| petgraph::graph::NodeIndex::new(channel as usize * 8 + level);
+                let (row, mut at, mut way) = (made.table.row(destination), source, Vec::new());
+                while at != roots[destination] && row[at as usize] != NO_CHANNEL {
+                    way.push(row[at as usize]);
+                    at = graph.ends(row[at as usize]).1;
+                }
+                way.windows(2).for_each(|hops| _ = waits.add_edge(place(hops[0]), place(hops[1]), ()));
+            }
+        }
+        prop_assert!(!petgraph::algo::is_cyclic_directed(&waits));
     }
 }
 

@@ -35,6 +35,8 @@ const SMALL: usize = 1 << 15;
 /// How often turns are chosen anew in these searches, and on all lanes.
 const FEW_STAGES: u64 = 3;
 const STAGES: u64 = 24;
+/// How many times the entries of other searches they may try, most of which are refused at once.
+const TRIES_BOTH_WAYS: u64 = 4;
 
 /// Tables with their lanes, as good as one mode has them.
 struct Made {
@@ -107,7 +109,8 @@ impl<'a> Candidates<'a> {
         let mut best: Option<LeveledBothWays> = None;
         for lanes in few.iter().copied().filter(|&lanes| lanes < most).chain([most]) {
             let stages = if lanes < most { FEW_STAGES } else { STAGES };
-            let found = both_ways(graph, order, table, lanes, (bound.value, good), (stages, request.tries));
+            let effort = (stages, TRIES_BOTH_WAYS * request.tries);
+            let found = both_ways(graph, order, table, lanes, (bound.value, good), effort);
             let better = |found: &LeveledBothWays| best.as_ref().is_none_or(|best| found.load < best.load);
             if let Some(found) = found.filter(better) {
                 best = Some(found);

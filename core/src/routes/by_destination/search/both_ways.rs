@@ -6,18 +6,32 @@
 
 use super::turns::Turns;
 use super::{DimensionOrder, Effort, Forwarding, Graph, NO_CHANNEL, Search, halvings};
+use crate::routes::lanes::MANY;
 use crate::traffic::{Purpose, draw};
 
-/// Sweeps before turns are chosen anew, and how many more times they are where all pairs have their levels.
-const SWEEPS: u32 = 12;
+/// How many more times turns are chosen anew where all pairs have their levels.
 const STAGES_TO_BALANCE: u32 = 3;
-/// What a pair without a level costs at first, and the cost that is taken half as often as none on its ways, in that of
-/// a pair more on a channel that carries the target.
-const HOMELESS: f64 = 12.0;
-const HOT: f64 = 4.0;
+
+/// How a search goes about it.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// Sweeps before turns are chosen anew.
+    sweeps: u32,
+    /// What a pair without a level costs at first, and the cost that is taken half as often as none on its ways, in
+    /// that of a pair more on a channel that carries the target.
+    homeless: f64,
+    hot: f64,
+    /// How steeply the cost of a channel rises with its load.
+    power: u32,
+}
+
+/// Small tables, large ones, and the largest.
+const BRISK: Pace = Pace { sweeps: 12, homeless: 12.0, hot: 4.0, power: 16 };
+const QUIET: Pace = Pace { sweeps: 48, homeless: 3.0, hot: 1.0, power: 32 };
+const SHORT: Pace = Pace { sweeps: 12, ..QUIET };
 /// How much longer than the shortest ways may become.
 const DETOUR: u16 = 2;
-/// Tables with more entries are searched from one set of turns only.
+/// Tables with more entries are searched from one set of turns only, if that gives every pair a level.
 const LARGE: usize = 1 << 15;
 
 /// Tables with a level for every pair of switches, the same there and back.
@@ -48,20 +62,22 @@ pub(crate) fn both_ways(
     }
     let order = order.filter(|order| order.is_plain());
     let small = table.next.len() <= LARGE;
-    let cut = order.map(|order| Turns::cut_rings(graph, order, lanes));
-    let numbered = (cut.is_none() || small).then(|| Turns::numbered(graph, lanes));
+    let cut = order.map(|order| Turns::cut_rings(graph, order, lanes, !small));
     let mut best: Option<LeveledBothWays> = None;
-    for mut turns in cut.into_iter().chain(numbered) {
+    let good = |best: &Option<LeveledBothWays>| best.as_ref().is_some_and(|best| best.load <= enough);
+    let search = |mut turns: Turns, best: &mut Option<LeveledBothWays>| {
         turns.extend(graph, None, 1);
-        let mut search = BothWays::new(graph, table, turns);
-        let found = search.run(target.max(1), enough, (stages, tries));
+        let found = BothWays::new(graph, table, turns).run(target.max(1), enough, (stages, tries));
         let better = |found: &LeveledBothWays| best.as_ref().is_none_or(|best| found.load < best.load);
         if let Some(found) = found.filter(better) {
-            best = Some(found);
+            *best = Some(found);
         }
-        if best.as_ref().is_some_and(|best| best.load <= enough) {
-            break;
-        }
+    };
+    if let Some(cut) = cut {
+        search(cut, &mut best);
+    }
+    if best.is_none() || small && !good(&best) {
+        search(Turns::numbered(graph, lanes), &mut best);
     }
     best
 }
@@ -184,6 +200,11 @@ impl<'a> BothWays<'a> {
         self.joint[one * switches + other] & self.joint[other * switches + one]
     }
 
+    /// What a pair costs while it has no level.
+    pub(super) fn weight_of(&self, one: u32, other: u32) -> u16 {
+        self.weight[one.min(other) as usize * self.search.graph.switches() + one.max(other) as usize]
+    }
+
     /// Lanes of all ways from a switch to the destinations of another, or what they would be with others for one.
     fn lanes_to(&self, from: usize, to: usize, instead: Option<(u32, u16)>) -> u16 {
         let switches = self.search.graph.switches();
@@ -205,7 +226,9 @@ impl<'a> BothWays<'a> {
                 best = Some(self.leveled(&levels, load));
             }
             let done = best.as_ref().is_some_and(|best| best.load <= enough || left == 0);
-            if done || self.search.tries > tries {
+            // Only large tables are given up.
+            let large = self.search.table.next.len() > MANY;
+            if done || self.search.tries > tries && (large || best.is_some()) {
                 break;
             }
             left -= u32::from(best.is_some());
@@ -218,10 +241,15 @@ impl<'a> BothWays<'a> {
 
     /// Sweeps over all entries, ever more quietly, and new ways for single pairs.
     fn press(&mut self, target: u64, enough: u64) {
-        let mut power = 16;
+        let pace = match self.search.table.next.len() {
+            size if size <= LARGE => BRISK,
+            size if size <= MANY => QUIET,
+            _ => SHORT,
+        };
+        let mut power = pace.power;
         let few = self.search.table.roots.len();
         let mut last = (usize::MAX, u64::MAX);
-        for round in 0..SWEEPS {
+        for round in 0..pace.sweeps {
             let largest = self.search.largest();
             if self.homeless == 0 {
                 if largest <= enough || power > 256 {
@@ -233,13 +261,13 @@ impl<'a> BothWays<'a> {
             last = (self.homeless, largest);
             self.search.price(target, power);
             let unit = self.search.one_more(target);
-            self.price = if self.homeless == 0 { 1e200 } else { HOMELESS * unit };
+            self.price = if self.homeless == 0 { 1e200 } else { pace.homeless * unit };
             if self.homeless > 0 && self.homeless <= few * 8 && (round % 4 == 3 || self.homeless <= few) {
                 self.find_ways();
             }
-            let cooler = 1.0 - f64::from(round) / f64::from(SWEEPS);
+            let cooler = 1.0 - f64::from(round) / f64::from(pace.sweeps);
             let level = target.max((largest - largest / 100).saturating_sub(1));
-            self.sweep(level, HOT * unit * cooler);
+            self.sweep(level, pace.hot * unit * cooler);
             self.press_the_homeless();
         }
     }

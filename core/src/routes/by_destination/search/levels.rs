@@ -14,7 +14,7 @@ impl BothWays<'_> {
     pub(super) fn levels(&self) -> (Vec<u8>, Turns, usize) {
         let graph = self.search.graph;
         let switches = graph.switches();
-        let mut used = Turns::none(graph, self.turns.lanes);
+        let mut used = self.turns.only_kept(graph);
         let mut levels = vec![NONE; switches * switches];
         let mut set = |(one, other): (usize, usize), lane: usize| {
             levels[one * switches + other] = lane as u8;

@@ -9,13 +9,29 @@ use crate::traffic::{Purpose, draw};
 /// By lane the turns, a channel and the next one, that ways may take; without a circle in any lane.
 pub(super) struct Turns {
     pub(super) lanes: usize,
+    /// Turns, by lane, that are never given up.
+    kept: Vec<(u32, u32, usize)>,
     order: Dependencies,
 }
 
 impl Turns {
+    /// Whether some turns are never given up, so that a way exists in every lane.
+    pub(super) fn keeps_some(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
     /// No turn in any lane.
     pub(super) fn none(graph: &Graph, lanes: usize) -> Self {
-        Self { lanes, order: Dependencies::unordered(graph) }
+        Self { lanes, kept: Vec::new(), order: Dependencies::unordered(graph) }
+    }
+
+    /// Only those turns that are never given up.
+    pub(super) fn only_kept(&self, graph: &Graph) -> Self {
+        let mut turns = Self { kept: self.kept.clone(), ..Self::none(graph, self.lanes) };
+        for &(channel, next, lane) in &self.kept {
+            turns.allow(channel, next, lane);
+        }
+        turns
     }
 
     /// Ways that fall and then rise in the numbers of switches (up*/down*), by lane in those of breadth-first search
@@ -34,31 +50,24 @@ impl Turns {
     }
 
     /// Dimension order on rings that are cut at one of two opposite places, by lane in other combinations; where lanes
-    /// are left, in the order of dimensions turned round.
-    pub(super) fn cut_rings(graph: &Graph, order: &DimensionOrder, lanes: usize) -> Self {
+    /// are left, in the order of dimensions turned round. With trees, every lane has one for pairs that failures leave
+    /// no such way.
+    pub(super) fn cut_rings(graph: &Graph, order: &DimensionOrder, lanes: usize, trees: bool) -> Self {
+        let lane = |lane| CutRings::new(order, lane, lanes);
         let mut turns = Self::none(graph, lanes);
-        let (sizes, places) = (order.placed().grid.sizes(), &order.placed().places);
-        let dimensions = sizes.len();
-        let combinations = 1 << dimensions;
-        for lane in 0..lanes {
-            // Few lanes differ in as many places as they can.
-            let parity = (lane.count_ones() as usize & 1) << (dimensions - 1);
-            let opposite = if lanes < combinations { lane | parity } else { lane % combinations };
-            let turned = lane / combinations % 2 == 1;
-            turns.allow_where(graph, lane, |channel, next| {
-                let (Some(one), Some(other)) = (order.dimension(channel), order.dimension(next)) else {
-                    return false;
-                };
-                let ((from, at), to) = (graph.ends(channel), graph.ends(next).1);
-                let [from, here, to] = [from, at, to].map(|switch| places[switch as usize][one]);
-                let size = sizes[one];
-                let straight = (here + size - from) % size == (to + size - here) % size;
-                let cut = if opposite >> one & 1 == 1 { size / 2 } else { 0 };
-                match one.cmp(&other) {
-                    std::cmp::Ordering::Equal => straight && !(order.placed().grid.wraps(one) && here == cut),
-                    order => order.is_lt() != turned,
-                }
-            });
+        for at in (0..lanes).filter(|_| trees) {
+            let tree = lane(at).tree(graph);
+            let within =
+                all(graph).filter(|(channel, next)| tree[*channel as usize / 2] && tree[*next as usize / 2]);
+            turns.kept.extend(within.map(|(channel, next)| (channel, next, at)));
+        }
+        let mut turns = turns.only_kept(graph);
+        turns.put_in_order();
+        for at in 0..lanes {
+            let lane = lane(at);
+            for turn in all(graph).filter(|&(channel, next)| lane.allows(graph, channel, next)) {
+                turns.allow_all(&[turn], at);
+            }
         }
         turns
     }
@@ -118,6 +127,91 @@ impl Turns {
     }
 }
 
+/// Dimension order on rings that are cut.
+struct CutRings<'a> {
+    order: &'a DimensionOrder,
+    /// By dimension where its rings are cut.
+    cuts: Vec<u32>,
+    /// Whether the last dimension comes first.
+    turned: bool,
+}
+
+impl<'a> CutRings<'a> {
+    /// Those of a lane.
+    fn new(order: &'a DimensionOrder, lane: usize, lanes: usize) -> Self {
+        let sizes = order.placed().grid.sizes();
+        let combinations = 1 << sizes.len();
+        // Few lanes differ in as many places as they can.
+        let parity = (lane.count_ones() as usize & 1) << (sizes.len() - 1);
+        let opposite = if lanes < combinations { lane | parity } else { lane % combinations };
+        let cut =
+            |(dimension, &size): (usize, &u32)| if opposite >> dimension & 1 == 1 { size / 2 } else { 0 };
+        let cuts = sizes.iter().enumerate().map(cut).collect();
+        Self { order, cuts, turned: lane / combinations % 2 == 1 }
+    }
+
+    fn allows(&self, graph: &Graph, channel: u32, next: u32) -> bool {
+        let (Some(one), Some(other)) = (self.order.dimension(channel), self.order.dimension(next)) else {
+            return false;
+        };
+        let ((from, at), to) = (graph.ends(channel), graph.ends(next).1);
+        let grid = &self.order.placed().grid;
+        let [from, here, to] = [from, at, to].map(|switch| self.order.placed().places[switch as usize][one]);
+        let size = grid.sizes()[one];
+        match one.cmp(&other) {
+            std::cmp::Ordering::Equal => {
+                (here + size - from) % size == (to + size - here) % size
+                    && !(grid.wraps(one) && here == self.cuts[one])
+            }
+            order => order.is_lt() != self.turned,
+        }
+    }
+
+    /// The cables of a tree over all switches: whole rings of the first dimension, then those of the next where they
+    /// are farthest from the cuts, so that without failures its turns close no circle with dimension order.
+    fn tree(&self, graph: &Graph) -> Vec<bool> {
+        let (sizes, places) = (self.order.placed().grid.sizes(), &self.order.placed().places);
+        let rank = |dimension: usize| if self.turned { sizes.len() - 1 - dimension } else { dimension };
+        let far = |dimension: usize, place: u32| {
+            let (size, middle) = (sizes[dimension], self.cuts[dimension] + sizes[dimension] / 2);
+            let apart = (place + size - middle % size) % size;
+            apart.min(size - apart)
+        };
+        let mut cables: Vec<u32> = (0..graph.channels() as u32 / 2).collect();
+        cables.sort_by_cached_key(|&cable| {
+            let Some(dimension) = self.order.dimension(2 * cable) else {
+                return (usize::MAX, false, 0, cable);
+            };
+            let (from, to) = graph.ends(2 * cable);
+            let place = &places[from as usize];
+            let before = (0..sizes.len()).filter(|&other| rank(other) < rank(dimension));
+            let off = before.map(|other| far(other, place[other])).sum();
+            let ends = [place[dimension], places[to as usize][dimension]];
+            let cut = self.cuts[dimension];
+            let into = (cut + sizes[dimension] - 1) % sizes[dimension];
+            (rank(dimension), ends.contains(&cut) && ends.contains(&into), off, cable)
+        });
+        let mut part: Vec<u32> = (0..graph.switches() as u32).collect();
+        let mut tree = vec![false; graph.channels() / 2];
+        for cable in cables {
+            let (from, to) = graph.ends(2 * cable);
+            let (from, to) = (root(&mut part, from), root(&mut part, to));
+            tree[cable as usize] = from != to;
+            part[from as usize] = to;
+        }
+        tree
+    }
+}
+
+/// The switch that stands for the part that a switch is in.
+fn root(part: &mut [u32], mut at: u32) -> u32 {
+    while part[at as usize] != at {
+        part[at as usize] = part[part[at as usize] as usize];
+        at = part[at as usize];
+    }
+    at
+}
+
 /// All turns of a graph but those back over the same cable.
 fn all(graph: &Graph) -> impl Iterator<Item = (u32, u32)> {
     (0..graph.channels() as u32).flat_map(move |channel| {
@@ -170,7 +264,7 @@ mod tests {
     fn no_lane_has_a_circle_and_extended_ones_take_no_other_turn() {
         let (graph, order) = torus(5);
         let numbered = || Turns::numbered(&graph, 5);
-        let cut = || Turns::cut_rings(&graph, &order, 8);
+        let cut = || Turns::cut_rings(&graph, &order, 8, true);
         for make in [&numbered as &dyn Fn() -> Turns, &cut] {
             let (known, mut turns) = (make(), make());
             turns.extend(&graph, None, 3);

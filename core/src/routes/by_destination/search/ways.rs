@@ -3,7 +3,7 @@
 use super::both_ways::BothWays;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// How much longer than the shortest such a way may be.
+/// How much longer than the shortest such a way may be; with trees it may be longer the longer a pair has waited.
 const LONGER: u32 = 4;
 
 /// What a search for a way knows of a channel.
@@ -101,7 +101,8 @@ impl BothWays<'_> {
         let root = self.search.table.roots[destination];
         let start = destination * graph.switches();
         let distances = &self.search.distances[self.search.row[destination] as usize * graph.switches()..];
-        let most = u32::from(distances[from as usize]) + LONGER;
+        let waiting = if self.turns.keeps_some() { u32::from(self.weight_of(from, root)) } else { 0 };
+        let most = u32::from(distances[from as usize]) + LONGER + waiting;
         let step = |channel: u32| {
             let place = start + graph.ends(channel).0 as usize;
             if self.search.table.next[place] == channel { 1 } else { 4 + 2 * self.search.below[place] }
