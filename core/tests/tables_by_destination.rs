@@ -448,13 +448,13 @@ proptest! {
         // Only the ways of hosts have levels.
         let mut waits = petgraph::graph::DiGraph::<(), ()>::new();
         (0..graph.channels() * 8).for_each(|_| _ = waits.add_node(()));
-        for destination in 0..roots.len() {
+        for (destination, &root) in roots.iter().enumerate() {
             for source in (0..switches as u32).filter(|&source| graph.hosts(source) > 0) {
                 let level = usize::from(made.lanes.levels[destination * switches + source as usize]);
                 prop_assert!(level < lanes);
                 let place = |channel: u32| petgraph::graph::NodeIndex::new(channel as usize * 8 + level);
                 let (row, mut at, mut way) = (made.table.row(destination), source, Vec::new());
-                while at != roots[destination] && row[at as usize] != NO_CHANNEL {
+                while at != root && row[at as usize] != NO_CHANNEL {
                     way.push(row[at as usize]);
                     at = graph.ends(row[at as usize]).1;
                 }
