@@ -13,6 +13,7 @@ struct Stretch<'a, F> {
     goes_on: F,
 }
 
+/// BookSim2 looks for no deadlocks but by how long nothing arrives, which breaks a run.
 impl<F: FnMut(&Run<TrafficManager>) -> bool> Cycles for Stretch<'_, F> {
     fn advance(
         &mut self,
@@ -36,19 +37,6 @@ impl<F: FnMut(&Run<TrafficManager>) -> bool> Cycles for Stretch<'_, F> {
 
     fn delivered(&self) -> u64 {
         self.run.terminals.facts.iter().map(|facts| facts.packet.count).sum()
-    }
-
-    /// BookSim2 looks for no deadlocks but by how long nothing arrives, which breaks a run.
-    fn check(&self, _cycle: u64) -> Result<(), SimulationError> {
-        Ok(())
-    }
-
-    fn finished(&self, _cycle: u64) -> Result<(), SimulationError> {
-        Ok(())
-    }
-
-    fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
-        SimulationError::Stuck { cycle }
     }
 }
 

@@ -103,18 +103,24 @@ pub(crate) trait Cycles {
     fn join(&mut self) -> Result<(), SimulationError> {
         Ok(())
     }
-    /// Whether some packets wait for each other for good while others still move.
+    /// Whether some packets wait for each other for good while others still move, where that can be.
     ///
     /// # Errors
     /// They do.
-    fn check(&self, cycle: u64) -> Result<(), SimulationError>;
+    fn check(&self, _cycle: u64) -> Result<(), SimulationError> {
+        Ok(())
+    }
     /// What [`Quiescence::Finished`] leaves behind.
     ///
     /// # Errors
     /// Somebody still waits for packets that nobody sends.
-    fn finished(&self, cycle: u64) -> Result<(), SimulationError>;
+    fn finished(&self, _cycle: u64) -> Result<(), SimulationError> {
+        Ok(())
+    }
     /// What [`Quiescence::Stuck`] means.
-    fn stuck(&self, cycle: u64, options: &Options) -> SimulationError;
+    fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
+        SimulationError::Stuck { cycle }
+    }
 }
 
 /// An engine with a network in it, whatever it is compiled for: its cycles, and what is asked of a run that is held.

@@ -109,6 +109,7 @@ impl<V: Vector, const K: usize> Machine<V, K> {
     }
 }
 
+/// Only networks that dimension order and datelines keep free of deadlock are covered.
 impl<V: Vector, const K: usize> Cycles for Machine<V, K> {
     fn advance(
         &mut self,
@@ -133,19 +134,6 @@ impl<V: Vector, const K: usize> Cycles for Machine<V, K> {
 
     fn delivered(&self) -> u64 {
         self.progress().1
-    }
-
-    fn check(&self, _cycle: u64) -> Result<(), SimulationError> {
-        // Only networks that dimension order and datelines keep free of deadlock are covered.
-        Ok(())
-    }
-
-    fn finished(&self, _cycle: u64) -> Result<(), SimulationError> {
-        Ok(())
-    }
-
-    fn stuck(&self, cycle: u64, _options: &Options) -> SimulationError {
-        SimulationError::Stuck { cycle }
     }
 }
 
