@@ -72,9 +72,12 @@ def test_stages_lead_to_the_repaired_tables_and_each_lies_beside_the_one_before(
     # What was there of another repair is gone.
     (again / "stage-9").mkdir(parents=True)
     (again / "stage-9" / "sl2vl.dump").write_text("")
+    # A folder of the user's own.
+    (again / "stage-old").mkdir()
     new = route_subnet(left, old=out, safe_for=kinds)
     new.write(again)
     folders = sorted(again.glob("stage-*"))
+    assert folders.pop().name == "stage-old"
     assert new.update.safe
     assert [folder.name for folder in folders] == [f"stage-{n}" for n in range(1, stages)]
     if not stages:

@@ -13,6 +13,7 @@ from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.least import Least, known_prices, least, least_rounds
 from flitloom.collectives.listing import applying, counted_messages, finer_steps
 from flitloom.collectives.prices import Prices
+from flitloom.collectives.proofs import nodes_of
 from flitloom.collectives.rounds_plan import bus_factor
 from flitloom.collectives.search import collective
 from flitloom.errors import SpecError
@@ -266,9 +267,8 @@ def _cut(plan: CollectivePlan) -> tuple[int, ...]:
     proof = gather.proof
     if proof["kind"] != "cut":
         return ()
-    named = {*(proof["nodes"] if "nodes" in proof else proof["all_but"])}
-    rest = {*ground.working} - named
-    smaller = min(named, rest, key=len)
+    inside = nodes_of(ground, proof)
+    smaller = min(inside, {*ground.working} - inside, key=len)
     return tuple(sorted(smaller)) if len(smaller) > 1 else ()
 
 

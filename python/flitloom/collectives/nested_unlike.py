@@ -149,7 +149,7 @@ class _Search:
         """First ways of all chunks: those of the network without failures, or such as moves find."""
         lengths = _mellowed(np.array(prices.links), self.table)
         costs = [self.table.costs(row) for row in lengths]
-        whole, ground = _without_failures(self.ground), self.ground
+        whole, ground = self.ground.without_failures(), self.ground
         if ground.topology.damaged and whole.whole:
             group, known = offsets(whole), nested(whole, self.rounds)
             members = np.array(ground.working)
@@ -171,10 +171,6 @@ class _Search:
             found.append(self.better(owner, known_rounds, table, OTHERS if found else FIRST, owner))
             self.path(owner, found[-1], costs)
         return found
-
-
-def _without_failures(ground: Ground) -> Ground:
-    return Ground(ground.topology.model_copy(update={"failed_nodes": [], "failed_links": []}), ground.twist)
 
 
 def _mellowed(lengths: NDArray[np.float64], table: Routes, even: float = 0.4) -> NDArray[np.float64]:

@@ -244,6 +244,38 @@ def proven_prices(ground: Ground, nodes: Sequence[float], links: Sequence[Sequen
     return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, chunks if len(links) == 1 else sums)
 
 
+def as_prices(
+    nodes: Sequence[float] | NDArray[np.float64],
+    links: Sequence[Sequence[float]] | NDArray[np.float64],
+    count: int,
+    widths: NDArray[np.float64],
+    whose: str,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """A number of prices, and by round the lengths of links, which add up to one at most with parallel ones.
+
+    Raises
+    ------
+    SpecError
+        They are not such prices; the message says whose are needed.
+
+    Examples
+    --------
+    >>> as_prices([0, 1], [[0.5, 0.25]], 2, np.array([1.0, 2.0]), "both nodes")
+    (array([0., 1.]), array([[0.5 , 0.25]]))
+    """
+    end, rows = np.array(nodes, dtype=np.float64), np.array(links, dtype=np.float64)
+    shaped = end.shape == (count,) and rows.ndim == 2 and rows.shape[1] == len(widths)
+    if not (
+        shaped
+        and np.isfinite(end).all()
+        and min(end.min(), rows.min(initial=0)) >= 0
+        and (rows @ widths <= 1 + 1e-9).all()
+    ):
+        problem = f"prices of {whose}, and lengths of links that add up to one, are needed"
+        raise SpecError.at("prices", problem)
+    return end, rows
+
+
 def proven(
     ground: Ground,
     nodes: Sequence[float] | NDArray[np.float64],
@@ -275,19 +307,9 @@ def proven(
     1.0
     """
     group = offsets(ground)
-    worth = end = np.array(nodes, dtype=np.float64)
-    rows = np.array(links, dtype=np.float64)
-    widths = [ground.links[0, way] for way in group.ways]
-    shaped = end.shape == (ground.nodes,) and rows.ndim == 2 and rows.shape[1] == len(widths)
-    if not (
-        shaped
-        and np.isfinite(end).all()
-        and min(end.min(), rows.min(initial=0)) >= 0
-        and (rows @ widths <= 1 + 1e-9).all()
-    ):
-        raise SpecError.at(
-            "prices", "prices of all nodes, and lengths of links that add up to one, are needed"
-        )
+    widths = np.array([ground.links[0, way] for way in group.ways])
+    end, rows = as_prices(nodes, links, ground.nodes, widths, "all nodes")
+    worth = end
     for row in rows[::-1]:
         # By receiver, and the vector over which it is reached.
         gain = np.maximum(worth[:, None] - group.along @ (row * widths), 0)

@@ -123,14 +123,20 @@ def evaluate(premises: Premises, proof: dict[str, Any]) -> tuple[int, str]:
         raise SpecError.at("plan.proof", f"is not a complete {kind} proof for {premises.operation}") from None
 
 
-def _nodes(view: _View, proof: dict[str, Any]) -> set[int]:
+def nodes_of(ground: Ground, proof: dict[str, Any]) -> set[int]:
+    """The nodes that the proof of a cut or a crossing names.
+
+    >>> import flitloom as fl
+    >>> nodes_of(Ground(fl.Mesh(4)), {"kind": "cut", "all_but": [3]})
+    {0, 1, 2}
+    """
     if "all_but" in proof:
-        return set(view.ground.working) - {int(node) for node in proof["all_but"]}
+        return set(ground.working) - {int(node) for node in proof["all_but"]}
     return {int(node) for node in proof["nodes"]}
 
 
 def _cut(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
-    inside = _nodes(view, proof)
+    inside = nodes_of(view.ground, proof)
     links = view.leaving(inside)
     members = set(view.members)
     within, outside = members & inside, members - inside
@@ -335,7 +341,7 @@ def _transfers(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
 
 
 def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
-    inside = _nodes(view, proof)
+    inside = nodes_of(view.ground, proof)
     start, end = int(proof["from"]), int(proof["to"])
     members = set(view.members)
     exchange = view.operation in ("all-to-all", "all-to-all-v")

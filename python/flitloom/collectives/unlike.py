@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.collectives.nested import offsets
-from flitloom.collectives.prices import AHEAD, CLOSE, PATIENCE, Prices, least_chunks, shares
-from flitloom.errors import SpecError
+from flitloom.collectives.prices import AHEAD, CLOSE, PATIENCE, Prices, as_prices, least_chunks, shares
 from flitloom.spec.ground import Ground
 
 #: Most nodes that take part.
@@ -154,7 +153,7 @@ def _start(ground: Ground, table: Routes) -> list[tuple[NDArray[np.float64], NDA
     count = table.count
     even = np.full((1, len(table.widths)), 1 / table.widths.sum())
     found = [((1 - np.eye(count)) / table.widths.sum(), even)]
-    whole = Ground(ground.topology.model_copy(update={"failed_nodes": [], "failed_links": []}), ground.twist)
+    whole = ground.without_failures()
     if ground.topology.damaged and whole.whole:
         group = offsets(whole)
         members = np.array(ground.working)
@@ -272,18 +271,7 @@ def prices_unlike(ground: Ground, nodes: Sequence[float], links: Sequence[Sequen
     1.0
     """
     table = routes(ground)
-    end = np.array(nodes, dtype=np.float64)
-    rows = np.array(links, dtype=np.float64)
-    shaped = end.shape == (table.count**2,) and rows.ndim == 2 and rows.shape[1] == len(table.widths)
-    if not (
-        shaped
-        and np.isfinite(end).all()
-        and min(end.min(), rows.min(initial=0)) >= 0
-        and (rows @ table.widths <= 1 + 1e-9).all()
-    ):
-        raise SpecError.at(
-            "prices", "prices of all chunks at all nodes, and lengths of links that add up to one, are needed"
-        )
+    end, rows = as_prices(nodes, links, table.count**2, table.widths, "all chunks at all nodes")
     every = _sums(table, end.reshape(table.count, table.count), rows)
     last = np.full(table.count, np.inf)
     np.minimum.at(last, table.heads, rows.min(axis=0))

@@ -170,7 +170,7 @@ def _of_fields(fields: dict[str, Any]) -> Subnet:
     topology = Topology(**fields)
     if topology.twist:
         return _whole(topology)
-    whole = Ground(topology.model_copy(update={"failed_nodes": (), "failed_links": ()}))
+    whole = Ground(topology).without_failures()
     made, _ = subnet_of_ground(whole)
     return _less(made, [switch_name(whole.point(node)) for node in range(whole.nodes)], topology)
 

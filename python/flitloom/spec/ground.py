@@ -95,6 +95,16 @@ class Ground:
         )
         return round_about and not self.topology.damaged
 
+    def without_failures(self) -> Ground:
+        """The same ground with all its nodes and links at work.
+
+        >>> import flitloom as fl
+        >>> len(Ground(fl.Torus(3, failed_nodes=[1])).without_failures().links)
+        6
+        """
+        whole = self.topology.model_copy(update={"failed_nodes": (), "failed_links": ()})
+        return Ground(whole, self.twist, self.width)
+
     def normal(self, vector: Sequence[int]) -> Vector:
         """The coordinates at which a vector from the origin ends."""
         point, turns = list(vector), 0
@@ -196,9 +206,8 @@ class Ground:
         >>> Ground(fl.Torus(4, 4, failed_nodes=[5])).most_links, Ground(fl.Product("full4*6")).most_links
         (4, 18)
         """
-        whole = self.topology.model_copy(update={"failed_nodes": [], "failed_links": []})
         found = Counter[int]()
-        for (start, _), count in Ground(whole, self.twist, self.width).links.items():
+        for (start, _), count in self.without_failures().links.items():
             found[start] += count
         return max(found.values(), default=0)
 

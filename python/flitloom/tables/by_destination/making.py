@@ -316,15 +316,15 @@ class _Routing:
         def on(pairs: Sequence[int]) -> dict[str, Any]:
             return made | {"levels": on_levels(made["levels"], pairs)}
 
-        fixed = before is not None or made["mode"] != "portable"
         if before is not None and before.beside is not None:
             beside = replace(before.beside, managers=self.cover.managers or before.beside.managers)
             return made, beside, self.judged(made, beside)
+        portable = made["mode"] == "portable"
         pairs, beside, report = self.cover.settled(
             made["lanes"],
-            self.lanes if made["mode"] == "portable" else made["lanes"],
+            self.lanes if portable else made["lanes"],
             lambda pairs, beside: self.judged(on(pairs), beside),
-            fixed,
+            before is not None or not portable,
         )
         return on(pairs), beside, report
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.qos_policy import cannot_be_loaded
-from flitloom.tables.by_destination.stages import stages_of
 from flitloom.tables.by_destination.tables import host_levels
 
 if TYPE_CHECKING:
@@ -57,13 +56,13 @@ _POLICY = "qos-policy.conf   levels of paths as a QoS policy of OpenSM (-Y)\n"
 _MULTICAST = "partitions.conf   level of multicast (-P)\n"
 
 
-def manual(tables: MadeTables, configured: bool, policy: bool) -> str:
+def manual(tables: MadeTables, configured: bool, policy: bool, staged: bool) -> str:
     """How to load these tables, as plain text.
 
     Parameters
     ----------
-    configured, policy : bool
-        Whether ``torus-2QoS.conf`` and ``qos-policy.conf`` are beside it.
+    configured, policy, staged : bool
+        Whether ``torus-2QoS.conf``, ``qos-policy.conf`` and ``STAGES.txt`` are beside it.
     """
     refused = cannot_be_loaded(tables)
     if refused is not None:
@@ -79,7 +78,7 @@ def manual(tables: MadeTables, configured: bool, policy: bool) -> str:
         ) + (_question(tables) if tables.levels.any() else "")
         load += _TORUS_2QOS if configured else ""
     update = f"From the tables before: {tables.update.describe()}.\n\n" if tables.update else ""
-    update += "STAGES.txt says how that is done with a running OpenSM.\n\n" if stages_of(tables) else ""
+    update += "STAGES.txt says how that is done with a running OpenSM.\n\n" if staged else ""
     price = "".join(f"Note: {said}.\n\n" for said in tables.notes())
     order = _ORDER if tables.recognition.order else ""
     levels = (_PATHS + "\n" if tables.levels.any() else "") + (_POLICY if policy else "")

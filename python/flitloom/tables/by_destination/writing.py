@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.ground.outputs import folder_for, write_files
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 #: Files that some tables have and others have not.
 _OPTIONAL = (
-    *("path-sl.txt", "qos-policy.conf", "partitions.conf", "torus-2QoS.conf", "host-order.txt"),
-    *("STAGES.txt", "moved-pairs.txt"),
-)
-#: Files of a stage.
-_LOADED = (
-    "opensm-lfts.dump",
     "path-sl.txt",
-    "sl2vl.dump",
-    "report.json",
     "qos-policy.conf",
     "partitions.conf",
+    "torus-2QoS.conf",
+    "host-order.txt",
+    "STAGES.txt",
+    "moved-pairs.txt",
 )
+#: Files of a stage.
+_LOADED = ("opensm-lfts.dump", "sl2vl.dump", "report.json", *_OPTIONAL[:3])
+#: What the report of a stage says.
+_REPORTED = ("managers", "sm_sl", "multicast_sl", "service_levels")
 #: The partition that OpenSM makes by itself, with a level of its multicast groups.
 _PARTITION = "Default=0x7fff, ipoib, sl={level} : ALL=full;\n"
 #: Lanes that a switch takes by itself.
@@ -46,22 +46,15 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
     Service levels are written only where some are not 0.
     """
     configuration, policy = torus_2qos(tables.recognition), qos_policy(tables)
-    multicast = tables.beside.multicast_level
-    levels = {"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}
+    facts, stages = tables.facts(), stages_of(tables)
     order = "".join(f"{tables.subnet.hosts[host].name}\n" for host in tables.recognition.host_order())
     texts: dict[str, str | Iterable[str]] = {
-        "opensm-lfts.dump": _forwarding(tables),
-        **levels,
+        **_loaded(tables, policy, facts | {"topology": tables.subnet.named}),
         "slvl.txt": _slvl(tables),
-        "sl2vl.dump": _sl2vl(tables),
-        "report.json": json.dumps(tables.facts() | {"topology": tables.subnet.named}, indent=2) + "\n",
-        **({"qos-policy.conf": policy} if policy else {}),
-        **({"partitions.conf": _PARTITION.format(level=multicast)} if multicast else {}),
         **({"host-order.txt": order} if order else {}),
         **({"torus-2QoS.conf": configuration} if configuration else {}),
-        "README.txt": manual(tables, bool(configuration), bool(policy)),
+        "README.txt": manual(tables, bool(configuration), bool(policy), bool(stages)),
     }
-    stages = stages_of(tables)
     if stages:
         texts["STAGES.txt"] = told(stages, options(tables, bool(policy), "cur/"))
     if tables.update is not None and tables.update.moved:
@@ -71,9 +64,11 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
         _remove(place, [name for name in _OPTIONAL if name not in texts])
         for number, stage in enumerate(stages[:-1], start=1):
             with folder_for(place / FOLDER.format(number)) as below:
-                write_files({below / name: text for name, text in _loaded(stage.tables).items()})
+                loaded = _loaded(stage.tables, policy, {name: facts[name] for name in _REPORTED})
+                write_files({below / name: text for name, text in loaded.items()})
+        own = {FOLDER.format(number) for number in range(1, len(stages))}
         for below in place.glob(FOLDER.format("*")):
-            if int(below.name.rpartition("-")[2]) not in range(1, len(stages)):
+            if below.name not in own and below.name.rpartition("-")[2].isdecimal():
                 _remove(below, _LOADED)
                 with suppress(OSError):
                     below.rmdir()
@@ -87,16 +82,14 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
             (folder / name).unlink()
 
 
-def _loaded(tables: MadeTables) -> dict[str, str | Iterable[str]]:
-    """The files of a stage: what is loaded, and what its check reads."""
-    policy, multicast = qos_policy(tables), tables.beside.multicast_level
-    names = ("managers", "sm_sl", "multicast_sl", "service_levels")
-    facts = tables.facts()
+def _loaded(tables: MadeTables, policy: str | None, report: dict[str, Any]) -> dict[str, str | Iterable[str]]:
+    """What is loaded, and what its check reads: all files of a stage."""
+    multicast = tables.beside.multicast_level
     return {
         "opensm-lfts.dump": _forwarding(tables),
         **({"path-sl.txt": levels_text(tables)} if tables.levels.any() else {}),
         "sl2vl.dump": _sl2vl(tables),
-        "report.json": json.dumps({name: facts[name] for name in names}, indent=2) + "\n",
+        "report.json": json.dumps(report, indent=2) + "\n",
         **({"qos-policy.conf": policy} if policy else {}),
         **({"partitions.conf": _PARTITION.format(level=multicast)} if multicast else {}),
     }
