@@ -24,8 +24,8 @@ from flitloom.tables.traffic import Demand, unit_of
 _WORTH = 1.005
 #: Options that give up kinds of traffic.
 GIVEN_UP = dict(zip(KINDS[1:], ("--one-way", "--no-managers", "--no-multicast"), strict=True))
-#: Loads up to so many times those of tables for host pairs alone are not told as the price of more.
-_NEAR = 1.1
+#: Largest loads up to so many times those of other tables are taken for what else these are good for.
+NEAR = 1.1
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class MadeTables:
                     f"method {self.method}, better for {better}, has a load of {self.report.max_load}; "
                     f"--method {method} has {load}"
                 )
-        if self.host_pairs is not None and self.report.max_load > _NEAR * self.host_pairs:
+        if self.host_pairs is not None and self.report.max_load > NEAR * self.host_pairs:
             said.append(
                 f"safety for {', '.join(self.cover.kinds)} costs load: {self._instead(self.host_pairs)} of "
                 f"{' '.join(GIVEN_UP.values())}; each of these gives one up"

@@ -23,6 +23,7 @@ from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.covering import ENOUGH, Cover, cover_of, on_levels
+from flitloom.tables.by_destination.known import NEAR
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, host_levels, require_lanes, with_lanes
@@ -37,8 +38,6 @@ TRIES = 12_000_000
 #: The same for large fabrics, per entry.
 _TRIES_PER_ENTRY = 20
 
-#: Largest loads up to so many times those of another method are taken for what else the method is good for.
-_NEAR = 1.1
 #: Tables with more entries are made once, whatever they are safe for.
 _LARGE = 1 << 17
 
@@ -280,7 +279,7 @@ class _Routing:
             made, beside, report = self.settled(made)
             fewer = best is None or len(self.cover.missing(report)) < len(self.cover.missing(best[2]))
             few_lanes = self.lanes - self.spare_lanes < ENOUGH
-            if best is None or (fewer and (few_lanes or report.max_load <= _NEAR * best[2].max_load)):
+            if best is None or (fewer and (few_lanes or report.max_load <= NEAR * best[2].max_load)):
                 best = made, beside, report, methods
             if not self.cover.missing(report):
                 break
@@ -296,13 +295,13 @@ class _Routing:
             old is None
             and self.method is None
             and made["method"] == "ftree"
-            and report.max_load > _NEAR * made["bound"]["value"]
+            and report.max_load > NEAR * made["bound"]["value"]
         ):
             other = self.search(None, kept, "balanced")
             judged = self.judged(other)
             methods["balanced"] = judged.max_load
             # Few more pairs on the busiest channel are worth shifts without conflicts.
-            if report.max_load > _NEAR * judged.max_load:
+            if report.max_load > NEAR * judged.max_load:
                 made, report = other, judged
         if report.deadlock:
             raise AssertionError(f"tables with a cycle were made: {report.cycle}")
@@ -346,7 +345,7 @@ class _Routing:
         scratch = host_pairs = None
         if before is not None and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]:
             scratch = self.judged(self.search(None, kept)).max_load
-        elif before is None and self.cover.kinds and report.max_load > _NEAR * (made["balanced"] or 0):
+        elif before is None and self.cover.kinds and report.max_load > NEAR * (made["balanced"] or 0):
             host_pairs = self.judged(self.search(None, 0, both_ways=False)).max_load
         return SubnetTables(
             self.recognition,
