@@ -50,6 +50,18 @@ NETWORKS: list[AnyNetwork] = [
     fl.Torus(2, 3, 4),
     fl.Mesh(5, 4),
     fl.Torus(8, 8),
+    # Switches that only pass on: one, two, rails across servers, and some between each other.
+    fl.Graph([f"{node}-5" for node in range(5)], nodes=6, hosts=[*range(5)]),
+    fl.Graph(
+        [f"{node}-{8 + switch}" for node in range(8) for switch in range(4)], nodes=12, hosts=[*range(8)]
+    ),
+    fl.Graph(
+        [f"{node}-{switch}" for node in range(12) for switch in (12 + node // 3, 16 + node % 3)],
+        nodes=19,
+        hosts=[*range(12)],
+    ),
+    network_of({"network": "dragonfly(2,1,3)"}),
+    network_of({"network": "fattree(4)", "failed_nodes": [3, 19]}),
 ]
 #: Bytes of vectors for which plans take the time of advice.
 SIZES = (1.0, 2.0**10, 2.0**20, 2.0**30)

@@ -114,14 +114,6 @@ def test_plans_over_switches_run_on_pipelined_routers() -> None:
     assert again.cycles == found.cycles
 
 
-@pytest.mark.parametrize("network", ["fattree(4)", fl.Graph(["0-2", "1-2"], nodes=3, hosts=[0, 1])])
-def test_advice_is_of_direct_networks(network: str | fl.Graph) -> None:
-    with pytest.raises(
-        fl.SpecError, match=r"has switches that only forward.*flitloom collective all-gather plans"
-    ):
-        fl.collectives.advise(network, [1024], operation="all-gather")
-
-
 def test_a_host_of_two_ports_is_counted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "topology.conf"
     file.write_text(DUAL)

@@ -11,7 +11,7 @@ from typing import Any
 from flitloom.collectives.algorithms import Algorithm
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.least import Least, known_prices, least, least_rounds
-from flitloom.collectives.listing import applying, counted_messages, finer_steps
+from flitloom.collectives.listing import applying, counted_messages, finer_steps, in_rounds
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.proofs import nodes_of
 from flitloom.collectives.rounds_plan import bus_factor
@@ -223,13 +223,19 @@ def weigh(
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """
     topology, plain = _compared(topology, operation, twist)
-    plan = collective(topology, operation, twist=twist)
+    # In steps the nodes that take no part would add up what passes them.
+    summed = bool(topology.members) and operation in ("all-reduce", "reduce-scatter")
+    plan = collective(topology, "all-gather" if summed else operation, twist=twist)
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
     cut = _cut(plan)
     proof = least(ground, operation, members, prices, cut)
-    every = applying(plan, plain, () if message is None else prices)
-    every += finer_steps(plan, every, proof.every[-1])
+    mixed = () if message is None else prices
+    if summed:
+        every = in_rounds(ground, operation, plain, mixed)
+    else:
+        every = applying(plan, plain, mixed)
+        every += finer_steps(plan, every, proof.every[-1])
     crowded = [] if message is not None else [one for one in every if any(one.crowd)]
     known = [one for one in every if one not in crowded]
     if message:
@@ -269,7 +275,7 @@ def _cut(plan: CollectivePlan) -> tuple[int, ...]:
         return ()
     inside = nodes_of(ground, proof)
     smaller = min(inside, {*ground.working} - inside, key=len)
-    return tuple(sorted(smaller)) if len(smaller) > 1 else ()
+    return tuple(sorted(smaller)) if len(smaller) > 1 and len(smaller & {*ground.members}) > 0 else ()
 
 
 def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) -> tuple[AnyNetwork, bool]:
@@ -279,12 +285,6 @@ def _compared(topology: AnyNetwork | str | Path, operation: str, twist: bool) ->
     if isinstance(topology, str | Path):
         topology = direct_network(topology)
     topology.require_no_circulants("comparisons of collective operations are")
-    if topology.members:
-        raise SpecError.at(
-            "network",
-            f"{topology} has switches that only forward, and algorithms are compared on direct networks",
-            f"flitloom collective {operation} plans for its hosts",
-        )
     if topology.one_way_links:
         raise SpecError.at(
             "network",

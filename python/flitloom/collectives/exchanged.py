@@ -210,8 +210,8 @@ def _folded(order: Sequence[int], halved: int, owned: bool) -> Messages:
     )
 
 
-def circle_messages(orders: Sequence[Sequence[int]]) -> Messages:
-    """Parts of the vector round a circle of nodes each, half of them either way.
+def circle_messages(orders: Sequence[Sequence[int]], ways: int = 2) -> Messages:
+    """Parts of the vector round a circle of nodes each, half of them either way, or all one way.
 
     >>> made = circle_messages([[0, 1, 2]])
     >>> made.pieces, [row for row in made.moves if row[1] == 0]  # its own chunk, then its neighbours'
@@ -219,13 +219,13 @@ def circle_messages(orders: Sequence[Sequence[int]]) -> Messages:
     """
     count = len(orders[0])
     places = {node: place for place, node in enumerate(sorted(orders[0]))}
-    pieces = 2 * len(orders)
+    pieces = ways * len(orders)
     moves = []
     for number, order in enumerate(orders):
-        for half, row in enumerate((order, order[::-1])):
+        for half, row in enumerate((order, order[::-1])[:ways]):
             for turn in range(count - 1):
                 moves += [
-                    (turn, a, b, places[row[rank - turn]] * pieces + 2 * number + half, 1)
+                    (turn, a, b, places[row[rank - turn]] * pieces + ways * number + half, 1)
                     for rank, (a, b) in enumerate(pairwise((*row, row[0])))
                 ]
     return mirrored(pieces, moves, count - 1)

@@ -140,16 +140,16 @@ def across(ground: Ground, operation: str, cut: Sequence[int]) -> float:
     """
     if not cut:
         return 0.0
-    inside, members = {*cut}, {*ground.working}
+    inside, members = {*cut}, {*ground.members}
     links = max(
         sum(
             count for ends, count in ground.links.items() if (ends[way] in inside) > (ends[1 - way] in inside)
         )
         for way in (0, 1)
     )
-    if not inside < members or not links:
+    count, rest = len(inside & members), len(members - inside)
+    if not inside <= {*ground.working} or not (count and rest and links):
         raise SpecError.at("cut", "working nodes are needed, with links to some others")
-    count, rest = len(inside), len(members) - len(inside)
     if operation == "all-reduce":
         # Every sum needs something of either side, and is needed at either side.
         return 1 / links
@@ -160,7 +160,7 @@ def across(ground: Ground, operation: str, cut: Sequence[int]) -> float:
 def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:
     """Prices for a network: of up to 1024 nodes that see the same, or of up to 128 others; else none."""
     most = MOST_NODES if ground.whole else MOST_UNLIKE
-    if operation not in GATHERING or not 1 < len(ground.working) <= most:
+    if operation not in GATHERING or ground.has_relays or not 1 < len(ground.working) <= most:
         return ()
     return least_chunks(ground) if ground.whole else least_chunks_unlike(ground)
 
@@ -175,6 +175,8 @@ def with_chunks(
     SpecError
         They are not prices of the network, or it has too many nodes that are not alike.
     """
+    if prices and ground.has_relays:
+        raise SpecError.at("prices", "they are of networks whose nodes all take part")
     if any(len({*map(len, links)}) > 1 for _, links in prices):
         raise SpecError.at("prices", "all rounds need lengths of equally many links")
     if not ground.whole:
@@ -217,17 +219,21 @@ def least_rounds(ground: Ground, members: int) -> int:
 
 def _least_factor(ground: Ground, operation: str, members: int) -> float:
     """Vectors that some link transfers at least, over all rounds."""
-    links = sum(ground.links.values())
     incoming, outgoing = [0] * ground.nodes, [0] * ground.nodes
     for (node, end), count in ground.links.items():
         outgoing[node] += count
         incoming[end] += count
-    fewest = min(min(incoming[node], outgoing[node]) for node in ground.working) or inf
+    fewest = min(min(incoming[node], outgoing[node]) for node in ground.members) or inf
+    # All that members receive or send goes over their own links.
+    links = min(sum(counts[node] for node in ground.members) for counts in (incoming, outgoing))
     if operation == "all-reduce":
         # All but one add up to one sum, which all but one receive; nobody knows it without receiving.
         return max(2 * (members - 1) / links, 1 / fewest)
     if operation == "all-to-all":
-        sources = ground.working[:1] if ground.whole else ground.working
-        hops = sum(sum(ground.distances(node).values()) for node in sources) * (members / len(sources))
-        return max(hops / members / links, (members - 1) / members / fewest)
+        sources = ground.working[:1] if ground.whole else ground.members
+        distances = map(ground.distances, sources)
+        near = sum(far.get(node, 0) for far in distances for node in ground.members)
+        hops = near * (members / len(sources))
+        every = sum(ground.links.values())
+        return max(hops / members / every, (members - 1) / members / fewest)
     return max((members - 1) / links, (members - 1) / members / fewest)

@@ -23,6 +23,7 @@ from flitloom.collectives.nested import best_nested, fastest, nested_messages
 from flitloom.collectives.nested_unlike import mixed, mixed_messages
 from flitloom.collectives.phases import phase_makers
 from flitloom.collectives.prices import Prices
+from flitloom.collectives.relays import exchanges_over
 from flitloom.collectives.rounds import (
     around,
     busiest_loads,
@@ -31,6 +32,7 @@ from flitloom.collectives.rounds import (
     gathers_by_rank,
     on_grid,
     shift_rounds,
+    ways_round,
 )
 from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, crowding, most_messages, shifted
 from flitloom.collectives.search import collective
@@ -110,15 +112,24 @@ def applying(plan: CollectivePlan, plain: bool, prices: Sequence[Prices] = ()) -
     >>> [one.name for one in applying(plan, plain=False)]
     ['spheres', 'ring', 'halving/doubling', 'Bruck', 'planned steps']
     """
-    return [*_known(plan.ground, plan.operation, plain, prices), _planned(plan)]
+    return [*in_rounds(plan.ground, plan.operation, plain, prices), _planned(plan)]
 
 
-def _known(ground: Ground, operation: str, plain: bool, prices: Sequence[Prices]) -> list[Algorithm]:
+def in_rounds(ground: Ground, operation: str, plain: bool, prices: Sequence[Prices]) -> list[Algorithm]:
+    """The same without the plan: what members send each other, in rounds.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> star = fl.Graph(["0-3", "1-3", "2-3"], nodes=4, hosts=[0, 1, 2])
+    >>> [one.name for one in in_rounds(Ground(star), "all-to-all", False, ())]
+    ['shifts', 'Bruck']
+    """
     topology = ground.topology
     grid = ground.is_torus
     # Neighbours after each other, as far as that goes.
-    path = around(ground.sizes) if grid else ground.working
-    order = [node for node in path if node in set(ground.working)]
+    path = around(ground.sizes) if grid else ground.members
+    order = [node for node in path if node in set(ground.members)]
     if operation == "all-to-all":
         makers: dict[str, Maker] = {
             "shifts": lambda: shift_messages(order, shift_rounds(ground, order)),
@@ -130,7 +141,9 @@ def _known(ground: Ground, operation: str, plain: bool, prices: Sequence[Prices]
     else:
         found = by_rank(ground, order)
     makers = _makers(ground, order, operation != "all-reduce", plain)
-    found = [*own_distances(ground, prices), *(replace(one, messages=makers.get(one.name)) for one in found)]
+    relayed = ground.has_relays
+    own = exchanges_over(ground, operation != "all-reduce") if relayed else own_distances(ground, prices)
+    found = [*own, *(replace(one, messages=makers.get(one.name)) for one in found)]
     if operation == "all-reduce":
         return found
     gathers = [one.half(gathers=True) for one in found if one.halves]
@@ -155,7 +168,7 @@ def _makers(ground: Ground, order: Sequence[int], owned: bool, plain: bool) -> d
         circles["multi-ring"] = list(cycles(sizes) or ())
     for name, orders in circles.items():
         if orders and 4 * len(orders) * len(order) * (len(order) - 1) <= MOST_ROWS:
-            found[name] = partial(circle_messages, orders)
+            found[name] = partial(circle_messages, orders, ways_round(ground))
     return found
 
 

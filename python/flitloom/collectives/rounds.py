@@ -111,6 +111,10 @@ class Replay:
 
     def busiest(self, messages: Iterable[Sent]) -> float:
         """The share of the vector on the busiest link in one round."""
+        return float(self.loads(messages).max(initial=0.0))
+
+    def loads(self, messages: Iterable[Sent]) -> NDArray[np.float64]:
+        """The share of the vector on every link in one round, in the order of `numbers`."""
         loads = np.zeros(len(self.numbers))
         far = []
         for source, target, share in messages:
@@ -126,7 +130,7 @@ class Replay:
                 far.append((source, target, share))
         for begin in range(0, len(far), self.batch):
             loads += self._together(far[begin : begin + self.batch])
-        return float(loads.max(initial=0.0))
+        return loads
 
     def _together(self, messages: Sequence[Sent]) -> NDArray[np.float64]:
         """Loads of all links under messages over several hops: routes that cross a link, by all routes."""
@@ -146,15 +150,15 @@ class Replay:
         """A program whose partners are those of the torus of the same sizes."""
         return program.algorithm(lambda messages: self.busiest(sent(self.ground.sizes, messages)))
 
-    def circle(self, name: str, orders: Sequence[Sequence[int]], source: str) -> Algorithm:
-        """Parts of the vector round a circle of nodes each, both ways."""
+    def circle(self, name: str, orders: Sequence[Sequence[int]], source: str, ways: int = 2) -> Algorithm:
+        """Parts of the vector round a circle of nodes each, both ways or one."""
         nodes = len(orders[0])
-        share = 1 / (nodes * 2 * len(orders))
+        share = 1 / (nodes * ways * len(orders))
         turn = [
             one
             for order in orders
             for a, b in pairwise((*order, order[0]))
-            for one in ((a, b, share), (b, a, share))
+            for one in ((a, b, share), (b, a, share))[:ways]
         ]
         return Algorithm(name, (self.busiest(turn),) * (2 * (nodes - 1)), source, True)
 
@@ -306,6 +310,16 @@ def on_grid(ground: Ground) -> list[Algorithm]:
     return [*found, *kept, *([rerouted] if rerouted in undominated([*kept, rerouted]) else [])]
 
 
+def ways_round(ground: Ground) -> int:
+    """How many ways a ring goes round: over a single link of a host one is enough.
+
+    >>> import flitloom as fl
+    >>> ways_round(Ground(fl.Mesh(4))), ways_round(Ground(fl.Graph(["0-2", "1-2"], nodes=3, hosts=[0, 1])))
+    (2, 1)
+    """
+    return 1 if ground.has_relays and ground.most_links == 1 else 2
+
+
 def by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
     """All-reduces between ranks, for any number of them on any network.
 
@@ -322,7 +336,7 @@ def by_rank(ground: Ground, order: Sequence[int]) -> list[Algorithm]:
     rank and get the sum at the end (Rabenseifner 2004).
     """
     replay = Replay(ground)
-    found = [replay.circle("ring", [order], RING)]
+    found = [replay.circle("ring", [order], RING, ways_round(ground))]
     count = len(order)
     doublings = count.bit_length() - 1
     over = count - (1 << doublings)

@@ -12,7 +12,9 @@ from flitloom.traces.operations import MOST_OPERATIONS, Operation, Ranks
 
 
 def rounds_operations(plan: RoundsPlan, chunk_bytes: int = 1024, told: Told = untold) -> Ranks:
-    """One message per round and pair of nodes, from end to end; rank r is node r.
+    """One message per round and pair of nodes, from end to end.
+
+    Rank r is node r; where hosts of switches take part it is the host number r of them.
 
     A message waits for those of earlier rounds that brought what it consists of. Its tag is its round.
 
@@ -42,7 +44,9 @@ def rounds_operations(plan: RoundsPlan, chunk_bytes: int = 1024, told: Told = un
     send 2048 2 1 [1]
     recv 2048 2 1 []
     """
-    ranks: Ranks = [[] for _ in range(plan.ground.nodes)]
+    members = plan.members if plan.ground.has_relays else range(plan.ground.nodes)
+    rank = {node: number for number, node in enumerate(members)}
+    ranks: Ranks = [[] for _ in members]
     rows = messages_by_round(plan)
     if 2 * sum(len({(one.start, one.end) for one in row}) for row in rows) > MOST_OPERATIONS:
         raise SpecError.at("plan", "too many messages", f"at most {MOST_OPERATIONS} operations are written")
@@ -63,11 +67,12 @@ def rounds_operations(plan: RoundsPlan, chunk_bytes: int = 1024, told: Told = un
                 for part in range(one.first, one.first + one.count)
                 for number in arrivals.needed(turn, one, part)
             }
-            ranks[start].append(Operation("send", sizes[start, end], end, turn, requires=sorted(needs)))
+            send = Operation("send", sizes[start, end], rank[end], turn, requires=sorted(needs))
+            ranks[rank[start]].append(send)
         # No send of a round waits for what comes in it.
         for (start, end), several in together.items():
             for one in several:
                 for part in range(one.first, one.first + one.count):
-                    arrivals.note(turn, one, part, len(ranks[end]))
-            ranks[end].append(Operation("recv", sizes[start, end], start, turn))
+                    arrivals.note(turn, one, part, len(ranks[rank[end]]))
+            ranks[rank[end]].append(Operation("recv", sizes[start, end], rank[start], turn))
     return ranks

@@ -191,8 +191,8 @@ class RoundsPlan(Frozen):
 
     @property
     def members(self) -> tuple[int, ...]:
-        """Nodes that take part: all that work."""
-        return self.ground.working
+        """Nodes that take part: all that work, or all hosts where others only pass on."""
+        return self.ground.members
 
     @property
     def parts(self) -> int:

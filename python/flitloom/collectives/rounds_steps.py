@@ -84,6 +84,7 @@ def _in_steps(plan: RoundsPlan, chunks: int, steps: int, lists: dict[str, Any]) 
         operation=plan.operation,
         topology=plan.topology,
         twist=plan.twist,
+        nodes=list(plan.members) if plan.ground.has_relays else None,
         chunks=chunks,
         steps=steps,
         version=plan.version,

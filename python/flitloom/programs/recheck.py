@@ -866,7 +866,9 @@ class Links:
             one_way = [tuple(link) for link in topology.get("one_way") or []]
             self.count = 1 + max(map(max, ends + one_way))
             links = Counter(ends) + Counter((b, a) for a, b in ends) + Counter(one_way)
+            hosts = set(topology.get("hosts") or [])
         else:
+            hosts = set()
             self.shape = shape = Shape({**topology, "twist": self.twist})
             self.failed, self.cut = shape.failed, shape.cut
             self.sizes, self.count = shape.sizes, shape.count
@@ -879,8 +881,6 @@ class Links:
         out = Counter()
         for (start, _), several in links.items():
             out[start] += several
-        # Links of the node with the most of them, failed ones included.
-        self.most = max(out.values(), default=0)
         self.links = Counter(
             {
                 ends: n
@@ -890,6 +890,11 @@ class Links:
         )
         self.whole = self.regular and not self.failed and not self.cut
         self.working = [node for node in range(self.count) if node not in self.failed]
+        # Hosts of switches that work; where there are none, all nodes take part.
+        joined = {node for pair in links if not self.failed & {*pair} for node in pair}
+        self.members = sorted(hosts & joined) or self.working
+        # Links of the member with the most of them, failed ones included.
+        self.most = max(out[node] for node in hosts or range(self.count))
         self.next = {node: set() for node in range(self.count)}
         self.previous = {node: set() for node in range(self.count)}
         for a, b in self.links:
@@ -1290,7 +1295,7 @@ class Rounds:
         known = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
         need(self.name in known, "operation: is unknown")
         self.network = Links({**document, "width": []})
-        self.members = self.network.working
+        self.members = self.network.members
         need(len(self.members) > 1, "topology: fewer than two nodes take part")
         self.pieces = whole(document["pieces"], 1, 1 << 16, "pieces")
         self.message = document.get("message")
@@ -1517,28 +1522,30 @@ def least_vectors(plan, document):
         leaving[start] += several
         entering[end] += several
     fewest = min(min(entering[node], leaving[node]) for node in plan.members)
-    links = sum(net.links.values())
+    # All that members send or receive goes over their own links.
+    links = min(sum(counts[node] for node in plan.members) for counts in (entering, leaving))
     enters = max((nodes - 1) / links, (nodes - 1) / nodes / fewest)
     floor = enters
     if plan.name == "all-reduce":
         floor = max(2 * (nodes - 1) / links, 1 / fewest)
     elif plan.pairs:
-        hops = sum(sum(plan.far(node).values()) for node in plan.members)
-        floor = max(hops / nodes / links, (nodes - 1) / nodes / fewest)
+        hops = sum(plan.far(node).get(other, 0) for node in plan.members for other in plan.members)
+        floor = max(hops / nodes / sum(net.links.values()), (nodes - 1) / nodes / fewest)
     if cut := {*document.get("cut", [])}:
         across = sum(
             several for (start, end), several in net.links.items() if start in cut and end not in cut
         )
         back = sum(several for (start, end), several in net.links.items() if end in cut and start not in cut)
-        need(cut < {*plan.members} and across, "cut: working nodes with links to some others are needed")
-        count, most = len(cut), max(across, back)
+        count, most = len(cut & {*plan.members}), max(across, back)
+        fits = cut <= {*net.working} and 0 < count < nodes and across
+        need(fits, "cut: working nodes with links to some others are needed")
         gathered = max(count, nodes - count) / most / nodes
         enters = max(enters, gathered)
         crossing = {"all-reduce": 1 / most, "all-to-all": count * (nodes - count) / most / nodes}
         floor = max(floor, crossing.get(plan.name, gathered))
     found = []
     for number, row in enumerate(document.get("prices", []), 1):
-        need(not plan.pairs, "prices: they are of no all-to-all")
+        need(not plan.pairs and plan.members == net.working, "prices: they are of all nodes and of sums")
         need(len(row["links"]) == number, f"prices: {number} rounds are needed")
         # The first sum needs a scatter, to where it costs least. Every other node needs a transfer.
         if net.whole:

@@ -145,6 +145,21 @@ class Ground:
         failed = set(self.topology.failed_nodes)
         return tuple(node for node in range(self.nodes) if node not in failed)
 
+    @cached_property
+    def members(self) -> tuple[int, ...]:
+        """Nodes that take part in collective operations: working hosts where switches join them, else all.
+
+        >>> import flitloom as fl
+        >>> Ground(fl.Graph(["0-2", "1-2"], nodes=3, hosts=[0, 1])).members, Ground(fl.Mesh(2)).members
+        ((0, 1), (0, 1))
+        """
+        return self.topology.members or self.working
+
+    @property
+    def has_relays(self) -> bool:
+        """Whether some nodes only pass on what members send."""
+        return len(self.members) < len(self.working)
+
     def steps_from(self, point: Vector) -> Iterator[tuple[int, Vector, int]]:
         """Per way out of a point: the dimension, the next point and the number of parallel links."""
         wraps = self.grid.wraps
@@ -200,16 +215,16 @@ class Ground:
 
     @cached_property
     def most_links(self) -> int:
-        """Links out of the node with the most of them, failed ones included.
+        """Links out of the member with the most of them, failed ones included.
 
         >>> import flitloom as fl
         >>> Ground(fl.Torus(4, 4, failed_nodes=[5])).most_links, Ground(fl.Product("full4*6")).most_links
         (4, 18)
         """
-        found = Counter[int]()
-        for (start, _), count in self.without_failures().links.items():
+        found, whole = Counter[int](), self.without_failures()
+        for (start, _), count in whole.links.items():
             found[start] += count
-        return max(found.values(), default=0)
+        return max((found[node] for node in whole.members), default=0)
 
     @cached_property
     def ways(self) -> dict[tuple[int, int], int]:

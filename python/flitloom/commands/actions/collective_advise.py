@@ -7,6 +7,7 @@ from typing import Any
 
 from flitloom.collectives.advice import Advice, compare, in_words, powers, weigh
 from flitloom.commands import pictures, screen
+from flitloom.commands.actions.collective_rounds import say_who_takes_part
 from flitloom.commands.collective import Weighed, Where, costs
 from flitloom.ground.extras import check_picture
 from flitloom.ground.numerals import counted
@@ -21,6 +22,7 @@ def run(where: Where, weighed: Weighed) -> None:
         check_picture(weighed.chart, "--picture")
     fields = where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph")
     topology = network_of(fields)
+    say_who_takes_part(topology)
     twist = where.twist or topology.twist
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))

@@ -30,7 +30,12 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         name = where.graph.name
         screen.say(f"note: the nodes are the {counted(topology.nodes, 'switch')} of {name}, with their hosts")
     elif members:
-        screen.say(f"note: hosts that take part: {len(members)}; switches only forward")
+        sums = operation in ("all-reduce", "reduce-scatter", "reduce")
+        does = "only forward"
+        if sums:
+            does = "forward, and add what they forward"
+            does += "; --algorithm best --size BYTES plans without that" * (operation != "reduce")
+        screen.say(f"note: hosts that take part: {len(members)}; switches {does}")
     width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
     found = collectives.plan(
         topology,

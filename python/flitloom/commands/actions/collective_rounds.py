@@ -14,6 +14,7 @@ from flitloom.commands.collective import InRounds, Planned, Where, costs
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
 from flitloom.ground.units import read_size, show_size
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
 
@@ -34,6 +35,7 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
         )
     options.check_files(planned.out, (".json",), None)
     topology = network_of(where.fields(ADVICE))
+    say_who_takes_part(topology)
     size = read_size(asked.size, "--size")
     machine = costs(asked)
     alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
@@ -66,6 +68,12 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
         screen.print_json(facts)
     else:
         _print(facts)
+
+
+def say_who_takes_part(topology: AnyNetwork) -> None:
+    """Say that switches take no part, where there are any."""
+    if topology.members:
+        screen.say(f"note: hosts that take part: {len(topology.members)}; switches only forward")
 
 
 def _facts(advice: Advice, name: str, rounds: int, factor: float, seconds: float) -> dict[str, Any]:
