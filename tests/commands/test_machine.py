@@ -79,12 +79,124 @@ def test_message_graphs_and_plans_in_steps_are_on_the_same_clock(
     cycle = Machine.read("machine.toml").cycle
     assert facts["step_cycles"] == facts["flits_per_chunk"] + 49
     assert facts["microseconds"] == pytest.approx(1e6 * facts["cycles"] * cycle, abs=1e-4)
-    assert run(["convert", "steps.json", "steps.goal", "--chunk-bytes", "32768"]) == 0
-    capsys.readouterr()
-    assert run(["simulate", "steps.goal", "--torus", "4", "--machine", "machine.toml"]) == 0
+    assert run(["convert", "steps.json", "steps.goal", "--size", "128KiB", "--machine", "machine.toml"]) == 0
+    assert "32768 bytes a chunk" in capsys.readouterr().err
+    simulate = "simulate steps.goal --torus 4 --machine machine.toml"
+    assert _told(simulate, capsys)["microseconds"] == facts["microseconds"] == facts["model_microseconds"]
+    # Nodes that pass on what they receive at once: one port is slower.
+    assert run(f"{simulate} --ports 1".split()) == 0
     printed = capsys.readouterr()
     assert "a cycle is 20.48 ns" in printed.out
-    assert "one port" in printed.err
+    assert printed.err == ""
+
+
+@pytest.mark.parametrize("ports", [None, 1, 2])
+@pytest.mark.parametrize("ending", ["goal", "bin", "et", "json"])
+@pytest.mark.parametrize("words", ["all-reduce", "all-gather", "all-reduce --algorithm spheres --size 4KiB"])
+def test_an_exported_plan_takes_as_long_as_the_plan(
+    words: str,
+    ending: str,
+    ports: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """4 KiB on a torus of 4x3 nodes with a failed cable: chunks of a few flits of 32 bytes."""
+    monkeypatch.chdir(tmp_path)
+    said = "" if ports is None else f"ports = {ports}\n"
+    Path("machine.toml").write_text('bandwidth = "50GB/s"\nround = "9ns"\nflit = "32B"\n' + said)
+    assert run([*f"collective {words} --torus 4x3 --fail link:0-1 -o plan.json".split()]) == 0
+    capsys.readouterr()
+    rounds, chunk = "algorithm" in words, "" if "algorithm" in words else "--flits 11"
+    alone = _told(f"simulate plan.json --machine machine.toml {chunk}", capsys)
+    size = "" if rounds else "--size 4000"
+    by_hop = "--by-hop" if rounds and ending != "json" else ""
+    assert run(f"convert plan.json other.{ending} --machine machine.toml {size} {by_hop}".split()) == 0
+    capsys.readouterr()
+    file = {"et": "other.0.et"}.get(ending, f"other.{ending}")
+    network = "" if ending == "json" else "--torus 4x3 --fail link:0-1"
+    chunk = f"--flits {alone['flits_per_chunk'] - 1}" if ending == "json" else ""
+    facts = _told(f"simulate {file} {network} --machine machine.toml {chunk}", capsys)
+    assert facts.get("makespan", facts["cycles"]) == alone["cycles"]
+    if ending == "json" or ports != 1:
+        assert facts["microseconds"] == alone["microseconds"]
+    else:
+        assert 1e6 * facts["time"] == pytest.approx(alone["microseconds"], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("rank 0 {{\nl1: send 8b to 2\n}}\n{1}rank 2 {{\nl1: recv 8b from 0\n}}\n{3}", "rank 0 to rank 2"),
+        ("rank 0 {{\nl1: calc 5\n}}\n{1}{2}{3}", "computations"),
+        (
+            "rank 0 {{\nl1: send 8b to 1\nl2: send 9b to 1\n}}\nrank 1 {{\nl1: recv 8b from 0\n"
+            "l2: recv 9b from 0\n}}\n{2}{3}",
+            "several sizes",
+        ),
+        (
+            "rank 0 {{\nl1: send 8b to 1\nl2: send 8b to 3\nl2 requires l1\n}}\nrank 1 {{\n"
+            "l1: recv 8b from 0\n}}\n{2}rank 3 {{\nl1: recv 8b from 0\n}}\n",
+            "wait until others have left",
+        ),
+    ],
+)
+def test_messages_that_need_one_port_say_why(
+    text: str,
+    why: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("machine.toml").write_text('flit = "8B"\nround = "1ns"\n')
+    empty = [f"rank {rank} {{\n}}\n" for rank in range(4)]
+    Path("some.goal").write_text("num_ranks 4\n" + text.format(*empty))
+    simulate = "simulate some.goal --torus 4 --calc-cycles 1 --machine machine.toml"
+    assert run(simulate.split()) == 0
+    printed = capsys.readouterr()
+    assert "makespan" in printed.out
+    assert why in printed.err
+    assert "nodes have one port here" in printed.err
+    assert run(f"{simulate} --ports 2".split()) == 2
+    refused = capsys.readouterr()
+    assert refused.out == ""
+    assert why in refused.err
+    assert run(f"{simulate} --ports 1".split()) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_placements_and_jobs_are_on_the_same_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("machine.toml").write_text(FAST)
+    cycle = Machine.read("machine.toml").cycle
+    place = "place --torus 4x4 --axes tensor=4:a2a:64KiB,data=4:ring:256KiB --effort 1"
+    facts = _told(f"{place} --phases tensor,data --machine machine.toml -o p.json", capsys)
+    # A round per phase, and the bytes of their busiest channels.
+    expected = 2.0 + 1e6 * facts["busiest_channel"] / 5e10
+    assert facts["microseconds"]["placed"] == pytest.approx(expected, abs=1e-4)
+    assert facts["microseconds"]["bound"] <= facts["microseconds"]["placed"]
+    assert facts["microseconds"]["placed"] < facts["microseconds"]["row_major"]
+    Path("one.toml").write_text(FAST + "ports = 1\n")
+    ported = _told(f"{place} --phases tensor,data --machine one.toml", capsys)
+    assert ported["microseconds"]["placed"] == pytest.approx(
+        2.0 + 1e6 * ported["busiest_port"] / 5e10, abs=1e-4
+    )
+    run_alone = _told("simulate p.json --machine machine.toml", capsys)
+    assert run_alone["time"] == pytest.approx(run_alone["duration"] * cycle)
+    assert run_alone["duration"] * cycle * 1e6 > ported["microseconds"]["placed"]
+    timed = _told(f"{place} --minimise time --machine machine.toml", capsys)
+    assert timed["microseconds"]["simulated"] == pytest.approx(1e6 * timed["duration"] * cycle, abs=1e-4)
+    table = '[[job]]\nname = "{}"\nshape = "4x2"\naxes = "all=8:ring:65536"\n'
+    Path("jobs.toml").write_text(table.format("a") + table.format("b"))
+    jobs = _told("place --torus 4x4 --jobs jobs.toml --machine machine.toml", capsys)["jobs"]
+    assert len(jobs) == 2
+    for job in jobs:
+        assert job["microseconds"]["alone"] == pytest.approx(1e6 * job["alone"] * cycle, abs=1e-4)
+        # A round and the bytes of a channel, at least.
+        assert job["microseconds"]["alone"] >= 1 + 1e6 * job["busiest_channel"] / 5e10
 
 
 @pytest.mark.parametrize(
@@ -104,6 +216,11 @@ def test_message_graphs_and_plans_in_steps_are_on_the_same_clock(
         ("= 3", "collective advise --torus 4x4", "no valid TOML"),
         ('flit = "16B"', "simulate steps.json", "write a flit of at least 101B"),
         ("ports = 3", "simulate steps.goal --torus 4", "ports: 3"),
+        ("ports = 2", "simulate steps.goal --network dragonfly(4,2,2)", "hosts of switches need one port"),
+        ("", "convert steps.goal other.bin", "belongs to plans of flitloom"),
+        ("", "convert steps.json other.goal --size 1KiB --chunk-bytes 3", "--chunk-bytes says it, too"),
+        ("", "convert steps.json other.goal --by-hop", "plans in rounds"),
+        ("", "place --torus 4 --stencil 4 --minimise time --flit-bytes 8", "the machine says it, too"),
         ("", "simulate steps.goal --torus 4 --bandwidth 50GB/s", "the machine says it, too"),
         ("", "collective all-gather --torus 4x4", "they belong to --algorithm"),
     ],

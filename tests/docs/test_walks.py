@@ -60,7 +60,7 @@ finally:
 """
 WALKS = sorted((ROOT / "docs" / "walks").glob("*.md"))
 #: All pages whose blocks of text are what the block before them prints.
-SHOWN = [ROOT / "README.md", ROOT / "docs" / "three-routers.md", *WALKS]
+SHOWN = [ROOT / "README.md", ROOT / "docs" / "machine.md", ROOT / "docs" / "three-routers.md", *WALKS]
 #: Those left to `make test-all`.
 LONG = {"README", "architect", "booksim2", "papers", "three-routers"}
 #: How long something took differs from run to run.

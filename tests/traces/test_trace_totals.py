@@ -21,7 +21,7 @@ def test_a_trace_has_the_names_and_the_unit_of_other_simulations(capsys):
     assert set(plain) == others | {"links", "makespan", "network", "ranks"}
     # At 0.32 ns a flit, a microsecond is 3125 cycles.
     assert timed["duration"] - plain["duration"] == 3125 - 1
-    assert timed["time"] == pytest.approx(timed["duration"] * 16 / 50e9)
+    assert timed["time"] == pytest.approx(timed["makespan"] * 16 / 50e9)
     assert timed["flits_delivered"] == 107
     assert answer("simulate t.0.et --torus 4 --bandwidth 400Gb/s --flit-bytes 32", capsys)["time"] > 0
     made("convert t.0.et t.goal")

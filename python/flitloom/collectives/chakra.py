@@ -13,7 +13,8 @@ from flitloom.collectives.checking import check_collective
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.contents import some
 from flitloom.collectives.goal import events
-from flitloom.collectives.telling import Told, untold
+from flitloom.collectives.telling import Told, share, untold
+from flitloom.collectives.transfers import transfers
 from flitloom.collectives.waiting import waiting_problems
 from flitloom.errors import SpecError, show_file
 from flitloom.ground.reading import json_fields
@@ -68,7 +69,9 @@ def chakra_files(
     steps = cache(lambda step: attribute_bytes({"step": ("int64", step)}))
     chunks = cache(lambda chunk: attribute_bytes({"chunk": ("int64", list(chunk))}))
     sums = cache(lambda adds: attribute_bytes({"adds": ("bool", adds)}))
-    for rank, number, one, sends, requires in events(expanded, told):
+    nodes = plan.ground.nodes
+    moves = transfers(expanded, share(told, nodes, 0.0, 0.5))
+    for rank, number, one, sends, requires in events(moves, nodes, told):
         more = b""
         if sends:
             more = steps(one.step) + chunks(one.block) + sums(one.adds)

@@ -278,6 +278,17 @@ class CollectivePlan(Frozen):
         write_text(file, plan_text(self))
 
 
+def vector_chunks(plan: CollectivePlan) -> int:
+    """Chunks of the vector that a node has before (all-reduce, all-to-all) or after it (all-gather).
+
+    >>> import flitloom as fl
+    >>> [vector_chunks(fl.collectives.plan(fl.Torus(4), one)) for one in ("all-gather", "broadcast")]
+    [4, 1]
+    """
+    whole = plan.operation in ("broadcast", "reduce")
+    return plan.chunks * (1 if whole else len(plan.members))
+
+
 def facts_of(plan: CollectivePlan, chunks: int) -> dict[str, Any]:
     """What there is to say of a plan that was made for this many chunks, by name.
 

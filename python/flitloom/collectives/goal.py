@@ -36,8 +36,8 @@ class Event(NamedTuple):
     requires: list[int]
 
 
-def events(plan: CollectivePlan, told: Told = untold) -> Iterator[Event]:
-    """Sends and receives of all ranks, each rank's in order.
+def events(moves: list[Transfer], nodes: int, told: Told = untold) -> Iterator[Event]:
+    """Sends and receives of all ranks, each rank's in order; transfers are those of a plan.
 
     A send waits for what brought its chunk and for the send before it on its link; a receive that is added up
     counts as done when it has arrived. The receives of a step follow its sends, none of which waits for
@@ -48,13 +48,12 @@ def events(plan: CollectivePlan, told: Told = untold) -> Iterator[Event]:
     SpecError
         There are too many.
     """
-    moves = transfers(plan, share(told, plan.ground.nodes, 0.0, 0.5))
     if 2 * len(moves) > MOST_OPERATIONS:
         raise SpecError.at("plan", f"{2 * len(moves)} operations", f"at most {MOST_OPERATIONS} are written")
-    count = [0] * plan.ground.nodes
+    count = [0] * nodes
     received = [0] * len(moves)
     sent = [0] * len(moves)
-    numbered = enumerate(telling(moves, share(told, plan.ground.nodes, 0.5, 1.0)))
+    numbered = enumerate(telling(moves, share(told, nodes, 0.5, 1.0)))
     for _, group in groupby(numbered, key=lambda entry: entry[1].step):
         batch = list(group)
         for number, one in batch:
@@ -74,8 +73,23 @@ def events(plan: CollectivePlan, told: Told = untold) -> Iterator[Event]:
 
 def plan_operations(plan: CollectivePlan, chunk_bytes: int = 1024, told: Told = untold) -> Ranks:
     """A plan as operations of its ranks; chunks of a link keep their order, and each of several has a tag."""
-    ranks: Ranks = [[] for _ in range(plan.ground.nodes)]
-    for rank, _, one, sends, requires in events(plan, told):
+    nodes = plan.ground.nodes
+    return move_operations(transfers(plan, share(told, nodes, 0.0, 0.5)), nodes, chunk_bytes, told)
+
+
+def move_operations(moves: list[Transfer], nodes: int, chunk_bytes: int, told: Told = untold) -> Ranks:
+    """Transfers of a plan as operations of its ranks, as `plan_operations`.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.transfers import transfers
+    >>> ranks = move_operations(transfers(fl.collectives.plan(fl.Mesh(3), "broadcast")), 3, 64)
+    >>> [[(one.kind, one.peer, one.requires) for one in operations] for operations in ranks]
+    [[('send', 1, [])], [('recv', 0, []), ('send', 2, [0])], [('recv', 1, [])]]
+    """
+    ranks: Ranks = [[] for _ in range(nodes)]
+    for rank, _, one, sends, requires in events(moves, nodes, told):
         kind: Literal["send", "recv"] = "send" if sends else "recv"
         peer = one.end if sends else one.start
         ranks[rank].append(Operation(kind, chunk_bytes, peer, one.lane, requires=requires))

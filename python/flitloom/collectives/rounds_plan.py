@@ -296,6 +296,22 @@ def most_messages(messages: Messages, rounds: int) -> list[int]:
     return most
 
 
+def further_messages(plan: RoundsPlan) -> int:
+    """Messages of a node over a link beyond the first one of every round, over all rounds.
+
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.making import make_rounds
+    >>> torus = fl.Torus(4, 4)
+    >>> plan = make_rounds(torus, "all-gather", "nested sets (1)", 4096, 1e-6, 50e9, message=0.0)
+    >>> further_messages(plan)  # fifteen messages over four links
+    3
+    """
+    sums, moves = ([(a, b, c, d, e) for a, b, c, d, e in rows] for rows in (plan.sums, plan.moves))
+    partials = [tuple(row) for row in plan.partials]
+    messages = Messages(plan.pieces, plan.alike, sums, moves, partials)
+    return sum(crowding(most_messages(messages, plan.rounds), plan.ground.most_links))
+
+
 def taken(loads: list[float], total: int, size: float, alpha: float, bandwidth: float) -> float:
     """Seconds of rounds by the lengths on their busiest links, of a vector of a length.
 

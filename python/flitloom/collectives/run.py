@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom import _core
+from flitloom import _core, traces
 from flitloom.collectives.collective_plan import CollectivePlan
-from flitloom.collectives.goal import goal_text
+from flitloom.collectives.goal import move_operations
 from flitloom.collectives.rounds_hops import Hops
 from flitloom.collectives.transfers import Transfer, transfers
 from flitloom.errors import SpecError
@@ -160,7 +160,15 @@ def simulate_collective(
     >>> run.steps, run.step_cycles, run.cycles  # four chunks of 17 flits, one after the other
     (4, 18, 72)
     """
-    return _simulated(plan.ground, transfers(plan), plan.steps, router, (flits, packet_payload, ports), plan)
+    return simulate_transfers(
+        plan.ground,
+        transfers(plan),
+        plan.steps,
+        router,
+        flits=flits,
+        packet_payload=packet_payload,
+        ports=ports,
+    )
 
 
 def simulate_hops(
@@ -185,8 +193,15 @@ def simulate_hops(
     >>> run.steps, run.flits, run.cycles  # 28 chunks of 17 flits, one after the other
     (28, 17, 477)
     """
-    moves = hops.transfers
-    return _simulated(hops.plan.ground, moves, hops.steps, router, (flits, packet_payload, ports))
+    return simulate_transfers(
+        hops.plan.ground,
+        hops.transfers,
+        hops.steps,
+        router,
+        flits=flits,
+        packet_payload=packet_payload,
+        ports=ports,
+    )
 
 
 def beside_model(hops: Hops, run: CollectiveRun) -> dict[str, Any]:
@@ -233,16 +248,28 @@ def beside_model(hops: Hops, run: CollectiveRun) -> dict[str, Any]:
     }
 
 
-def _simulated(
+def simulate_transfers(
     ground: Ground,
     moves: list[Transfer],
     steps: int,
-    router: Router | None,
-    sizes: tuple[int, int, int | None],
-    plan: CollectivePlan | None = None,
+    router: Router | None = None,
+    *,
+    flits: int = 16,
+    packet_payload: int = 16,
+    ports: int | None = None,
 ) -> CollectiveRun:
-    """Transfers on routers; those of a plan in steps are a message graph if nodes have one port."""
-    flits, packet_payload, ports = sizes
+    """Run transfers, each behind all that it waits for; the parameters are those of `simulate_collective`.
+
+    They are a message graph if nodes have one port.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.collectives.transfers import transfers
+    >>> plan = fl.collectives.plan(fl.Mesh(3), "broadcast")
+    >>> simulate_transfers(plan.ground, transfers(plan), plan.steps)
+    CollectiveRun(2 steps in 36 cycles)
+    """
     if not 1 <= flits <= _core.LIMITS["length"] or not 1 <= packet_payload < _core.LIMITS["length"]:
         raise SpecError(f"flits, packet_payload: 1 to {_core.LIMITS['length'] - 1} are possible")
     links = _links(ground)
@@ -260,7 +287,7 @@ def _simulated(
         )
     layers = _ports(ground, links, moves, count)
     running = _Run(moves, layers, network, _hosts(ground, network), count)
-    return running.result(steps, flits, packet_payload, plan)
+    return running.result(steps, flits, packet_payload)
 
 
 def _routers(ground: Ground) -> AnyNetwork:
@@ -384,11 +411,12 @@ class _Run:
             arrived[number] = entered + way + total - 1
         return np.array(starts, dtype=np.int64)
 
-    def as_graph(self, lengths: list[int], plan: CollectivePlan) -> tuple[Times, Times]:
+    def as_graph(self, lengths: list[int]) -> tuple[Times, Times]:
         """When chunks entered and had arrived if nodes have one port: as a message graph."""
         size = sum(lengths) - len(lengths)
         ranks = self.hosts.tolist()
-        workload = _core.goal_workload(goal_text(plan, size), 1, 1, lengths[0] - 1, ranks)
+        text = traces.goal_text(move_operations(self.moves, len(ranks), size))
+        workload = _core.goal_workload(text, 1, 1, lengths[0] - 1, ranks)
         records = self._records(workload)
         names, first = np.unique(records["slice"], return_index=True)
         entered, arrived = _per_chunk(np.searchsorted(names, records["slice"]), records, len(self.moves))
@@ -456,14 +484,14 @@ class _Run:
             starts = again
         raise SpecError.at("plan", f"starts and arrivals do not agree after {MOST_ROUNDS} simulations")
 
-    def result(self, steps: int, flits: int, payload: int, plan: CollectivePlan | None) -> CollectiveRun:
+    def result(self, steps: int, flits: int, payload: int) -> CollectiveRun:
         lengths = [payload + 1] * (flits // payload) + ([flits % payload + 1] if flits % payload else [])
         total, way = sum(lengths), self.way
         empty = np.zeros(0, dtype=np.int64)
         entered, arrived = empty, empty
         if self.moves:
-            if self.ports == 1 and plan is not None:
-                entered, arrived = self.as_graph(lengths, plan)
+            if self.ports == 1:
+                entered, arrived = self.as_graph(lengths)
             else:
                 entered, arrived = self.settle(lengths)
         ready = self.ready(arrived)

@@ -44,7 +44,21 @@ class Asked(Group):
             metavar="PROGRAM",
         ),
     ] = None
-    chunk_bytes: Annotated[int, typer.Option(help="GOAL, Chakra: bytes of a chunk.")] = 1024
+    chunk_bytes: Annotated[
+        int | None, typer.Option(help="GOAL, Chakra: bytes of a chunk. [default: 1024]")
+    ] = None
+    size: Annotated[
+        str | None, typer.Option(help="Bytes of the vector instead of those of a chunk, e.g. 1MiB.")
+    ] = None
+    machine: options.MachineFile = None
+    by_hop: Annotated[
+        bool,
+        typer.Option(
+            "--by-hop",
+            help="GOAL, Chakra of a plan in rounds: every chunk over every link, as routers run the plan, "
+            "instead of a message per round and pair of nodes.",
+        ),
+    ] = False
     as_collective: Annotated[
         bool,
         typer.Option("--as-collective", help="Chakra: one node for the operation instead of its messages."),
@@ -57,11 +71,13 @@ def command(context: typer.Context, *, asked: Asked) -> None:
 
     Of MSCCL XML and MSCCL++ it says which programs take the file, and which limits exclude others.
     Third-party files do not name the network: give --torus, --mesh or --network.
+    With --machine it says how long the plan takes on that machine.
 
     \b
     For example:
       flitloom convert plan.json plan.xml --for msccl-executor
       flitloom convert plan.json plan.goal --chunk-bytes 65536
+      flitloom convert rounds.json plan.goal --by-hop --machine machine.toml
       flitloom convert plan.json plan.mscclpp.json
       flitloom convert plan.json plan.et
       flitloom convert foreign.xml plan.json --torus 4x4

@@ -136,6 +136,7 @@ class Sought(Group):
     flit_bytes: Annotated[
         int | None, typer.Option("--flit-bytes", help="With --minimise time: bytes of a flit. [default: 16]")
     ] = None
+    machine: options.MachineFile = None
     effort: Annotated[
         int | None,
         typer.Option(
@@ -193,6 +194,7 @@ def command(
       flitloom place --torus 4x4x8 --axes expert=8:a2a:1,data=4:ring:8,pipeline=4:line:1 -o p.json
       flitloom place --torus 4x4x4 --axes tensor=8:a2a:1,data=8:ring:8 --phases tensor,data
       flitloom place --torus 8x8 --stencil 8x8 --neighbours 9 --minimise time
+      flitloom place --torus 4x4 --axes tensor=4:a2a:1MiB,data=4:ring:4MiB --machine machine.toml
       flitloom place --torus 4x4x4 --fail node:5 --fail link:0-1 --stencil 7x9
       flitloom place --network "full4 x full4" --axes expert=4:a2a:1,data=4:ring:8
       flitloom place --network "dragonfly(4,2,2)" --axes data=8:all-reduce:8,pipeline=9:line:1

@@ -195,13 +195,15 @@ def convert(source: Path, target: Path, ground: Ground | None, how: Writing | No
     """
     how = Writing() if how is None else how
     check_output(target, written_endings(), "TARGET")
-    form = target_format(target)
+    form, given = target_format(target), format_of(source)
+    of_messages = given is not None and given.plan_messages is not None and form.write_messages is not None
+    if how.by_hop and not of_messages:
+        raise SpecError.at("--by-hop", "is for plans in rounds that become message graphs", "leave it out")
     if is_messages(source) and form.write_messages is not None and not how.as_collective:
         found = read_messages(source)
         ranks = placed(show_file(source), lambda: parse_goal(found)) if isinstance(found, str) else found
         form.write_messages(ranks, target)
         return []
-    given = format_of(source)
     if given is not None and given.read_plan is None:
         endings = [one.target for one in known.FORMATS if one.write_messages is not None]
         listed = f"{', '.join(endings[:-1])} or {endings[-1]}"

@@ -27,6 +27,9 @@ class Writing:
         Bytes of a chunk, where messages have sizes.
     as_collective : bool
         Whether every rank has one node for the operation instead of its messages.
+    by_hop : bool
+        Whether a plan in rounds is written chunk by chunk over every link, as routers run it, instead of one
+        message per round and pair of nodes.
     loader : str, optional
         The program that is to load the file; what is above its limits is refused.
     told : function
@@ -37,6 +40,7 @@ class Writing:
 
     chunk_bytes: int = 1024
     as_collective: bool = False
+    by_hop: bool = False
     loader: str | None = None
     told: Told = field(default=untold)
     told_of_reading: Told = field(default=untold)

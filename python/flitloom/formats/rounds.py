@@ -9,12 +9,14 @@ from typing import Any
 
 from flitloom.collectives.checking import wrong_plan
 from flitloom.collectives.collective_plan import CollectivePlan
+from flitloom.collectives.goal import move_operations
 from flitloom.collectives.making import make_rounds
 from flitloom.collectives.rounds_checking import check_rounds
+from flitloom.collectives.rounds_hops import hop_by_hop
 from flitloom.collectives.rounds_messages import rounds_operations
 from flitloom.collectives.rounds_plan import RoundsPlan, read_rounds
 from flitloom.collectives.rounds_steps import to_steps
-from flitloom.collectives.telling import Told, untold
+from flitloom.collectives.telling import Told, share, untold
 from flitloom.errors import show_file
 from flitloom.formats.format import Format, Writing
 from flitloom.ground import limits
@@ -46,7 +48,12 @@ def _read(file: str | Path, _ground: Ground | None, told: Told = untold) -> Coll
 
 
 def _messages(file: str | Path, how: Writing) -> Ranks:
-    return rounds_operations(read_right_rounds(file, how.told_of_reading), how.chunk_bytes, how.told)
+    plan = read_right_rounds(file, how.told_of_reading)
+    if not how.by_hop:
+        return rounds_operations(plan, how.chunk_bytes, how.told)
+    hops = hop_by_hop(plan, share(how.told, plan.rounds, 0.0, 0.5))
+    told = share(how.told, plan.rounds, 0.5, 1.0)
+    return move_operations(hops.transfers, plan.ground.nodes, -(-how.chunk_bytes // hops.unit), told)
 
 
 def _check(file: str | Path, _ground: Ground | None, told: Told = untold) -> dict[str, Any]:

@@ -23,12 +23,13 @@ from flitloom.placing.boxes import boxes_for, is_closed, nodes_of
 from flitloom.placing.host_jobs import free_hosts, share_switch
 from flitloom.placing.hosts import names_of
 from flitloom.placing.placement import Placement
-from flitloom.placing.running import FLIT_BYTES, packet_rows
+from flitloom.placing.running import FLIT_BYTES, packet_rows, router_for
 from flitloom.placing.search import place
 from flitloom.placing.traffic import Traffic, axes_traffic, read_traffic, stencil_traffic
 from flitloom.run.simulation import Simulation
 from flitloom.spec import Packets
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.machine import Machine
 from flitloom.spec.topology import sizes_at
 
 #: How a box is chosen: the first free one, or the one that touches most taken ones.
@@ -168,6 +169,7 @@ def seat(
     seed: int = 1,
     effort: int = EFFORT,
     flit_bytes: int = FLIT_BYTES,
+    machine: Machine | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Seating:
     """Give jobs boxes of free nodes, place their ranks in them, and say what they cost each other.
@@ -192,6 +194,8 @@ def seat(
         Of the search for the ranks of each job; millions of channel loads.
     flit_bytes : int
         Bytes of a flit, for the simulation.
+    machine : Machine, optional
+        What a round costs, and the bytes of a flit: links have as many cycles as a round.
     progress : callable, optional
         Told how many of how many parts are done.
 
@@ -210,9 +214,7 @@ def seat(
     >>> found.apart, [(one.box, one.alone == one.shared) for one in found.jobs]
     (True, [((4, 2), True), ((4, 2), True)])
     """
-    if fit not in FITS:
-        raise SpecError.at("fit", f"is one of {', '.join(FITS)}, not {show(fit)}")
-    _check_names(jobs)
+    _check_names(jobs, fit)
     plain = topology = described(topology)
     if topology.grid is None:
         if fit != FITS[0]:
@@ -235,7 +237,7 @@ def seat(
             progress(len(seated), 2 * len(where))
     found_all = _together(topology, seated)
     if simulate:
-        found_all = _timed(plain, found_all, flit_bytes)
+        found_all = _timed(plain, found_all, flit_bytes, machine)
     return Seating(topology, tuple(found_all), tuple(waiting))
 
 
@@ -316,7 +318,9 @@ def floor_of(topology: AnyNetwork, taken: Sequence[int] | dict[int, str] = ()) -
     return _core.JobFloor(list(topology.sizes), list(topology.wraps), [*topology.failed_nodes, *taken])
 
 
-def _check_names(jobs: Sequence[Job]) -> None:
+def _check_names(jobs: Sequence[Job], fit: str) -> None:
+    if fit not in FITS:
+        raise SpecError.at("fit", f"is one of {', '.join(FITS)}, not {show(fit)}")
     if not jobs:
         raise SpecError.at("jobs", "there is none")
     names = [job.name for job in jobs]
@@ -355,11 +359,14 @@ def _together(topology: AnyNetwork, seated: list[tuple[Job, tuple[int, ...], Pla
     ]
 
 
-def _timed(topology: AnyNetwork, jobs: list[Seated], flit_bytes: int) -> list[Seated]:
+def _timed(
+    topology: AnyNetwork, jobs: list[Seated], flit_bytes: int, machine: Machine | None
+) -> list[Seated]:
     """Every job with its cycles alone and with all others.
 
     Packets stand in the order of the jobs' first nodes, so the order in which jobs are listed is nothing.
     """
+    flit_bytes = flit_bytes if machine is None else machine.flit_bytes
     moving = [seated for seated in jobs if len(seated.job.traffic.bytes)]
     rows = {
         seated.job.name: packet_rows(seated.job.traffic, seated.nodes, flit_bytes).tolist()
@@ -367,7 +374,7 @@ def _timed(topology: AnyNetwork, jobs: list[Seated], flit_bytes: int) -> list[Se
     }
     if not rows:
         return jobs
-    network = Network(topology)
+    network = Network(topology, router_for(None, machine, topology.grid is None))
     together = ends_of(network, rows)
     found = []
     for seated in jobs:

@@ -13,10 +13,10 @@ from flitloom.ground.numerals import counted
 from flitloom.placing.traffic import Traffic
 from flitloom.run.simulation import Simulation
 from flitloom.spec import Packets, Router
+from flitloom.spec.machine import Machine
 
 if TYPE_CHECKING:
     from flitloom.networks.network import Network
-    from flitloom.spec import Packets, Router
     from flitloom.tables.by_source.tables import Tables
 
 #: Bytes of a flit, and flits of a packet besides its header, unless told otherwise.
@@ -112,11 +112,26 @@ def as_packets(traffic: Traffic, nodes: ArrayLike, flit_bytes: int = FLIT_BYTES)
     return Packets([tuple(row) for row in packet_rows(traffic, nodes, flit_bytes).tolist()])
 
 
-def router_for(tables: Tables | None) -> Router | None:
-    """The router that placements run on: under the rules of tables bubble flow control, else the usual."""
-    if tables is None:
-        return None
-    return Router(flow_control="bubble", buffer=64, channels=1)
+def router_for(
+    tables: Tables | None, machine: Machine | None = None, pipelined: bool = False
+) -> Router | None:
+    """The router that placements run on: under the rules of tables bubble flow control, else the usual.
+
+    Links have the latency on which a round of the machine costs as much.
+
+    >>> router = router_for(None, Machine())
+    >>> router.latency, router.buffer
+    (195, 392)
+    """
+    fields: dict[str, Any] = {}
+    if tables is not None:
+        fields = {"flow_control": "bubble", "buffer": 64, "channels": 1}
+    if machine is None:
+        return Router(**fields) if fields else None
+    if pipelined:
+        fields["model"] = "pipelined"
+    machine.set_clock(fields)
+    return Router(**fields | {"buffer": max(fields["buffer"], 2 * fields["latency"] + 2)})
 
 
 def duration(

@@ -31,6 +31,7 @@ from flitloom.placing.trying import trying_bound
 from flitloom.placing.ways import TableWays, hosts_for, tables_for
 from flitloom.spec import Product
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.machine import Machine
 
 if TYPE_CHECKING:
     from flitloom.tables.by_source.tables import Tables
@@ -69,6 +70,7 @@ def place(
     effort: int | None = None,
     routing: str | Tables | None = None,
     flit_bytes: int = FLIT_BYTES,
+    machine: Machine | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Placement:
     """Put every rank on a node to minimise the load of the busiest channel, with a bound and its proof.
@@ -102,7 +104,9 @@ def place(
         pairs), or tables. Dimension order without, or balanced tables if parts have failed, and between
         hosts of switches.
     flit_bytes : int
-        Bytes of a flit, for ``time``.
+        Bytes of a flit, for ``time``, without a machine.
+    machine : Machine, optional
+        What rounds and flits are, for ``time``.
     progress : callable, optional
         Told how many of how many parts are done.
 
@@ -120,12 +124,11 @@ def place(
     >>> found.busiest_channel, found.bound, found.bound_proof["kind"], found.optimal
     (4, 4, 'message', True)
     """
-    begin = time.perf_counter()
-    topology = network_of(topology)
-    if effort is None:
-        effort = default_effort(traffic.ranks, bool(traffic.mesh), by_hops=minimise == "hops")
+    begin, topology = time.perf_counter(), network_of(topology)
+    usual = default_effort(traffic.ranks, bool(traffic.mesh), by_hops=minimise == "hops")
+    effort = usual if effort is None else effort
     named = read_phases(phases, traffic.axes)
-    asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes, named)
+    asked = _Asked(topology, traffic, minimise, per_node, seed, effort, flit_bytes, named, machine)
     slots = _slots(topology, traffic, nodes, per_node)
     ways: Ways | None
     if topology.grid is None:
@@ -161,8 +164,14 @@ class _Asked:
     per_node: int
     seed: int
     effort: int
-    flit_bytes: int
+    flit: int
     phases: Phases = ()
+    machine: Machine | None = None
+
+    @property
+    def flit_bytes(self) -> int:
+        """Bytes of a flit."""
+        return self.flit if self.machine is None else self.machine.flit_bytes
 
     def parts(self) -> list[_Asked]:
         """The same of the traffic of each phase."""
@@ -592,7 +601,7 @@ def _fastest(
     """Of the best placements the one that is delivered first, and how long each took."""
     topology, ways = task.asked.topology, task.ways
     tables = ways.tables if isinstance(ways, TableWays) else None
-    network = Network(topology, router_for(tables))
+    network = Network(topology, router_for(tables, task.asked.machine, topology.grid is None))
     sent = [part.asked.traffic for part in task.parts]
     runs = []
     best: tuple[int, NDArray[np.uint32]] | None = None

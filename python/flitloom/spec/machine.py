@@ -106,6 +106,11 @@ class Machine(Closed):
             )
         return max(cycles, 1)
 
+    @property
+    def flit_bytes(self) -> int:
+        """Bytes of a flit, of which messages have whole numbers."""
+        return max(int(self.flit), 1)
+
     def set_clock(self, router: dict[str, Any]) -> None:
         """Give fields of routers, unless they are said, the links on which a round costs as much.
 

@@ -12,7 +12,7 @@ from flitloom.commands import options, pictures, screen
 from flitloom.commands.actions import place_jobs, place_shape
 from flitloom.commands.actions.grids import sized
 from flitloom.commands.options import refuse
-from flitloom.commands.place import Asked, Ranks, Where
+from flitloom.commands.place import Asked, Ranks, Sought, Where
 from flitloom.errors import SpecError
 from flitloom.fabric.names import Names, read_hosts
 from flitloom.fabric.networks import fabric
@@ -35,12 +35,14 @@ from flitloom.placing.ground import ground_of_subnet
 from flitloom.placing.hosts import host_names, names_of
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.placing.search import network_of
+from flitloom.placing.timed import microseconds
 from flitloom.placing.ways import ROUTINGS
 from flitloom.spec import Product
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.factors import factors_of
 from flitloom.spec.failed import read_failed
 from flitloom.spec.families import is_family
+from flitloom.spec.machine import Machine
 from flitloom.tables.by_source.tables import Tables
 from flitloom.tables.formats.reading import read_tables
 
@@ -53,7 +55,7 @@ NOT_OF_JOBS = (
 NOT_OF_SHAPES = (
     *("twist", "axes", "traffic", "stencil", "neighbours", "closed", "nodes", "per_node"),
     *("minimise", "phases"),
-    *("routing", "flit_bytes", "seed", "chart", "jobs", "fit"),
+    *("routing", "flit_bytes", "machine", "seed", "chart", "jobs", "fit"),
 )
 
 
@@ -76,7 +78,8 @@ def run(context: typer.Context, asked: Asked) -> None:
         others = [name for name in NOT_OF_JOBS if name != "hosts" or asked.where.hosts is not None]
         refuse(context, others, "does not go with --jobs")
         named = asked.where.network is not None
-        place_jobs.run(asked, _of_switches(asked.where, None) if named else _network(asked.where, None)[0])
+        network = _of_switches(asked.where, None) if named else _network(asked.where, None)[0]
+        place_jobs.run(asked, network, machine_of(asked.sought))
     else:
         refuse(context, ["fit"], "goes with --jobs")
         _place(asked)
@@ -95,6 +98,7 @@ def _place(asked: Asked) -> None:
     called = names_of(topology) if names is None else Names(topology.nodes, tuple(names))
     nodes = None if sought.nodes is None else called.listed(sought.nodes, "--nodes")
     traffic = traffic_of(asked.ranks)
+    machine = machine_of(sought)
     if sought.flit_bytes is not None and sought.minimise != "time":
         raise SpecError.at("--flit-bytes", "belongs to --minimise time")
     routing: str | Tables | None = sought.routing
@@ -114,9 +118,25 @@ def _place(asked: Asked) -> None:
             effort=sought.effort,
             routing=routing,
             flit_bytes=FLIT_BYTES if sought.flit_bytes is None else sought.flit_bytes,
+            machine=machine,
             progress=progress,
         )
-    _report(found, asked, names)
+    _report(found, asked, names, machine)
+
+
+def machine_of(sought: Sought) -> Machine | None:
+    """The machine that options name.
+
+    Raises
+    ------
+    SpecError
+        Another option says what a flit has, too.
+    """
+    if sought.machine is None:
+        return None
+    if sought.flit_bytes is not None:
+        raise SpecError.at("--flit-bytes", "the machine says it, too", "leave one of them out")
+    return Machine.read(sought.machine)
 
 
 def _network(
@@ -164,16 +184,19 @@ def _of_switches(where: Where, tables: Path | None) -> Fabric:
     return Fabric(**options.switches_fields(where.graph, where.network, where.fail, tables, **grid))
 
 
-def _report(found: Placement, asked: Asked, names: list[str] | None) -> None:
+def _report(found: Placement, asked: Asked, names: list[str] | None, machine: Machine | None) -> None:
     reported = asked.reported
+    times = {} if machine is None else microseconds(found, machine)
     for file in reported.out or []:
         found.save(file, names)
     if reported.chart is not None:
         pictures.draw_placement(found, reported.chart)
     if reported.json:
-        screen.print_json(found.facts())
+        screen.print_json(found.facts() | ({"microseconds": times} if times else {}))
     else:
-        _print(found)
+        _print(found, times)
+    if "simulated" in times and machine is not None and machine.ports != 1:
+        screen.say("note: nodes of the simulation have one port")
     if found.interrupted:
         screen.say("note: stopped by Ctrl-C; this is the best placement so far")
         raise typer.Exit(interrupts.INTERRUPTED)
@@ -204,7 +227,7 @@ def traffic_of(ranks: Ranks) -> Traffic:
     return stencil_traffic(sizes, ranks.neighbours, ranks.closed)
 
 
-def _print(found: Placement) -> None:
+def _print(found: Placement, times: dict[str, float]) -> None:
     plain = found.row_major
     bound = found.bound if found.minimised == "channel" else None
     name = "busiest channels" if found.phases else "busiest channel"
@@ -213,6 +236,8 @@ def _print(found: Placement) -> None:
         [name, plain["busiest_channel"], found.busiest_channel, bound],
         ["hop-bytes", plain["hop_bytes"], found.hop_bytes, found.hop_bytes_bound],
     ]
+    if times:
+        rows.append(["us", times["row_major"], times["placed"], times.get("bound")])
     screen.print_table(["bytes", "row-major", "placed", "no less than"], rows)
     screen.echo()
     verdict = "proven optimal"
@@ -230,6 +255,7 @@ def _print(found: Placement) -> None:
             "busiest port": f"{counted(found.busiest_port, 'byte')} sent or received by one node"
             + (", phases added up" if found.phases else ""),
             **({"simulated": _simulated(found)} if found.runs else {}),
+            **({"us simulated": times["simulated"]} if "simulated" in times else {}),
             "found in": f"{found.seconds:.2f} s" + _advice(found),
         }
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from flitloom.commands import screen
@@ -10,9 +12,10 @@ from flitloom.placing import Seating
 from flitloom.placing.jobs import EFFORT, read_jobs, seat
 from flitloom.placing.running import FLIT_BYTES
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.machine import Machine
 
 
-def run(asked: Asked, topology: AnyNetwork) -> None:
+def run(asked: Asked, topology: AnyNetwork, machine: Machine | None) -> None:
     """Give the jobs of a file their nodes, and print what they cost each other; exit code 1 if one waits."""
     sought = asked.sought
     assert asked.ranks.jobs is not None
@@ -24,20 +27,35 @@ def run(asked: Asked, topology: AnyNetwork) -> None:
             seed=1 if sought.seed is None else sought.seed,
             effort=EFFORT if sought.effort is None else sought.effort,
             flit_bytes=FLIT_BYTES if sought.flit_bytes is None else sought.flit_bytes,
+            machine=machine,
             progress=progress,
         )
     if asked.reported.json:
-        screen.print_json(found.facts())
+        screen.print_json(_facts(found, machine))
     else:
-        _print(found)
+        _print(found, machine)
     if found.waiting:
         raise typer.Exit(1)
 
 
-def _print(found: Seating) -> None:
+def _facts(found: Seating, machine: Machine | None) -> dict[str, Any]:
+    """What is printed as JSON, with microseconds beside cycles."""
+    facts = found.facts()
+    if machine is not None:
+        for job in facts["jobs"]:
+            job["microseconds"] = {name: _microseconds(job[name], machine) for name in ("alone", "shared")}
+    return facts
+
+
+def _microseconds(cycles: int | None, machine: Machine) -> float | None:
+    return None if cycles is None else round(1e6 * cycles * machine.cycle, 4)
+
+
+def _print(found: Seating, machine: Machine | None) -> None:
     on_switches = found.topology.grid is None
     second, third = ("hosts", "one switch") if on_switches else ("box", "closed")
     heading = ["job", second, third, "busiest", "shared channels", "alone", "shared"]
+    heading += ["us alone", "us shared"] if machine is not None else []
     screen.print_table(
         heading,
         [
@@ -49,6 +67,11 @@ def _print(found: Seating) -> None:
                 one.shared_channels,
                 one.alone,
                 one.shared,
+                *(
+                    []
+                    if machine is None
+                    else [_microseconds(one.alone, machine), _microseconds(one.shared, machine)]
+                ),
             ]
             for one in found.jobs
         ],

@@ -7,16 +7,23 @@ import os
 from pathlib import Path
 from typing import Any
 
+from flitloom.collectives.over_ports import simulate_graph
 from flitloom.commands import options, screen
 from flitloom.commands.convert import Asked
+from flitloom.commands.inputs import collective
 from flitloom.commands.inputs.experiment import simulate_fields
 from flitloom.commands.inputs.seating import put_on_nodes
-from flitloom.commands.options.simulation import Simulated
+from flitloom.commands.options import Run
+from flitloom.commands.options.simulation import Brought, Kept, Simulated
 from flitloom.errors import SpecError, show_file
+from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import check_output, write_text
 from flitloom.ground.units import read_bandwidth
 from flitloom.networks.experiment import build_experiment
+from flitloom.spec import Router
+from flitloom.spec.ground import Ground
 from flitloom.spec.machine import Machine
+from flitloom.spec.product import network_of
 from flitloom.traces.graph import MessageGraph
 
 
@@ -31,7 +38,8 @@ def run(asked: Simulated) -> None:
     if machine is not None:
         flit_bytes = _whole_flit(asked, machine)
         machine.set_clock(fields.setdefault("router", {}))
-        screen.say("note: nodes send and receive messages over one port, plans over one per link")
+    if _ran_on_ports(asked, graph, fields, 16 if flit_bytes is None else flit_bytes):
+        return
     given = {"flit_bytes": flit_bytes, "calc_cycles": _calc_cycles(asked, graph, seconds)}
     traffic: dict[str, Any] = {"kind": "messages", "graph": graph.text}
     traffic |= {name: value for name, value in given.items() if value is not None}
@@ -46,6 +54,39 @@ def run(asked: Simulated) -> None:
         if error.field != "traffic.graph":
             raise
         raise SpecError.at(show_file(file), error.problem, error.advice) from None
+
+
+def _ran_on_ports(asked: Simulated, graph: MessageGraph, fields: dict[str, Any], flit_bytes: int) -> bool:
+    """Run the messages on nodes with several ports, if these are meant and the messages can be.
+
+    Raises
+    ------
+    SpecError
+        Options or the machine say how many ports nodes have, and the messages need one.
+    """
+    machine, given = asked.machine, asked.sizes.ports
+    ports = machine.ports if given is None and machine is not None else given
+    if ports == 1 or (ports is None and machine is None):
+        return False
+    try:
+        if asked.has_switches or not {"sizes", "network"} & fields.get("topology", {}).keys():
+            raise SpecError.at("messages", "between hosts of switches need one port")
+        if asked.records or asked.brought != Brought() or asked.run != Run() or asked.kept != Kept():
+            raise SpecError.at("messages", "with records, limits, tables or placements need one port")
+        ground = Ground(network_of(dict(fields["topology"])))
+        router = options.part(Router, fields)
+        made = simulate_graph(graph, ground, router, flit_bytes=flit_bytes, ports=ports)
+    except SpecError as error:
+        if error.field != "messages":
+            raise
+        if ports is not None:
+            place = "machine.ports" if given is None else "--ports"
+            raise SpecError.at(place, f"{ports}, and messages {error.problem}", "write 1") from None
+        screen.say(f"note: nodes have one port here, plans one per link: messages {error.problem}")
+        return False
+    facts = {"operation": f"messages of {counted(graph.ranks, 'rank')}", "network": str(ground)}
+    collective.tell_run({**facts, **made.summary()}, machine, asked.printed.json)
+    return True
 
 
 def write_spec(asked: Asked) -> None:
@@ -88,13 +129,11 @@ def _cycle_seconds(asked: Simulated) -> float | None:
 
 
 def _whole_flit(asked: Simulated, machine: Machine) -> int:
-    """Bytes of a flit of the machine, which a node sends over one port."""
+    """Bytes of a flit of the machine."""
     for option, given in (("--flit-bytes", asked.sizes.flit_bytes), ("--bandwidth", asked.sizes.bandwidth)):
         if given is not None:
             raise SpecError.at(option, "the machine says it, too", "leave one of them out")
-    if machine.ports not in (None, 1):
-        raise SpecError.at("machine.ports", f"{machine.ports}, and nodes send messages over one", "write 1")
-    return int(machine.flit)
+    return machine.flit_bytes
 
 
 def _calc_cycles(asked: Simulated, graph: MessageGraph, seconds: float | None) -> int | None:

@@ -93,10 +93,16 @@ def run(asked: Simulated, plan: CollectivePlan | Hops, fields: dict[str, Any]) -
         facts |= beside_model(plan, made)
     else:
         made = simulate_collective(plan, spec, flits=flits, ports=ports)
-    facts |= made.summary()
+        # Every step is a round.
+        facts |= {} if machine is None else {"model_cycles": plan.steps * made.step_cycles}
+    tell_run(facts | made.summary(), machine, asked.printed.json)
+
+
+def tell_run(facts: dict[str, Any], machine: Machine | None, as_json: bool) -> None:
+    """Print what came of a run, on the clock of a machine if there is one."""
     if machine is not None:
-        facts |= _in_microseconds(facts, machine)
-    if asked.printed.json:
+        facts = facts | _in_microseconds(facts, machine)
+    if as_json:
         screen.print_json(facts)
     else:
         _print(facts)
@@ -151,14 +157,14 @@ def require_network(ground: Ground, given: Topology) -> None:
 
 def _print(facts: dict[str, Any]) -> None:
     waits, chain = facts.pop("waits"), facts.pop("chain")
-    model = {}
-    if "rounds" in facts:
-        model = {"rounds": facts["rounds"], "cycles in the model": facts["model_cycles"]}
-        if "model_microseconds" in facts:
-            model["us in the model"] = facts["model_microseconds"]
-        model |= {
-            "why not" if place == 0 else " " * place: why for place, why in enumerate(facts["differences"])
-        }
+    named = {
+        "rounds": "rounds",
+        "model_cycles": "cycles in the model",
+        "model_microseconds": "us in the model",
+    }
+    model = {title: facts[name] for name, title in named.items() if name in facts}
+    for place, why in enumerate(facts.get("differences", ())):
+        model[" " * place or "why not"] = why
     screen.print_fields(
         {
             "plan": f"{facts['operation']}, {facts['network']}",
@@ -194,7 +200,7 @@ USES = {
     "view": Use(view, names_of("out", "stop_at", "torus", "mesh", "twist", "as_json"), (NOT_ANEW,)),
     "convert": Use(
         convert,
-        names_of("loader", "chunk_bytes", "as_collective"),
+        names_of("loader", "chunk_bytes", "size", "machine", "by_hop", "as_collective"),
         (
             Refusal(
                 names_of("torus", "mesh", "twist", "fail"),

@@ -41,7 +41,7 @@ INPUT = Input(
             partial(perform, "simulate_messages"),
             names_of(
                 Grid, Router, Run, Kept, Outputs, "network", "graph", "tables", "placement", "flit_bytes",
-                "calc_cycles", "bandwidth", "machine", "json",
+                "calc_cycles", "bandwidth", "machine", "ports", "json",
             ),
             _REFUSALS,
         ),

@@ -71,9 +71,16 @@ def simulate(asked: Simulated) -> None:
             "--placement", "goes with a message graph, --matrix, --packet-table, or no other traffic"
         )
     assert file is not None
-    fields = asked.fields()
-    sitting = put_on_nodes(file, fields, brought.tables is not None, asked.sizes.flit_bytes)
-    experiment.simulate_fields(asked, fields, Path(), sitting)
+    fields, flit_bytes, machine = asked.fields(), asked.sizes.flit_bytes, asked.machine
+    if machine is not None:
+        if flit_bytes is not None:
+            raise SpecError.at("--flit-bytes", "the machine says it, too", "leave one of them out")
+        flit_bytes = machine.flit_bytes
+        machine.set_clock(fields.setdefault("router", {}))
+        if machine.ports != 1:
+            screen.say("note: nodes have one port here")
+    sitting = put_on_nodes(file, fields, brought.tables is not None, flit_bytes)
+    experiment.simulate_fields(asked, fields, Path(), sitting, None if machine is None else machine.cycle)
 
 
 def view(asked: Viewed) -> None:
@@ -101,7 +108,7 @@ INPUT = Input(
     sniff=is_placement,
     asked=lambda given: "placement" in given,
     uses={
-        "simulate": Use(simulate, experiment.TAKES | names_of("placement", "flit_bytes")),
+        "simulate": Use(simulate, experiment.TAKES | names_of("placement", "flit_bytes", "machine")),
         "check": _CHECK,
         "view": Use(
             view,

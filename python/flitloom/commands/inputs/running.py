@@ -102,7 +102,8 @@ def _print(result: Result, json: bool, seconds: float | None, judged: Finite | N
         if judged.saturated:
             # It grows with the length of the run.
             found |= {"latency": None}
-    time = {} if seconds is None else {"time": result.duration * seconds}
+    # Of messages, as of plans, until the last flit has arrived.
+    time = {} if seconds is None else {"time": seconds * (result.makespan or result.duration)}
     if json:
         named = {"network": head_of(result.network)} if result.spec.traffic.names_network else {}
         screen.print_json({**named, **result.to_dict(), **found, **time, "links": result.link_rows()})

@@ -87,7 +87,7 @@ class Sizes(Group):
     ] = None
     ports: Annotated[
         int | None,
-        typer.Option(help="Plan of a collective operation: ports of a node. [default: one per link]"),
+        typer.Option(help="Ports of a node. [default: one per link; of a message graph one]"),
     ] = None
     flit_bytes: Annotated[
         int | None, typer.Option(help="Message graph, placement: bytes of a flit. [default: 16]")
