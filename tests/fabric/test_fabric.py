@@ -278,6 +278,7 @@ def test_written_tables_pass_the_check_from_the_files_alone(tmp_path, capsys, mo
     policy |= {"partitions.conf"} if facts["multicast_sl"] else set()
     assert {path.name for path in out.iterdir()} == configured | policy | {
         "opensm-lfts.dump", "path-sl.txt", "slvl.txt", "sl2vl.dump", "report.json", "README.txt",
+        "fabric.topo",
     }  # fmt: skip
     tables = ["--lft", out / "opensm-lfts.dump", "--path-sl", out / "path-sl.txt"]
     for lanes in ("slvl.txt", "sl2vl.dump"):

@@ -17,6 +17,7 @@ import pytest
 from fabrics import command, discovered, torus_cables
 from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, check_mixture, parse_fabric, route_subnet
+from flitloom.tables.by_destination.beside import Beside, assumed_tree
 from flitloom.tables.by_destination.mixing import judge_mixture
 from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, port_rows
 
@@ -80,10 +81,10 @@ class Walk:
         self.both, self.subnet = both, both[0].subnet
         self.waits = nx.DiGraph()
 
-    def follow(self, host: int, row: int) -> tuple[nx.DiGraph, bool]:
-        """The switches of all ways, and whether one of them ends elsewhere."""
+    def follow(self, host: int, row: int, more: tuple[int, ...] = ()) -> tuple[nx.DiGraph, bool]:
+        """The switches of all ways, and whether one of them ends elsewhere; packets may have more levels."""
         start, seen, ends = self.subnet.hosts[host], set(), False
-        levels = {0 if one.levels is None else int(one.levels[row, host]) for one in self.both}
+        levels = {0 if one.levels is None else int(one.levels[row, host]) for one in self.both} | {*more}
         waiting: list[Any] = [(start.switch, start.switch_port, None, level) for level in levels]
         ways = nx.DiGraph()
         while waiting:
@@ -199,6 +200,102 @@ def test_tables_of_a_repair_are_loaded_as_it_says(capsys: pytest.CaptureFixture[
     assert "levels first  none possible" in out
     code, out, _ = command(capsys, "check", *network, tmp_path / "out", "--mix", tmp_path / "out")
     assert (code, out.splitlines()[-1]) == (0, "passed")
+
+
+def waits_of(walk: Walk) -> nx.DiGraph:
+    """What packets of a walk wait for, as a graph of its own."""
+    found, walk.waits = walk.waits, nx.DiGraph()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_kinds_of_traffic_beside_a_mixture_are_those_of_all_walks(seed: int) -> None:
+    chance = random.Random(seed)
+    base = route_subnet(drawn(chance)).forwarding()
+    first, second = (changed(base, chance, chance.choice((0.0, 0.0, 0.1))) for _ in range(2))
+    lanes = chance.choice((2, 4, 8))
+    first, second = (replace(one, rows=None, lanes=lanes) for one in (first, second))
+    level, cast = chance.choice((0, 1, 3)), chance.choice((0, 2, 5))
+    named = tuple(host.name for host in chance.sample(base.subnet.hosts, chance.choice((0, 1, 2))))
+    # Levels of managers may differ between the sets.
+    besides = tuple(Beside(named, one, None, cast) for one in (level, chance.choice((level, 1))))
+    found = judge_mixture(first, second, None, besides)
+    if found.cycle or found.circles:
+        assert all(kind.deadlock is None for kind in found.kinds[1:])
+        return
+    walk, both = Walk((first, second)), (first, second)
+    everyone = list(pairs(first))
+    row_of = {int(owner): row for row, owner in enumerate(first.owners)}
+
+    def back(host: int, row: int) -> tuple[int, ...]:
+        there = row_of[host], int(first.owners[row])
+        return tuple(int(one.levels[there]) for one in both if one.levels is not None)
+
+    for host, row in everyone:
+        walk.follow(host, row)
+    known = waits_of(walk)
+
+    def beside(more: nx.DiGraph) -> bool:
+        """Whether more waits close a cycle; kept if they do not."""
+        nonlocal known
+        whole = nx.compose(known, more)
+        if not nx.is_directed_acyclic_graph(whole):
+            return True
+        known = whole
+        return False
+
+    for host, row in everyone:
+        walk.follow(host, row, back(host, row))
+    expected = {"both ways": beside(waits_of(walk))}
+    tree, subnet = nx.DiGraph(), first.subnet
+    (channels,) = assumed_tree(subnet)
+    for one, other in product(channels, channels):
+        if after(subnet, one)[0] == after(subnet, other ^ 1)[0] and one != other ^ 1:
+            tree.add_edge((one, cast % lanes), (other, cast % lanes))
+    expected["multicast"] = beside(tree)
+
+    def managed(managers: list[int]) -> nx.DiGraph:
+        for host, row in everyone:
+            if host in managers or int(first.owners[row]) in managers:
+                walk.follow(host, row, tuple(one.manager_level for one in besides))
+        return waits_of(walk)
+
+    if named:
+        numbers = [number for number, host in enumerate(subnet.hosts) if host.name in named]
+        expected["managers"] = beside(managed(numbers))
+    else:
+        unsafe = [
+            host
+            for host in range(len(subnet.hosts))
+            if not nx.is_directed_acyclic_graph(nx.compose(known, managed([host])))
+        ]
+        expected["managers"] = bool(unsafe)
+        said = next(kind.premise for kind in found.kinds if kind.kind == "managers")
+        assert (f"at {len(unsafe)} of {len(subnet.hosts)} places" in said) == bool(unsafe)
+    assert {kind.kind: kind.deadlock for kind in found.kinds[1:]} == expected
+
+
+def test_kinds_beside_a_mixture_are_said_and_required(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A repair on one lane leaves no level to multicast; the check says so, and fails where it must not."""
+    file, less, first = (tmp_path / name for name in ("f.topo", "g.topo", "first"))
+    nodes, cables = torus_cables((4, 4))
+    file.write_text(discovered(nodes, cables, seed=3))
+    less.write_text(discovered(nodes, cables[1:], seed=3))
+    assert command(capsys, "route", "--fabric", file, "-o", first, "--lanes", 1)[0] == 0
+    assert command(capsys, "route", "--fabric", less, "--from", first, "-o", tmp_path / "next")[0] == 0
+    asked = ["check", "--fabric", less, first, "--mix", tmp_path / "next"]
+    code, text, _ = command(capsys, *asked, "--json")
+    facts = json.loads(text)
+    unsafe = {kind["kind"] for kind in facts["traffic_kinds"] if kind["deadlock"]}
+    assert (code, facts["passed"]) == (0, True)
+    for kind in ("both-ways", "managers", "multicast"):
+        code, text, _ = command(capsys, *asked, "--safe-for", kind, "--manager", "hsw0-0")
+        assert code == int(kind.replace("-", " ") in unsafe)
+        assert "hosts and 1 manager on level 0 by" in text
+    code, _, err = command(capsys, *asked, "--safe-for", "mangers")
+    assert (code, "managers" in err) == (2, True)
 
 
 def test_tables_of_two_methods_send_packets_in_circles() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
+from flitloom.fabric.model import Subnet
 from flitloom.ground.limits import DIGITS
 from flitloom.ground.reading import text_lines
 
@@ -150,3 +152,54 @@ def _undescribed(assembly: Assembly, mentioned: dict[str, tuple[str, str]]) -> N
         assembly.remarks.append(
             f"{len(switches)} switches stand at cables only, the first {switches[0]}: was the file cut off?"
         )
+
+
+def written(subnet: Subnet) -> Iterator[str]:
+    """A subnet with LIDs and GUIDs as ``ibnetdiscover`` prints it, node by node.
+
+    Ports of hosts are numbered in the order in which they stand in the subnet.
+
+    Examples
+    --------
+    >>> from flitloom.fabric import parse_fabric
+    >>> from flitloom.fabric.identifiers import with_identifiers
+    >>> from flitloom.fabric.netlist import written
+    >>> ring = with_identifiers(parse_fabric("a,b\\nb,c\\nc,a\\nh,a\\n"))
+    >>> again = parse_fabric("".join(written(ring)))
+    >>> (again.switches, again.hosts, again.cables) == (ring.switches, ring.hosts, ring.cables)
+    True
+    """
+    yield "# The fabric that the tables of this folder are for\n"
+    switches, hosts = subnet.switches, subnet.hosts
+    number = {port: place for ports in subnet.ports_of_hosts() for place, port in enumerate(ports, start=1)}
+    rows: list[dict[int, str]] = [{} for _ in switches]
+    for cable in subnet.cables:
+        ends = (cable.a, cable.a_port), (cable.b, cable.b_port)
+        for (here, port), (there, peer) in (ends, ends[::-1]):
+            other = switches[there]
+            note = f"{_quoted(other.name)} lid {other.lid or 0}"
+            rows[here][port] = f'"S-{other.guid or 0:016x}"[{peer}]\t\t# {note}'
+    for index, host in enumerate(hosts):
+        plug = f'"H-{host.guid or 0:016x}"[{number[index]}]({host.port_guid or 0:x})'
+        rows[host.switch][host.switch_port] = f"{plug}\t\t# {_quoted(host.name)} lid {host.lid or 0}"
+    for switch, lines in zip(switches, rows, strict=True):
+        guid = switch.guid or 0
+        yield f'\nswitchguid=0x{guid:x}({guid:x})\nSwitch\t{max(lines, default=1)} "S-{guid:016x}"\t\t# '
+        yield f"{_quoted(switch.name)} base port 0 lid {switch.lid or 0} lmc 0\n"
+        yield "".join(f"[{port}]\t{line}\n" for port, line in sorted(lines.items()))
+    for ports in subnet.ports_of_hosts():
+        first = hosts[ports[0]]
+        yield f'\ncaguid=0x{first.guid or 0:x}\nCa\t{len(ports)} "H-{first.guid or 0:016x}"\t\t# '
+        yield f"{_quoted(first.name)}\n"
+        for port in ports:
+            host = hosts[port]
+            switch = switches[host.switch]
+            yield (
+                f'[{number[port]}]({host.port_guid or 0:x})\t"S-{switch.guid or 0:016x}"[{host.switch_port}]'
+                f"\t\t# lid {host.lid or 0} lmc {host.lmc} {_quoted(switch.name)} lid {switch.lid or 0}\n"
+            )
+
+
+def _quoted(name: str) -> str:
+    """A description in quotes, less quotes in it that would end it."""
+    return '"' + re.sub(r"[\"'](?=\s|$)", "", name) + '"'

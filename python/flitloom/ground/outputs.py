@@ -287,7 +287,7 @@ def write_lines(file: str | Path, parts: Iterable[str]) -> None:
             out.write(part.encode())
 
 
-def write_files(files: Mapping[Path, str | bytes | Iterable[str]]) -> None:
+def write_files(files: Mapping[Path, str | bytes | Iterable[str | bytes]]) -> None:
     """Write files that belong together: all of them or none; pieces of text are written as they come.
 
     Raises

@@ -75,15 +75,20 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
 def _beside(given: OfFabric, file: Path) -> Beside:
     """What options and a folder say of traffic besides that of host pairs."""
     said = Beside.of(file)
-    kinds = [word.strip().replace("-", " ") for word in (given.safe_for or "").split(",") if word.strip()]
     return Beside(
         managers=tuple(given.manager or said.managers),
         manager_level=said.manager_level if given.sm_sl is None else given.sm_sl,
         multicast=given.mcfdbs or said.multicast,
         multicast_level=said.multicast_level if given.multicast_sl is None else given.multicast_sl,
-        safe_for=KINDS if kinds == ["all"] else tuple(kinds),
+        safe_for=required_kinds(given),
         levels_from=said.levels_from if given.sm_sl is None and given.multicast_sl is None else "",
     )
+
+
+def required_kinds(given: OfFabric) -> tuple[str, ...]:
+    """Kinds of traffic that must be deadlock-free."""
+    kinds = [word.strip().replace("-", " ") for word in (given.safe_for or "").split(",") if word.strip()]
+    return KINDS if kinds == ["all"] else tuple(kinds)
 
 
 def view(asked: Viewed) -> None:

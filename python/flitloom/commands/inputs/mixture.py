@@ -7,7 +7,7 @@ import typer
 from flitloom.commands import screen
 from flitloom.commands.actions.subnets import twisted
 from flitloom.commands.check import Asked
-from flitloom.commands.inputs.fabric import subnet_of, tables_of
+from flitloom.commands.inputs.fabric import required_kinds, subnet_of, tables_of
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.verdicts import print_verdict
 from flitloom.errors import SpecError, show_file
@@ -30,7 +30,9 @@ def check(asked: Asked) -> None:
     if first is None:
         raise SpecError.at("--mix", "only one set of tables is named", "name the other one, too: a folder")
     with screen.progress(f"mixtures with {show_file(second)}", "destinations") as step:
-        found = check_mixture(subnet, first, second, step)
+        found = check_mixture(
+            subnet, first, second, step, managers=given.manager or (), required=required_kinds(given)
+        )
     print_verdict(found, judged.as_json)
     if not found.passed:
         raise typer.Exit(1)
@@ -45,13 +47,13 @@ INPUT = Input(
             check,
             names_of(
                 *("mix", "fabric", "network", "hosts", "no_hosts", "lft", "fdbs", "torus", "twist", "fail"),
-                *("_threads", "as_json"),
+                *("manager", "safe_for", "_threads", "as_json"),
             ),
             (
                 Refusal(
                     names_of(
-                        *("path_sl", "slvl", "lanes", "nodes", "manager", "sm_sl", "mcfdbs", "multicast_sl"),
-                        *("safe_for", "certificate"),
+                        *("path_sl", "slvl", "lanes", "nodes", "sm_sl", "mcfdbs", "multicast_sl"),
+                        *("certificate",),
                     ),
                     "{option}",
                     "does not go with --mix",

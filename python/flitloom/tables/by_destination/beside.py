@@ -169,19 +169,35 @@ class KindVerdict:
 
 
 def verdicts(
-    subnet: Subnet, facts: dict[str, Any] | None, beside: Beside, cycle: Sequence[str]
+    subnet: Subnet,
+    facts: dict[str, Any] | None,
+    besides: Sequence[Beside],
+    cycle: Sequence[str],
 ) -> tuple[KindVerdict, ...]:
-    """The verdict on every kind of traffic, from what the core found; `cycle` is that of host pairs."""
+    """The verdict on every kind of traffic, from what was found beside one or several sets of tables.
+
+    Parameters
+    ----------
+    facts : dict or None
+        Cycles by kind, and the places of one manager; None where only host pairs were judged.
+    besides : sequence of Beside
+        What is known of managers and multicast for each; managers are those of the first.
+    cycle : sequence of str
+        The cycle of host pairs.
+    """
     first = KindVerdict(HOST_PAIRS, bool(cycle), list(cycle), "host pairs, each direction on its own level")
     if facts is None:
-        why = "host pairs can deadlock already" if cycle else "only host pairs were asked for"
+        why = "host pairs can deadlock already" if cycle else "host pairs can go round already"
+        why = why if besides else "only host pairs were asked for"
         return first, *(KindVerdict(kind, None, [], why) for kind in KINDS[1:])
 
     def judged(kind: str, found: Iterable[tuple[int, int]], premise: str) -> KindVerdict:
         names = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in found]
         return KindVerdict(kind, bool(names), names, premise)
 
-    level = f"on level {beside.manager_level}{beside.levels_from}"
+    beside = besides[0]
+    said = dict.fromkeys(f"{each.manager_level}{each.levels_from}" for each in besides)
+    level = f"on level {' and '.join(said)}"
     if beside.managers:
         managers = f"hosts and {counted(len(beside.hosts(subnet)), 'manager')} {level}"
     elif places := facts["unsafe_places"]:
@@ -189,16 +205,16 @@ def verdicts(
         managers += f"{subnet.hosts[places[0]].name}, {level}"
     else:
         managers = f"one manager at any of {counted(facts['places'], 'place')} {level}"
-    tree = "the tree that OpenSM builds, assumed" if beside.multicast is None else f"{beside.multicast}"
+    said = dict.fromkeys(f"{each.multicast_level}{each.levels_from}" for each in besides)
+    files = [each.multicast for each in besides if each.multicast is not None]
+    tree = " and ".join(map(str, files)) if files else "the tree that OpenSM builds, assumed"
     return (
         first,
         judged(
             BOTH_WAYS, facts["both_ways"], "both directions of a pair on the level of either, as with rdma_cm"
         ),
         judged(MANAGERS, facts["managers"], managers),
-        judged(
-            MULTICAST, facts["multicast"], f"{tree}, on level {beside.multicast_level}{beside.levels_from}"
-        ),
+        judged(MULTICAST, facts["multicast"], f"{tree}, on level {' and '.join(said)}"),
     )
 
 

@@ -167,7 +167,7 @@ def judge(
         remarks=subnet.remarks + remarks,
         loads=facts["loads"],
         proven=bound,
-        kinds=verdicts(subnet, facts["beside"], beside or Beside(), cycle),
+        kinds=verdicts(subnet, facts["beside"], [] if beside is None else [beside], cycle),
         required=() if beside is None else beside.safe_for,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -29,10 +29,20 @@ _HEAD = re.compile(rb"Unicast lids .* of switch Lid \d+ guid 0x([0-9a-fA-F]{1,16
 def with_dumped_lids(subnet: Subnet, file: str | Path) -> Subnet:
     """The subnet with the LIDs that a dump gives to hosts without one: by port GUID, else by name.
 
-    Hosts that the dump does not name stay without; a remark counts those that it names.
+    Hosts that the dump does not name stay without; a remark counts those that it names. Where hosts have
+    other LIDs now, those of the dump hold for their GUIDs, as OpenSM takes them.
     """
-    if all(host.lid for host in subnet.hosts) or not Path(file).is_file():
+    if not Path(file).is_file():
         # A pipe can be read once only.
+        return subnet
+    if have_other_lids(subnet, file):
+        was = as_it_was(subnet, file)
+        count = sum(new.lid != old.lid for new, old in zip(was.hosts, subnet.hosts, strict=True))
+        remark = (
+            f"{counted(count, 'host')} have other LIDs than in {show_file(file)}: GUIDs tell their entries"
+        )
+        return replace(was, remarks=(*subnet.remarks, remark))
+    if all(host.lid for host in subnet.hosts):
         return subnet
     by_guid: dict[int, int] = {}
     by_name: dict[str, set[int]] = {}
@@ -80,16 +90,44 @@ def as_it_was(subnet: Subnet, file: str | Path) -> Subnet:
             gone.setdefault(name, []).append(lid)
     plugs = Counter(host.name for host in subnet.hosts)
     guids = {guid for guid, _ in there.values()}
+    first: dict[int | None, int] = {}
+    for lid, (guid, _) in sorted(there.items()):
+        first.setdefault(guid, lid)
 
     def earlier(host: Host) -> Host:
         lids = gone.get(host.name, [])
-        if host.port_guid in guids or plugs[host.name] > 1 or len(lids) != 1 << host.lmc:
+        if host.port_guid in guids:
+            return host if is_made_up(host.port_guid or 0) else replace(host, lid=first[host.port_guid])
+        if plugs[host.name] > 1 or len(lids) != 1 << host.lmc:
             return host
         port = there[min(lids)][0]
         # A host with one port has the next GUID there.
         return replace(host, lid=min(lids), guid=port - 1, port_guid=port)
 
     return replace(subnet, switches=switches, hosts=tuple(earlier(host) for host in subnet.hosts))
+
+
+def have_other_lids(subnet: Subnet, file: str | Path) -> bool:
+    """Whether the first switches of a dump name GUIDs of hosts with other LIDs than they have now."""
+    lids: dict[int, int] = {}
+    for lid, guid, _ in _rows(_first_switches(file)):
+        lids[guid] = min(lid, lids.get(guid, lid))
+    return any(
+        host.lid
+        and not is_made_up(host.port_guid or 0)
+        and lids.get(host.port_guid or 0, host.lid) != host.lid
+        for host in subnet.hosts
+    )
+
+
+def _first_switches(file: str | Path) -> Iterator[bytes]:
+    """The lines of a dump about its first two switches: each names all hosts to which it has entries."""
+    heads = 0
+    for line in _lines(file):
+        heads += line.startswith(b"Unicast")
+        if heads > 2:
+            return
+        yield line
 
 
 def require_same_fabric(subnet: Subnet, told: Sequence[bool], file: str | Path) -> None:
@@ -153,8 +191,13 @@ def _switches(file: str | Path) -> Iterator[tuple[str, int]]:
 
 def dumped_hosts(file: str | Path) -> Iterator[tuple[int, int, str]]:
     """LID, port GUID and name of every host that a dump has entries for."""
+    return _rows(_lines(file))
+
+
+def _rows(lines: Iterable[bytes]) -> Iterator[tuple[int, int, str]]:
+    """LID, port GUID and name of the hosts in lines of a dump, each once."""
     seen: set[bytes] = set()
-    for line in _lines(file):
+    for line in lines:
         match = _ROW.match(line)
         if match and match[1] not in seen:
             seen.add(match[1])

@@ -16,6 +16,7 @@ from flitloom.tables.by_destination.beside import BOTH_WAYS, KINDS, MANAGERS, Be
 from flitloom.tables.by_destination.checking import SubnetReport, proof
 from flitloom.tables.by_destination.comparing import of_one_width
 from flitloom.tables.by_destination.covering import Cover
+from flitloom.tables.by_destination.remembered import First
 from flitloom.tables.by_destination.repairing import OldTables, Update
 from flitloom.tables.by_destination.tables import NONE, ForwardingTables, host_levels, with_lanes
 from flitloom.tables.traffic import Demand, unit_of
@@ -60,6 +61,9 @@ class MadeTables:
     cover: Cover
     beside: Beside
     host_pairs: int | None
+    asked: int | None = None
+    first: First | None = field(default=None, repr=False)
+    again: bool = False
 
     @property
     def subnet(self) -> Subnet:
@@ -88,6 +92,8 @@ class MadeTables:
             "switches": len(self.subnet.switches),
             "hosts": len(self.subnet.ports_of_hosts()),
             "job_hosts": self.job,
+            "pairs_checksum": self.asked,
+            "first_again": self.again,
             "max_load": self.report.max_load,
             "bound": self.bound["value"],
             "bound_proof": proof(self.bound),

@@ -67,6 +67,12 @@ class SubnetTables(MadeTables):
     host_pairs : int or None
         Largest load of tables for host pairs alone, each direction on its own level, where being safe for
         more costs more than 10 %.
+    asked : int or None
+        Checksum of the job or the weights that count, if not all pairs do alike.
+    first : First or None
+        The first tables of a row of repairs, which are right when all is back.
+    again : bool
+        Whether these are the first tables, since all is back.
     """
 
     def write(self, folder: str | Path) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +26,19 @@ from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.covering import ENOUGH, Cover, cover_of, on_levels
 from flitloom.tables.by_destination.known import NEAR
 from flitloom.tables.by_destination.made import SubnetTables
+from flitloom.tables.by_destination.remembered import First, Match, fabric_in, with_away
 from flitloom.tables.by_destination.repairing import REPAIR_SLACK, OldTables, Update, read_old, repaired
-from flitloom.tables.by_destination.tables import destinations, host_levels, require_lanes, with_lanes
-from flitloom.tables.traffic import Demand, demand_of
+from flitloom.tables.by_destination.tables import (
+    LEVELS,
+    NONE,
+    destinations,
+    host_levels,
+    report_in,
+    require_lanes,
+    with_lanes,
+)
+from flitloom.tables.by_destination.ways import MOST, way
+from flitloom.tables.traffic import Demand, demand_of, traffic_matrix
 
 #: Methods of tables by destination; the first that suits a fabric is the default.
 FORWARDING_METHODS: tuple[str, ...] = _core.LISTS["forwarding_methods"]
@@ -119,26 +130,55 @@ def route_subnet(
         raise SpecError("job and traffic both say which pairs count; give one")
     if mode not in (None, "portable", "sl2vl"):
         raise SpecError.at("mode", *unknown_parts(str(mode), ("portable", "sl2vl")))
-    found = _recognised(with_identifiers(subnet), sizes, torus_config)
-    if method is not None:
-        _require_suits(method, found)
+    whole, places = _whole(with_identifiers(subnet), old)
+    found = _recognised(whole, method, sizes, torus_config)
     lids, owners = destinations(found.subnet)
-    demand = demand_of(found.subnet, lids, owners, job, traffic)
+    demand, asked = _demand(found.subnet, places, lids, owners, job, traffic)
     cover = cover_of(safe_for, managers, manager_level, lanes, reversible)
     cover.beside().hosts(found.subnet)
-    how = (mode, lanes, spare_lanes, effort, cover, seed, method)
+    how = (mode, lanes, spare_lanes, effort, cover, seed, method, asked)
     return _Routing(found, lids, owners, demand, *how).tables(old, None if job is None else len(job))
 
 
+def _demand(
+    subnet: Subnet,
+    places: Sequence[int],
+    lids: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    job: Sequence[int] | None,
+    traffic: ArrayLike | None,
+) -> tuple[Demand | None, int | None]:
+    """Pairs that count, given for hosts at some places, and a checksum of them."""
+    if job is None and traffic is None:
+        return demand_of(subnet, lids, owners), None
+    weights = traffic_matrix(traffic, len(places))
+    if weights is None:
+        asked = crc32(np.array(sorted(job or ())).tobytes())
+        return demand_of(subnet, lids, owners, [places[host] for host in job or ()]), asked
+    made = np.zeros((len(subnet.hosts), len(subnet.hosts)), dtype=np.uint64)
+    made[np.ix_(places, places)] = weights
+    return demand_of(subnet, lids, owners, traffic=made), crc32(weights.tobytes())
+
+
+def _whole(subnet: Subnet, old: str | Path | None) -> tuple[Subnet, list[int]]:
+    """A subnet with the hosts that are away since old tables were made, and the numbers of its own there."""
+    past = None if old is None else fabric_in(old)
+    return (subnet, list(range(len(subnet.hosts)))) if past is None else with_away(subnet, past)
+
+
 def _recognised(
-    subnet: Subnet, sizes: tuple[int, ...] | None, torus_config: str | Path | None
+    subnet: Subnet, method: str | None, sizes: tuple[int, ...] | None, torus_config: str | Path | None
 ) -> Recognition:
-    """What a subnet is, with the sizes or the coordinates that are asked for."""
+    """What a subnet is, with the sizes or the coordinates that are asked for, if a method suits that."""
     if torus_config is None:
-        return recognise(subnet, sizes)
-    if sizes is not None:
+        found = recognise(subnet, sizes)
+    elif sizes is not None:
         raise SpecError("sizes and torus_config both say what the torus is; give one")
-    return configured(subnet, read_torus_config(torus_config))
+    else:
+        found = configured(subnet, read_torus_config(torus_config))
+    if method is not None:
+        _require_suits(method, found)
+    return found
 
 
 def _check_lanes(lanes: int, spare: int, mode: str | None) -> None:
@@ -176,6 +216,7 @@ class _Routing:
     cover: Cover
     seed: int
     method: str | None
+    asked: int | None
     begin: float = field(default_factory=time.perf_counter)
 
     @property
@@ -252,7 +293,7 @@ class _Routing:
         )
         return judge(replace(laid, demand=self.demand), known, beside)
 
-    def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update] | None:
+    def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update, OldTables] | None:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""
         if self.mode == "sl2vl":
             return None
@@ -265,7 +306,7 @@ class _Routing:
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
         last = entry_names(self.subnet, self.lids, made["last"])
         places = tuple(map(tuple, made["rounds"]))
-        return made, Update(True, moved or 0, rounds, last, places, tuple(made["last"]))
+        return made, Update(True, moved or 0, rounds, last, places, tuple(made["last"])), before
 
     def anew(
         self, old: NDArray[np.uint32] | None
@@ -327,23 +368,67 @@ class _Routing:
         )
         return on(pairs), beside, report
 
+    def again(
+        self, first: First | None, before: OldTables
+    ) -> tuple[dict[str, Any], Update, OldTables] | None:
+        """The first tables of a row of repairs, if all that they were made for is as it was."""
+        if first is None or not first.suits(self.mode, self.method, self.lanes, self.asked):
+            return None
+        if not Match.of(self.subnet, first.fabric).is_whole(self.subnet, first.fabric):
+            return None
+        known = read_old(self.subnet, first.folder, self.lids, self.owners)
+        if known.levels is None:
+            return None
+        laid = with_lanes(self.subnet, self.owners, known.following, known.levels, None)
+        report = judge(replace(laid, demand=self.demand))
+        if report.deadlock:
+            return None
+        used = known.levels[known.following != NONE]
+        made = {
+            "mode": "portable",
+            "next": known.following,
+            "levels": known.levels,
+            "bound": report.proven,
+            "lanes": int(used.max(initial=0)) + 1,
+            "method": report_in(first.folder)["method"],
+            "start": np.zeros(0, dtype=np.uint64),
+            "entries": np.zeros((0, LEVELS), dtype=np.uint8),
+        }
+        return made, self.update(before, known), known
+
+    def update(self, before: OldTables, new: OldTables) -> Update:
+        """How to get from old tables to others of which all entries are known."""
+        assert new.levels is not None
+        if before.levels is None or before.following.size > MOST:
+            return Update(False, 0, [], [])
+        tables = (before.following, before.levels), (new.following, new.levels)
+        found = way(self.subnet, self.owners, *tables)
+        moved = before.moved(host_levels(self.subnet, new.levels), self.owners)
+        return Update(found.steps is not None, moved or 0, [], [], steps=found.steps or ())
+
     def tables(self, old: str | Path | None, job: int | None) -> SubnetTables:
         """The tables, beside the old ones if there are any."""
         before = None if old is None else read_old(self.subnet, old, self.lids, self.owners)
-        found = None if before is None else self.repaired(before)
+        first = None if old is None else First.of(old)
+        again = None if before is None else self.again(first, before)
+        found = again or (None if before is None else self.repaired(before))
         update: Update | None
         if found is None:
             update = None if before is None else Update(False, 0, [], [])
             made, beside, report, methods = self.anew(None if before is None else before.following)
         else:
-            made, update = found
+            made, update, source = found
             methods = {}
-            made, beside, report = self.settled(made, before)
+            made, beside, report = self.settled(made, source)
             if report.deadlock:
                 raise AssertionError(f"tables with a cycle were made: {report.cycle}")
         kept = self.cover.kept(self.lanes - self.spare_lanes)[0]
         scratch = host_pairs = None
-        if before is not None and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]:
+        if (
+            again is None
+            and before is not None
+            and report.max_load > (1 + REPAIR_SLACK) * made["bound"]["value"]
+        ):
             scratch = self.judged(self.search(None, kept)).max_load
         elif before is None and self.cover.kinds and report.max_load > NEAR * (made["balanced"] or 0):
             host_pairs = self.judged(self.search(None, 0, both_ways=False)).max_load
@@ -376,4 +461,7 @@ class _Routing:
             self.cover,
             beside,
             host_pairs,
+            self.asked,
+            first if first is not None and first.has_all_of(self.subnet) else None,
+            again is not None,
         )

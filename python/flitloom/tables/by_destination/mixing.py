@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,11 @@ from flitloom.fabric.model import Subnet
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import Progress
-from flitloom.tables.by_destination.mixtures import LANES, NOTHING, Destinations, Mixture, places_of
+from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
+from flitloom.tables.by_destination.mixing_beside import MixedKinds, besides_of
+from flitloom.tables.by_destination.mixtures import LANES, NOTHING, parts_of, places_of, shortest_cycle
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
 from flitloom.tables.verdict import PRINTED, SHOWN, Row, deadlock_row, laid_out
-
-#: Entries of tables that are looked at together.
-_TOGETHER = 200_000
-#: Channels through which a cycle is looked for that is shorter than one that is found.
-_STARTS = 200
 
 
 @explained
@@ -55,6 +51,10 @@ class MixtureReport:
         difference.
     remarks : tuple of str
         What was odd.
+    kinds : tuple of KindVerdict
+        Every kind of traffic, as of `flitloom.tables.by_destination.checking.SubnetReport`.
+    required : tuple of str
+        Kinds that must be deadlock-free.
     """
 
     network: str
@@ -67,11 +67,19 @@ class MixtureReport:
     moved: int
     levels_first: list[str] | None = None
     remarks: tuple[str, ...] = ()
+    kinds: tuple[KindVerdict, ...] = ()
+    required: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether entries, levels and lanes may be loaded in any order while hosts send."""
-        return not (self.circles or self.lost or self.cycle)
+        refused = any(kind.kind in self.required and kind.deadlock is not False for kind in self.kinds)
+        return not (self.circles or self.lost or self.cycle or refused)
+
+    @property
+    def safe_for(self) -> str:
+        """Which kinds of traffic are safe in any order, and which are not, in a line."""
+        return safe_for(self.kinds)
 
     def rows(self) -> list[Row]:
         """The rows of a printed report."""
@@ -89,12 +97,13 @@ class MixtureReport:
             levels.append(("levels first", f"{text} ({why})", below))
         _, text, below = deadlock_row(self.cycle)
         return [
-            ("network", self.network, []),
+            ("network", f"{self.network}; {self.safe_for}" if self.kinds else self.network, []),
             ("circles", around, [" -> ".join(self.circle)] if self.circle else []),
             ("lost", f"{counted(self.lost, 'pair')} that both serve", shown),
             ("unreachable", f"{counted(first, 'pair')} with the first, {second} with the second", []),
             ("deadlock", f"{text} (every pair on its level of either)", below),
             *levels,
+            *(kind.row() for kind in self.kinds[1:] if kind.deadlock is not None),
         ]
 
     def __str__(self) -> str:
@@ -104,11 +113,18 @@ class MixtureReport:
     def facts(self) -> dict[str, Any]:
         """All of it as plain values, by name: what ``flitloom check --mix --json`` prints."""
         told = asdict(self) | {"unserved": list(self.unserved), "remarks": list(self.remarks)}
-        return {"passed": self.passed, **told}
+        told |= {"traffic_kinds": told.pop("kinds"), "required": list(self.required)}
+        return {"passed": self.passed, "safe_for": self.safe_for, **told}
 
 
 def check_mixture(
-    subnet: Subnet, first: str | Path, second: str | Path, progress: Progress | None = None
+    subnet: Subnet,
+    first: str | Path,
+    second: str | Path,
+    progress: Progress | None = None,
+    *,
+    managers: Sequence[str] = (),
+    required: Sequence[str] = (),
 ) -> MixtureReport:
     """Judge all mixtures of two sets of tables, as they are there while one replaces the other.
 
@@ -124,6 +140,11 @@ def check_mixture(
         Folders that ``route --fabric`` wrote, or dumps.
     progress : callable, optional
         Told how many of how many destinations are done.
+    managers : sequence of str
+        Hosts that managers run on, if not as the folders say; any single host without.
+    required : sequence of str
+        Kinds of traffic that must be deadlock-free besides host pairs: ``"both ways"``, ``"managers"``,
+        ``"multicast"``.
 
     Raises
     ------
@@ -149,7 +170,8 @@ def check_mixture(
             f"{show_file(second)} knows hosts by other LIDs than {show_file(first)}",
             "give hosts the LIDs that they had (OpenSM's guid2lid), or load all of it while nothing sends",
         )
-    found = judge_mixture(before, after, progress)
+    besides = besides_of(Beside.of(first), replace(Beside.of(second), safe_for=tuple(required)), managers)
+    found = replace(judge_mixture(before, after, progress, besides), required=tuple(required))
     switches = np.array([host.switch for host in before.subnet.hosts])
     pairs = int((switches[before.owners][:, None] != switches).sum())
     for file, unserved in zip((first, second), found.unserved, strict=True):
@@ -161,15 +183,18 @@ def check_mixture(
 
 
 def judge_mixture(
-    first: ForwardingTables, second: ForwardingTables, progress: Progress | None = None
+    first: ForwardingTables,
+    second: ForwardingTables,
+    progress: Progress | None = None,
+    besides: tuple[Beside, Beside] | None = None,
 ) -> MixtureReport:
-    """Judge tables that are in memory; see `check_mixture`."""
+    """Judge tables that are in memory; see `check_mixture`. Without `besides` only host pairs are judged."""
     subnet, count = first.subnet, len(first.owners)
     circles, lost, moved, unserved, differs = 0, 0, 0, np.zeros(2, dtype=int), False
     circle: list[str] = []
     lost_pairs: list[str] = []
     waits = [NOTHING]
-    for part in _parts(first, second):
+    for part in parts_of(first, second):
         around = part.circles()
         circles += len(around)
         if len(around) and not circle:
@@ -187,8 +212,12 @@ def judge_mixture(
     if cycle and differs:
         given = replace(first, levels=second.levels)
         stages = ((first, given), (given, second))
-        cycles = (_cycle(subnet, [part.waits() for part in _parts(*stage)]) for stage in stages)
+        cycles = (_cycle(subnet, [part.waits() for part in parts_of(*stage)]) for stage in stages)
         levels_first = next(filter(None, cycles), [])
+    kinds: tuple[KindVerdict, ...] = ()
+    if besides is not None:
+        facts = None if cycle or circles else MixedKinds((first, second), besides, waits[0]).facts()
+        kinds = verdicts(subnet, facts, besides, cycle)
     return MixtureReport(
         f"fabric of {len(subnet.switches)} switches and {subnet.count_hosts()}",
         circles,
@@ -199,52 +228,11 @@ def judge_mixture(
         cycle,
         moved,
         levels_first,
+        kinds=kinds,
     )
-
-
-def _parts(first: ForwardingTables, second: ForwardingTables) -> Iterator[Destinations]:
-    """All destinations, some at once."""
-    mixture, count = Mixture(first, second), len(first.owners)
-    step = max(1, _TOGETHER // max(1, mixture.none))
-    return (Destinations(mixture, slice(start, min(start + step, count))) for start in range(0, count, step))
 
 
 def _cycle(subnet: Subnet, waits: list[NDArray[np.int64]]) -> list[str]:
     """A shortest cycle of channels with their lanes, by name; empty if there is none."""
-    found = _shortest_cycle(*np.divmod(np.unique(np.concatenate([NOTHING, *waits])), places_of(subnet)))
+    found = shortest_cycle(*np.divmod(np.unique(np.concatenate([NOTHING, *waits])), places_of(subnet)))
     return [f"{subnet.channel_name(place // LANES)}, lane {place % LANES}" for place in found]
-
-
-def _shortest_cycle(before: NDArray[np.int64], after: NDArray[np.int64]) -> Sequence[int]:
-    """A shortest cycle among pairs of numbers, of those through some of them; empty if there is none."""
-    count = int(max(before.max(initial=0), after.max(initial=0))) + 1
-    while len(before):
-        # What nothing waits for, and what waits for nothing, is in no cycle.
-        waits, waited_for = np.zeros((2, count), dtype=bool)
-        waits[before], waited_for[after] = True, True
-        kept = waited_for[before] & waits[after]
-        if kept.all():
-            break
-        before, after = before[kept], after[kept]
-    following: dict[int, list[int]] = {}
-    for one, other in zip(before.tolist(), after.tolist(), strict=True):
-        following.setdefault(one, []).append(other)
-    best: list[int] = []
-    for tried, start in enumerate(following):
-        if best and tried >= _STARTS:
-            break
-        came: dict[int, int] = {}
-        waiting = deque([start])
-        while waiting and start not in came:
-            at = waiting.popleft()
-            for other in following.get(at, []):
-                if other not in came:
-                    came[other] = at
-                    waiting.append(other)
-        if start in came:
-            way = [start]
-            while (at := came[way[-1]]) != start:
-                way.append(at)
-            if not best or len(way) < len(best):
-                best = way[::-1]
-    return best

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +12,10 @@ from numpy.typing import NDArray
 from flitloom.fabric.model import Subnet
 from flitloom.tables.by_destination.tables import LEVELS, NONE, ForwardingTables, port_rows
 
+#: Entries of tables that are looked at together.
+_TOGETHER = 200_000
+#: Channels through which a cycle is looked for that is shorter than one that is found.
+_STARTS = 200
 #: No pairs of channels.
 NOTHING = np.zeros(0, dtype=np.int64)
 #: Lanes that an entry of a lane table may name; on the last one packets are dropped.
@@ -22,12 +27,44 @@ def places_of(subnet: Subnet) -> int:
     return max(1, len(subnet.cables) * 2 * LANES)
 
 
+def in_cycles(
+    before: NDArray[np.int64], after: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs of numbers less those that are in no cycle, or lead neither from one nor to one.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in in_cycles(np.array([0, 1, 2, 3]), np.array([1, 2, 1, 0]))]
+    [[1, 2], [2, 1]]
+    """
+    count = int(max(before.max(initial=0), after.max(initial=0))) + 1
+    while len(before):
+        # What nothing waits for, and what waits for nothing, is in no cycle.
+        waits, waited_for = np.zeros((2, count), dtype=bool)
+        waits[before], waited_for[after] = True, True
+        kept = waited_for[before] & waits[after]
+        if kept.all():
+            break
+        before, after = before[kept], after[kept]
+    return before, after
+
+
+def are_acyclic(before: NDArray[np.int64], after: NDArray[np.int64]) -> bool:
+    """Whether pairs of numbers have no cycle."""
+    return not len(in_cycles(before, after)[0])
+
+
 class Mixture:
     """Two sets of tables of one subnet, in arrays and one more switch, for where packets go nowhere."""
 
-    def __init__(self, first: ForwardingTables, second: ForwardingTables) -> None:
+    def __init__(
+        self, first: ForwardingTables, second: ForwardingTables, more: Sequence[NDArray[np.uint8]] = ()
+    ) -> None:
+        """Two sets of tables, and levels by destination and host that packets may have besides theirs."""
         subnet = first.subnet
         self.subnet, self.tables = subnet, (first, second)
+        none = np.zeros((len(first.owners), len(subnet.hosts)), dtype=np.uint8)
+        self.levels = [*(none if each.levels is None else each.levels for each in self.tables), *more]
         self.none = len(subnet.switches)
         ends = subnet.cable_ends().astype(np.int64)
         self.heads = np.append(ends[:, ::-1].reshape(-1), self.none)
@@ -87,10 +124,7 @@ class Destinations:
         self.others = self.roots[:, None] != mixture.host_switches[None, :]
         self.served = by_host & self.others
         self.unserved = (~by_host & self.others).sum(axis=(1, 2))
-        levels = np.zeros((2, count, len(mixture.host_switches)), dtype=np.int64)
-        for one, each in enumerate(tables):
-            if each.levels is not None:
-                levels[one] = each.levels[rows]
+        levels = np.array([each[rows] for each in mixture.levels], dtype=np.int64)
         self.levels = levels
         differs = (levels[0] != levels[1]) & self.others
         self.differs = bool(differs.any())
@@ -112,8 +146,8 @@ class Destinations:
         """By destination and switch the levels, a bit each, on which packets can come there."""
         hosts = self.mixture.host_switches
         reached = np.zeros(self.next.shape[1:], dtype=np.int64)
-        for one in range(2):
-            bits = np.where(self.others, 1 << self.levels[one], 0)
+        for levels in self.levels:
+            bits = np.where(self.others, 1 << levels, 0)
             np.bitwise_or.at(reached, (self.line, hosts[None, :]), bits)
         new = reached.copy()
         while new.any():
@@ -224,3 +258,39 @@ def _settled(
     while not np.array_equal(more := step(known), known):
         known = more
     return known
+
+
+def parts_of(
+    first: ForwardingTables, second: ForwardingTables, more: Sequence[NDArray[np.uint8]] = ()
+) -> Iterator[Destinations]:
+    """All destinations, some at once, with levels that packets may have besides those of the tables."""
+    mixture, count = Mixture(first, second, more), len(first.owners)
+    step = max(1, _TOGETHER // max(1, mixture.none))
+    return (Destinations(mixture, slice(start, min(start + step, count))) for start in range(0, count, step))
+
+
+def shortest_cycle(before: NDArray[np.int64], after: NDArray[np.int64]) -> Sequence[int]:
+    """A shortest cycle among pairs of numbers, of those through some of them; empty if there is none."""
+    before, after = in_cycles(before, after)
+    following: dict[int, list[int]] = {}
+    for one, other in zip(before.tolist(), after.tolist(), strict=True):
+        following.setdefault(one, []).append(other)
+    best: list[int] = []
+    for tried, start in enumerate(following):
+        if best and tried >= _STARTS:
+            break
+        came: dict[int, int] = {}
+        waiting = deque([start])
+        while waiting and start not in came:
+            at = waiting.popleft()
+            for other in following.get(at, []):
+                if other not in came:
+                    came[other] = at
+                    waiting.append(other)
+        if start in came:
+            way = [start]
+            while (at := came[way[-1]]) != start:
+                way.append(at)
+            if not best or len(way) < len(best):
+                best = way[::-1]
+    return best

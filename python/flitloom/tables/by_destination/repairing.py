@@ -15,7 +15,13 @@ from flitloom.fabric.recognition import Grid
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.covering import on_levels
-from flitloom.tables.by_destination.dumped_names import as_it_was, dumped_hosts, require_same_fabric
+from flitloom.tables.by_destination.dumped_names import (
+    as_it_was,
+    dumped_hosts,
+    have_other_lids,
+    require_same_fabric,
+)
+from flitloom.tables.by_destination.remembered import as_in, fabric_in
 from flitloom.tables.by_destination.tables import (
     LEVELS,
     NONE,
@@ -27,6 +33,7 @@ from flitloom.tables.by_destination.tables import (
     read_path_levels,
     report_in,
 )
+from flitloom.tables.by_destination.ways import Step
 from flitloom.tables.traffic import Demand
 
 #: How far above the bound repaired tables may stay.
@@ -142,6 +149,8 @@ class Update:
         Entries through which no host sends any more: they come after all others, when old packets are gone.
     places, last_places
         The same entries by ``destination * switches + switch``.
+    steps : tuple of Step
+        Tables in between instead, where the new ones are not a repair but those of before it.
     """
 
     safe: bool
@@ -150,11 +159,17 @@ class Update:
     last: list[str]
     places: tuple[tuple[int, ...], ...] = ()
     last_places: tuple[int, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     def describe(self) -> str:
         """What to do, in a line."""
         if not self.safe:
             return "no order is known in which mixtures of old and new tables are safe: stop the traffic"
+        if len(self.steps) > 1:
+            return (
+                f"{len(self.steps)} stages; no mixture of two in a row can deadlock; "
+                f"{counted(self.moved, 'pair')} of hosts get other service levels"
+            )
         mixtures = "no mixture of old and new ones can deadlock"
         entries = f"change entries in any order; {mixtures}"
         if self.rounds:
@@ -172,6 +187,9 @@ class Update:
             )
         if not self.moved:
             return f"{entries}, and no service level changes"
+        if self.steps:
+            levels = f"{counted(self.moved, 'pair')} of hosts get other service levels at any time"
+            return f"{entries}; {levels}"
         return (
             f"first give {counted(self.moved, 'pair')} of hosts their new service levels "
             "(path-sl.txt) and let packets "
@@ -195,8 +213,11 @@ def read_old(
     programmed = ports
     file = folder / "path-sl.txt"
     levels, missing = _levels(subnet, file, lids)
+    past = fabric_in(old)
     # Names in a dump of gigabytes are only looked for where something has none of its own entries or levels.
-    if (absent or missing or not _have_entries(ports, lids)) and (was := as_it_was(subnet, dump)) != subnet:
+    unknown = absent or missing or not _have_entries(ports, lids) or have_other_lids(subnet, dump)
+    was = as_in(subnet, past) if past else as_it_was(subnet, dump) if unknown else subnet
+    if was != subnet:
         # Routes to and through what was replaced stay; only its identifiers are new.
         subnet, (lids, owners) = was, destinations(was)
         ports, _ = read_forwarding(subnet, dump, strict=False)

@@ -16,17 +16,32 @@ if TYPE_CHECKING:
 
 #: The folder of a stage, by its number.
 FOLDER = "stage-{}"
+#: That of a stage that leads back.
+BACK = "back-{}"
 
-_HEAD = """{count} stages lead from the tables before to these, such that traffic need not stop.
-OpenSM reads the files of a folder by a link, so that tables and levels change at once:
+_HEAD = """OpenSM reads the files of a folder by a link, so that tables and levels change at once:
 
     BEFORE=/path/of/the/folder/that/is/loaded/now NEXT=/path/of/this/folder
     ln -sfn $BEFORE cur
     opensm -R file,no_fallback -U cur/opensm-lfts.dump -Q{options} -D 0x43
 
-Load the stages in this order, each when the one before is in place. The check says whether the entries of
+Load stages in their order, each when the one before is in place. The check says whether the entries of
 both may lie side by side in any order (exit code 0). README.txt has the check of the loaded tables.
 now.topo is the fabric as it is: ibnetdiscover > now.topo
+"""
+
+_THERE = """
+From the tables before to these, such that traffic need not stop: {count}
+"""
+
+_AGAIN = """
+The way back, when all that has failed is there again: {count} to the first tables, which are in
+$NEXT/first as they were. If not all is back, route --fabric now.topo --from $NEXT has tables for what is.
+"""
+
+_STOP = """
+The way back, when all that has failed is there again: the first tables are in $NEXT/first as they were. No
+order is known in which they may replace these while hosts send: stop the traffic.
 """
 
 _STAGE = """
@@ -72,6 +87,12 @@ def stages_of(tables: MadeTables) -> list[Stage]:
     update, old = tables.update, tables.old
     if update is None or old is None or not update.safe:
         return []
+    if update.steps:
+        steps = update.steps
+        way = [
+            Stage(step.what, replace(tables, following=step.following, levels=step.levels)) for step in steps
+        ]
+        return way if len(way) > 1 else []
     made: list[Stage] = []
     following = old.following
     if update.moved:
@@ -102,19 +123,35 @@ def stages_of(tables: MadeTables) -> list[Stage]:
     return [*made, Stage(rest, tables)] if made else []
 
 
-def told(stages: Sequence[Stage], options: str) -> str:
+def told(stages: Sequence[Stage], back: Sequence[Stage] | None, options: str) -> str:
     """How stages are loaded and judged, as plain text.
 
     Parameters
     ----------
     stages : sequence of Stage
         All of them; the last one has the folder that the text is in.
+    back : sequence of Stage or None
+        Those that lead back to the first tables: empty where no order is known, None for no first tables.
     options : str
         Further options of OpenSM.
     """
-    text, before = _HEAD.format(count=len(stages), options=options), "$BEFORE"
+    text = _HEAD.format(options=options)
+    if stages:
+        text += _THERE.format(count=counted(len(stages), "stage"))
+        text += _listed(stages, FOLDER, "$BEFORE", "$NEXT")
+    if back is None:
+        return text
+    if not back:
+        return text + _STOP
+    text += _AGAIN.format(count=counted(len(back), "stage"))
+    return text + _listed(back, BACK, "$NEXT", "$NEXT/first")
+
+
+def _listed(stages: Sequence[Stage], name: str, before: str, last: str) -> str:
+    """A paragraph for every stage."""
+    text = ""
     for number, stage in enumerate(stages, start=1):
-        folder = f"$NEXT/{FOLDER.format(number)}" if number < len(stages) else "$NEXT"
+        folder = f"$NEXT/{name.format(number)}" if number < len(stages) else last
         text += _STAGE.format(number=number, folder=folder, what=stage.what, before=before)
         before = folder
     return text

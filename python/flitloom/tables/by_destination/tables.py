@@ -151,7 +151,10 @@ def read_tables(
     following = channels(subnet, ports, lids, owners)
     levels, rows, given = None, None, lanes
     if path_levels is not None and not all_are_zero(path_levels):
-        levels, missing, more = read_path_levels(subnet, path_levels, lids)
+        # LIDs of the levels are those of the dump beside them, if there is one.
+        was = with_dumped_lids(subnet, dump_in(Path(path_levels).parent))
+        was = was if all(host.lid for host in was.hosts) else subnet
+        levels, missing, more = read_path_levels(was, path_levels, destinations(was)[0])
         if missing == len(lids) * len(subnet.hosts) - len(lids) and len(more) > 1:
             raise SpecError(
                 f"{show_file(path_levels)} is of another fabric: no line names a host of this one; name the "

@@ -9,11 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flitloom.fabric.netlist import written
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.ground.outputs import folder_for, write_files
+from flitloom.tables.by_destination.back import MOVED, back_from
 from flitloom.tables.by_destination.manual import manual, options
 from flitloom.tables.by_destination.qos_policy import qos_policy
-from flitloom.tables.by_destination.stages import FOLDER, moved_pairs, stages_of, told
+from flitloom.tables.by_destination.remembered import FABRIC, FIRST, LOADED
+from flitloom.tables.by_destination.stages import BACK, FOLDER, moved_pairs, stages_of, told
 from flitloom.tables.by_destination.tables import LEVELS, source_guids
 
 if TYPE_CHECKING:
@@ -29,9 +32,8 @@ _OPTIONAL = (
     "host-order.txt",
     "STAGES.txt",
     "moved-pairs.txt",
+    MOVED,
 )
-#: Files of a stage.
-_LOADED = ("opensm-lfts.dump", "sl2vl.dump", "report.json", *_OPTIONAL[:3])
 #: What the report of a stage says.
 _REPORTED = ("managers", "sm_sl", "multicast_sl", "service_levels")
 #: The partition that OpenSM makes by itself, with a level of its multicast groups.
@@ -46,33 +48,62 @@ def write_tables(tables: MadeTables, folder: str | Path) -> Path:
     Service levels are written only where some are not 0.
     """
     configuration, policy = torus_2qos(tables.recognition), qos_policy(tables)
-    facts, stages = tables.facts(), stages_of(tables)
+    facts, stages, back = tables.facts(), stages_of(tables), back_from(tables)
+    known, absent = tables.first if tables.first and tables.first.is_there else None, {}
+    if known and back and tables.levels.any() and known.names(tables.subnet, all_of_it=False):
+        # Hosts behind a failed switch keep their levels.
+        absent = {"path-sl.txt": levels_text(back.now)}
+        policy = policy and qos_policy(back.now)
     order = "".join(f"{tables.subnet.hosts[host].name}\n" for host in tables.recognition.host_order())
-    texts: dict[str, str | Iterable[str]] = {
+    texts: dict[str, str | Iterable[str | bytes]] = {
         **_loaded(tables, policy, facts | {"topology": tables.subnet.named}),
         "slvl.txt": _slvl(tables),
         **({"host-order.txt": order} if order else {}),
         **({"torus-2QoS.conf": configuration} if configuration else {}),
-        "README.txt": manual(tables, bool(configuration), bool(policy), bool(stages)),
+        "README.txt": manual(tables, bool(configuration), bool(policy), bool(stages or back)),
+        FABRIC: written(tables.subnet),
+        **absent,
     }
-    if stages:
-        texts["STAGES.txt"] = told(stages, options(tables, bool(policy), "cur/"))
+    if stages or back:
+        texts["STAGES.txt"] = told(
+            stages, None if back is None else back.stages, options(tables, bool(policy), "cur/")
+        )
     if tables.update is not None and tables.update.moved:
         texts["moved-pairs.txt"] = moved_pairs(tables)
+    if back is not None and len(moved := list(moved_pairs(back.tables))) > 1:
+        texts[MOVED] = moved
+    if known is not None and tables.again and known.names(tables.subnet):
+        files = known.files()
+        texts |= {name: files[name] for name in files if name != "report.json"}
+    report = {name: facts[name] for name in _REPORTED}
+    folders: dict[str, dict[str, str | Iterable[str | bytes]]] = {
+        FOLDER.format(number): _loaded(stage.tables, policy, report)
+        for number, stage in enumerate(stages[:-1], start=1)
+    }
+    for number, stage in enumerate(back.stages[:-1] if back else (), start=1):
+        rules = qos_policy(stage.tables) if policy else None
+        folders[BACK.format(number)] = _loaded(stage.tables, rules, report)
+    if known is not None and not tables.again:
+        folders[FIRST] = {**known.files()}
     with folder_for(folder) as place:
+        for name, files in folders.items():
+            with folder_for(place / name) as below:
+                write_files({below / each: text for each, text in files.items()})
         write_files({place / name: text for name, text in texts.items()})
         _remove(place, [name for name in _OPTIONAL if name not in texts])
-        for number, stage in enumerate(stages[:-1], start=1):
-            with folder_for(place / FOLDER.format(number)) as below:
-                loaded = _loaded(stage.tables, policy, {name: facts[name] for name in _REPORTED})
-                write_files({below / name: text for name, text in loaded.items()})
-        own = {FOLDER.format(number) for number in range(1, len(stages))}
-        for below in place.glob(FOLDER.format("*")):
-            if below.name not in own and below.name.rpartition("-")[2].isdecimal():
-                _remove(below, _LOADED)
-                with suppress(OSError):
-                    below.rmdir()
+        _forget(place, folders)
     return place
+
+
+def _forget(place: Path, folders: Iterable[str]) -> None:
+    """Take away stages and first tables of a repair that was written there before."""
+    for below in place.iterdir():
+        kind, _, number = below.name.rpartition("-")
+        own = below.name == FIRST or (kind in ("stage", "back") and number.isdecimal())
+        if own and below.is_dir() and below.name not in folders:
+            _remove(below, LOADED)
+            with suppress(OSError):
+                below.rmdir()
 
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
@@ -82,7 +113,9 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
             (folder / name).unlink()
 
 
-def _loaded(tables: MadeTables, policy: str | None, report: dict[str, Any]) -> dict[str, str | Iterable[str]]:
+def _loaded(
+    tables: MadeTables, policy: str | None, report: dict[str, Any]
+) -> dict[str, str | Iterable[str | bytes]]:
     """What is loaded, and what its check reads: all files of a stage."""
     multicast = tables.beside.multicast_level
     return {
