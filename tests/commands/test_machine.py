@@ -166,6 +166,71 @@ def test_messages_that_need_one_port_say_why(
     assert capsys.readouterr().err == ""
 
 
+#: Links of x are twice as fast; a cable is slow.
+UNEQUAL = {
+    "x": ('bandwidth = "50GB/s"\nflit = "1KiB"\n[links]\nx = "100GB/s"\n', "ring4*2 x ring3"),
+    "cable": ('bandwidth = "50GB/s"\nflit = "1KiB"\n[links]\n"0-1" = "25GB/s"\n', "4x3 torus with fast"),
+}
+
+
+@pytest.mark.parametrize("links", UNEQUAL)
+@pytest.mark.parametrize("operation", ["all-reduce", "all-gather"])
+def test_faster_links_are_never_slower_and_bounds_hold(
+    operation: str,
+    links: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, network = UNEQUAL[links]
+    Path("machine.toml").write_text(text)
+    least, most = ("50GB/s", "100GB/s") if links == "x" else ("25GB/s", "50GB/s")
+    ask = f"collective advise --torus 4x3 --operation {operation} --size 1MiB:64MiB"
+    found, slow, fast = (
+        _told(f"{ask} {said}", capsys)
+        for said in ("--machine machine.toml", f"--bandwidth {least}", f"--bandwidth {most}")
+    )
+    assert network in found["network"]
+    for case, below, above in zip(found["cases"], fast["cases"], slow["cases"], strict=True):
+        assert below["seconds"][below["best"]] <= case["seconds"][case["best"]] * (1 + 1e-9)
+        assert case["bound"] <= above["bound"] * (1 + 1e-9)
+        assert case["bound"] <= case["seconds"][case["best"]] * (1 + 1e-9)
+        assert case["seconds"][case["best"]] <= above["seconds"][above["best"]] * (1 + 1e-9)
+    if links == "x":
+        # Eleven twelfths of 64 MiB enter a node over what are six links of 50 GB/s.
+        entered = (2 if operation == "all-reduce" else 1) * 11 / 72 * 2**26 / 50e9
+        assert found["cases"][-1]["bound"] == pytest.approx(entered, rel=0.02)
+    data = fl.collectives.advise(fl.Torus(4, 3), ["1MiB"], operation=operation, machine="machine.toml")
+    assert data.bound.item() == pytest.approx(found["cases"][0]["bound"])
+
+
+@pytest.mark.parametrize("links", UNEQUAL)
+def test_a_plan_for_unequal_links_is_checked_and_simulated(
+    links: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, network = UNEQUAL[links]
+    Path("machine.toml").write_text(text)
+    Path("equal.toml").write_text(FAST)
+    make = "collective all-reduce --torus 4x3 --size 4MiB --algorithm spheres -o p.json"
+    made = _told(f"{make} --machine machine.toml", capsys)
+    assert network in made["network"]
+    assert run(["check", "p.json"]) == 0
+    assert run(["recheck", "p.json"]) == 0
+    capsys.readouterr()
+    facts = _told("simulate p.json --machine machine.toml", capsys)
+    cycle = 1024 / (50e9 if links == "x" else 25e9)
+    assert facts["microseconds"] == pytest.approx(1e6 * facts["cycles"] * cycle, abs=1e-4)
+    assert facts["differences"]
+    # Twice as fast links of a dimension: less time than with none of them.
+    _told(f"{make} --machine equal.toml", capsys)
+    if links == "x":
+        assert facts["microseconds"] < _told("simulate p.json --machine equal.toml", capsys)["microseconds"]
+    assert run(["simulate", "p.json", "--machine", "machine.toml"]) == 2
+    assert "plan with the same machine" in capsys.readouterr().err
+
+
 def test_placements_and_jobs_are_on_the_same_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -217,6 +282,21 @@ def test_placements_and_jobs_are_on_the_same_clock(
         ('flit = "16B"', "simulate steps.json", "write a flit of at least 101B"),
         ("ports = 3", "simulate steps.goal --torus 4", "ports: 3"),
         ("ports = 2", "simulate steps.goal --network dragonfly(4,2,2)", "hosts of switches need one port"),
+        (
+            "[links]\nz = '1GB/s'",
+            "collective advise --torus 4x4",
+            "machine.links.z: 4x4 torus has 2 dimensions",
+        ),
+        ("[links]\n0-9 = '1GB/s'", "collective advise --torus 4x4", "neither a dimension nor a cable"),
+        ("[links]\nx = '33.3GB/s'", "collective advise --torus 4x4", "not one of whole numbers up to 64"),
+        ("[links]\nx = 3", "collective advise --torus 4x4", "links.x: 3 is not a text with a unit"),
+        ("[links]\nx = '1GB/s'", "place --torus 4x4 --stencil 4x4", "links: placements are for links of one"),
+        (
+            "[links]\nx = '1GB/s'",
+            "simulate steps.goal --torus 4",
+            "links: message graphs are for links of one",
+        ),
+        ("[links]\nx = '1GB/s'", "convert steps.json s.goal", "links: files are written for links of one"),
         ("", "convert steps.goal other.bin", "belongs to plans of flitloom"),
         ("", "convert steps.json other.goal --size 1KiB --chunk-bytes 3", "--chunk-bytes says it, too"),
         ("", "convert steps.json other.goal --by-hop", "plans in rounds"),

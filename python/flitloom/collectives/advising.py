@@ -11,6 +11,8 @@ from flitloom.fabric.networks import direct_network
 from flitloom.ground.lazy import xr
 from flitloom.ground.units import read_bandwidth, read_seconds, read_size
 from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.machine import Machine
+from flitloom.spec.speeds import in_equal_links
 
 
 def advise(
@@ -22,6 +24,7 @@ def advise(
     operation: OperationName | str = "all-reduce",
     twist: bool = False,
     message: float | str | None = None,
+    machine: Machine | str | Path | None = None,
 ) -> xr.Dataset:
     """Compare the algorithms of an operation by message size, each replayed on the links that are left.
 
@@ -42,6 +45,8 @@ def advise(
     message : float or str, optional
         Seconds of every message of a node over a link beyond the first one of a round, also as ``"50ns"``;
         without it a node sends at most as many messages as it has links.
+    machine : Machine, str or path, optional
+        A file that says `alpha`, `bandwidth`, `message` and the speeds of links, instead of these.
 
     Returns
     -------
@@ -66,6 +71,11 @@ def advise(
     if isinstance(topology, str | Path):
         topology = direct_network(topology)
     message = read_seconds(message, "message", none=True) if isinstance(message, str) else message
+    if machine is not None:
+        read = machine if isinstance(machine, Machine) else Machine.read(machine)
+        topology, equal = in_equal_links(topology, read, twist)
+        twist = twist and not read.links
+        alpha, bandwidth, message = equal.round, equal.bandwidth, equal.message
     found = weigh(topology, given, alpha, bandwidth, operation=operation, twist=twist, message=message)
     rows = range(len(found.sizes))
     names = [one.name for one in found.algorithms]

@@ -34,7 +34,7 @@ from flitloom.collectives.rounds import (
     shift_rounds,
     ways_round,
 )
-from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, crowding, most_messages, shifted
+from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, crowding, extent, most_messages, shifted
 from flitloom.collectives.search import collective
 from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.spec import Topology
@@ -42,6 +42,8 @@ from flitloom.spec.ground import Ground
 
 #: Most nodes for which every message is routed.
 MOST_ROUTED = 1024
+#: Most nodes of a torus with parallel links on which the messages of other tori are replayed.
+MOST_REPLAYED = 256
 #: Into how many chunks nodes cut their part of the vector, in the order in which they are tried.
 CHUNKS = (4, 2, 8, 12, 18, 24)
 #: Chunks of all nodes that are planned for all nodes, over all numbers of chunks.
@@ -141,6 +143,9 @@ def in_rounds(ground: Ground, operation: str, plain: bool, prices: Sequence[Pric
     else:
         found = by_rank(ground, order)
     makers = _makers(ground, order, operation != "all-reduce", plain)
+    if _has_fast_rings(ground):
+        found += _on_fast_rings(ground, operation != "all-reduce")
+        makers |= {one.name: one.messages for one in found if one.messages is not None}
     relayed = ground.has_relays
     own = exchanges_over(ground, operation != "all-reduce") if relayed else own_distances(ground, prices)
     found = [*own, *(replace(one, messages=makers.get(one.name)) for one in found)]
@@ -152,6 +157,29 @@ def in_rounds(ground: Ground, operation: str, plain: bool, prices: Sequence[Pric
     if operation == "all-gather":
         return gathers
     return [replace(one, loads=one.loads[::-1], crowd=one.crowd[::-1]) for one in gathers]
+
+
+def _has_fast_rings(ground: Ground) -> bool:
+    """Whether it is a healthy torus in which some dimension has parallel links."""
+    grid = ground.grid
+    plain = not (any(grid.full) or any(grid.steps) or ground.twist)
+    return ground.whole and plain and max(ground.width) > 1 and ground.nodes <= MOST_REPLAYED
+
+
+def _on_fast_rings(ground: Ground, owned: bool) -> list[Algorithm]:
+    """Algorithms of the torus of the same sizes, whose messages share parallel links evenly."""
+    sizes = ground.sizes
+    makers = torus_makers(sizes, owned) | phase_makers(sizes, owned, True)
+    makers = {name: maker for name, maker in makers.items() if name not in rank_makers(ground.members, owned)}
+    found = []
+    for one in algorithms(sizes):
+        if (maker := makers.get(one.name)) is not None:
+            made = maker()
+            owners = len(ground.members) if made.owned else 1
+            total = owners * extent((0, made.pieces), made.pieces, made.lengths)
+            loads = tuple(load / total for load in busiest_loads(ground, made, one.rounds))
+            found.append(replace(one, loads=loads, messages=maker))
+    return found
 
 
 def _makers(ground: Ground, order: Sequence[int], owned: bool, plain: bool) -> dict[str, Maker]:

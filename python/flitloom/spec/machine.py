@@ -66,6 +66,10 @@ class Machine(Closed):
     flit: Annotated[float, _in_units(read_size)] = Field(
         default=256.0, description="What a link transfers in a cycle, e.g. 256B; bytes."
     )
+    links: dict[str, Annotated[float, _in_units(read_bandwidth)]] = Field(
+        default={},
+        description="Bandwidth of links that have another one, by dimension (x, y, ...) or cable (3-4).",
+    )
 
     @classmethod
     def read(cls, file: str | Path) -> Machine:
@@ -123,6 +127,17 @@ class Machine(Closed):
         """
         latency = router.setdefault("latency", self.latency)
         router.setdefault("buffer", max(2 * latency + 2, 4))
+
+    def require_equal_links(self, what: str) -> None:
+        """Refuse links of unequal speed, which `what` does not know.
+
+        >>> Machine(**{"links": {"x": "100GB/s"}}).require_equal_links("placements are")
+        Traceback (most recent call last):
+            ...
+        flitloom.errors.SpecError: machine.links: placements are for links of one speed; leave it out
+        """
+        if self.links:
+            raise SpecError.at("machine.links", f"{what} for links of one speed", "leave it out")
 
     def require_ports(self, links: int) -> None:
         """Refuse fewer ports than a node has links, where all links of a node are used at once."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from flitloom.collectives.advice import Advice, compare, in_words, powers, weigh
 from flitloom.commands import pictures, screen
-from flitloom.commands.actions.collective_rounds import say_who_takes_part
+from flitloom.commands.actions.collective_rounds import equal_links, say_who_takes_part
 from flitloom.commands.collective import Weighed, Where, costs
 from flitloom.ground.extras import check_picture
 from flitloom.ground.numerals import counted
@@ -26,7 +26,7 @@ def run(where: Where, weighed: Weighed) -> None:
     twist = where.twist or topology.twist
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
-    machine = costs(weighed)
+    topology, twist, machine = equal_links(topology, twist, costs(weighed))
     machine.require_ports(Ground(topology, twist).most_links)
     advice = weigh(
         topology,

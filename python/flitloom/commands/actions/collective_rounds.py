@@ -16,7 +16,9 @@ from flitloom.ground.numerals import counted
 from flitloom.ground.units import read_size, show_size
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
+from flitloom.spec.machine import Machine
 from flitloom.spec.product import network_of
+from flitloom.spec.speeds import in_equal_links
 
 
 def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None:
@@ -37,9 +39,8 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     topology = network_of(where.fields(ADVICE))
     say_who_takes_part(topology)
     size = read_size(asked.size, "--size")
-    machine = costs(asked)
+    topology, twist, machine = equal_links(topology, where.twist or topology.twist, costs(asked))
     alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
-    twist = where.twist or topology.twist
     machine.require_ports(Ground(topology, twist).most_links)
     made = None
     with screen.progress("plan of the algorithm", "percent") as told:
@@ -74,6 +75,16 @@ def say_who_takes_part(topology: AnyNetwork) -> None:
     """Say that switches take no part, where there are any."""
     if topology.members:
         screen.say(f"note: hosts that take part: {len(topology.members)}; switches only forward")
+
+
+def equal_links(topology: AnyNetwork, twist: bool, machine: Machine) -> tuple[AnyNetwork, bool, Machine]:
+    """A network with links of one speed in place of another one, which is said."""
+    if not machine.links:
+        return topology, twist, machine
+    network, equal = in_equal_links(topology, machine, twist)
+    unit = f"{equal.bandwidth / 1e9:g} GB/s"
+    screen.say(f"note: {network} here: a link of {unit} counts as one, faster ones as several")
+    return network, False, equal
 
 
 def _facts(advice: Advice, name: str, rounds: int, factor: float, seconds: float) -> dict[str, Any]:

@@ -136,7 +136,9 @@ def machine_of(sought: Sought) -> Machine | None:
         return None
     if sought.flit_bytes is not None:
         raise SpecError.at("--flit-bytes", "the machine says it, too", "leave one of them out")
-    return Machine.read(sought.machine)
+    machine = Machine.read(sought.machine)
+    machine.require_equal_links("placements are")
+    return machine
 
 
 def _network(

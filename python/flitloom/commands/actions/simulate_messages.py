@@ -36,6 +36,7 @@ def run(asked: Simulated) -> None:
     machine = asked.machine
     flit_bytes = sizes.flit_bytes
     if machine is not None:
+        machine.require_equal_links("message graphs are")
         flit_bytes = _whole_flit(asked, machine)
         machine.set_clock(fields.setdefault("router", {}))
     if _ran_on_ports(asked, graph, fields, 16 if flit_bytes is None else flit_bytes):

@@ -29,6 +29,7 @@ from flitloom.spec import Router as RouterSpec
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 from flitloom.spec.machine import Machine
+from flitloom.spec.speeds import require_speeds
 
 _TITLE = "a plan of a collective operation"
 _ITS_OWN = "brings its own traffic; give the network and its routers only"
@@ -78,9 +79,10 @@ def run(asked: Simulated, plan: CollectivePlan | Hops, fields: dict[str, Any]) -
     ports = sizes.ports
     router = fields.setdefault("router", {})
     head = plan.plan if isinstance(plan, Hops) else plan
-    if head.ground.topology.grid is None and isinstance(router, dict):
+    if (head.ground.topology.grid is None or max(head.ground.width) > 1) and isinstance(router, dict):
         router.setdefault("model", "pipelined")
     if machine is not None:
+        machine = require_speeds(head.ground, machine)
         ports = machine.ports if ports is None else ports
         if isinstance(router, dict):
             machine.set_clock(router)

@@ -66,6 +66,8 @@ def _sized(asked: Asked) -> tuple[int, list[str]]:
     if form is None or form.name not in ("plan", "rounds"):
         option = "--machine" if size is None else "--size"
         raise SpecError.at(option, "belongs to plans of flitloom (.json)", "leave it out")
+    if machine is not None:
+        machine.require_equal_links("files are written")
     further, why = 0, ""
     if form.name == "rounds":
         plan = read_rounds(asked.source)

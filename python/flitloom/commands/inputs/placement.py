@@ -75,6 +75,7 @@ def simulate(asked: Simulated) -> None:
     if machine is not None:
         if flit_bytes is not None:
             raise SpecError.at("--flit-bytes", "the machine says it, too", "leave one of them out")
+        machine.require_equal_links("placements are")
         flit_bytes = machine.flit_bytes
         machine.set_clock(fields.setdefault("router", {}))
         if machine.ports != 1:

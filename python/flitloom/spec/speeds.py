@@ -1,0 +1,176 @@
+"""Links of unequal speed: a network in which a link that is k times as fast is k links side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd
+
+from flitloom.errors import SpecError, show
+from flitloom.ground.numerals import counted
+from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.factors import WIDEST, Factor
+from flitloom.spec.graph import Graph
+from flitloom.spec.ground import Ground
+from flitloom.spec.machine import Machine
+from flitloom.spec.product import Product
+
+#: Names of dimensions.
+DIMENSIONS = "xyzuvw"
+Cable = tuple[int, int]
+
+
+def in_equal_links(topology: AnyNetwork, machine: Machine, twist: bool = False) -> tuple[AnyNetwork, Machine]:
+    """A network with links of one speed that transfers as many bytes, and the machine with that speed.
+
+    A link that is k times as fast as others is k parallel links, for messages, too. Where speeds differ by
+    dimension only it is a product, else a graph.
+
+    Parameters
+    ----------
+    topology : AnyNetwork
+        The network.
+    machine : Machine
+        The machine, whose ``links`` say speeds by dimension (``x``, ``y``, ...) or cable (``3-4``).
+    twist : bool
+        Whether the torus is twisted.
+
+    Raises
+    ------
+    SpecError
+        The machine names what the network does not have, or the ratio of speeds is not one of small whole
+        numbers.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.machine import Machine
+    >>> network, machine = in_equal_links(fl.Torus(4, 4), Machine(**{"links": {"x": "100GB/s"}}))
+    >>> print(network, machine.bandwidth)
+    ring4*2 x ring4 50000000000.0
+    """
+    if not machine.links:
+        return topology, machine
+    ground = Ground(topology, twist).without_failures()
+    by_dimension = {name: speed for name, speed in machine.links.items() if name in DIMENSIONS}
+    dimensions = 0 if topology.grid is None else len(topology.grid.sizes)
+    for name in by_dimension:
+        if DIMENSIONS.index(name) >= dimensions:
+            raise SpecError.at(f"machine.links.{name}", f"{topology} has {counted(dimensions, 'dimension')}")
+    by_cable = _by_cable(ground, {k: v for k, v in machine.links.items() if k not in by_dimension})
+    speeds = {
+        ends: by_cable.get(ends) or _along(ground, ends, by_dimension, machine) for ends in ground.links
+    }
+    unit = gcd(*speeds.values())
+    widths = {ends: speed // unit for ends, speed in speeds.items()}
+    if max(widths.values()) > WIDEST:
+        listed = " and ".join(f"{speed / 1e9:g} GB/s" for speed in sorted({*speeds.values()}))
+        raise SpecError.at(
+            "machine.links",
+            f"the ratio of {listed} is not one of whole numbers up to {WIDEST}",
+            "round the speeds",
+        )
+    equal = machine.model_copy(update={"bandwidth": float(unit), "links": {}})
+    if by_cable or ground.twist or topology.grid is None:
+        return _graph(topology, ground, widths), equal
+    return _product(topology, ground, widths), equal
+
+
+def require_speeds(ground: Ground, machine: Machine) -> Machine:
+    """The machine with the speed of one of the links of a plan, whose fast links are several.
+
+    Raises
+    ------
+    SpecError
+        The plan is for links of other speeds.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> from flitloom.spec.machine import Machine
+    >>> machine = Machine(**{"links": {"x": "100GB/s"}})
+    >>> require_speeds(Ground(fl.Product("ring4*2 x ring4")), machine).bandwidth
+    50000000000.0
+    """
+    if not machine.links:
+        return machine
+    single = ground.topology
+    if isinstance(single, Product):
+        plain = " x ".join(str(one._replace(width=1)) for one in single.factors)
+        single = Product(plain, failed_nodes=single.failed_nodes, failed_links=single.failed_links)
+    elif isinstance(single, Graph):
+        single = single.model_copy(update={"cables": tuple(dict.fromkeys(single.cables))})
+    network, equal = in_equal_links(single, machine)
+    if Ground(network).links != ground.links:
+        raise SpecError.at(
+            "machine.links",
+            f"the plan is for a {ground}, in which links of these speeds are others",
+            "plan with the same machine",
+        )
+    return equal
+
+
+def _by_cable(ground: Ground, named: Mapping[str, float]) -> dict[Cable, int]:
+    """Speeds of links whose cables are named by the numbers or names of their nodes."""
+    names = ground.topology.node_names
+    texts = {f"{a}-{b}": (a, b) for a, b in ground.links}
+    if names:
+        texts |= {f"{names[a]}-{names[b]}": (a, b) for a, b in ground.links}
+    found: dict[Cable, int] = {}
+    for name, speed in named.items():
+        if name not in texts:
+            raise SpecError.at(
+                f"machine.links.{show(name)[1:-1]}",
+                f"is neither a dimension nor a cable of the {ground}",
+                'write e.g. x = "100GB/s", or "0-1" = "25GB/s" for a cable',
+            )
+        a, b = texts[name]
+        found |= {(a, b): round(speed), (b, a): round(speed)}
+    return found
+
+
+def _along(ground: Ground, ends: Cable, by_dimension: Mapping[str, float], machine: Machine) -> int:
+    """The speed of a link along its dimension."""
+    here, there = (ground.point(node) for node in ends)
+    place = next((number for number, (a, b) in enumerate(zip(here, there, strict=True)) if a != b), 0)
+    return round(
+        by_dimension.get(DIMENSIONS[place], machine.bandwidth) if by_dimension else machine.bandwidth
+    )
+
+
+def _product(topology: AnyNetwork, ground: Ground, widths: Mapping[Cable, int]) -> AnyNetwork:
+    """A grid whose dimensions have parallel links."""
+    grid = topology.require_grid("speeds by dimension are")
+    factors = topology.factors if isinstance(topology, Product) else None
+    parts = []
+    for number, size in enumerate(grid.sizes):
+        ring = grid.wraps[number] and size > 2
+        plain = factors[number] if factors else Factor("ring" if ring else "line", size)
+        ends = next((one for one in widths if one[0] == 0 and _is_along(ground, one, number)), None)
+        parts.append(str(plain._replace(width=plain.width * (widths[ends] if ends else 1))))
+    return Product(" x ".join(parts), failed_nodes=topology.failed_nodes, failed_links=topology.failed_links)
+
+
+def _is_along(ground: Ground, ends: Cable, dimension: int) -> bool:
+    here, there = (ground.point(node) for node in ends)
+    return all(
+        (a != b) == (number == dimension) for number, (a, b) in enumerate(zip(here, there, strict=True))
+    )
+
+
+def _graph(topology: AnyNetwork, ground: Ground, widths: Mapping[Cable, int]) -> AnyNetwork:
+    """Nodes and cables, fast ones listed as often as they are fast."""
+    if topology.one_way_links:
+        raise SpecError.at("machine.links", f"{topology} has links that lead one way", "leave them out")
+    cables = [
+        ends for ends, count in ground.links.items() if ends[0] < ends[1] for _ in range(count * widths[ends])
+    ]
+    if isinstance(topology, Graph):
+        return topology.model_copy(update={"cables": tuple(cables)})
+    return Graph(
+        cables,
+        nodes=ground.nodes,
+        name=f"{ground} with fast links",
+        failed_nodes=topology.failed_nodes,
+        failed_links=topology.failed_links,
+    )
