@@ -126,6 +126,47 @@ def test_routers_between_subnets_are_told(text: str) -> None:
     assert "1 router between subnets taken for hosts, e.g. 'n0'" in parse_fabric(text).remarks
 
 
+@pytest.mark.parametrize(
+    ("arrows", "one_way"),
+    [
+        (("none", "none"), []),
+        (("standard", "standard"), []),
+        (("none", "standard"), [(0, 1)]),
+        (("standard", "none"), [(1, 0)]),
+    ],
+)
+def test_arrows_of_yed_are_directions(arrows: tuple[str, str], one_way: list[tuple[int, int]]) -> None:
+    drawn = f'<data key="d"><Line><Arrows source="{arrows[0]}" target="{arrows[1]}"/></Line></data>'
+    text = (
+        '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/>'
+        f'<edge source="a" target="b">{drawn}</edge></graph></graphml>'
+    )
+    graph = graph_of(parse_fabric(text, one_way=True))
+    assert list(graph.one_way_links) == one_way
+    assert list(graph.cables) == ([] if one_way else [(0, 1)])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "topology:\n  - Ring\n  - Switch\nnpus_count:\n- 4\n- 2\nlatency: [1, 2]\n",
+        "topology: [\n  Ring, # first\n  Switch ]\nnpus_count: # nodes\n\n- 4\n\n- 2\nlatency:\n - 1\n - 2\n",
+    ],
+)
+def test_lists_of_astra_are_those_of_yaml(text: str) -> None:
+    plain = parse_fabric("topology: [ Ring, Switch ]\nnpus_count: [ 4, 2 ]\nlatency: [ 1, 2 ]\n")
+    found = parse_fabric(text)
+    assert (found.cables, found.hosts, found.remarks) == (plain.cables, plain.hosts, plain.remarks)
+
+
+def test_nodes_of_yed_have_the_names_that_it_shows() -> None:
+    node = '<node id="n{0}"><data key="d"><NodeLabel>{1}</NodeLabel></data></node>'
+    nodes = "".join(node.format(n, name) for n, name in enumerate(("Kyoto", "Nara", "Nara")))
+    edges = '<edge source="n0" target="n1"/><edge source="n1" target="n2"/>'
+    graph = graph_of(parse_fabric(f"<graphml><graph>{nodes}{edges}</graph></graphml>"))
+    assert sorted(graph.names) == ["Kyoto", "n1", "n2"]
+
+
 def test_links_of_one_way_and_contradictions_are_refused_or_told() -> None:
     both = EDGES.format("", "") + '<edge source="b" target="a"/><edge source="b" target="c"/>'
     text = f'<graphml><graph edgedefault="directed">{both}<edge source="c" target="b"/></graph></graphml>'

@@ -66,3 +66,19 @@ def test_a_plan_on_switches_names_its_hosts(tmp_path: Path) -> None:
     assert run(["recheck", str(plan)]) == 0
     durations = {fl.simulate(what, fl.Collective("next")).duration for what in (plan, file)}
     assert len(durations) == 1
+
+
+def test_a_file_of_cables_is_shown_and_named_to_other_verbs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, page = tmp_path / "pair.csv", tmp_path / "page.html"
+    file.write_text("a,b\nc,d\n")
+    assert run(["view", str(file), "-o", str(page)]) == 0
+    assert page.is_file()
+    for verb in (["check"], ["simulate"], ["load", "curve"]):
+        assert run([*verb, str(file)]) == 2
+        said = capsys.readouterr().err
+        assert "is a file that describes a network" in said
+        assert "--network" in said
+    with pytest.raises(fl.SpecError, match="no way leads from 'a' to 'c', 'd' and back"):
+        fl.collectives.plan(f"{file} no hosts", "all-gather")

@@ -314,7 +314,7 @@ def test_a_cut_off_host_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         there += one if code == 0 else []
     code, _, err = command(capsys, *words, *there)
     assert code == 2
-    assert "the tables have no route from host 0 to host 1" in err
+    assert "the tables have no route from host 'g0s0-host0' to host 'g0s1-host0'" in err
 
 
 def test_message_graphs_run_on_the_hosts_of_their_ranks(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from flitloom import _core
 from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.collectives.flow import LARGEST, link_lengths
-from flitloom.errors import SpecError, require_kind, unknown_parts
+from flitloom.errors import SpecError, require_kind, show, unknown_parts
 from flitloom.fabric.networks import direct_network
 from flitloom.ground import provenance
 from flitloom.ground.numerals import counted
@@ -98,6 +98,7 @@ def collective(
     asked = _Asked(
         topology, operation, chunks, twist or topology.twist, root, latency, widths, members, demands
     )
+    asked.require_joined()
     return _planned(asked, list(width or []), seed)
 
 
@@ -128,6 +129,23 @@ class _Asked:
         """Nodes that take part."""
         failed = self.topology.failed_nodes
         return self.members or [node for node in range(self.topology.nodes) if node not in failed]
+
+    def require_joined(self) -> None:
+        """Refuse members that cables do not join, by the names that a file gives them."""
+        topology, taking = self.topology, self.taking
+        names = topology.node_names
+        if not names or not taking or not all(0 <= node < topology.nodes for node in taking):
+            return
+        ground, first = Ground(topology, self.twist), taking[0]
+        joined = set(ground.distances(first)) & set(ground.distances(first, backwards=True))
+        lost = [names[node] for node in taking if node not in joined]
+        if lost:
+            some = ", ".join(map(show, lost[:3])) + " and others" * (len(lost) > 3)
+            raise SpecError.at(
+                "collective",
+                f"no way leads from {show(names[first])} to {some} and back",
+                "leave nodes out with --nodes, so that the others are joined",
+            )
 
     @cached_property
     def apart(self) -> list[int]:

@@ -347,18 +347,14 @@ class Assembly:
     def _one_each(
         self, cables: list[Cable], hosts: list[Host], wanted: list[int], switches: list[str]
     ) -> list[Host]:
-        """A host at each of these switches, which has its name if there are other hosts."""
+        """A host at each of these switches, which has its name."""
         used = [0] * len(switches)
         for cable in cables:
             used[cable.a] = max(used[cable.a], cable.a_port)
             used[cable.b] = max(used[cable.b], cable.b_port)
         for host in hosts:
             used[host.switch] = max(used[host.switch], host.switch_port)
-        every = len(wanted) == len(switches)
-        names = [f"host{n}" if every else self.nodes[switches[n]].name for n in wanted]
-        return [
-            Host(name, None, None, None, 0, n, used[n] + 1) for name, n in zip(names, wanted, strict=True)
-        ]
+        return [Host(self.nodes[switches[n]].name, None, None, None, 0, n, used[n] + 1) for n in wanted]
 
 
 def _some(names: Sequence[str], separator: str = ", ") -> str:

@@ -38,7 +38,7 @@ def parse_graphml(text: str, source: str) -> Assembly:
         for node in assembly.nodes.values():
             node.kind = node.kind or "switch"
     directed = any(graph.get("edgedefault") == "directed" for graph in root.iter("graph"))
-    edges = [(edge.get("source", ""), edge.get("target", ""), edge) for edge in root.iter("edge")]
+    edges = [(*_ends(edge), edge) for edge in root.iter("edge")]
     ahead = Counter((a, b) for a, b, edge in edges if _leads(edge, directed))
     # A directed graph names every cable once per direction.
     cables = Counter({ends: min(count, ahead[ends[::-1]]) for ends, count in ahead.items()})
@@ -61,13 +61,27 @@ def parse_graphml(text: str, source: str) -> Assembly:
 
 
 def _leads(edge: Element, directed: bool) -> bool:
-    """Whether an edge has one direction."""
+    """Whether an edge has one direction; yEd calls all graphs directed, and arrows say which are."""
+    for arrows in edge.iter("Arrows"):
+        return (arrows.get("source") == "none") != (arrows.get("target") == "none")
     return edge.get("directed", "true" if directed else "false") == "true"
+
+
+def _ends(edge: Element) -> tuple[str, str]:
+    """Where an edge leads from and to: against its arrow, if the only one is at its source."""
+    ends = edge.get("source", ""), edge.get("target", "")
+    against = any(
+        arrows.get("source") != "none" and arrows.get("target") == "none" for arrows in edge.iter("Arrows")
+    )
+    return ends[::-1] if against else ends
 
 
 def _facts(element: Element, keys: dict[str | None, str]) -> dict[str, str]:
     """What a node or an edge says of itself, by the names of the keys."""
-    return {keys.get(data.get("key"), ""): (data.text or "").strip() for data in element.findall("data")}
+    facts = {keys.get(data.get("key"), ""): (data.text or "").strip() for data in element.findall("data")}
+    # yEd writes what it shows of a node.
+    shown = next(element.iter("NodeLabel"), None)
+    return facts if shown is None else {"label": (shown.text or "").strip(), **facts}
 
 
 def parse_anynet(text: str, source: str) -> Assembly:

@@ -60,6 +60,13 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[str, str], Assembly]], ...
 )
 
 
+def describes_fabric(file: Path) -> bool:
+    """Whether a file describes a network, by its beginning; a table of routes begins with its heading."""
+    with opened(file, limits.FABRIC_BYTES) as source:
+        beginning = source.start().decode("utf-8-sig", "replace")
+    return not beginning.startswith("source,") and any(is_one(beginning) for is_one, _ in READERS)
+
+
 def read_fabric(
     file: str | Path, hosts: str | Sequence[str] | None = None, *, one_way: bool = False
 ) -> Subnet:

@@ -13,14 +13,26 @@ from flitloom.fabric.hostlist import expand
 from flitloom.ground.limits import DIGITS, FABRIC_PARTS
 from flitloom.ground.reading import parse_xml, text_lines
 
-_ASTRA = re.compile(r"^(topology|npus_count|bandwidth|latency)[ \t]*:[ \t]*\[([^\]\n]*)\]", re.MULTILINE)
+#: A list of YAML, in brackets or an item per line; comments are taken out before.
+_ASTRA = re.compile(
+    r"^(topology|npus_count|bandwidth|latency)[ \t]*:\s*(?:\[([^\]]*)\]|((?:-[ \t][^\n]*\s*)+))", re.MULTILINE
+)
+_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
 _TIER = re.compile(r"^[ \t]*Tiers[ \t]+\d", re.MULTILINE | re.IGNORECASE)
 _CLUSTER = re.compile(r"<platform\b[^>]*>.*<cluster\b", re.DOTALL)
 
 
 def is_astra(text: str) -> bool:
     """Whether a text is a network of ASTRA-sim's analytical backend."""
-    return {"topology", "npus_count"} <= {match[1] for match in _ASTRA.finditer(text)}
+    return {"topology", "npus_count"} <= set(_lists(text))
+
+
+def _lists(text: str) -> dict[str, list[str]]:
+    """The lists of a network of ASTRA-sim, by their names."""
+    return {
+        match[1]: [word.strip() for word in (match[2] or match[3].strip()[1:].replace("\n-", ",")).split(",")]
+        for match in _ASTRA.finditer(re.sub(r"\n[ \t]+-", "\n-", _COMMENT.sub("", text)))
+    }
 
 
 def parse_astra(text: str, source: str) -> Assembly:
@@ -29,7 +41,7 @@ def parse_astra(text: str, source: str) -> Assembly:
     Neighbours along the first dimension are numbered one after the other. A dimension with switches has one
     for all nodes that differ in it alone.
     """
-    fields = {match[1]: [word.strip() for word in match[2].split(",")] for match in _ASTRA.finditer(text)}
+    fields = _lists(text)
     kinds, counts = fields["topology"], fields["npus_count"]
     if len(kinds) != len(counts):
         raise SpecError(f"{source}: topology has {len(kinds)} dimensions, npus_count {len(counts)}")

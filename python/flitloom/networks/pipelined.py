@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import CycleLimitError, DeadlockError, SpecError
+from flitloom.errors import CycleLimitError, DeadlockError, SpecError, UnreachableError, show
 from flitloom.networks.experiment import Experiment
 from flitloom.networks.followed import NONE, Followed
 from flitloom.networks.network import Network
@@ -142,14 +142,22 @@ def begun(
     """The core's run of a workload, over tables if there are any."""
     router = network.router
     parts = (router.message_classes or 1) if router.reply_length is not None else 1
-    return _core.Simulation.pipelined(
-        network.numbering(),
-        workload,
-        router_fields(router),
-        {"latency": router.latency, "parts": parts, "ranks": None, **settings},
-        tables,
-        names,
-    )
+    try:
+        return _core.Simulation.pipelined(
+            network.numbering(),
+            workload,
+            router_fields(router),
+            {"latency": router.latency, "parts": parts, "ranks": None, **settings},
+            tables,
+            names,
+        )
+    except UnreachableError as error:
+        if network.topology.grid is not None:
+            raise
+        source, destination = (show(network.name_of_node(host)) for host in error.pairs[0])
+        text = f"the tables do not lead from host {source} to host {destination}"
+        advice = "give tables that do, or traffic between other hosts"
+        raise UnreachableError(f"{text}; {advice}", error.pairs) from None
 
 
 def check_grid(network: Network) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.ground.numerals import counted
 from flitloom.networks.kinds import described
 from flitloom.networks.network import Network
@@ -564,11 +564,11 @@ def _require_routes(topology: AnyNetwork, ways: Ways, slots: list[int]) -> None:
     nodes = np.unique(slots)
     missing = ways.missing_between(nodes)
     if missing.any():
-        source, destination = (int(nodes[at]) for at in np.argwhere(missing)[0])
-        word = "host" if topology.grid is None else "node"
+        lost, names = nodes[np.argwhere(missing)[0]].tolist(), topology.node_names
+        source, destination = (f"host {show(names[node])}" if names else f"node {node}" for node in lost)
         raise SpecError.at(
             "routing",
-            f"the tables have no route from {word} {source} to {word} {destination}",
+            f"the tables have no route from {source} to {destination}",
             "leave one of them out with --nodes",
         )
 

@@ -53,6 +53,7 @@ INPUTS: dict[str, Entry] = {
     "messages": Entry((".goal", ".bin", ".et")),
     "collective": Entry((".json",)),
     "rounds": Entry((".json",)),
+    "cables": Entry((".xml", ""), others=True),
     "foreign": Entry((".json", ".xml"), others=True),
     "graph": Entry(options=("graph", "tables")),
     "plan": Entry((".json",), ("plan",)),
