@@ -204,7 +204,7 @@ def chips(*links: tuple[int, int, int, int]) -> str:
 
 def own(*names: str) -> dict[str, list[str]]:
     """A host at every switch, as readers give them where there are none."""
-    return {f"host{number}": [name] for number, name in enumerate(names)}
+    return {f"{name} alone": [name] for name in names}
 
 
 ALL = ("speed", "latency", "direction", "weight")

@@ -41,10 +41,14 @@ def holds(subnet: Subnet, wanted: fl.Graph) -> None:
     """The same names, hosts and cables, and the same load, as the network from Python."""
     given = Net({}, [])
     ports = subnet.ports_of_hosts()
-    hosts = {
-        subnet.hosts[each[0]].name: [subnet.switches[subnet.hosts[port].switch].name for port in each]
-        for each in ports
-    }
+    hosts = {}
+    for each in ports:
+        name, at = (
+            subnet.hosts[each[0]].name,
+            [subnet.switches[subnet.hosts[port].switch].name for port in each],
+        )
+        # The only host of a switch has its name.
+        hosts[name + " alone" * (name in at)] = at
     given = Net(hosts, [(subnet.switches[one.a].name, subnet.switches[one.b].name) for one in subnet.cables])
     assert named(given.graph()) == named(wanted)
     loads = [fl.tables.make(one).report.max_load for one in (subnet, wanted)]
