@@ -6,7 +6,17 @@ import sys
 import pytest
 
 from flitloom import _core
-from flitloom.benchmarks import BENCHMARKS, booksim, failures, network, scale, throttles, traffic, verdict
+from flitloom.benchmarks import (
+    BENCHMARKS,
+    advise,
+    booksim,
+    failures,
+    network,
+    scale,
+    throttles,
+    traffic,
+    verdict,
+)
 from flitloom.booksim import Options
 from flitloom.booksim import run as run_booksim
 from flitloom.booksim.printing import lines
@@ -41,6 +51,18 @@ def test_rows_are_consistent(monkeypatch, capsys):
         assert row["equal"] == "yes"
         assert row["simulations/s"] > 0
         assert row["router-cycles/s"] >= row["cycles/s"] >= row["simulations/s"]
+
+
+def test_advice_is_printed_beside_its_bounds(monkeypatch, capsys):
+    monkeypatch.setattr(advise, "NETWORKS", {"3x3": (True, True), "8x8": (False, False)})
+    assert run(["bench", "advise", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["network"] for row in rows] == ["3x3"] * 6 + ["3x3, a node failed"] * 6
+    for row in rows:
+        assert row["us"] >= row["bound"] >= 1
+        assert row["us"] >= row["rounds"]
+        # Times are rounded to hundredths.
+        assert row["above %"] == pytest.approx(100 * (row["us"] / row["bound"] - 1), abs=1.2)
 
 
 def test_saturation_is_positive_and_below_the_limit_of_the_bisection():

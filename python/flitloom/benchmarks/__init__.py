@@ -29,6 +29,7 @@ BENCHMARKS = (
     "traffic",
     "verdict",
     "twist",
+    "advise",
     "parallel",
     "throttles",
     "place",
