@@ -81,7 +81,7 @@ def chakra_files(
 
 
 def _collective(plan: CollectivePlan, chunk_bytes: int) -> list[bytes]:
-    if plan.operation not in COLLECTIVES or plan.nodes is not None:
+    if plan.operation not in COLLECTIVES or plan.nodes is not None or plan.groups is not None:
         raise SpecError.at("chakra", f"{plan.operation} over some nodes is not a collective of a trace")
     count = plan.ground.nodes
     whole = plan.operation in ("all-gather", "gather", "broadcast", "reduce")

@@ -81,6 +81,10 @@ class CollectivePlan(Frozen):
     )
     root: Whole | None = Field(default=None, description="The root, where the operation has one.")
     nodes: list[Whole] | None = Field(default=None, description="Nodes that take part; null: all that work.")
+    groups: list[list[Whole]] | None = Field(
+        default=None,
+        description="Nodes of every group, where several do the same at once, each over its own links.",
+    )
     demands: list[tuple[Whole, Whole, Whole]] | None = Field(
         default=None, description="all-to-all-v: source, destination and number of chunks."
     )
@@ -134,7 +138,9 @@ class CollectivePlan(Frozen):
 
     def __repr__(self) -> str:
         proof = "optimal" if self.optimal else f"bound {self.bound}"
-        return f"CollectivePlan({self.operation} on {self.ground}: {counted(self.steps, 'step')}, {proof})"
+        several = "" if self.groups is None else f" in {counted(len(self.groups), 'group')}"
+        what = f"{self.operation}{several} on {self.ground}"
+        return f"CollectivePlan({what}: {counted(self.steps, 'step')}, {proof})"
 
     __str__ = __repr__
 
@@ -179,6 +185,10 @@ class CollectivePlan(Frozen):
         SpecError
             The proof is none for this operation.
         """
+        if self.groups is not None:
+            found = [one.proven() for one in self.by_group()]
+            number = max(range(len(found)), key=lambda number: found[number][0])
+            return found[number][0], f"group {number}, its nodes by their places in it: {found[number][1]}"
         premises = Premises(
             self.ground,
             self.operation,
@@ -194,7 +204,66 @@ class CollectivePlan(Frozen):
     @property
     def members(self) -> tuple[int, ...]:
         """Nodes that take part."""
+        if self.groups is not None:
+            return tuple(sorted(node for group in self.groups for node in group))
         return self.ground.working if self.nodes is None else tuple(self.nodes)
+
+    def by_group(self) -> list[CollectivePlan]:
+        """A plan for every group over the links between its nodes, which are numbered by their places in it.
+
+        Raises
+        ------
+        SpecError
+            Groups share nodes, something goes from group to group, or their proofs are incomplete.
+
+        Examples
+        --------
+        >>> from flitloom.collectives.groups import plan_groups
+        >>> import flitloom as fl
+        >>> for one in plan_groups(fl.Mesh(2, 2), "all-gather", [[0, 1], [2, 3]]).by_group():
+        ...     print(one.moves)
+        [[0, 0, 1, 0, 0], [0, 1, 0, 1, 0]]
+        [[0, 0, 1, 0, 0], [0, 1, 0, 1, 0]]
+        """
+        groups, ground = self.groups or [], self.ground
+        at = {
+            node: (number, place) for number, group in enumerate(groups) for place, node in enumerate(group)
+        }
+        proofs = self.proof.get("proofs")
+        if len(at) < sum(map(len, groups)) or not {*at} <= {*ground.working} or self.nodes is not None:
+            raise SpecError.at("groups", "they share nodes, or have some that do not work")
+        if self.proof.get("kind") != "groups" or not isinstance(proofs, list) or len(proofs) != len(groups):
+            raise SpecError.at("plan.proof", "is not one proof for every group")
+        if self.root is not None or self.demands is not None or self.is_orbit:
+            raise SpecError.at("groups", "they are of operations without a root or a matrix, move by move")
+        last = 5 if self.operation == "all-to-all" else 4
+        found: list[dict[str, list[list[int]]]] = [{"sums": [], "moves": []} for _ in groups]
+        for name, rows in (("sums", self.sums), ("moves", self.moves)):
+            for row in rows:
+                named = {at.get(node, (-1, -1))[0] for node in row[1:last]}
+                if len(named) > 1 or -1 in named:
+                    raise SpecError.at(name, f"{row}: the nodes are not of one group")
+                places = [at[node][1] for node in row[1:last]]
+                found[named.pop()][name].append([row[0], *places, *row[last:]])
+        plans = []
+        for number, group in enumerate(groups):
+            pairs = [
+                (at[a][1], at[b][1], count)
+                for (a, b), count in ground.links.items()
+                if at.get(a, (-1,))[0] == at.get(b, (-2,))[0] == number and at[a][1] < at[b][1]
+            ]
+            cables = [[a, b] for a, b, count in sorted(pairs) for _ in range(count)]
+            topology = {"kind": "graph", "cables": cables, "nodes": len(group)}
+            changes = {
+                "topology": topology,
+                "twist": False,
+                "width": [],
+                "groups": None,
+                "proof": proofs[number],
+            }
+            # Not a copy, which would keep the ground.
+            plans.append(type(self).model_construct(**{**dict(self), **changes, **found[number]}))
+        return plans
 
     def expanded(self) -> CollectivePlan:
         """The same plan move by move.
@@ -319,7 +388,7 @@ def facts_of(plan: CollectivePlan, chunks: int) -> dict[str, Any]:
 def plan_text(plan: CollectivePlan) -> str:
     """A plan as JSON, a row a line."""
     lists = ("adds", "sends", "paths", "sums", "moves")
-    head = plan.model_dump(exclude=set(lists))
+    head = plan.model_dump(exclude={*lists, *({"groups"} if plan.groups is None else ())})
     parts = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
     for name in lists:
         rows = getattr(plan, name)

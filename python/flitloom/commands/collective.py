@@ -82,6 +82,14 @@ class Planned(Group):
             help="Nodes that take part, e.g. 0-15,20 or n[00-15], or a file. [default: all]", metavar="LIST"
         ),
     ] = None
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="The same in several groups at once, each over its own links: axis:0 (all lines along a "
+            "dimension), axis:0,1, or a file with a list of nodes a line.",
+            metavar="GROUPS",
+        ),
+    ] = None
     matrix: Annotated[
         Path | None, typer.Option(help="all-to-all-v: CSV file, chunks from every node (row) to every node.")
     ] = None
@@ -209,6 +217,7 @@ def plan(context: typer.Context, *, where: Where, planned: Planned, in_rounds: I
       flitloom collective broadcast --mesh 6x6 --root 14 --chunks 64
       flitloom collective all-to-all --network "full8 x full8 x full4 x full4"
       flitloom collective all-gather --network "dragonfly(6,3)"
+      flitloom collective all-reduce --torus 4x4 --groups axis:0
       flitloom collective all-reduce --torus 4x4x8 --twist --algorithm best --size 1MiB -o plan.json
     """
     if in_rounds == InRounds():

@@ -8,7 +8,7 @@ from pathlib import Path
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.collectives.loaders import Counts, in_words
 from flitloom.collectives.members import ranks_file
-from flitloom.errors import show_file
+from flitloom.errors import SpecError, show_file
 from flitloom.formats.format import Writing
 from flitloom.ground.outputs import write_csv, write_lines
 
@@ -27,6 +27,12 @@ def write_for_gpus(
     list of str
         Which programs take the file, and where the table is.
     """
+    if plan.groups is not None:
+        raise SpecError.at(
+            "plan",
+            f"{format_} has one operation of all ranks, and the plan is of several groups",
+            "write .goal, .bin or .et",
+        )
     counts = Counts(how.loader)
     parts = lines(plan, counts)
     nodes = len(plan.members)

@@ -852,6 +852,10 @@ BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "s
 OPERATIONS = {*BACKWARDS, *BACKWARDS.values(), "all-reduce", "all-to-all", "all-to-all-v"}
 
 
+#: Lists of the moves of a plan.
+ROWS = ("sums", "moves")
+
+
 class Links:
     """Nodes and links that work; parallel links are counted."""
 
@@ -1270,10 +1274,45 @@ class Bound:
         return steps
 
 
+def of_groups(document):
+    """A plan for every group over the links between its nodes, which are numbered by their places in it."""
+    groups, proof = document["groups"], document["proof"]
+    links = Links(document)
+    for field in ("nodes", "root", "demands", "directions"):
+        need(not document.get(field), f"{field}: does not go with groups")
+    need(proof["kind"] == "groups" and len(proof["proofs"]) == len(groups) > 0, "proof: one of every group")
+    known = [node for group in groups for node in group]
+    need(len(set(known)) == len(known) and set(known) <= set(links.working), "groups: a node twice, or none")
+    where = {node: number for number, group in enumerate(groups) for node in group}
+    last = 5 if document["operation"] == "all-to-all" else 4
+    for number, group in enumerate(groups):
+        place = {node: spot for spot, node in enumerate(group)}
+        own = {"kind": "graph", "failed_nodes": [], "failed_links": []}
+        own["cables"] = [
+            (place[a], place[b])
+            for (a, b), count in links.links.items()
+            if a in place and b in place and place[a] < place[b]
+            for _ in range(count)
+        ]
+        need(own["cables"], f"groups: nothing joins group {number}")
+        rows = {name: [row for row in document.get(name, []) if where.get(row[1]) == number] for name in ROWS}
+        for row in rows["sums"] + rows["moves"]:
+            need(all(node in place for node in row[1:last]), f"{row}: leaves its group")
+        rows = {
+            name: [[row[0], *(place[node] for node in row[1:last]), *row[last:]] for row in listed]
+            for name, listed in rows.items()
+        }
+        part = {"topology": own, "twist": False, "width": [], "proof": proof["proofs"][number]}
+        yield {**document, **part, **rows}
+    stray = [row for name in ROWS for row in document.get(name, []) if row[1] not in where]
+    need(not stray, "a node of no group sends something")
+
+
 def verified_collective(document):
     """The steps and the bound of a plan, both counted anew; `Refused` if it claims anything else."""
-    plan = Collective(document)
-    steps, least = plan.finish(), Bound(plan).steps()
+    parts = [document] if document.get("groups") is None else of_groups(document)
+    plans = [Collective(one) for one in parts]
+    steps, least = max(one.finish() for one in plans), max(Bound(one).steps() for one in plans)
     claimed = whole(document["steps"], 0, 1 << 32, "steps")
     need(steps == claimed, f"steps: the file says {claimed}, the last chunk arrives after {steps}")
     bound = whole(document["bound"], 0, 1 << 32, "bound")

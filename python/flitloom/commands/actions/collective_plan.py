@@ -8,13 +8,16 @@ from typing import Any
 from flitloom import collectives
 from flitloom.collectives import CollectivePlan
 from flitloom.collectives.collective_plan import facts_of
+from flitloom.collectives.groups import along_axes, plan_groups
 from flitloom.commands import options, pictures, screen
 from flitloom.commands.collective import Planned, Where
 from flitloom.errors import SpecError
+from flitloom.fabric.names import Names
 from flitloom.ground import limits
 from flitloom.ground.numerals import counted
 from flitloom.ground.reading import read_text
 from flitloom.placing.hosts import names_of
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.product import network_of
 
 ADVICE = "give --torus 8x8x8, --mesh 6x6, --network 'full8 x ring16' or --graph cluster.topo"
@@ -37,6 +40,10 @@ def run(operation: str, where: Where, planned: Planned) -> None:
             does += "; --algorithm best --size BYTES plans without that" * (operation != "reduce")
         screen.say(f"note: hosts that take part: {len(members)}; switches {does}")
     width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
+    if planned.groups is not None:
+        found = _in_groups(topology, operation, where, planned, called)
+        _finish(found, planned)
+        return
     found = collectives.plan(
         topology,
         operation,
@@ -49,6 +56,11 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         matrix=None if matrix is None else _read_matrix(matrix),
         seed=1 if planned.seed is None else planned.seed,
     )
+    _finish(found, planned)
+
+
+def _finish(found: CollectivePlan, planned: Planned) -> None:
+    """Write and print a plan."""
     if planned.out is not None:
         found.save(planned.out)
     if planned.chart is not None:
@@ -58,6 +70,30 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         screen.print_json(facts)
     else:
         _print(found, facts)
+
+
+def _in_groups(
+    topology: AnyNetwork, operation: str, where: Where, planned: Planned, called: Names
+) -> CollectivePlan:
+    """The plan of all groups."""
+    if any(one is not None for one in (planned.nodes, planned.root, planned.matrix, planned.width)):
+        raise SpecError.at("--groups", "does not go with --nodes, --root, --matrix and --width")
+    kind, _, given = str(planned.groups).partition("axis:")
+    if kind:
+        lines = read_text(Path(kind), limits.MATRIX_BYTES).splitlines()
+        groups = [called.listed(line, f"--groups {kind}") for line in lines if line.strip()]
+    else:
+        groups = along_axes(topology, options.whole_numbers(given, "--groups axis:"))
+    seed = 1 if planned.seed is None else planned.seed
+    return plan_groups(
+        topology,
+        operation,
+        groups,
+        chunks=planned.chunks,
+        twist=where.twist,
+        latency=planned.latency,
+        seed=seed,
+    )
 
 
 def _print(found: CollectivePlan, facts: dict[str, Any]) -> None:
