@@ -261,9 +261,9 @@ def _show_critical(subnet: Subnet, asked: Asked) -> None:
             risk = repair_risk(
                 subnet, old, lanes=lanes, sample=written.sample, seed=written.seed, progress=step
             )
-            parts, verdict = risk.parts, risk.describe()
+            parts, verdict = risk.parts, f"{risk.describe()}\n{risk.cables()}"
     if written.as_json:
-        told = ("part", "bound", "cut_off", *(("repair", "rounds") if old else ()))
+        told = ("part", "bound", "cut_off", *(("repair", "rounds", "moved") if old else ()))
         print_json([{name: getattr(row, name) for name in told} for row in parts])
         return
     if verdict:
@@ -271,8 +271,11 @@ def _show_critical(subnet: Subnet, asked: Asked) -> None:
     columns: tuple[str, ...] = ("without", "lower bound", "pairs cut off")
     rows: list[tuple[object, ...]] = [(row.part, row.bound, row.cut_off) for row in parts[:20]]
     if old is not None:
-        columns += ("repair", "rounds")
-        tried = ((row.repair or "not tried", row.rounds or "") for row in parts)
+        columns += ("repair", "rounds", "levels moved")
+        tried = (
+            (row.repair or "not tried", row.rounds or "", "" if row.moved is None else row.moved)
+            for row in parts
+        )
         rows = [(*row, *repair) for row, repair in zip(rows, tried, strict=False)]
     print_table(columns, rows)
     if len(parts) > 20:

@@ -23,10 +23,10 @@ from flitloom.tables.traffic import Demand, unit_of
 
 #: Loads up to so many times the best are not told as a price.
 _WORTH = 1.005
-#: Options that give up kinds of traffic.
-GIVEN_UP = dict(zip(KINDS[1:], ("--one-way", "--no-managers", "--no-multicast"), strict=True))
 #: Largest loads up to so many times those of other tables are taken for what else these are good for.
 NEAR = 1.1
+#: Options that give up kinds of traffic.
+GIVEN_UP = dict(zip(KINDS[1:], ("--one-way", "--no-managers", "--no-multicast"), strict=True))
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from flitloom.tables.by_destination.tables import (
     require_lanes,
     with_lanes,
 )
-from flitloom.tables.by_destination.ways import MOST, way
+from flitloom.tables.by_destination.ways import MOST, Step, way
 from flitloom.tables.traffic import Demand, demand_of, traffic_matrix
 
 #: Methods of tables by destination; the first that suits a fabric is the default.
@@ -201,6 +201,34 @@ def _require_suits(method: str, found: Recognition) -> None:
         raise SpecError.at("--method", problem, "leave it out")
 
 
+def _patch_steps(before: OldTables, made: dict[str, Any]) -> tuple[Step, ...]:
+    """The steps of a repair that moves no level: what others wait for, what is gone, what balances."""
+    between, new = made["between"], made["next"]
+
+    def changed(now: NDArray[np.uint32], places: list[int], then: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        state = now.copy()
+        state.flat[places] = then.flat[places]
+        return state
+
+    states, now = list[tuple[str, NDArray[np.uint32]]](), before.following
+    for places in made["rounds"]:
+        now = changed(now, places, between)
+        states.append(("that others wait for", now))
+    states.append(("whose cable or switch is gone", between))
+    now = between
+    for places in made["then"]:
+        now = changed(now, places, new)
+        states.append(("that others wait for", now))
+    states.append(("that balance the load, in any order", changed(new, made["last"], now)))
+    states.append(("through which no host sends, when old packets are gone", new))
+    steps, now = [], before.following
+    for what, then in states:
+        if count := int((now != then).sum()):
+            steps.append(Step(f"{counted(count, 'entry')} {what}", then, made["levels"]))
+        now = then
+    return tuple(steps)
+
+
 @dataclass(frozen=True)
 class _Routing:
     """Tables of a subnet in the making."""
@@ -302,7 +330,12 @@ class _Routing:
         both_ways = self.cover.both_ways and before.both_ways(self.owners)
         if made is None or (both_ways and not made["both_ways"]):
             return None
+        if made["bound"] is None:
+            laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], None)
+            made["bound"] = judge(replace(laid, demand=self.demand)).proven
         moved = before.moved(host_levels(self.subnet, made["levels"]), self.owners)
+        if "between" in made:
+            return made, Update(True, moved or 0, [], [], steps=_patch_steps(before, made)), before
         rounds = [entry_names(self.subnet, self.lids, places) for places in made["rounds"]]
         last = entry_names(self.subnet, self.lids, made["last"])
         places = tuple(map(tuple, made["rounds"]))

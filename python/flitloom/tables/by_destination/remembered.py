@@ -229,7 +229,7 @@ def with_away(subnet: Subnet, past: Subnet) -> tuple[Subnet, list[int]]:
     >>> from flitloom.fabric import parse_fabric
     >>> from flitloom.fabric.identifiers import with_identifiers
     >>> from flitloom.tables.by_destination.remembered import with_away
-    >>> past = with_identifiers(parse_fabric("h,a\\nk,b\\nl,b\\na,b\\n"))
+    >>> past = with_identifiers(parse_fabric("h,a\\nk,b\\nl,b\\na,b\\n", hosts="h,k,l"))
     >>> found, places = with_away(replace(past, hosts=past.hosts[1:]), past)
     >>> found.hosts == past.hosts, places, found.remarks[-1]
     (True, [1, 2], '1 host is away, and its entries stay: h')

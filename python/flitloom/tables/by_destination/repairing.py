@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from flitloom.tables.by_destination.dumped_names import (
     have_other_lids,
     require_same_fabric,
 )
+from flitloom.tables.by_destination.patching import patched
 from flitloom.tables.by_destination.remembered import as_in, fabric_in
 from flitloom.tables.by_destination.tables import (
     LEVELS,
@@ -36,6 +38,8 @@ from flitloom.tables.by_destination.tables import (
 from flitloom.tables.by_destination.ways import Step
 from flitloom.tables.traffic import Demand
 
+#: Repairs that move no level are taken up to such a multiple of the largest load of others.
+WORTH = 1.25
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02
 #: Virtual lanes that levels are counted around.
@@ -80,6 +84,15 @@ class OldTables:
         first = np.searchsorted(owners, np.arange(self.pair_levels.shape[1]))
         there = self.pair_levels[first]
         return bool((there == there.T).all() and (self.pair_levels == there[owners]).all())
+
+    def both_ways_by_switch(self, subnet: Subnet) -> bool:
+        """The same where levels are known by switch, as in what `without` gives."""
+        assert self.levels is not None
+        owners = destinations(subnet)[1]
+        base = np.searchsorted(owners, np.arange(len(subnet.hosts)))
+        hosts = np.array([host.switch for host in subnet.hosts], dtype=np.int64)
+        there = self.levels[base][:, hosts]
+        return bool((there == there.T)[hosts[:, None] != hosts].all())
 
     def without(
         self, subnet: Subnet, owners: NDArray[np.int64], switches: set[int], cables: set[int]
@@ -166,10 +179,9 @@ class Update:
         if not self.safe:
             return "no order is known in which mixtures of old and new tables are safe: stop the traffic"
         if len(self.steps) > 1:
-            return (
-                f"{len(self.steps)} stages; no mixture of two in a row can deadlock; "
-                f"{counted(self.moved, 'pair')} of hosts get other service levels"
-            )
+            pairs = f"{counted(self.moved, 'pair')} of hosts get other service levels"
+            levels = pairs if self.moved else "no service level changes"
+            return f"{len(self.steps)} stages; no mixture of two in a row can deadlock; {levels}"
         mixtures = "no mixture of old and new ones can deadlock"
         entries = f"change entries in any order; {mixtures}"
         if self.rounds:
@@ -313,23 +325,90 @@ def repaired(
 ) -> dict[str, Any] | None:
     """Tables with few other entries that can be used beside the old ones; None if there are none.
 
-    Pairs get lanes that managers and multicast have to themselves only where nothing else is possible.
-    Without tries only what must change does: for a verdict, not balanced, and without a bound.
+    Pairs keep their levels where ports are found for that, as `patched` looks for them; ``"between"`` are the
+    entries before they are balanced. That may cost 25 % of load. Pairs get lanes that managers and multicast
+    have to themselves only where nothing else is possible. Without tries only what must change does: for a
+    verdict, not balanced, and without a bound.
     """
     if old.levels is None:
         return None
-    made = _repaired(subnet, old, lanes, grid=grid, demand=demand, tries=tries)
+    made = _repaired(subnet, old, lanes, grid, demand, tries)
+    if made is None or moved_levels(subnet, old.levels, made["levels"]).any():
+        kept = _kept(
+            subnet, old, made, lambda now, tries: _repaired(subnet, now, lanes, grid, demand, tries), tries
+        )
+        if kept is not None:
+            return kept
     if made is None and old.kept:
         old = replace(old, kept=frozenset())
-        made = _repaired(subnet, old, lanes, grid=grid, demand=demand, tries=tries)
+        made = _repaired(subnet, old, lanes, grid, demand, tries)
     return made
+
+
+def _kept(
+    subnet: Subnet,
+    old: OldTables,
+    other: dict[str, Any] | None,
+    repair: Callable[[OldTables, int], dict[str, Any] | None],
+    tries: int,
+) -> dict[str, Any] | None:
+    """A repair in which all pairs keep their levels, if its load is not far above that of another one."""
+    assert old.levels is not None
+    kept = patched(subnet, old.following, old.levels, old.lost)
+    if kept is None:
+        return None
+    # Compared without balancing, so that a verdict beforehand is the same.
+    plain = repair(old, 0)
+    if plain and largest_load(subnet, kept["next"]) > WORTH * largest_load(subnet, plain["next"]):
+        return None
+    used = kept["levels"][kept["next"] != NONE]
+    told = kept | {
+        "between": kept["next"],
+        "then": [],
+        "mode": "portable",
+        "lanes": int((used % _LANES).max(initial=0)) + 1,
+        "bound": None if other is None else other["bound"],
+        "both_ways": old.both_ways_by_switch(subnet),
+        "start": np.zeros(0, dtype=np.uint64),
+        "entries": np.zeros((0, LEVELS), dtype=np.uint8),
+    }
+    more = repair(replace(old, following=kept["next"]), tries) if tries else None
+    if more is not None and not moved_levels(subnet, kept["levels"], more["levels"]).any():
+        balanced = {"next": more["next"], "bound": more["bound"], "then": more["rounds"]}
+        told |= balanced | {"last": more["last"]}
+    return told
+
+
+def moved_levels(subnet: Subnet, old: NDArray[np.uint8], new: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Whether packets to a destination from a host on another switch have another level."""
+    owners = destinations(subnet)[1]
+    hosts = np.array([host.switch for host in subnet.hosts], dtype=np.int64)
+    moved: NDArray[np.bool_] = (old != new)[:, hosts] & (hosts[owners][:, None] != hosts)
+    return moved
+
+
+def largest_load(subnet: Subnet, following: NDArray[np.uint32]) -> int:
+    """Pairs of hosts on the busiest channel; those without a route count as far as they come."""
+    ends, nowhere = subnet.cable_ends().astype(np.int64), len(subnet.switches)
+    heads = np.append(ends[:, ::-1].reshape(-1), nowhere)
+    entries = np.full((len(following), nowhere + 1), len(heads) - 1, dtype=np.int64)
+    entries[:, :nowhere] = np.minimum(following, len(heads) - 1)
+    loads, rows = np.zeros(len(heads), dtype=np.int64), np.arange(len(entries))
+    for switch, hosts in enumerate(subnet.hosts_per_switch()):
+        at = np.full(len(entries), switch if hosts else nowhere)
+        for _ in subnet.switches:
+            channel = entries[rows, at]
+            np.add.at(loads, channel, hosts)
+            at = heads[channel]
+            if (at == nowhere).all():
+                break
+    return int(loads[:-1].max(initial=0))
 
 
 def _repaired(
     subnet: Subnet,
     old: OldTables,
     lanes: int,
-    *,
     grid: Grid | None,
     demand: Demand | None,
     tries: int,

@@ -13,7 +13,8 @@ from flitloom.fabric.failures import without
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
-from flitloom.tables.by_destination.repairing import read_old, repaired
+from flitloom.ground.numerals import counted
+from flitloom.tables.by_destination.repairing import moved_levels, read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, require_lanes
 
 #: Parts whose repair is tried if nothing else is said.
@@ -37,6 +38,8 @@ class Criticality:
         None where it was not tried.
     rounds : int or None
         Rounds in which the entries of a safe repair change.
+    moved : int or None
+        Ordered pairs of hosts that get another service level by a safe repair.
     """
 
     part: str
@@ -44,6 +47,7 @@ class Criticality:
     cut_off: int
     repair: str | None = None
     rounds: int | None = None
+    moved: int | None = None
 
 
 def single_parts(subnet: Subnet) -> list[tuple[str, set[int], set[int]]]:
@@ -99,6 +103,17 @@ class RepairRisk:
             return f"{every} can be repaired without a stop ({how})"
         return f"{self.stops} of {self.tried} single failures need a stop of the traffic ({how})"
 
+    def cables(self) -> str:
+        """How many cables are repaired with no level moved, and the worst of the others."""
+        parts = [part for part in self.parts if part.part.startswith("cable:") and part.repair]
+        kept = sum(part.moved == 0 for part in parts)
+        said = f"{kept} of {counted(len(parts), 'cable')} are repaired with no level moved"
+        others = [part for part in parts if part.moved]
+        if not others:
+            return said
+        worst = max(others, key=lambda part: part.moved or 0)
+        return f"{said}, worst {counted(worst.moved or 0, 'pair')} ({worst.part})"
+
 
 def repair_risk(
     subnet: Subnet,
@@ -144,14 +159,17 @@ def repair_risk(
     stops = 0
     for number, (name, switches, cables) in enumerate(drawn):
         progress(number, len(drawn))
-        left = without(subnet, switches, cables)
-        made = repaired(left, before.without(subnet, owners, switches, cables), lanes)
+        left, known = without(subnet, switches, cables), before.without(subnet, owners, switches, cables)
+        made = repaired(left, known, lanes)
         if made is not None and both_ways and not made["both_ways"]:
             made = None
         stops += made is None
         repair = "stop" if made is None else "safe"
         rounds = None if made is None else 1 + len(made["rounds"]) + bool(made["last"])
-        worst[name] = replace(worst[name], repair=repair, rounds=rounds)
+        moved = None
+        if made is not None and known.levels is not None:
+            moved = int(moved_levels(left, known.levels, made["levels"]).sum())
+        worst[name] = replace(worst[name], repair=repair, rounds=rounds, moved=moved)
     order = sorted(
         worst.values(), key=lambda part: (-part.cut_off, part.repair != "stop", -part.bound, part.part)
     )

@@ -80,9 +80,9 @@ def stages_of(tables: MadeTables) -> list[Stage]:
     ...     _ = fl.tables.make("dragonfly(4,2)").write(folder)
     ...     repaired = fl.tables.make(fl.tables.fabric("dragonfly(4,2)", fail=["node:g0s1"]), old=folder)
     >>> print("\\n".join(stage.what.partition(":")[0] for stage in stages_of(repaired)))
-    4 pairs of hosts get the levels that moved-pairs.txt lists
+    3 entries that others wait for
     30 entries whose cable or switch is gone
-    the remaining entries, in any order
+    41 entries that balance the load, in any order
     """
     update, old = tables.update, tables.old
     if update is None or old is None or not update.safe:

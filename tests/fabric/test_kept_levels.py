@@ -1,0 +1,120 @@
+"""Repairs in which no pair gets another service level, and what is told of them beforehand."""
+
+import json
+import random
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import flitloom as fl
+from fabrics import command
+from flitloom.fabric import check_mixture, examples, route_subnet
+from flitloom.fabric.failures import fail_parts, without
+from flitloom.tables.by_destination import repairing
+from flitloom.tables.by_destination.mixing import judge_mixture
+from flitloom.tables.by_destination.patching import patched
+from flitloom.tables.by_destination.repairing import read_old
+from flitloom.tables.by_destination.risk import repair_risk
+from flitloom.tables.by_destination.tables import destinations, with_lanes
+
+FABRICS = {
+    "torus": examples.torus((6, 6)),
+    "dragonfly": fl.tables.fabric("dragonfly(4,2)"),
+    "graph": examples.random_regular(20, 4, 3),
+}
+
+
+@pytest.mark.parametrize("name", FABRICS)
+@pytest.mark.parametrize("seed", range(4))
+def test_patched_entries_may_lie_beside_the_old_ones(tmp_path, name, seed):
+    """Each snapshot of a round is judged by the check of mixtures; a switch is several cables."""
+    whole, draw = FABRICS[name], random.Random(seed)
+    route_subnet(whole, lanes=(4 if seed % 2 else 8)).write(tmp_path / "out")
+    found = 0
+    for _ in range(8):
+        switches = {draw.randrange(len(whole.switches))} if draw.random() < 0.3 else set()
+        cables = set() if switches else {draw.randrange(len(whole.cables))}
+        left = without(whole, switches, cables)
+        owners = destinations(left)[1]
+        before = read_old(left, tmp_path / "out", *destinations(left))
+        patch = patched(left, before.following, before.levels, before.lost)
+        if patch is None:
+            continue
+        found += 1
+        states = [before.following, before.following.copy(), patch["next"]]
+        for places in patch["rounds"]:
+            states[1].flat[places] = patch["next"].flat[places]
+        tables = [with_lanes(left, owners, state, before.levels, None) for state in states]
+        for one, other in pairwise(tables):
+            assert judge_mixture(one, other).passed
+        final = judge_mixture(tables[-1], tables[-1])
+        assert (final.unserved, final.passed) == ((0, 0), True)
+        kept = before.following != 0xFFFFFFFF
+        changed = int((before.following != patch["next"])[kept].sum())
+        assert changed <= sum(map(len, patch["rounds"]))
+    assert found or name == "graph"
+
+
+def test_repairs_keep_levels_where_ports_are_found_for_that(tmp_path, monkeypatch):
+    whole, out, folder = examples.torus((6, 6)), tmp_path / "out", tmp_path / "next"
+    route_subnet(whole).write(out)
+    risk = repair_risk(whole, out)
+    kept = [part.part for part in risk.parts if part.moved == 0 and part.part.startswith("cable:")]
+    assert len(kept) > 5
+    for part in kept[::4]:
+        left = fail_parts(whole, [part])
+        new = route_subnet(left, old=out)
+        assert (new.update.safe, new.update.moved) == (True, 0)
+        assert not (new.write(folder) / "moved-pairs.txt").exists()
+        text = (folder / "STAGES.txt").read_text().partition("The way back")[0]
+        ways = re.findall(r"check --fabric now\.topo (\S+) --mix (\S+)", text)
+        for path in ways or [("$BEFORE", "$NEXT")]:
+            one, other = (each.replace("$BEFORE", str(out)).replace("$NEXT", str(folder)) for each in path)
+            assert check_mixture(left, one, other).passed
+        # Balanced on the same levels.
+        assert new.report.max_load <= 1.1 * new.bound["value"]
+    # Other repairs move levels in most of these cases.
+    monkeypatch.setattr(repairing, "patched", lambda *_: None)
+    others = [route_subnet(fail_parts(whole, [part]), old=out).update.moved for part in kept[::4]]
+    assert max(others) > 0
+
+
+def test_a_patch_needs_few_gaps_and_another_port(tmp_path):
+    whole = examples.torus((4, 4))
+    route_subnet(whole).write(tmp_path / "out")
+    left = without(whole, set(), set(range(12)))
+    before = read_old(left, tmp_path / "out", *destinations(left))
+    assert patched(left, before.following, before.levels, before.lost) is None
+    # No port is left where the fabric falls apart.
+    left = without(whole, set(), {n for n, cable in enumerate(whole.cables) if 0 in (cable.a, cable.b)})
+    before = read_old(left, tmp_path / "out", *destinations(left))
+    assert patched(left, before.following, before.levels, before.lost) is None
+
+
+def test_how_many_cables_are_repaired_with_no_level_moved_is_told(tmp_path, capsys):
+    asked = ["route", "--network", "dragonfly(4,2)"]
+    assert command(capsys, *asked, "-o", tmp_path / "out")[0] == 0
+    code, text, _ = command(capsys, *asked, "--critical", "--from", tmp_path / "out")
+    said = re.search(
+        r"(\d+) of 90 cables are repaired with no level moved, worst (\d+) pairs \((\S+)\)", text
+    )
+    assert code == 0
+    rows = json.loads(command(capsys, *asked, "--critical", "--from", tmp_path / "out", "--json")[1])
+    moved = {row["part"]: row["moved"] for row in rows if row["part"].startswith("cable:")}
+    assert (list(moved.values()).count(0), moved[said[3]]) == (int(said[1]), int(said[2]))
+    assert max(moved.values()) == int(said[2]) > 0
+    # Repairs do as is told.
+    whole = fl.tables.fabric("dragonfly(4,2)")
+    for part, pairs in list(moved.items())[::30]:
+        new = route_subnet(fail_parts(whole, [part]), old=tmp_path / "out")
+        assert (new.update.safe, new.update.moved == 0) == (True, pairs == 0)
+
+
+def test_where_nothing_was_tried_nothing_is_told_of_cables(tmp_path):
+    whole = examples.torus((4, 4))
+    route_subnet(whole).write(tmp_path / "out")
+    risk = repair_risk(whole, tmp_path / "out", sample=48)
+    assert risk.cables() == "32 of 32 cables are repaired with no level moved"
+    assert np.all([part.moved == 0 for part in risk.parts])
