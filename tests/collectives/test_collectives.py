@@ -295,6 +295,37 @@ def test_sums_that_cross_a_node_with_few_links() -> None:
     assert "its proof shows only" in fl.collectives.check(nearer)["problems"][0]
 
 
+@pytest.mark.parametrize("latency", [0, 1])
+@pytest.mark.parametrize("operation", ["all-gather", "reduce-scatter"])
+def test_chunks_go_on_behind_a_cut(
+    operation: str, latency: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two full meshes of four nodes with one cable between them: the last chunk has a hop behind it."""
+    cables = [(a, b) for side in (0, 4) for a in range(side, side + 4) for b in range(side, a)] + [(3, 4)]
+    network, file = fl.Graph(cables, nodes=8), tmp_path / "plan.json"
+    for chunks in (2, 8) if latency else (1, 2, 8):
+        plan = fl.collectives.plan(network, operation, chunks=chunks, latency=latency)
+        # The cable transfers four chunks of every node's, and the link behind it begins a step later.
+        least = 4 * chunks + 1 + 2 * latency
+        assert (plan.proof["kind"], plan.bound) == ("crossing", least)
+        assert plan.steps - plan.bound <= 2 * latency
+        assert plan.optimal == (plan.steps == least)
+        assert fl.collectives.check(plan)["problems"] == []
+        plan.save(file)
+        assert run(["recheck", str(file)]) == 0
+    for changed in ({"to": 3 if 3 in plan.proof["nodes"] else 4}, {"nodes": [*range(8)]}, {"nodes": []}):
+        wrong = plan.model_copy(update={"proof": plan.proof | changed})
+        assert fl.collectives.check(wrong)["problems"]
+        wrong.save(file)
+        assert run(["recheck", str(file)]) in (1, 2)
+    # At the end of the cable no link is behind it.
+    nearer = plan.model_copy(update={"proof": plan.proof | {"to": 4 if 3 in plan.proof["nodes"] else 3}})
+    assert "its proof shows only" in fl.collectives.check(nearer)["problems"][0]
+    nearer.save(file)
+    capsys.readouterr()
+    assert run(["recheck", str(file)]) == 1
+
+
 def test_plans_of_collective_operations_are_shown_in_short():
     assert repr(fl.collectives.plan(fl.Torus(4, 4), "all-gather")) == (
         "CollectivePlan(all-gather on 4x4 torus: 4 steps, optimal)"

@@ -271,7 +271,7 @@ def _cut(plan: CollectivePlan) -> tuple[int, ...]:
     if plan.operation != "all-gather":
         gather = collective(ground.topology, "all-gather", twist=plan.twist)
     proof = gather.proof
-    if proof["kind"] != "cut":
+    if proof["kind"] not in ("cut", "crossing"):
         return ()
     inside = nodes_of(ground, proof)
     smaller = min(inside, {*ground.working} - inside, key=len)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,17 @@ class _View:
 
     def distances(self, node: int) -> dict[int, int]:
         return self.ground.distances(node, self.backwards)
+
+    def over_links(self) -> Iterator[tuple[tuple[int, int], int]]:
+        """Links by their ends, and how many there are; reversed if the operation runs backwards."""
+        for (start, end), count in self.ground.links.items():
+            yield ((end, start) if self.backwards else (start, end)), count
+
+    def nearest(self, starts: set[int], node: int) -> list[int]:
+        """Hops to a node from the nearest of some; empty if none reaches it."""
+        if node in starts:
+            return [0]
+        return sorted(far[node] for far in map(self.distances, starts) if node in far)[:1]
 
     def demands(self) -> Counter[tuple[int, int]]:
         """Chunks from node to node."""
@@ -342,26 +353,36 @@ def _transfers(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
 
 def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     inside = nodes_of(view.ground, proof)
-    start, end = int(proof["from"]), int(proof["to"])
-    members = set(view.members)
+    end, members = int(proof["to"]), set(view.members)
     exchange = view.operation in ("all-to-all", "all-to-all-v")
-    if not (exchange or view.operation == "all-reduce"):
+    gathers = view.operation == "all-gather"
+    if not (exchange or gathers or view.operation == "all-reduce"):
         raise KeyError(view.operation)
-    if start not in members & inside or end not in members - inside:
+    # Chunks of an all-gather come from all members inside.
+    starts = members & inside if gathers else {int(proof["from"])}
+    if not starts or not starts <= members & inside or end not in members - inside:
         raise KeyError("members")
-    before, behind = view.distances(start), view.ground.distances(end, backwards=True)
+    behind = view.ground.distances(end, backwards=not view.backwards)
     ways = sorted(
-        (before[tail] + 1 + behind[head]) * (1 + view.latency)
-        for (tail, head), count in view.ground.links.items()
-        if tail in inside and head not in inside and tail in before and head in behind
+        (before + 1 + behind[head]) * (1 + view.latency)
+        for (tail, head), count in view.over_links()
+        if tail in inside and head not in inside and head in behind
+        for before in view.nearest(starts, tail)
         for _ in range(count)
     )
-    count = view.demands()[start, end] if exchange else view.chunks * len(members)
+    if gathers:
+        count = view.chunks * len(starts)
+        verb, other = ("comes from", "enters") if view.backwards else ("goes to", "leaves")
+        text = f"each of {counted(count, 'chunk')} {verb} node {view.called(end)} and {other}"
+    else:
+        (start,) = starts
+        count = view.demands()[start, end] if exchange else view.chunks * len(members)
+        what = f"each of {counted(count, 'chunk')}" if exchange else f"something of each of {count} sums"
+        text = f"{what} goes from node {view.called(start)} to node {view.called(end)} and leaves"
     steps = next(steps for steps in range(count + max(ways)) if _crossed(ways, steps) >= count)
-    what = f"each of {counted(count, 'chunk')}" if exchange else f"something of each of {count} sums"
     return steps, (
-        f"{what} goes from node {view.called(start)} to node {view.called(end)} and leaves "
-        f"{_set(inside, view)} by one of {counted(len(ways), 'link')}: at least {counted(steps, 'step')}"
+        f"{text} {_set(inside, view)} by one of {counted(len(ways), 'link')}: at least "
+        f"{counted(steps, 'step')}"
     )
 
 

@@ -1255,17 +1255,32 @@ class Bound:
         return up(2 * self.plan.chunks * count * (count - 1), sum(self.links.values())) + self.latency
 
     def crossing(self):
-        start, end, inside = self.proof["from"], self.proof["to"], self.inside()
-        need(self.exchange or self.name == "all-reduce", "proof: is one of exchanges and all-reduce")
-        need(start in self.members & inside and end in self.members - inside, "proof: both ends take part")
-        before, behind = self.far(start), self.net.distances(end, True)
+        end, inside, gathers = self.proof["to"], self.inside(), self.name == "all-gather"
+        need(
+            self.exchange or gathers or self.name == "all-reduce", "proof: is one of exchanges and all-reduce"
+        )
+        starts = self.members & inside if gathers else {self.proof["from"]}
+        need(
+            starts and starts <= self.members & inside and end in self.members - inside,
+            "proof: both ends take part",
+        )
+        before = {}
+        for start in starts:
+            for node, hops in self.far(start).items():
+                before[node] = min(hops, before.get(node, hops))
+        behind = self.net.distances(end, not self.backwards)
         over = [
             (before[a] + 1 + behind[b]) * (1 + self.latency)
             for (a, b), n in self.links.items()
             if a in inside and b not in inside and a in before and b in behind
             for _ in range(n)
         ]
-        count = self.plan.wanted()[start, end] if self.exchange else self.plan.chunks * len(self.members)
+        if gathers:
+            count = self.plan.chunks * len(starts)
+        elif self.exchange:
+            count = self.plan.wanted()[self.proof["from"], end]
+        else:
+            count = self.plan.chunks * len(self.members)
         need(over and count, "proof: nothing goes from one node to the other")
         steps = min(over)
         # A link of a path of so many steps can transfer one chunk more in each step from then on.
