@@ -52,7 +52,10 @@ def test_a_bound_of_sums_is_at_least_that_of_the_narrowest_cut(cables, chunks, t
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (["all-gather"], "each of 4 chunks goes to node a1 and leaves the 4 nodes b0, b1, b2, b3 by one of 1 link"),
+        (
+            ["all-gather"],
+            "each of 4 chunks goes to node a1 and leaves the 4 nodes b0, b1, b2, b3 by one of 1 link",
+        ),
         (["broadcast", "--root", "b3"], "root b3 by one of 3 links"),
         (["all-reduce", "--chunks", "8"], "leaves the 4 nodes a0, a1, a2, a3 by one of 1 link"),
     ],

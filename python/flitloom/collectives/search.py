@@ -263,7 +263,7 @@ def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
 
 
 def _behind_cut(plan: CollectivePlan) -> CollectivePlan:
-    """The same plan with the bound of chunks that have hops behind the cut, to the farthest node, if better."""
+    """The same plan with the bound of chunks that have hops behind the cut, if that is better."""
     inside = nodes_of(plan.ground, plan.proof)
     outside = [node for node in plan.members if node not in inside]
     backwards = plan.operation == "reduce-scatter"
