@@ -10,7 +10,7 @@ impl Ranks {
     /// This process as the object describes it by its `rank` and `size`.
     pub fn rank(object: Bound<'_, PyAny>) -> PyResult<Rank> {
         let (rank, ranks) = (object.getattr("rank")?.extract()?, object.getattr("size")?.extract()?);
-        Ok(Rank { rank, ranks, transport: Box::new(Self(object.unbind())) })
+        Ok(Rank::new(rank, ranks, Box::new(Self(object.unbind()))))
     }
 
     /// Calls it; whatever fails is shown, since the run ends.

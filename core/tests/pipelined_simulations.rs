@@ -515,7 +515,7 @@ fn processes_do_what_one_does() {
         let steps = [&steps[..], &[4000]].concat();
         let runs: Vec<_> = std::thread::scope(|scope| {
             let begin = |(rank, wires)| {
-                let rank = Rank { rank, ranks, transport: Box::new(wires) };
+                let rank = Rank::new(rank, ranks, Box::new(wires));
                 let (case, steps) = (&case, &steps);
                 scope.spawn(move || {
                     case.begin_on(1, Some(rank)).expect("one begins").map(|mut run| {

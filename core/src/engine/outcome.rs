@@ -1,4 +1,7 @@
-use super::pipelined::{BlockedQueue, Breach, ConfigError};
+use super::{
+    bell::Lost,
+    pipelined::{BlockedQueue, Breach, ConfigError},
+};
 use crate::{
     fabric::{Direction, NodeId},
     fault::Fault,
@@ -501,6 +504,12 @@ impl Unserved {
                 Fault::somewhere(format!("{pairs} {end} at a failed node, {first}"), leave(node))
             }
         }
+    }
+}
+
+impl From<Lost> for SimulationError {
+    fn from(_: Lost) -> Self {
+        Self::Lost
     }
 }
 

@@ -12,9 +12,12 @@ use super::{
     bell::{Bell, Lost, held},
     protocol::Quiescence,
 };
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Cycles between two agreements of all parts.
@@ -66,13 +69,39 @@ pub trait Transport: Send {
 }
 
 /// One of several processes that run a network together, each a part of it.
+#[derive(Clone)]
 pub struct Rank {
     /// Which of them this is.
     pub rank: usize,
     /// How many there are.
     pub ranks: usize,
+    transport: Arc<Mutex<Box<dyn Transport>>>,
+}
+
+impl Rank {
+    /// One of so many processes, and how it meets the others.
+    pub fn new(rank: usize, ranks: usize, transport: Box<dyn Transport>) -> Self {
+        Self { rank, ranks, transport: Arc::new(Mutex::new(transport)) }
+    }
+
     /// How it meets the others.
-    pub transport: Box<dyn Transport>,
+    pub(super) fn transport(&self) -> MutexGuard<'_, Box<dyn Transport>> {
+        held(&self.transport)
+    }
+
+    /// Whether any process was told something.
+    ///
+    /// # Errors
+    /// Another process has failed.
+    pub(super) fn any(&self, told: bool) -> Result<bool, Lost> {
+        Ok(self.transport().greatest([told.into(), 0, 0, 0])?[0] > 0)
+    }
+}
+
+impl fmt::Debug for Rank {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "rank {} of {}", self.rank, self.ranks)
+    }
 }
 
 /// A part of a network in motion.

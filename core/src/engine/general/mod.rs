@@ -45,7 +45,6 @@ mod packets;
 mod pairs;
 mod phases;
 mod queues;
-mod ranks;
 mod reach;
 mod record;
 mod repartition;
@@ -73,7 +72,6 @@ use crate::{
 };
 use demands::Demands;
 use layout::Layout;
-use ranks::OneRank;
 use record::Record;
 use row_partition::{Common, Parts, divide};
 use run::Run;
@@ -335,14 +333,13 @@ impl<R: Record> OnVectors for Begin<R> {
 
     fn run<V: Vector>(self, proof: Available<V>) -> Self::Output {
         let Self(common, division, _) = self;
-        match division {
-            Division::Rank(rank) => return Box::new(OneRank::<V, R>::new(proof, common, rank)),
-            Division::Threads(threads) => {
-                let ranges = divide(&common.layout, threads);
-                if ranges.len() > 1 {
-                    return Box::new(Parts::<V, R>::new(proof, common, &ranges));
-                }
-            }
+        let (threads, rank) = match division {
+            Division::Threads(threads) => (threads, None),
+            Division::Rank(rank) => (rank.ranks, Some(rank)),
+        };
+        let ranges = divide(&common.layout, threads);
+        if ranges.len() > 1 || rank.is_some() {
+            return Box::new(Parts::<V, R>::new(proof, common, ranges, rank));
         }
         let (rule, may_hold) = (common.rule(), common.may_hold());
         let Common { network, layout, workload, demands, may_deadlock, .. } = common;

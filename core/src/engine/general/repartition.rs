@@ -21,7 +21,7 @@ use crate::{
     traffic::{Sources, Workload},
     visit::copy_nodes,
 };
-use std::{collections::HashMap, ops::Range};
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// A queue, a register or the place behind a link a packet is in, and its slot there.
 #[derive(Clone, Copy, Debug)]
@@ -48,19 +48,19 @@ fn part_of(parts: &[&Layout], node: usize) -> usize {
 
 impl<V: Vector, R: Record> State<V, R> {
     /// The state of the whole network, given those of its parts.
-    pub(super) fn gather<'a>(
+    pub(super) fn gather(
         proof: Available<V>,
         layout: &Layout,
         workload: &Workload,
         demands: Demands,
         rule: Option<throttle::State>,
-        parts: impl Iterator<Item = (&'a Layout, &'a Self)>,
+        parts: impl Iterator<Item = (Arc<Layout>, Self)>,
     ) -> Self {
         let mut whole = Self::new(proof, layout, Sources::new(workload, layout.nodes), demands, rule);
         whole.feeds.forget_starts();
         let (mut slots, mut windows) = (HashMap::new(), Vec::new());
-        for (part, state) in parts {
-            whole.adopt(layout, part, state, &mut slots);
+        for (part, mut state) in parts {
+            whole.adopt(layout, &part, &mut state, &mut slots);
             windows.extend(state.windows.iter().map(|windows| (windows.as_ref().clone(), state.counted())));
         }
         if let Some(own) = &mut whole.windows {
@@ -74,12 +74,12 @@ impl<V: Vector, R: Record> State<V, R> {
         &mut self,
         layout: &Layout,
         part: &Layout,
-        state: &Self,
+        state: &mut Self,
         slots: &mut HashMap<(NodeId, u64), u32>,
     ) {
         let (first, nodes) = (part.first, part.nodes);
         self.sources.take_over_graph(&state.sources);
-        copy_nodes(self, first, &mut state.clone(), 0..nodes, [layout.nodes, nodes]);
+        copy_nodes(self, first, state, 0..nodes, [layout.nodes, nodes]);
         self.outcome.merge(&state.outcome);
         // Packets, each once.
         let mut free = vec![false; state.packets.packets.len()];

@@ -1,10 +1,12 @@
-//! A run in several parts, each with a thread of its own.
+//! A run in several parts, each with a thread or a process of its own.
+//!
+//! Whatever is looked at is the whole: processes send their states to all.
 
 use super::{demands::Demands, layout::Layout, record::Record, run::Run, state::State, step::Step};
 use crate::{
     bits::{Available, Task, Vector},
     engine::{
-        Network, Options, Outcome, SimulationError,
+        Network, Options, Outcome, Rank, SimulationError,
         bell::Lost,
         protocol::{Clock, Cycles, Engine, Quiescence},
         regions::{self, Message, Region, Thread},
@@ -23,7 +25,10 @@ pub(super) struct Part<V: Vector, R: Record> {
     pub state: State<V, R>,
 }
 
-/// A part, and how it meets the others.
+/// Routers whose cycle takes about as long as an exchange between processes.
+const EXCHANGE: usize = 2048;
+
+/// A part, and how it meets those of other threads.
 struct Seat<V: Vector, R: Record> {
     part: Part<V, R>,
     thread: Thread,
@@ -45,7 +50,12 @@ pub(super) struct Common {
 pub(super) struct Parts<V: Vector, R: Record> {
     common: Common,
     proof: Available<V>,
+    /// The nodes of all parts.
+    ranges: Vec<Range<usize>>,
+    /// The parts of this process.
     seats: Vec<Seat<V, R>>,
+    /// The process, if there are others, each with a part.
+    rank: Option<Rank>,
     /// What happened in windows, if somebody looked at it since the parts ran: they go on from it.
     seen: Option<Box<Windows>>,
 }
@@ -215,12 +225,9 @@ impl Common {
     }
 
     /// The state of the whole network, given those of its parts.
-    pub(super) fn gather<'a, V: Vector, R: Record>(
-        &self,
-        proof: Available<V>,
-        parts: impl Iterator<Item = (&'a Layout, &'a State<V, R>)>,
-    ) -> State<V, R> {
+    fn gather<V: Vector, R: Record>(&self, proof: Available<V>, parts: Vec<Part<V, R>>) -> State<V, R> {
         let Self { layout, workload, demands, .. } = self;
+        let parts = parts.into_iter().map(|Part { layout, state }| (layout, state));
         State::gather(proof, layout, workload, *demands, self.rule(), parts)
     }
 
@@ -235,16 +242,41 @@ impl Common {
 }
 
 impl<V: Vector, R: Record> Parts<V, R> {
-    /// Parts of an empty network.
-    pub(super) fn new(proof: Available<V>, common: Common, ranges: &[Range<usize>]) -> Self {
-        let parts = (0..ranges.len()).map(|number| Part::new(proof, &common, ranges, number)).collect();
-        let seats = seated(parts);
-        Self { common, proof, seats, seen: None }
+    /// Parts of an empty network: all of them, or that of a process.
+    pub(super) fn new(
+        proof: Available<V>,
+        common: Common,
+        ranges: Vec<Range<usize>>,
+        rank: Option<Rank>,
+    ) -> Self {
+        let part = |number| Part::new(proof, &common, &ranges, number);
+        let seats = seated(match &rank {
+            None => (0..ranges.len()).map(part).collect(),
+            // More ranks than rows: the last ones have the last row, which the callers refuse.
+            Some(rank) => vec![part(rank.rank.min(ranges.len() - 1))],
+        });
+        Self { common, proof, ranges, seats, rank, seen: None }
+    }
+
+    /// All parts as they are.
+    fn all(&self) -> Result<Vec<Part<V, R>>, SimulationError> {
+        let Some(rank) = &self.rank else {
+            return Ok(self.seats.iter().map(|seat| seat.part.clone()).collect());
+        };
+        let Part { layout, state } = &self.seats[0].part;
+        let own = Archive::written(|archive| state.clone().archive(layout, archive));
+        let all = rank.transport().collect(own)?;
+        let read = |(number, bytes)| {
+            let mut part = Part::<V, R>::new(self.proof, &self.common, &self.ranges, number);
+            let read = part.state.archive(&part.layout, &mut Archive::reading(bytes));
+            read.map(|()| part).map_err(|_| SimulationError::Lost)
+        };
+        (0..self.ranges.len()).zip(all).map(read).collect()
     }
 
     /// The whole network as it is.
-    fn gather(&self) -> State<V, R> {
-        self.common.gather(self.proof, self.seats.iter().map(|seat| (&*seat.part.layout, &seat.part.state)))
+    fn gather(&self) -> Result<State<V, R>, SimulationError> {
+        Ok(self.common.gather(self.proof, self.all()?))
     }
 
     /// The parts go on from what somebody looked at.
@@ -255,8 +287,8 @@ impl<V: Vector, R: Record> Parts<V, R> {
     }
 
     /// The same as a run of its own.
-    fn whole(&self) -> Run {
-        self.common.whole(self.gather())
+    fn whole(&self) -> Result<Run, SimulationError> {
+        Ok(self.common.whole(self.gather()?))
     }
 }
 
@@ -269,10 +301,19 @@ fn seated<V: Vector, R: Record>(parts: Vec<Part<V, R>>) -> Vec<Seat<V, R>> {
 }
 
 impl<V: Vector, R: Record> Seat<V, R> {
-    fn advance(&mut self, mut cycle: u64, until: u64) -> Result<(u64, Option<Quiescence>), Lost> {
+    /// Runs the part with those of other threads or processes.
+    fn advance(
+        &mut self,
+        rank: Option<&Rank>,
+        mut cycle: u64,
+        until: u64,
+    ) -> Result<(u64, Option<Quiescence>), Lost> {
         let _watch = self.thread.watch();
         let Self { part, thread, messages } = self;
-        let rest = regions::advance(part, thread, messages, &mut cycle, until)?;
+        let rest = match rank {
+            None => regions::advance(part, thread, messages, &mut cycle, until),
+            Some(rank) => regions::advance(part, &mut **rank.transport(), messages, &mut cycle, until),
+        }?;
         Ok((cycle, rest))
     }
 }
@@ -285,12 +326,12 @@ impl<V: Vector, R: Record> Cycles for Parts<V, R> {
         _probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
         self.settle();
-        let begin = *cycle;
+        let (begin, rank) = (*cycle, self.rank.as_ref());
         let Some((first, others)) = self.seats.split_first_mut() else { return Ok(None) };
         let first = thread::scope(|scope| {
             let others: Vec<_> =
-                others.iter_mut().map(|seat| scope.spawn(move || seat.advance(begin, until))).collect();
-            let first = first.advance(begin, until);
+                others.iter_mut().map(|seat| scope.spawn(move || seat.advance(None, begin, until))).collect();
+            let first = first.advance(rank, begin, until);
             for other in others {
                 if let Err(panic) = other.join() {
                     std::panic::resume_unwind(panic);
@@ -298,78 +339,95 @@ impl<V: Vector, R: Record> Cycles for Parts<V, R> {
             }
             first
         });
-        // Only a thread that panics is lost, and its panic goes on above.
-        let (end, rest) = first.map_err(|Lost| SimulationError::Lost)?;
+        // A thread is lost only if another one panics, and its panic goes on above.
+        let (end, rest) = first?;
         *cycle = end;
         Ok(rest)
     }
 
+    fn pauses(&self, told: bool) -> Result<bool, SimulationError> {
+        Ok(self.rank.as_ref().map_or(Ok(told), |rank| rank.any(told))?)
+    }
+
     fn routers(&self) -> usize {
-        self.common.layout.nodes / self.seats.len().max(1)
+        // The same for all, so that all do the same.
+        let each = self.common.layout.nodes / self.ranges.len();
+        if self.rank.is_some() { each.max(EXCHANGE) } else { each }
     }
 
     fn delivered(&self) -> u64 {
-        self.seats.iter().map(|seat| seat.part.state.outcome.packets_delivered).sum()
+        let own = self.seats.iter().map(|seat| seat.part.state.outcome.packets_delivered).sum();
+        let all = |rank: &Rank| rank.transport().sum([own, 0, 0]).map_or(0, |[all, ..]| all);
+        self.rank.as_ref().map_or(own, all)
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
-        if self.common.may_stop() { Cycles::check(&self.whole(), cycle) } else { Ok(()) }
+        if self.common.may_stop() { Cycles::check(&self.whole()?, cycle) } else { Ok(()) }
     }
 
     fn finished(&self, cycle: u64) -> Result<(), SimulationError> {
-        Cycles::finished(&self.whole(), cycle)
+        Cycles::finished(&self.whole()?, cycle)
     }
 
     fn stuck(&self, cycle: u64, options: &Options) -> SimulationError {
-        Cycles::stuck(&self.whole(), cycle, options)
+        self.whole().map_or_else(|error| error, |whole| Cycles::stuck(&whole, cycle, options))
     }
 }
 
 impl<V: Vector, R: Record> Engine for Parts<V, R> {
     fn parts(&self) -> usize {
-        self.seats.len()
+        self.ranges.len()
     }
 
     fn totals(&mut self, clock: &Clock) -> Result<Outcome, SimulationError> {
-        Engine::totals(&mut self.whole(), clock)
+        Engine::totals(&mut self.whole()?, clock)
     }
 
     fn links(&self) -> Option<LinkOccupation> {
-        Engine::links(&self.whole())
+        Engine::links(&self.whole().ok()?)
     }
 
     fn occupancy(&self) -> Vec<u16> {
-        Engine::occupancy(&self.whole())
+        self.whole().map_or_else(|_| Vec::new(), |whole| Engine::occupancy(&whole))
     }
 
     fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
         self.settle();
-        let close = |seat: &mut Seat<V, R>| {
-            let Part { layout, state } = &mut seat.part;
-            Some((state.windows(layout, cycle)?.clone(), state.counted()))
+        for Seat { part: Part { layout, state }, .. } in &mut self.seats {
+            state.windows(layout, cycle)?;
+        }
+        let of_part = |mut part: Part<V, R>| {
+            let windows = part.state.windows(&part.layout, cycle)?.clone();
+            Some((windows, part.state.counted()))
         };
-        self.seen = self.common.windows(self.seats.iter_mut().filter_map(close).collect());
+        self.seen = self.common.windows(self.all().ok()?.into_iter().filter_map(of_part).collect());
         self.seen.as_deref_mut()
     }
 
     fn copy(&self) -> Box<dyn Engine> {
-        let parts = self.seats.iter().map(|seat| seat.part.clone()).collect();
-        let seats = seated(parts);
-        Box::new(Self { common: self.common.clone(), proof: self.proof, seats, seen: self.seen.clone() })
+        let Self { common, proof, ranges, seats, rank, seen } = self;
+        let seats = seated(seats.iter().map(|seat| seat.part.clone()).collect());
+        let (common, ranges, rank, seen) = (common.clone(), ranges.clone(), rank.clone(), seen.clone());
+        Box::new(Self { common, proof: *proof, ranges, seats, rank, seen })
     }
 
     fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError> {
         clock.fields(archive)?;
         self.settle();
-        let mut whole = self.gather();
-        let layout = self.common.layout.clone();
-        whole.archive(&layout, archive)?;
-        if archive.is_reading() {
-            let parts: Vec<Arc<Layout>> = self.seats.iter().map(|seat| seat.part.layout.clone()).collect();
-            let layouts: Vec<&Layout> = parts.iter().map(|part| &**part).collect();
-            let states = whole.scatter(&layout, &layouts, self.common.rule().as_ref());
-            let parts = parts.into_iter().zip(states).map(|(layout, state)| Part { layout, state }).collect();
-            self.seats = seated(parts);
+        let Common { layout, workload, demands, .. } = &self.common;
+        if !archive.is_reading() {
+            let lost = |_| SaveError::Short { field: "states of other ranks" };
+            return self.gather().map_err(lost)?.archive(layout, archive);
+        }
+        let (sources, rule) = (Sources::new(workload, layout.nodes), self.common.rule());
+        let mut whole = State::new(self.proof, layout, sources, *demands, rule.clone());
+        whole.archive(layout, archive)?;
+        let layouts: Vec<_> =
+            (0..self.ranges.len()).map(|number| layout.part(&self.ranges, number)).collect();
+        let states = whole.scatter(layout, &layouts.iter().collect::<Vec<_>>(), rule.as_ref());
+        let first = self.rank.as_ref().map_or(0, |rank| rank.rank);
+        for (seat, state) in self.seats.iter_mut().zip(states.into_iter().skip(first)) {
+            seat.part.state = state;
         }
         Ok(())
     }

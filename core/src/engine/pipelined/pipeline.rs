@@ -20,7 +20,6 @@ use super::{
 use crate::{
     engine::{
         Options, Outcome, Rank, Setup, SimulationError,
-        bell::Lost,
         protocol::{Clock, Cycles, Engine, Quiescence},
     },
     fabric::{Graph, Shape},
@@ -114,7 +113,7 @@ impl Pipeline {
         let subnet = subnet(&rules, setup.recorded, !feed.exits.is_empty());
         let run = Run::new(rules, vec![subnet], feed);
         let mut made = Self { run, parts: 1, threads: None, rank: rank.map(OneRank::new) };
-        match made.rank.as_ref().map_or(1, OneRank::ranks) {
+        match made.rank.as_ref().map_or(1, |one| one.rank().ranks) {
             1 => made.divide(setup.parts, setup.ports_of_a_part.unwrap_or(PORTS_OF_A_PART)),
             ranks => made.divide_on(ranks)?,
         }
@@ -331,14 +330,14 @@ impl Cycles for Pipeline {
     }
 
     fn pauses(&self, told: bool) -> Result<bool, SimulationError> {
-        self.rank.as_ref().map_or(Ok(told), |rank| rank.any(told)).map_err(|Lost| SimulationError::Lost)
+        Ok(self.rank.as_ref().map_or(Ok(told), |one| one.rank().any(told))?)
     }
 
     fn join(&mut self) -> Result<(), SimulationError> {
         self.join_threads();
         let joined = self.rank.as_mut().map_or(Ok(()), |rank| rank.join(&mut self.run));
         self.run.subnets[0].settle(&self.run.terminals.rules);
-        joined.map_err(|Lost| SimulationError::Lost)
+        Ok(joined?)
     }
 
     fn check(&self, cycle: u64) -> Result<(), SimulationError> {
@@ -411,7 +410,7 @@ impl Engine for Pipeline {
 
     fn copy(&self) -> Box<dyn Engine> {
         debug_assert!(self.threads.is_none(), "between two calls all is joined");
-        let rank = self.rank.as_ref().map(OneRank::copy);
+        let rank = self.rank.as_ref().map(|one| OneRank::new(one.rank().clone()));
         Box::new(Self { run: self.run.clone(), parts: self.parts, threads: None, rank })
     }
 

@@ -9,40 +9,27 @@ use super::{
     sets::{Part, Worker},
 };
 use crate::{
-    engine::{
-        Rank,
-        bell::{Lost, held},
-        regions::{self, Transport},
-    },
+    engine::{Rank, bell::Lost, regions},
     save::{Archive, SaveError},
 };
-use std::{
-    fmt,
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
 /// The side of this process.
+#[derive(Debug)]
 pub(super) struct OneRank {
-    rank: usize,
-    ranks: usize,
-    transport: Arc<Mutex<Box<dyn Transport>>>,
+    rank: Rank,
     /// While the routers are divided.
     divided: Option<Divided>,
 }
 
 /// Where parts meet, and those of the other processes as they were when the routers were divided.
+#[derive(Debug)]
 struct Divided {
     exchange: Arc<Exchange>,
     others: Vec<Worker>,
     messages: Vec<regions::Message>,
     /// Cycles that were run.
     cycles: u64,
-}
-
-impl fmt::Debug for OneRank {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(to, "rank {} of {}", self.rank, self.ranks)
-    }
 }
 
 /// Bytes that something writes, as words of which the last one is filled up.
@@ -54,31 +41,18 @@ fn words(write: impl FnOnce(&mut Archive) -> Result<(), SaveError>) -> Vec<u64> 
 
 impl OneRank {
     /// A process that has the whole network.
-    pub(super) fn new(Rank { rank, ranks, transport }: Rank) -> Self {
-        Self { rank, ranks, transport: Arc::new(Mutex::new(transport)), divided: None }
+    pub(super) fn new(rank: Rank) -> Self {
+        Self { rank, divided: None }
     }
 
-    /// The same with the whole network.
-    pub(super) fn copy(&self) -> Self {
-        Self { rank: self.rank, ranks: self.ranks, transport: self.transport.clone(), divided: None }
-    }
-
-    /// How many processes there are.
-    pub(super) fn ranks(&self) -> usize {
-        self.ranks
-    }
-
-    /// Whether any process was told something.
-    ///
-    /// # Errors
-    /// Another process has failed.
-    pub(super) fn any(&self, told: bool) -> Result<bool, Lost> {
-        Ok(held(&self.transport).greatest([told.into(), 0, 0, 0])?[0] > 0)
+    /// The process.
+    pub(super) fn rank(&self) -> &Rank {
+        &self.rank
     }
 
     /// Divides the routers, unless they are divided.
     pub(super) fn begin(&mut self, run: &mut Run<Feed>) {
-        let (rank, ranks) = (self.rank, self.ranks);
+        let Rank { rank, ranks, .. } = self.rank;
         if self.divided.is_some() {
             return;
         }
@@ -97,7 +71,7 @@ impl OneRank {
     /// Another process has failed.
     pub(super) fn exchange(&mut self) -> Result<(), Lost> {
         let Some(Divided { exchange, messages, cycles, .. }) = &mut self.divided else { return Ok(()) };
-        let (own, nodes, cycle) = (self.rank, self.ranks, *cycles);
+        let (own, nodes, cycle) = (self.rank.rank, self.rank.ranks, *cycles);
         *cycles += 1;
         let mut balance = exchange.balance_of(own);
         for regions::Message { part, out, .. } in messages.iter_mut() {
@@ -110,7 +84,7 @@ impl OneRank {
             });
             exchange.slot(*part, own, cycle).clear();
         }
-        held(&self.transport).exchange(messages)?;
+        self.rank.transport().exchange(messages)?;
         for regions::Message { part, come, .. } in messages {
             let bytes = come.iter().flat_map(|word| word.to_le_bytes()).collect();
             let (mut archive, mut balance) = (Archive::reading(bytes), 0);
@@ -131,13 +105,13 @@ impl OneRank {
     /// Another process has failed, or has done so in a cycle before.
     pub(super) fn join(&mut self, run: &mut Run<Feed>) -> Result<(), Lost> {
         let Some(Divided { exchange, mut others, cycles, .. }) = self.divided.take() else { return Ok(()) };
-        let (own, rules, transport) = (self.rank, run.terminals.rules.clone(), &self.transport);
+        let (own, rules) = (self.rank.rank, run.terminals.rules.clone());
         let mut collect = |part: &mut Part| {
             let state = Archive::written(|archive| {
                 part.fields(&rules, archive)?;
                 exchange.unread(own, cycles, |message| message.fields(archive))
             });
-            let states = held(transport).collect(state).ok()?;
+            let states = self.rank.transport().collect(state).ok()?;
             for Worker { number, part, .. } in &mut others {
                 let mut archive = Archive::reading(states.get(*number)?.clone());
                 part.fields(&rules, &mut archive).ok()?;
