@@ -1,6 +1,6 @@
-use crate::running::interruptible;
+use crate::{ranks::Ranks, running::interruptible};
 use flitloom_core::{
-    booksim::{self, Event, OPTIONS, Options, PacketRecord, Phases},
+    booksim::{self, Event, OPTIONS, Options, PacketRecord, Parts, Phases},
     engine::pipelined::{Breach, ClassFacts, Delays, Rates},
     probe::Utilisation,
 };
@@ -33,10 +33,18 @@ fn options_of(options: &[(String, String)]) -> PyResult<Options> {
 
 #[pymethods]
 impl Pipelined {
-    /// A run at its beginning. Fails with the option and what is wrong with it.
+    /// A run at its beginning, on so many threads at most, or on the processes that `ranks` are. Fails with the option and
+    /// what is wrong with it.
     #[new]
-    fn new(options: Vec<(String, String)>, packets: bool) -> PyResult<Self> {
-        match Phases::new(&options_of(&options)?, packets) {
+    fn new(
+        options: Vec<(String, String)>,
+        packets: bool,
+        threads: usize,
+        ranks: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let rank = ranks.map(Ranks::rank).transpose()?;
+        let parts = Parts { threads, rank, ..Parts::default() };
+        match Phases::in_parts(&options_of(&options)?, packets, parts) {
             Ok(phases) => Ok(Self { phases, records: Vec::new() }),
             Err(error) => Err(PyValueError::new_err((error.option, error.text))),
         }
@@ -55,6 +63,12 @@ impl Pipelined {
             |_| Ok(()),
         )?;
         event.map(|event| event_fields(py, &event)).transpose()
+    }
+
+    /// In how many parts it is.
+    #[getter]
+    fn parts(&self) -> usize {
+        self.phases.parts()
     }
 
     /// The cycle that comes next.
@@ -133,6 +147,7 @@ fn breach_name(breach: Breach) -> &'static str {
         Breach::PlacePerOwner => "place per owner",
         Breach::ChannelTwice => "channel twice",
         Breach::Deadlock => "deadlock",
+        Breach::Lost => "lost",
     }
 }
 

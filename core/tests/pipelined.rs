@@ -2,11 +2,12 @@
 //! against packets that BookSim2 logged.
 
 use crate::common::cases;
+use crate::pipelined_simulations::Wires;
 use crate::reference::pipelined::{Record, run, run_closed};
 use flitloom_core::{
-    booksim::{self, Event, PacketRecord, Phases},
+    booksim::{self, Event, OptionError, PacketRecord, Parts, Phases},
     engine::{
-        Options, Setup, Simulation,
+        Options, Rank, Setup, Simulation,
         pipelined::{Place, Recorded},
     },
     fabric::Shape,
@@ -15,7 +16,8 @@ use flitloom_core::{
     throttle::Throttle,
     traffic::{OpenLoad, Pattern, Process, Profile, Workload},
 };
-use proptest::{prelude::*, sample::select};
+use proptest::{prelude::*, sample::select, test_runner::TestRunner};
+use std::cell::Cell;
 
 /// Cycles in which sources make packets.
 const CYCLES: usize = 200;
@@ -95,17 +97,21 @@ fn configurations() -> impl Strategy<Value = String> {
     })
 }
 
-/// The packets of the engine; `None` if they wait for each other.
-fn engine(words: &str) -> Option<Vec<Record>> {
+/// In how many parts the engine is, and its packets; `None` if they wait for each other.
+type Ran = Result<(usize, Option<Vec<Record>>), OptionError>;
+
+/// What the engine does in some parts.
+fn engine(words: &str, parts: Parts) -> Ran {
     let mut options = booksim::Options::default();
     for word in words.split_whitespace().chain(PHASES.split_whitespace()) {
         let (name, value) = word.split_once('=').expect("name=value");
         assert!(options.set(name, value), "{name}");
     }
-    let mut phases = Phases::new(&options, true).expect("known options");
+    let mut phases = Phases::in_parts(&options, true, parts)?;
+    let parts = phases.parts();
     while let Some(event) = phases.advance(&false.into()) {
         if matches!(event, Event::Broken(..)) {
-            return None;
+            return Ok((parts, None));
         }
     }
     let log = phases.take_log();
@@ -115,15 +121,75 @@ fn engine(words: &str) -> Option<Vec<Record>> {
         let ends = (one.source as usize, one.destination as usize);
         [one.packet as usize, ends.0, ends.1, created, injected, head, tail, one.hops.into()]
     };
-    Some(log.iter().map(record).collect())
+    Ok((parts, Some(log.iter().map(record).collect())))
 }
 
 proptest! {
     #![proptest_config(cases(100))]
     #[test]
     fn the_engine_equals_the_reference(words in configurations()) {
-        prop_assert_eq!(engine(&words), run(&words, CYCLES));
+        let (_, packets) = engine(&words, Parts::default()).expect("known options");
+        prop_assert_eq!(packets, run(&words, CYCLES));
     }
+}
+
+/// Options whose routers do not depend on each other, in place of those that are drawn.
+const APART: &str = "routing_function=dor topology=mesh priority=age st_prepare_delay=0 st_final_delay=1 \
+                     vc_allocator=wavefront sw_allocator=islip speculative=0 vc_prioritize_empty=0 \
+                     vc_shuffle_requests=0 hold_switch_for_packet=0";
+
+/// Options with others in their place.
+fn replaced(words: &str, others: &str) -> String {
+    let name = |word: &str| word.split('=').next().map(str::to_owned);
+    let stays = |word: &&str| others.split(' ').all(|other| name(other) != name(word));
+    let stay: Vec<_> = words.split(' ').filter(stays).collect();
+    format!("{} {others}", stay.join(" "))
+}
+
+/// What the engine does on so many processes.
+fn on_processes(words: &str, ranks: usize) -> Vec<Ran> {
+    std::thread::scope(|scope| {
+        let begin = |(rank, wires)| {
+            let rank = Some(Rank::new(rank, ranks, Box::new(wires)));
+            scope.spawn(move || engine(words, Parts { rank, ..Parts::default() }))
+        };
+        let all: Vec<_> = Wires::all(ranks).into_iter().enumerate().map(begin).collect();
+        all.into_iter().map(|one| one.join().expect("no panic")).collect()
+    })
+}
+
+#[test]
+fn threads_and_processes_run_a_file_as_the_reference_does() {
+    let (cases, in_parts, refused) = (cases(150), Cell::new(0), Cell::new(0));
+    let all = cases.cases;
+    let drawn = (configurations(), any::<bool>(), 2_usize..4);
+    let ended = TestRunner::new(cases).run(&drawn, |(words, is_apart, count)| {
+        let words = if is_apart { replaced(&words, APART) } else { words };
+        let expected = run(&words, CYCLES);
+        let threads = Parts { threads: count, ports_of_a_part: Some(1), rank: None };
+        let (parts, packets) = engine(&words, threads).expect("known options");
+        prop_assert_eq!(packets, expected.clone());
+        in_parts.set(in_parts.get() + usize::from(parts == count));
+        for found in on_processes(&words, count) {
+            match found {
+                Ok(found) => prop_assert_eq!(found, (count, expected.clone())),
+                Err(error) => {
+                    prop_assert_eq!(error.option, "mpiexec");
+                    prop_assert_eq!(parts, 1);
+                    refused.set(refused.get() + 1);
+                }
+            }
+        }
+        Ok(())
+    });
+    ended.unwrap_or_else(|error| panic!("{error}"));
+    let few = all as usize / 10;
+    assert!(
+        in_parts.get() > few && refused.get() > few,
+        "{} in parts, {} refused",
+        in_parts.get(),
+        refused.get()
+    );
 }
 
 /// Meshes with dimension order, which flitloom's own routing function and that of BookSim2 do alike.

@@ -433,14 +433,14 @@ fn parts_do_what_one_does() {
 }
 
 /// How a thread that stands for a process sends to each of the others, and receives.
-struct Wires {
+pub struct Wires {
     to: Vec<Sender<Vec<u64>>>,
     from: Vec<Receiver<Vec<u64>>>,
 }
 
 impl Wires {
     /// Those of so many threads.
-    fn all(count: usize) -> Vec<Self> {
+    pub fn all(count: usize) -> Vec<Self> {
         let none = || Self { to: Vec::new(), from: Vec::new() };
         let mut all: Vec<Self> = (0..count).map(|_| none()).collect();
         for (from, to) in (0..count).flat_map(|from| (0..count).map(move |to| (from, to))) {

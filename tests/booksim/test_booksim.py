@@ -38,6 +38,18 @@ ONE_CHANNEL_EACH = {"use_read_write": "1", "num_vcs": "4"} | {
     for channel, kind in enumerate(("read_request", "write_request", "read_reply", "write_reply"))
     for end in ("begin", "end")
 }
+#: 845 input ports, enough for two parts of sets of channels.
+WIDE = {
+    "topology": "mesh",
+    "routing_function": "dor",
+    "k": "13",
+    "num_vcs": "4",
+    "priority": "age",
+    "injection_rate": "0.02",
+    "packet_size": "5",
+    "sample_period": "200",
+    "max_samples": "4",
+}
 #: Runs in the quick tests.
 QUICK = 40
 COLUMNS = ("packet", "class", "source", "destination", "created", "injected", "head", "tail", "hops", "size")
@@ -689,6 +701,20 @@ def test_several_files_run_one_after_the_other(tmp_path: Path) -> None:
     assert [line.split()[0] for line in table.splitlines()] == ["file", "-----", "a.cfg", "b.cfg"]
     wrong = command("simulate", "a.cfg", "c.cfg", folder=tmp_path)
     assert (wrong.returncode, wrong.stdout) == (2, "")
+
+
+def test_a_file_runs_in_parts_as_in_one(tmp_path: Path) -> None:
+    options = Options.of(WIDE)
+    whole, halves = (run(options, packets=True, threads=threads) for threads in (1, 2))
+    assert (whole.parts, halves.parts) == (1, 2)
+    assert (halves.cycles, halves.classes, halves.events) == (whole.cycles, whole.classes, whole.events)
+    assert {name: list(column) for name, column in halves.packets.items()} == {
+        name: list(column) for name, column in whole.packets.items()
+    }
+    (tmp_path / "mesh.cfg").write_text(options.text())
+    small = command("simulate", "mesh.cfg", "k=4", "--threads", "2", folder=tmp_path)
+    assert small.returncode == 0
+    assert "note: it ran on one thread" in small.stderr
 
 
 def test_a_sweep_runs_a_file_over_a_grid_of_its_options_once(tmp_path: Path) -> None:

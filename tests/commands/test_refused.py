@@ -32,7 +32,6 @@ def test_a_file_that_a_verb_does_not_take_is_called_by_its_kind(capsys):
         "load saturation tables.json --pattern rand": "tables.json: is a file of routing tables; write --tab",
         "simulate mesh.cfg --html page.html": "--html: a file of BookSim2 is run without records",
         "simulate mesh.cfg --picture link.png": "--picture: a file of BookSim2 is run without records",
-        "simulate mesh.cfg --threads 2": "--threads: BookSim2 draws one sequence of random numbers",
         "simulate mesh.cfg --checkpoint a.flit": "--checkpoint: a file of BookSim2 is run without a saved st",
         "simulate mesh.cfg --matrix a.csv": "--matrix: packets of a file of BookSim2 are drawn by its option",
         "simulate mesh.cfg --packet-table a.csv": "--packet-table: packets of a file of BookSim2 are drawn",

@@ -220,6 +220,23 @@ def test_pipelined_routers_run_on_ranks(tmp_path, capsys):
     assert json.loads(done.stdout)["fingerprint"] == held.totals.fingerprint
 
 
+def test_files_of_booksim2_run_on_ranks(tmp_path, capsys):
+    file = tmp_path / "mesh.cfg"
+    file.write_text(
+        "topology = mesh; routing_function = dor; k = 4; n = 2; num_vcs = 4; injection_rate = 0.1; "
+        "packet_size = 2; sample_period = 200; max_samples = 4; seed = 3;"
+    )
+    done = ranks(3, "simulate", file, "--booksim")
+    assert done.returncode == 0, done.stderr
+    assert run(["simulate", str(file), "--booksim"]) == 0
+    assert done.stdout == capsys.readouterr().out
+    done = ranks(2, "simulate", file, "priority=network_age")
+    assert done.returncode != 0
+    assert done.stderr.count("error: mpiexec: 2 ranks for pipelined routers whose options") == 1
+    done = ranks(2, "load", "curve", file, "--rates", "0.1,0.2")
+    assert "error: a file of BookSim2 is not for several ranks (mpiexec); start one" in done.stderr
+
+
 INTERRUPTED = """
 import os, signal, sys
 from flitloom.ground import interrupts, ranks

@@ -287,7 +287,7 @@ def test_a_network_of_booksim2_and_the_same_as_a_graph_take_the_same_cycles(tmp_
         "vc_buf_size": "4", "sim_type": "batch", "batch_size": str(packets), "packet_size": str(flits),
         "traffic": "neighbor", "k": str(nodes), "n": "1", "routing_delay": "1", "credit_delay": "1",
     }  # fmt: skip
-    theirs = _core.Pipelined(list(options.items()), True)
+    theirs = _core.Pipelined(list(options.items()), True, 1, None)
     while theirs.advance() is not None:
         pass
     log = theirs.packets()

@@ -10,10 +10,14 @@ use super::{
     traffic_manager::TrafficManager,
 };
 use crate::{
-    engine::pipelined::{
-        AllocatorKind, BufferPolicy, Config, Kind, Limit, Policy, Priority, Ranges, RoundTrips, Run, Sharing,
-        Subnet, Wanted,
+    engine::{
+        Rank,
+        pipelined::{
+            AllocatorKind, BufferPolicy, Config, Division, Kind, Limit, Policy, Priority, Ranges, RoundTrips,
+            Run, Sharing, Subnet, Wanted,
+        },
     },
+    fault::Fault,
     names,
 };
 use std::ops::{Range, RangeInclusive};
@@ -269,8 +273,23 @@ fn config(options: &Options) -> Result<Config, OptionError> {
 /// Networks beside each other.
 const SUBNETS: RangeInclusive<usize> = 1..=16;
 
+/// Who runs a file.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// Threads, each with a part of the routers; 0 is 1.
+    pub threads: usize,
+    /// Input ports of routers from which on a part of their own is worth it, if not the usual number.
+    pub ports_of_a_part: Option<usize>,
+    /// This process, if there are others that begin the same run.
+    pub rank: Option<Rank>,
+}
+
 /// A run of a file of BookSim2 at its beginning.
-pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run<TrafficManager>, OptionError> {
+pub(super) fn run(
+    options: &Options,
+    keeps_log: bool,
+    Parts { threads, ports_of_a_part, rank }: Parts,
+) -> Result<(Run<TrafficManager>, Division), OptionError> {
     let mut rules = networks::rules(options, config(options)?)?;
     let (nodes, count) = (rules.wiring.nodes(), rules.classes);
     let subnets = options.within("subnets", SUBNETS)?;
@@ -303,6 +322,13 @@ pub(super) fn run(options: &Options, keeps_log: bool) -> Result<Run<TrafficManag
         batch: Batch::from_options(options, nodes)?,
         ..TrafficManager::new(classes, numbers, subnets as u32)
     };
-    let made = (0..subnets).map(|_| Subnet::new(&rules, Wanted::default())).collect();
-    Ok(Run::new(rules, made, source))
+    // Parts count what leaves by their links.
+    let links = subnets == 1 && (threads > 1 || rank.is_some());
+    let subnet = |_| Subnet::new(&rules, Wanted { links, ..Wanted::default() });
+    let made = (0..subnets).map(subnet).collect();
+    let mut run = Run::new(rules, made, source);
+    let division = Division::new(&mut run, (threads, ports_of_a_part), rank).map_err(|error| {
+        OptionError { option: "mpiexec", text: Fault { field: "".into(), ..error.fault() }.to_string() }
+    })?;
+    Ok((run, division))
 }

@@ -1,14 +1,14 @@
 //! Runs at constant load, judged by how busy source queues are.
 
 use super::{
-    build,
+    build::{self, Parts},
     classes::Class,
     options::{OptionError, Options, refuse},
     stretch::run_while,
     traffic_manager::TrafficManager,
 };
 use crate::{
-    engine::pipelined::{Breach, Run, Terminals},
+    engine::pipelined::{Breach, Division, Run, Terminals},
     probe::{SourceQueues, Utilisation},
 };
 use std::sync::atomic::AtomicBool;
@@ -36,6 +36,7 @@ const SLOT: u64 = 100;
 #[derive(Clone, Debug)]
 pub struct Judged {
     run: Run<TrafficManager>,
+    division: Division,
 }
 
 impl Judged {
@@ -48,11 +49,11 @@ impl Judged {
         if options.text("sim_type") == "batch" {
             return refuse("sim_type", "is batch, which has no rate; give latency or throughput");
         }
-        let mut run = build::run(options, false)?;
+        let (mut run, division) = build::run(options, false, Parts::default())?;
         let queues =
             SourceQueues::new(run.terminals.nodes, run.source.classes.len(), run.terminals.nodes, SLOT);
         run.source.queues = Some(Box::new(queues));
-        Ok(Self { run })
+        Ok(Self { run, division })
     }
 
     /// Goes on to a cycle; how busy the source queues of every class are then, nothing where its load is not known,
@@ -66,8 +67,8 @@ impl Judged {
         cycle: u32,
         interrupt: &AtomicBool,
     ) -> Result<Vec<Option<Utilisation>>, (Breach, u32)> {
-        let run = &mut self.run;
-        run_while(run, Some(cycle), interrupt, |_| true);
+        let Self { run, division } = self;
+        run_while((run, division), Some(cycle), interrupt, |_| true);
         if let Some(breach) = run.terminals.breach.take() {
             return Err((breach, run.terminals.now - 1));
         }

@@ -19,6 +19,7 @@ mod process;
 mod stretch;
 mod traffic_manager;
 
+pub use build::Parts;
 pub use demand::Demand;
 pub use judged::Judged;
 pub use options::{OPTIONS, OptionError, Options};

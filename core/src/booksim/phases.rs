@@ -1,13 +1,13 @@
 //! The phases of a run: warming up, measuring until little changes, waiting for what was measured, emptying.
 
 use super::{
-    build,
+    build::{self, Parts},
     demand::{Demand, demand},
     options::{OptionError, Options},
     stretch::run_while,
     traffic_manager::{PacketRecord, TrafficManager},
 };
-use crate::engine::pipelined::{Breach, ClassFacts, Counting, Run};
+use crate::engine::pipelined::{Breach, ClassFacts, Counting, Division, Run};
 use std::{
     collections::VecDeque,
     sync::atomic::{AtomicBool, Ordering},
@@ -160,6 +160,7 @@ fn is_outstanding(run: &Run<TrafficManager>) -> bool {
 #[derive(Clone, Debug)]
 pub struct Phases {
     pub(super) run: Run<TrafficManager>,
+    division: Division,
     pub(super) phase: Phase,
     pub(super) events: VecDeque<Event>,
     samples: u32,
@@ -180,12 +181,22 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// A run of some options at its beginning; packets are recorded if asked for.
+    /// A run of some options at its beginning, in one part; packets are recorded if asked for.
+    ///
+    /// # Errors
+    ///
+    /// As [`in_parts`](Self::in_parts).
+    pub fn new(options: &Options, keeps_log: bool) -> Result<Self, OptionError> {
+        Self::in_parts(options, keeps_log, Parts::default())
+    }
+
+    /// A run in several parts, if its routers draw nothing and none of its options needs the order of all routers. What
+    /// comes out does not depend on their number.
     ///
     /// # Errors
     ///
     /// If an option has a value that is not known here, or with which BookSim2 itself ends.
-    pub fn new(options: &Options, keeps_log: bool) -> Result<Self, OptionError> {
+    pub fn in_parts(options: &Options, keeps_log: bool, parts: Parts) -> Result<Self, OptionError> {
         let by_latency = match options.text("sim_type") {
             "latency" => true,
             "throughput" | "batch" => false,
@@ -195,10 +206,11 @@ impl Phases {
             }
         };
         let runs = options.within("sim_count", 1..=1 << 20)? as u32;
-        let run = build::run(options, keeps_log)?;
+        let (run, division) = build::run(options, keeps_log, parts)?;
         let classes = run.source.classes.len();
         let mut all = Self {
             run,
+            division,
             phase: Phase::Sampling,
             events: VecDeque::new(),
             samples: 0,
@@ -261,9 +273,9 @@ impl Phases {
 
     /// Goes on until the phase is over, or the flits that are left are to be told; whether they are.
     fn go_on(&mut self, interrupt: &AtomicBool) -> bool {
-        let Self { run, phase, steps, period, .. } = self;
+        let Self { run, division, phase, steps, period, .. } = self;
         let (mut counts, mut tells) = (false, false);
-        run_while(run, None, interrupt, |run| {
+        run_while((run, division), None, interrupt, |run| {
             if counts {
                 *steps += 1;
                 tells = phase.tells() && steps.is_multiple_of(TOLD_EVERY);
@@ -292,6 +304,12 @@ impl Phases {
     #[must_use]
     pub fn demand(&self) -> Demand {
         demand(&self.run)
+    }
+
+    /// In how many parts it is.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        self.division.parts()
     }
 
     /// The cycle that comes next.

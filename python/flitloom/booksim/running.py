@@ -12,6 +12,7 @@ from flitloom.booksim.options import NETWORK_FILE, Options
 from flitloom.errors import SpecError
 from flitloom.ground import limits
 from flitloom.ground.fixed import explained
+from flitloom.ground.ranks import Ranks
 from flitloom.ground.reading import read_text
 
 Values = list[tuple[str, str]]
@@ -64,6 +65,8 @@ class Outcome:
     packets : dict
         Columns by packet in the order of arrival, if they were recorded: packet, class, source, destination,
         created, injected, head, tail (cycles), hops (routers), size (flits).
+    parts : int
+        Parts that the network was divided into; 1 where options go by the order of all routers.
     """
 
     outcome: str
@@ -71,6 +74,7 @@ class Outcome:
     classes: tuple[dict[str, float], ...]
     events: tuple[dict[str, Any], ...]
     packets: Mapping[str, Any]
+    parts: int = 1
 
 
 def run(
@@ -79,6 +83,8 @@ def run(
     packets: bool = False,
     network: str | None = None,
     seen: Callable[[dict[str, Any], int], None] | None = None,
+    threads: int = 1,
+    _on_ranks: bool = False,
 ) -> Outcome:
     """Run a file of BookSim2 with its router.
 
@@ -92,6 +98,8 @@ def run(
         What stands in the file of the network, in place of ``network_file``.
     seen : callable, optional
         Told every event, and the cycle that comes next.
+    threads : int
+        Threads, each with a part of the routers; the outcome does not depend on it.
 
     Raises
     ------
@@ -105,7 +113,8 @@ def run(
     >>> outcome.outcome, outcome.cycles, round(outcome.classes[0]["packet_latency"], 3)
     ('stable', 6055, 19.574)
     """
-    simulation = begun(options, lambda values: _core.Pipelined(values, packets), network)
+    ranks = Ranks() if _on_ranks else None
+    simulation = begun(options, lambda values: _core.Pipelined(values, packets, threads, ranks), network)
     events = []
     while (event := simulation.advance()) is not None:
         if event["kind"] == "broken":
@@ -121,7 +130,8 @@ def run(
         for event in (ends if outcome == STABLE else counted[-1:])
     ]
     classes = tuple(_mean(of_class) for of_class in zip(*runs, strict=True))
-    return Outcome(outcome, simulation.now, classes, tuple(events), simulation.packets() if packets else {})
+    kept = simulation.packets() if packets else {}
+    return Outcome(outcome, simulation.now, classes, tuple(events), kept, simulation.parts)
 
 
 def _mean(runs: Sequence[dict[str, float]]) -> dict[str, float]:
@@ -157,11 +167,13 @@ def begun(options: Options, begin: Callable[[Values], Begun], network: str | Non
 
 
 def _pipelined(values: Values) -> _core.Pipelined:
-    return _core.Pipelined(values, False)
+    return _core.Pipelined(values, False, 1, None)
 
 
 def refused(breach: str, cycle: int) -> SpecError:
-    """What to raise where BookSim2 ends in the middle of a run."""
+    """What to raise where BookSim2 ends in the middle of a run, or another rank has failed."""
+    if breach == "lost":
+        return SpecError("another rank has failed")
     option, what, right = _BREACHES[breach]
     end = "never ends" if breach == "deadlock" else "ends"
     return SpecError.at(option, f"{what} in cycle {cycle}; BookSim2 {end}", right)

@@ -40,9 +40,9 @@ class Ranks:
 
     Parameters
     ----------
-    network : Network
+    network : Network, optional
         The network they share, each some of its rows (nodes of equal last coordinate), or some of its
-        pipelined routers.
+        pipelined routers, as of a file of BookSim2 without it.
 
     Raises
     ------
@@ -52,14 +52,14 @@ class Ranks:
         There are more ranks than rows.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network | None = None) -> None:
         need("mpi", "a simulation on several ranks")
         from mpi4py import MPI
 
         self._mpi = MPI
         self._world: Any = MPI.COMM_WORLD
         self.rank, self.size = int(self._world.rank), int(self._world.size)
-        if network.router.model == "pipelined":
+        if network is None or network.router.model == "pipelined":
             return
         rows = network.topology.sizes[-1]
         if self.size > rows:

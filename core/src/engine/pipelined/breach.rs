@@ -11,6 +11,8 @@ pub enum Breach {
     ChannelTwice,
     /// Packets wait for each other: no flit has arrived for [so long](Breach::STANDSTILL).
     Deadlock,
+    /// Another process of the same run has failed.
+    Lost,
 }
 
 impl Breach {

@@ -170,7 +170,7 @@ impl Exchange {
 }
 
 /// Ends the others when a thread panics.
-pub(super) struct Watch(Arc<Exchange>);
+pub(crate) struct Watch(Arc<Exchange>);
 
 impl Drop for Watch {
     fn drop(&mut self) {

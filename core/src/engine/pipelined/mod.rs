@@ -12,6 +12,7 @@ mod config;
 mod config_error;
 mod cycle;
 mod deadlock;
+mod division;
 mod ejection;
 mod exchange;
 mod feed;
@@ -28,7 +29,6 @@ mod numbers;
 mod pipeline;
 mod planes;
 mod priority;
-mod ranks;
 mod recorded;
 mod routers;
 mod rules;
@@ -40,7 +40,6 @@ mod source;
 mod stage;
 mod subnet;
 mod terminals;
-mod threads;
 mod waiting;
 mod wiring;
 #[cfg(test)]
@@ -61,6 +60,7 @@ pub(crate) use with_form::Form;
 pub(crate) use {
     buffers::{Limit, Policy, RoundTrips, Sharing},
     config::Ranges,
+    division::Division,
     flit::{Flit, Kind, Packet, Ways, part},
     network::{MOST_IN_LINE, Network, Place as HeaderPlace},
     numbers::Numbers,

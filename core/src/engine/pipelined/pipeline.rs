@@ -4,18 +4,17 @@ use super::{
     breach::Breach,
     config::Config,
     config_error::ConfigError,
+    division::Division,
     feed::Feed,
     flit::Packets,
     measures::ClassFacts,
     networks::{Grid, Switched},
-    ranks::OneRank,
     recorded::Recorded,
     routers::Wanted,
     rules::Rules,
     run::Run,
     subnet::Subnet,
     terminals::Terminals,
-    threads::Threads,
 };
 use crate::{
     engine::{
@@ -36,12 +35,6 @@ const LOOK_EVERY: u32 = 1 << 14;
 /// As above.
 const LOOK_STANDING: u32 = 256;
 
-/// Fewer cycles are not worth cutting the routers into parts.
-const BRIEF: u64 = 64;
-
-/// Parts in which sets of channels are not faster than planes in one.
-const PARTS_OF_SETS: usize = 4;
-
 /// A network that packets can be sent over.
 #[derive(Clone, Debug)]
 pub enum Place<'a> {
@@ -51,19 +44,12 @@ pub enum Place<'a> {
     Graph(&'a Graph, &'a Switched),
 }
 
-/// Input ports of routers from which on a thread of their own is worth it.
-const PORTS_OF_A_PART: usize = 320;
-
 /// Pipelined routers in motion, and what is known of them beside what every [`Simulation`](crate::engine::Simulation)
 /// knows.
 #[derive(Debug)]
 pub struct Pipeline {
     run: Run<Feed>,
-    parts: usize,
-    /// The threads of further parts, while the routers are divided.
-    threads: Option<Threads>,
-    /// The other processes, if there are any.
-    rank: Option<OneRank>,
+    division: Division,
 }
 
 /// The routers of a run, with records of what happens on links.
@@ -72,7 +58,6 @@ fn subnet(rules: &Rules, recorded: Recorded, has_exits: bool) -> Subnet<Feed> {
     let records = link_time || packets || film;
     let single_flits = has_exits || Packets::are_many(rules.largest, rules.wiring.nodes());
     let mut subnet = Subnet::new(rules, Wanted { records, single_flits, links: true });
-    subnet.count_links(rules);
     let outputs = rules.wiring.all_outputs();
     subnet.shared.records.link_time = link_time.then(|| LinkTime::new(outputs));
     if packets || film {
@@ -111,74 +96,15 @@ impl Pipeline {
         let ends = (rules.wiring.nodes(), rules.channels);
         let feed = Feed::new(workload, ends, setup.windows, replies, seed);
         let subnet = subnet(&rules, setup.recorded, !feed.exits.is_empty());
-        let run = Run::new(rules, vec![subnet], feed);
-        let mut made = Self { run, parts: 1, threads: None, rank: rank.map(OneRank::new) };
-        match made.rank.as_ref().map_or(1, |one| one.rank().ranks) {
-            1 => made.divide(setup.parts, setup.ports_of_a_part.unwrap_or(PORTS_OF_A_PART)),
-            ranks => made.divide_on(ranks)?,
-        }
-        Ok(made)
-    }
-
-    /// So many processes run it.
-    fn divide_on(&mut self, ranks: usize) -> Result<(), SimulationError> {
-        self.become_sets();
-        let rules = &self.run.terminals.rules;
-        let routers = rules.wiring.routers();
-        if ranks > routers || !self.run.subnets[0].routers.is_divisible(rules) {
-            return Err(SimulationError::Undivided { ranks, routers });
-        }
-        self.parts = ranks;
-        Ok(())
-    }
-
-    /// Routers that cannot be divided become sets.
-    fn become_sets(&mut self) {
-        if let Some(Some(sets)) = self.run.on_routers(|routers, cycle| routers.as_sets(cycle)).pop() {
-            self.run.subnets[0].routers = Box::new(sets);
-        }
-    }
-
-    /// So many threads may run it, with at least so many input ports of routers each.
-    fn divide(&mut self, threads: usize, ports: usize) {
-        let rules = self.run.terminals.rules.clone();
-        let most = (rules.wiring.all_inputs() / ports.max(1)).min(rules.wiring.routers()).max(1);
-        let parts = threads.clamp(1, most);
-        if parts > PARTS_OF_SETS {
-            self.become_sets();
-        }
-        let is_divisible = self.run.subnets[0].routers.is_divisible(&rules);
-        self.parts = if is_divisible { parts } else { 1 };
+        let mut run = Run::new(rules, vec![subnet], feed);
+        let division = Division::new(&mut run, (setup.parts, setup.ports_of_a_part), rank)?;
+        Ok(Self { run, division })
     }
 
     /// Goes on at a cycle before which nothing has happened that is not known; windows that have ended are closed.
     fn set_time(&mut self, cycle: u64) {
         self.run.terminals.now = cycle as u32;
         self.run.source.close(cycle);
-    }
-
-    /// Threads or processes run the parts, if that is worth it for so many cycles. After some cycles the parts of threads are
-    /// cut anew.
-    fn share(&mut self, cycles: u64) {
-        if let Some(rank) = self.rank.as_mut().filter(|_| self.parts > 1) {
-            if cycles >= BRIEF {
-                rank.begin(&mut self.run);
-            }
-            return;
-        }
-        let now = self.run.terminals.now;
-        if self.threads.as_ref().is_some_and(|threads| threads.are_outdated(now)) {
-            self.join_threads();
-        }
-        if self.threads.is_none() && self.parts > 1 && cycles >= BRIEF {
-            self.threads = Threads::begin(&mut self.run, self.parts);
-        }
-    }
-
-    fn join_threads(&mut self) {
-        if let Some(threads) = self.threads.take() {
-            threads.join(&mut self.run);
-        }
     }
 
     /// What it means that nothing is under way; `None` if something is.
@@ -210,6 +136,7 @@ impl Pipeline {
             return lost;
         }
         match breach {
+            Breach::Lost => SimulationError::Lost,
             Breach::Deadlock => self.stuck(cycle, &Options::default()),
             Breach::SharedPlace | Breach::PlacePerOwner | Breach::ChannelTwice => SimulationError::Overflow,
         }
@@ -275,27 +202,14 @@ impl Cycles for Pipeline {
         _probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
         self.set_time(*cycle);
-        self.share(until - *cycle);
-        let _watch = self.threads.as_ref().map(Threads::watch);
+        self.division.begin(&mut self.run, until - *cycle)?;
+        let _watch = self.division.watch();
         while *cycle < until {
-            let moves = self.run.terminals.in_flight() > 0;
-            if self.threads.as_ref().is_some_and(|threads| threads.wait(moves).is_err()) {
-                // One of them has panicked, and its panic goes on.
-                self.join_threads();
-            }
+            self.division.wait(&mut self.run);
             if let Some(rest) = self.rest() {
                 return Ok(Some(rest));
             }
-            if let Some(threads) = &mut self.threads {
-                threads.begin_cycle(self.run.terminals.now);
-            }
-            self.run.cycle();
-            if let Some(rank) = &mut self.rank
-                && rank.exchange().is_err()
-            {
-                rank.give_up();
-                return Err(SimulationError::Lost);
-            }
+            self.division.cycle(&mut self.run);
             *cycle += 1;
             self.run.source.close(*cycle);
             if let Some(breach) = self.run.terminals.breach.take() {
@@ -330,12 +244,11 @@ impl Cycles for Pipeline {
     }
 
     fn pauses(&self, told: bool) -> Result<bool, SimulationError> {
-        Ok(self.rank.as_ref().map_or(Ok(told), |one| one.rank().any(told))?)
+        Ok(self.division.any(told)?)
     }
 
     fn join(&mut self) -> Result<(), SimulationError> {
-        self.join_threads();
-        let joined = self.rank.as_mut().map_or(Ok(()), |rank| rank.join(&mut self.run));
+        let joined = self.division.join(&mut self.run);
         self.run.subnets[0].settle(&self.run.terminals.rules);
         Ok(joined?)
     }
@@ -357,7 +270,7 @@ impl Cycles for Pipeline {
 
 impl Engine for Pipeline {
     fn parts(&self) -> usize {
-        self.parts
+        self.division.parts()
     }
 
     /// Of requests where packets are answered. Delays count from the start of a packet to the arrival of its tail, less
@@ -409,9 +322,7 @@ impl Engine for Pipeline {
     }
 
     fn copy(&self) -> Box<dyn Engine> {
-        debug_assert!(self.threads.is_none(), "between two calls all is joined");
-        let rank = self.rank.as_ref().map(|one| OneRank::new(one.rank().clone()));
-        Box::new(Self { run: self.run.clone(), parts: self.parts, threads: None, rank })
+        Box::new(Self { run: self.run.clone(), division: self.division.clone() })
     }
 
     /// In how many parts it goes on is no part of the state, nor is a film.
@@ -486,20 +397,22 @@ mod tests {
 
     /// A run at its beginning with routers that are lists, and the same records.
     fn in_lists(begun: &Simulation) -> Simulation {
-        let mut run = begun.pipeline().unwrap().run.clone();
+        let Pipeline { run, division } = begun.pipeline().unwrap();
+        let (mut run, division) = (run.clone(), division.clone());
         let lists = Lists::new(&run.terminals.rules);
         run.subnets[0].routers = Box::new(lists);
-        Simulation::on(Pipeline { run, parts: 1, threads: None, rank: None }, begun.workload())
+        Simulation::on(Pipeline { run, division }, begun.workload())
     }
 
     /// A run at its beginning with routers that are sets.
     fn in_sets(begun: &Simulation) -> Simulation {
-        let mut run = begun.pipeline().unwrap().run.clone();
+        let Pipeline { run, division } = begun.pipeline().unwrap();
+        let (mut run, division) = (run.clone(), division.clone());
         let rules = run.terminals.rules.clone();
         let sets = Sets::make(&rules, Wanted { links: true, ..Wanted::default() });
         run.subnets = vec![Subnet::of(&rules, sets)];
         run.subnets[0].count_links(&rules);
-        Simulation::on(Pipeline { run, parts: 1, threads: None, rank: None }, begun.workload())
+        Simulation::on(Pipeline { run, division }, begun.workload())
     }
 
     /// The form of the routers of a run.

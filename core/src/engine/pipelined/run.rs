@@ -3,7 +3,7 @@
 use super::{
     breach::Breach,
     flit::Flit,
-    routers::{Cycle, Routers},
+    routers::{AnyRouters, Cycle, Routers},
     rules::Rules,
     source::Source,
     subnet::Subnet,
@@ -58,6 +58,24 @@ impl<S: Source> Run<S> {
             what(&mut **routers, &mut terminals.at(source, shared))
         };
         subnets.iter_mut().map(each).collect()
+    }
+
+    /// Puts what routers become between two cycles in their place, if they become anything.
+    pub(super) fn change(
+        &mut self,
+        mut what: impl FnMut(&mut dyn Routers<S>, &mut Cycle<'_>) -> Option<AnyRouters<S>>,
+    ) {
+        let changed = self.on_routers(|routers, cycle| what(routers, cycle));
+        for (subnet, changed) in self.subnets.iter_mut().zip(changed) {
+            if let Some(changed) = changed {
+                subnet.routers = changed;
+            }
+        }
+    }
+
+    /// Routers that are saved as sets become sets.
+    pub(super) fn become_sets(&mut self) {
+        self.change(|routers, cycle| Some(Box::new(routers.as_sets(cycle)?)));
     }
 
     /// One cycle.

@@ -24,7 +24,11 @@ pub(crate) struct Subnet<S: Source> {
 impl<S: Source> Subnet<S> {
     /// A network without flits, in the fastest form that covers its rules and what is wanted.
     pub(crate) fn new(rules: &Rules, wanted: Wanted) -> Self {
-        Self::of(rules, forms::choose(rules, wanted))
+        let mut subnet = Self::of(rules, forms::choose(rules, wanted));
+        if wanted.links {
+            subnet.count_links(rules);
+        }
+        subnet
     }
 
     /// A network of routers without flits.

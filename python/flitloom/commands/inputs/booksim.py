@@ -16,9 +16,11 @@ from flitloom.commands import load_options, screen
 from flitloom.commands.actions import perform
 from flitloom.commands.convert import Asked as Converted
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
+from flitloom.commands.inputs.running import check_threads
 from flitloom.commands.load_curve import Points, Rows
 from flitloom.commands.options.simulation import Outputs, Simulated
 from flitloom.errors import SpecError, show_file
+from flitloom.ground import ranks
 from flitloom.ground.outputs import check_output, write_text
 
 #: Columns of tables.
@@ -37,6 +39,8 @@ def simulate(asked: Simulated) -> None:
     assert asked.file is not None
     if asked.printed.json and asked.printed.as_booksim:
         raise SpecError("--booksim, --json: print different things; give one of them")
+    threads = asked.kept.threads
+    check_threads(threads)
     others = [Path(one) for one in asked.overrules if "=" not in one]
     for one in others:
         if not is_booksim(one):
@@ -45,7 +49,7 @@ def simulate(asked: Simulated) -> None:
     files = {file: read(file, changes) for file in (asked.file, *others)}
     found = {}
     for number, (file, options) in enumerate(files.items()):
-        found[file] = outcome = _run(options, (number, len(files)))
+        found[file] = outcome = _run(options, (number, len(files)), threads)
         if asked.printed.as_booksim:
             if others:
                 screen.say(show_file(file))
@@ -62,6 +66,11 @@ def simulate(asked: Simulated) -> None:
         )
     elif not asked.printed.as_booksim:
         _print(found)
+    if threads > 1 and all(outcome.parts == 1 for outcome in found.values()):
+        screen.say(
+            "note: it ran on one thread: bit planes need one, as do options that go by the order of all "
+            "routers, and a part has at least 320 ports"
+        )
     if any(outcome.outcome == "unstable" for outcome in found.values()):
         screen.say(
             "the mean latency passed latency_thres: the offered load is beyond saturation; lower "
@@ -69,7 +78,7 @@ def simulate(asked: Simulated) -> None:
         )
 
 
-def _run(options: Options, place: tuple[int, int]) -> Outcome:
+def _run(options: Options, place: tuple[int, int], threads: int) -> Outcome:
     """Run a file, the so-and-so-manieth of some."""
     number, files = place
     limit = int(options["max_samples"]) if options["max_samples"].isdigit() else 0
@@ -81,7 +90,7 @@ def _run(options: Options, place: tuple[int, int]) -> Outcome:
             samples += event["kind"] == "sample"
             told(number * limit + min(samples, limit), files * limit)
 
-        return run(options, seen=seen)
+        return run(options, seen=seen, threads=threads, _on_ranks=ranks.started() > 1)
 
 
 def _told(outcome: Outcome) -> dict[str, Any]:
@@ -151,12 +160,6 @@ _OWN = "a spec of flitloom's own has it (router.model = pipelined)"
 #: Why a file is not simulated with all options of the verb.
 _REFUSED = (
     Refusal(
-        names_of("threads"),
-        "{option}",
-        "BookSim2 draws one sequence of random numbers for all nodes, so a run is not divided",
-        "leave it out; flitloom sweep and flitloom load curve run several side by side",
-    ),
-    Refusal(
         names_of("checkpoint", "every"),
         "{option}",
         "a file of BookSim2 is run without a saved state, in one go",
@@ -182,9 +185,10 @@ INPUT = Input(
     uses={
         "simulate": Use(
             simulate,
-            names_of("json", "as_booksim", "overrules"),
+            names_of("json", "as_booksim", "overrules", "threads"),
             _REFUSED,
             otherwise="write NAME=VALUE behind the file",
+            several_ranks=True,
         ),
         "convert": Use(convert),
         "load curve": Use(

@@ -53,7 +53,8 @@ INPUT = Input(
     sniff=sniff,
     asked=lambda given: "resume" in given,
     uses={
-        "simulate": Use(simulate, names_of(Kept, Outputs, "resume", "tables", "json"), (_ITS_OWN,)),
+        "simulate": Use(
+            simulate, names_of(Kept, Outputs, "resume", "tables", "json"), (_ITS_OWN,), several_ranks=True
+        ),
     },
-    several_ranks=True,
 )

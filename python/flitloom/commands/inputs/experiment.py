@@ -163,11 +163,10 @@ INPUT = Input(
     given="give one that ends in .toml, or --torus and --pattern",
     sniff=sniff,
     uses={
-        "simulate": Use(simulate, TAKES),
+        "simulate": Use(simulate, TAKES, several_ranks=True),
         "check": Use(certify, names_of("certificate", "_threads", "as_json")),
         "view": Use(view, names_of("out", "stop_at", "preset", "as_json")),
-        "load curve": Use(partial(perform, "load_curve"), CURVED),
-        "load saturation": Use(partial(perform, "load_saturation"), SATURATED),
+        "load curve": Use(partial(perform, "load_curve"), CURVED, several_ranks=True),
+        "load saturation": Use(partial(perform, "load_saturation"), SATURATED, several_ranks=True),
     },
-    several_ranks=True,
 )

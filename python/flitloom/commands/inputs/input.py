@@ -73,12 +73,15 @@ class Use:
         What is said of others; the first that names the option counts.
     otherwise : str
         What is said of all others.
+    several_ranks : bool
+        Whether several ranks of MPI do it together.
     """
 
     run: Callable[[Any], None]
     takes: frozenset[str] | None = None
     refusals: tuple[Refusal, ...] = ()
     otherwise: str = "leave it out"
+    several_ranks: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,6 @@ class Input:
         Whether a file is one.
     asked : callable
         Whether options, by their names and values, ask for it.
-    several_ranks : bool
-        Whether it is simulated on several ranks of MPI.
     takers : tuple of str
         Commands beside those of `uses` that take it.
     """
@@ -108,5 +109,4 @@ class Input:
     uses: Mapping[str, Use]
     sniff: Callable[[Path], bool] = field(default=lambda _: False)
     asked: Callable[[Mapping[str, Any]], bool] = field(default=lambda _: False)
-    several_ranks: bool = False
     takers: tuple[str, ...] = ()

@@ -44,9 +44,9 @@ INPUT = Input(
                 "calc_cycles", "bandwidth", "machine", "ports", "json",
             ),
             _REFUSALS,
+            several_ranks=True,
         ),
         "check": CHECK,
         "convert": Use(to_file),
     },
-    several_ranks=True,
 )  # fmt: skip

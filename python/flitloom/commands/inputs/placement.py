@@ -109,7 +109,9 @@ INPUT = Input(
     sniff=is_placement,
     asked=lambda given: "placement" in given,
     uses={
-        "simulate": Use(simulate, experiment.TAKES | names_of("placement", "flit_bytes", "machine")),
+        "simulate": Use(
+            simulate, experiment.TAKES | names_of("placement", "flit_bytes", "machine"), several_ranks=True
+        ),
         "check": _CHECK,
         "view": Use(
             view,
@@ -117,5 +119,4 @@ INPUT = Input(
             (Refusal(names_of("stop_at"), "{option}", "a placement does not move", "leave it out"), NOT_ANEW),
         ),
     },
-    several_ranks=True,
 )

@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from flitloom.commands import options
-from flitloom.commands.inputs.input import Input
 from flitloom.commands.inputs.known import choose, refuse_others
 from flitloom.errors import SpecError
 from flitloom.ground import ranks
@@ -36,10 +35,7 @@ def use(
     written = options.typed(context) | ({"overrules": overrules[0]} if overrules else {})
     found = choose(verb, file, {name: context.params.get(name) for name in written})
     refuse_others(verb, found, written)
-    _refuse_ranks(found)
-    found.uses[verb].run(asked)
-
-
-def _refuse_ranks(found: Input) -> None:
-    if ranks.started() > 1 and not found.several_ranks:
+    does = found.uses[verb]
+    if ranks.started() > 1 and not does.several_ranks:
         raise SpecError(f"{found.title} is not for several ranks (mpiexec); start one")
+    does.run(asked)

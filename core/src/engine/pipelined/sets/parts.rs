@@ -129,7 +129,8 @@ impl Sets {
     /// Whether routers with these rules can be divided: each does what it does without knowing the others.
     pub(super) fn has_parts(&self, rules: &Rules) -> bool {
         let wiring = &rules.wiring;
-        let mut links = (0..wiring.routers() as u32).flat_map(|router| wiring.outputs(router));
+        let links = |router| wiring.outputs(router).iter().chain(wiring.inputs(router));
+        let mut links = (0..wiring.routers() as u32).flat_map(links);
         let places = (wiring.nodes() as u64) << self.layout.channel_bits;
         !self.layout.in_turn
             && !self.layout.draws
