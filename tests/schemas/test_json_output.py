@@ -47,6 +47,7 @@ collective-rounds: collective all-reduce --torus 4x4 --algorithm best --size 1Mi
 check-rounds: check rounds.json
 recheck: recheck rounds.json
 simulate-collective: simulate rounds.json
+simulate-collective: simulate rounds.json --machine machine.toml
 sweep: sweep EXAMPLES/load.toml --grid router.buffer=4,8 -o out.csv
 route: route --torus 4x4 -o t.json
 route-compare: route --torus 4x2 --compare
@@ -64,6 +65,7 @@ simulate-messages: simulate two.goal --torus 2x2 --model pipelined
 simulate-graph: simulate --graph ring.csv --tables out
 fabric-show: fabric show ring.csv
 place: place --torus 4x4 --axes data=4:ring:8,expert=4:a2a:1 -o p.json
+place: place --torus 4x4 --axes data=4:ring:8,expert=4:a2a:1 --machine machine.toml
 check-placement: check p.json
 recheck: recheck p.json
 place-shape: place --torus 4x4 --shape 4x2
@@ -90,6 +92,7 @@ def test_every_output_obeys_its_schema(tmp_path, monkeypatch, capsys):
     rows = "".join(f"rank {n} {{\n{row}\n}}\n" for n, row in enumerate(ranks))
     Path("two.goal").write_text(f"num_ranks 2\n{rows}")
     job = '[[job]]\nname = "{}"\naxes = "all=4:a2a:64"\nnodes = "{}"\n'
+    Path("machine.toml").write_text('flit = "1KiB"\n')
     Path("apart.toml").write_text(job.format("a", "0-3") + job.format("b", "4-7"))
     Path("meet.toml").write_text(job.format("a", "0,2,4,6") + job.format("b", "1,3,5,7"))
     seen = set()

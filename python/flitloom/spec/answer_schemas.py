@@ -73,7 +73,7 @@ ANSWERS = {
         False,
         "operation network steps cycles cycles_per_step step_cycles flits_per_chunk ports chunks_sent "
         "waited_for_chunks waited_for_ports lost_to_contention waits chain_length chain",
-        "rounds model_cycles differences",
+        "rounds model_cycles differences microseconds model_microseconds",
     ),
     "simulate-schedule": Answer(
         "flitloom simulate with a schedule",
@@ -244,7 +244,7 @@ ANSWERS = {
         "placement busiest_channel channels_at_maximum busiest_port hop_bytes bound bound_proof optimal "
         "seconds minimised certificate hop_bytes_bound hop_bytes_certificate row_major network routing seed "
         "effort spent more_may_help",
-        "duration runs phases",
+        "duration runs phases on_machine",
     ),
     "place-jobs": Answer("flitloom place --jobs", False, "network apart certificate jobs waiting"),
     "place-shape": Answer(

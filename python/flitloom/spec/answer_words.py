@@ -151,6 +151,7 @@ mix: string: the mix of jobs
 mode: string: portable (lane = service level) or sl2vl
 mode_loads: object: largest load by mode
 model_cycles: number: cycles of the plan in its model
+model_microseconds: number: the same on the machine that is given
 more_may_help: boolean: whether more effort may find better
 most_loaded: array: the busiest links and their loads
 moved_levels: integer?: ordered pairs of hosts that have another service level
@@ -165,6 +166,7 @@ network_p95: integer?: 95th percentile of these, in cycles
 network_p99: integer?: 99th percentile of these, in cycles
 nodes: integer: nodes
 not_verified: object: claims that were not checked, and why
+on_machine: object: microseconds on the machine that is given, with placed, row_major and bound
 operation: string: the collective operation
 optimal: any: whether the bound is met; for schedules of a file: proven, refuted or open
 optimal_of: string: among which schedules it is optimal

@@ -194,7 +194,7 @@ def _report(found: Placement, asked: Asked, names: list[str] | None, machine: Ma
     if reported.chart is not None:
         pictures.draw_placement(found, reported.chart)
     if reported.json:
-        screen.print_json(found.facts() | ({"microseconds": times} if times else {}))
+        screen.print_json(found.facts() | ({"on_machine": times} if times else {}))
     else:
         _print(found, times)
     if "simulated" in times and machine is not None and machine.ports != 1:

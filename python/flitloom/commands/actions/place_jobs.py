@@ -43,7 +43,7 @@ def _facts(found: Seating, machine: Machine | None) -> dict[str, Any]:
     facts = found.facts()
     if machine is not None:
         for job in facts["jobs"]:
-            job["microseconds"] = {name: _microseconds(job[name], machine) for name in ("alone", "shared")}
+            job["on_machine"] = {name: _microseconds(job[name], machine) for name in ("alone", "shared")}
     return facts
 
 
