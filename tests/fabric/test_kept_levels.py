@@ -118,3 +118,43 @@ def test_where_nothing_was_tried_nothing_is_told_of_cables(tmp_path):
     risk = repair_risk(whole, tmp_path / "out", sample=48)
     assert risk.cables() == "32 of 32 cables are repaired with no level moved"
     assert np.all([part.moved == 0 for part in risk.parts])
+
+
+def test_tables_that_survive_cables_say_who_must_reconnect(tmp_path, capsys):
+    asked = ["route", "--network", "dragonfly(3,1)", "--lanes", 4]
+    out = tmp_path / "out"
+    code, text, _ = command(capsys, *asked, "--survive", "cables", "-o", out)
+    line = next(row for row in text.splitlines() if row.startswith("repairs"))
+    told = (out / "survive.txt").read_text()
+    assert code == 0
+    assert told.splitlines()[0] in line
+    whole = fl.tables.fabric("dragonfly(3,1)")
+    blocks = told.rstrip().split("\n\n")[1:]
+    listed = {block.partition(": ")[0]: block.splitlines()[1:] for block in blocks}
+    risk = repair_risk(whole, out, lanes=4)
+    moved = {part.part: part.moved for part in risk.parts if part.part.startswith("cable:")}
+    assert {part: len(rows) for part, rows in listed.items()} == {part: n for part, n in moved.items() if n}
+    assert line.split()[1] == str(sum(n == 0 for n in moved.values()))
+    for block in blocks:
+        hosts = {host for row in block.splitlines()[1:] for host in row.split("\t")}
+        assert hosts == set(block.splitlines()[0].partition("reconnect: ")[2].split(", "))
+    # Tables without the option leave no list behind.
+    assert command(capsys, *asked, "-o", out)[0] == 0
+    assert not (out / "survive.txt").exists()
+
+
+def test_what_cannot_survive_is_refused_by_name(tmp_path, capsys):
+    file = tmp_path / "line.csv"
+    file.write_text("a,b\nb,c\nc,a\nc,d\nh1,a\nh2,b\nh4,d\n")
+    asked = ["route", "--fabric", file, "--hosts", "h1,h2,h4"]
+    for words, told in [
+        (["--survive", "cables"], "is the only one between h1 and h4 (2 pairs of hosts in all)"),
+        (["--survive", "switches"], "'switches' is unknown; write cables"),
+        (["--survive", "cables", "--from", tmp_path], "does not go with --from"),
+        (["--survive", "cables", "--mode", "sl2vl"], "does not go with --mode sl2vl"),
+        (["--survive", "cables", "--critical"], "--survive does not go with --critical"),
+    ]:
+        code, _, err = command(capsys, *asked, *words)
+        assert (code, told in err) == (2, True), err
+    code, _, err = command(capsys, "route", "--network", "ring12 x ring12", "--survive", "cables")
+    assert (code, "144 switches; it is for fabrics of at most 128" in err) == (2, True)

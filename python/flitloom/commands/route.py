@@ -114,6 +114,14 @@ class OfFabric(Group):
             "traffic must stop before those tables are repaired.",
         ),
     ] = False
+    survive: Annotated[
+        str | None,
+        typer.Option(
+            help="With --fabric: cables. Of several tables those are taken that keep all levels when they "
+            "are repaired after the most single cables; pairs of the other ones are in survive.txt.",
+            metavar="PARTS",
+        ),
+    ] = None
     lanes: Annotated[int, typer.Option(help="With --fabric: number of virtual lanes, 1 to 8.")] = 8
     spare_lanes: Annotated[
         int,

@@ -19,7 +19,7 @@ from flitloom.errors import SpecError, show, show_file
 from flitloom.fabric import Subnet
 from flitloom.fabric.networks import fabric
 from flitloom.ground.numerals import counted
-from flitloom.ground.outputs import check_folder, check_output
+from flitloom.ground.outputs import check_folder, check_output, write_files
 from flitloom.placing.placement import read_placement
 from flitloom.spec import Product
 from flitloom.spec.families import is_family
@@ -29,6 +29,8 @@ from flitloom.tables.by_destination.comparing import compare_tables
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.risk import critical_parts, repair_risk
+from flitloom.tables.by_destination.surviving import Survival, route_surviving
+from flitloom.tables.by_destination.writing import SURVIVE
 from flitloom.tables.formats.known import endings
 from flitloom.tables.pairs import matrix_of_hosts
 from flitloom.tables.traffic import MOST_WEIGHT
@@ -76,7 +78,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
         raise SpecError("--through goes with --nodes")
     if aside:
         others += ["out", "certificate", "method", "mode", "spare_lanes", "sizes", "torus_config"]
-        others += ["effort", *COVERING]
+        others += ["effort", "survive", *COVERING]
         others += [] if risk else ["lanes", "seed", "old"]
     given = "--fabric" if named.network is None else "--network"
     what = "diff" if named.words else "--critical" if critical else "--twist" if twisted_alone else given
@@ -97,24 +99,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     weights = _weights(subnet, asked)
     if of_fabric.reversible:
         say("note: --reversible is the default now, and --one-way gives it up; it goes with the next release")
-    with progress("tables of the fabric"):
-        tables = route_subnet(
-            subnet,
-            mode=of_fabric.mode,
-            lanes=of_fabric.lanes,
-            spare_lanes=of_fabric.spare_lanes,
-            sizes=sizes_of_fabric(of_fabric.sizes),
-            torus_config=of_fabric.torus_config,
-            effort=asked.written.effort,
-            seed=asked.written.seed,
-            old=of_fabric.old,
-            job=job,
-            traffic=weights,
-            method=sought.method,
-            safe_for=_covered(of_fabric),
-            managers=tuple(of_fabric.manager or ()),
-            manager_level=of_fabric.sm_lane,
-        )
+    tables, found = _made(subnet, asked, job, weights)
     for remark in tables.report.remarks:
         # Those of a file were told when it was read.
         if remark not in subnet.remarks:
@@ -122,16 +107,53 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     facts = tables.facts()
     if out is not None:
         tables.write(out)
+        if found is not None:
+            write_files({out / SURVIVE: found.lines()})
     if asked.written.certificate is not None:
         _certify(tables, asked.written.certificate)
     if asked.written.as_json:
-        print_json(facts)
+        repairs = {} if found is None else {"cables": len(found.cables), "cables_kept": found.kept}
+        print_json(facts | repairs)
     else:
         _print(tables, facts, asked, None if job is None else len(job))
+        if found is not None:
+            echo(f"repairs      {found.describe()}")
     for note in tables.notes():
         say(f"note: {note}")
     if facts["unreachable"]:
         say(f"warning: {counted(facts['unreachable'], 'pair')} of hosts have no route in this fabric")
+
+
+def _made(
+    subnet: Subnet, asked: Asked, job: list[int] | None, weights: NDArray[np.integer[Any]] | None
+) -> tuple[SubnetTables, Survival | None]:
+    """The tables, and with --survive what the repair of every cable asks for."""
+    of_fabric = asked.of_fabric
+    if of_fabric.survive not in (None, "cables"):
+        raise SpecError.at("--survive", f"{show(of_fabric.survive)} is unknown", "write cables")
+    if of_fabric.survive and (of_fabric.old is not None or of_fabric.mode == "sl2vl"):
+        other = "--from" if of_fabric.old is not None else "--mode sl2vl"
+        raise SpecError.at("--survive", f"does not go with {other}", "it makes portable tables anew")
+    options: dict[str, Any] = {
+        "mode": of_fabric.mode,
+        "lanes": of_fabric.lanes,
+        "spare_lanes": of_fabric.spare_lanes,
+        "sizes": sizes_of_fabric(of_fabric.sizes),
+        "torus_config": of_fabric.torus_config,
+        "effort": asked.written.effort,
+        "seed": asked.written.seed,
+        "job": job,
+        "traffic": weights,
+        "method": asked.sought.method,
+        "safe_for": _covered(of_fabric),
+        "managers": tuple(of_fabric.manager or ()),
+        "manager_level": of_fabric.sm_lane,
+    }
+    if of_fabric.survive:
+        with progress("tables of the fabric", "tables") as step:
+            return route_surviving(subnet, step, **options)
+    with progress("tables of the fabric"):
+        return route_subnet(subnet, old=of_fabric.old, **options), None
 
 
 def _covered(given: OfFabric) -> list[str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from flitloom.fabric.model import Switch
     from flitloom.tables.by_destination.known import MadeTables
 
+#: The list of cables whose repair moves levels.
+SURVIVE = "survive.txt"
 #: Files that some tables have and others have not.
 _OPTIONAL = (
     "path-sl.txt",
@@ -33,6 +35,7 @@ _OPTIONAL = (
     "STAGES.txt",
     "moved-pairs.txt",
     MOVED,
+    SURVIVE,
 )
 #: What the report of a stage says.
 _REPORTED = ("managers", "sm_sl", "multicast_sl", "service_levels")

@@ -1,0 +1,175 @@
+"""Tables made such that as many cables as possible are repaired with no service level moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from flitloom import _core
+from flitloom.errors import SpecError
+from flitloom.fabric.failures import without
+from flitloom.fabric.identifiers import with_identifiers
+from flitloom.fabric.model import Subnet
+from flitloom.ground.numerals import counted
+from flitloom.tables.by_destination.made import SubnetTables
+from flitloom.tables.by_destination.making import route_subnet
+from flitloom.tables.by_destination.repairing import moved_levels, read_old, repaired
+from flitloom.tables.by_destination.tables import destinations
+
+#: Switches of the largest fabrics that are searched.
+MOST = 128
+#: How much more load than the least survivors may have.
+SLACK = 0.04
+#: Orders of destinations that are tried, each with all lanes and with one lane less.
+_SEEDS = 3
+
+
+@dataclass(frozen=True)
+class CableRepair:
+    """What the repair after the loss of a cable asks for.
+
+    Attributes
+    ----------
+    part : str
+        The cable as ``--fail`` takes it.
+    pairs : list of tuple, or None
+        Source and destination of pairs that get another service level; None where the traffic must stop.
+    """
+
+    part: str
+    pairs: list[tuple[str, str]] | None
+
+
+@dataclass(frozen=True)
+class Survival:
+    """What the repair of every single cable asks for."""
+
+    cables: list[CableRepair]
+
+    @property
+    def kept(self) -> int:
+        """Cables whose repair moves no level."""
+        return sum(cable.pairs == [] for cable in self.cables)
+
+    def describe(self) -> str:
+        """How many cables are repaired with no level moved, and the worst of the others."""
+        said = f"{self.kept} of {counted(len(self.cables), 'cable')} are repaired with no level moved"
+        stops = [cable for cable in self.cables if cable.pairs is None]
+        worst = max(self.cables, key=lambda cable: len(cable.pairs or ()), default=None)
+        if worst is not None and worst.pairs:
+            said += f", worst {counted(len(worst.pairs), 'pair')} ({worst.part})"
+        return said + (f"; {counted(len(stops), 'cable')} need a stop ({stops[0].part})" if stops else "")
+
+    def lines(self) -> Iterator[str]:
+        """Cables whose repair moves levels, with the hosts whose jobs must reconnect, and the pairs."""
+        yield f"{self.describe()}\n"
+        for cable in self.cables:
+            if cable.pairs is None:
+                yield f"\n{cable.part}: no order is known: stop the traffic before the repair\n"
+            elif cable.pairs:
+                hosts = sorted({host for pair in cable.pairs for host in pair})
+                pairs = counted(len(cable.pairs), "pair")
+                yield f"\n{cable.part}: {pairs}; jobs on these hosts must reconnect: {', '.join(hosts)}\n"
+                yield "".join(f"{source}\t{destination}\n" for source, destination in cable.pairs)
+
+
+def survival(tables: SubnetTables) -> Survival:
+    """Try the repair of every single cable.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.tables.by_destination.surviving import survival
+    >>> survival(fl.tables.make("full5")).describe()
+    '10 of 10 cables are repaired with no level moved'
+    """
+    subnet, found = tables.subnet, []
+    with TemporaryDirectory() as folder:
+        before = read_old(subnet, tables.write(folder), *destinations(subnet))
+    both_ways = before.both_ways(tables.owners)
+    for index, cable in enumerate(subnet.cables):
+        part = f"cable:{subnet.port_name(cable.a, cable.a_port)}"
+        left, known = without(subnet, set(), {index}), before.without(subnet, tables.owners, set(), {index})
+        made = repaired(left, known, tables.lanes_there)
+        if made is None or known.levels is None or (both_ways and not made["both_ways"]):
+            found.append(CableRepair(part, None))
+            continue
+        moved = np.argwhere(moved_levels(left, known.levels, made["levels"])).tolist()
+        hosts, owners = subnet.hosts, tables.owners
+        found.append(CableRepair(part, [(hosts[host].name, hosts[owners[row]].name) for row, host in moved]))
+    return Survival(found)
+
+
+def route_surviving(
+    subnet: Subnet, progress: Callable[[int, int], None] = lambda _done, _all: None, **options: Any
+) -> tuple[SubnetTables, Survival]:
+    """Of several tables those that lose the most cables with no level moved, at 4 % more load at most.
+
+    Parameters
+    ----------
+    subnet : Subnet
+        A fabric of at most 128 switches, each of whose cables has another way beside it.
+    progress : callable
+        Told how many tables of how many are done.
+    options
+        Those of `route_subnet`; `seed` and `spare_lanes` are where the search begins.
+
+    Raises
+    ------
+    SpecError
+        A fabric that is too large, or a cable without which hosts are cut off.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.tables.by_destination.surviving import route_surviving
+    >>> tables, found = route_surviving(fl.tables.fabric("full5"))
+    >>> found.kept, len(found.cables), tables.report.max_load
+    (10, 10, 1)
+    """
+    _require_ways(with_identifiers(subnet))
+    seed, spare = options.pop("seed", 1), options.pop("spare_lanes", 0)
+    most = options.get("lanes", 8)
+    asked = [(seed + n, less) for n in range(_SEEDS) for less in (spare, spare + 1) if less < most]
+    tried = []
+    for number, (order, less) in enumerate(asked):
+        progress(number, len(asked))
+        tables = route_subnet(subnet, seed=order, spare_lanes=less, **options)
+        if tables.mode == "portable":
+            tried.append((tables, survival(tables)))
+    if not tried:
+        problem = "only portable tables can be repaired beside traffic"
+        raise SpecError.at("--survive", problem, "leave --mode out")
+
+    def worth(one: tuple[SubnetTables, Survival]) -> tuple[int, int, int]:
+        missing = len(one[0].cover.missing(one[0].report))
+        return -missing, one[1].kept, -one[0].report.max_load
+
+    least = min(tables.report.max_load for tables, _ in tried)
+    return max((one for one in tried if one[0].report.max_load <= (1 + SLACK) * least), key=worth)
+
+
+def _require_ways(subnet: Subnet) -> None:
+    """Refuse fabrics that are too large, and cables without which hosts are cut off."""
+    if len(subnet.switches) > MOST:
+        raise SpecError.at(
+            "--survive", counted(len(subnet.switches), "switch"), f"it is for fabrics of at most {MOST}"
+        )
+    whole = _core.fabric_bound(subnet.hosts_per_switch(), subnet.cable_ends(), None)[1]
+    for index, cable in enumerate(subnet.cables):
+        left = without(subnet, set(), {index})
+        _, cut_off = _core.fabric_bound(left.hosts_per_switch(), left.cable_ends(), None)
+        if cut_off > whole:
+            pieces = [set(piece) for piece in left.pieces()]
+            sides = [next(piece for piece in pieces if end in piece) for end in (cable.a, cable.b)]
+            names = [next(host.name for host in left.hosts if host.switch in side) for side in sides]
+            pairs = counted((cut_off - whole) // 2, "pair")
+            part = f"cable:{subnet.port_name(cable.a, cable.a_port)}"
+            problem = f"{part} is the only one between {' and '.join(names)} ({pairs} of hosts in all)"
+            raise SpecError.at(
+                "--survive", f"{problem}: no repair serves them", "add a cable, or leave it out"
+            )
