@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from flitloom.collectives.prices import Prices
 from flitloom.collectives.proofs import nodes_of
 from flitloom.collectives.rounds_plan import bus_factor
 from flitloom.collectives.search import collective
+from flitloom.collectives.telling import Told, share, untold
 from flitloom.errors import SpecError
 from flitloom.fabric.networks import direct_network
 from flitloom.ground.numerals import counted
@@ -189,6 +191,7 @@ def weigh(
     operation: OperationName | str = "all-reduce",
     twist: bool = False,
     message: float | None = None,
+    told: Told = untold,
 ) -> Advice:
     """Compare algorithms: a round costs `alpha` plus the bytes of the busiest link by `bandwidth`.
 
@@ -213,6 +216,8 @@ def weigh(
     message : float, optional
         Seconds of every message of a node over a link beyond the first one of a round; without it a node
         sends at most as many messages as it has links.
+    told : function
+        Told now and then how much of how much is done.
 
     Examples
     --------
@@ -223,19 +228,16 @@ def weigh(
     ['family (sums over all)', 'family (Swing, 4 of 6 halved)', 'spheres']
     """
     topology, plain = _compared(topology, operation, twist)
-    # In steps the nodes that take no part would add up what passes them.
-    summed = bool(topology.members) and operation in ("all-reduce", "reduce-scatter")
-    plan = collective(topology, "all-gather" if summed else operation, twist=twist)
+    told(0, 100)
+    plan = _carrier(topology, operation, twist)
+    told(40, 100)
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
     cut = _cut(plan)
     proof = least(ground, operation, members, prices, cut)
+    told(55, 100)
     mixed = () if message is None else prices
-    if summed:
-        every = in_rounds(ground, operation, plain, mixed)
-    else:
-        every = applying(plan, plain, mixed)
-        every += finer_steps(plan, every, proof.every[-1])
+    every = _every(plan, operation, plain, mixed, proof.every[-1], share(told, 100, 0.7, 1.0))
     crowded = [] if message is not None else [one for one in every if any(one.crowd)]
     known = [one for one in every if one not in crowded]
     if message:
@@ -262,6 +264,33 @@ def weigh(
     )
 
 
+def _carrier(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:
+    """The operation in steps; an all-gather where relays would add up what passes them."""
+    summed = bool(topology.members) and operation in ("all-reduce", "reduce-scatter")
+    return _planned(topology, "all-gather" if summed else operation, twist)
+
+
+def _every(
+    plan: CollectivePlan,
+    operation: str,
+    plain: bool,
+    prices: Sequence[Prices],
+    least: float,
+    told: Told,
+) -> list[Algorithm]:
+    """All algorithms, with the steps of the plan if it is one of the operation."""
+    if plan.operation != operation:
+        return in_rounds(plan.ground, operation, plain, prices)
+    every = applying(plan, plain, prices)
+    return every + finer_steps(plan, every, least, told)
+
+
+@lru_cache(maxsize=4)
+def _planned(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:
+    """The operation in steps, which is asked for several times."""
+    return collective(topology, operation, twist=twist)
+
+
 def _cut(plan: CollectivePlan) -> tuple[int, ...]:
     """Several nodes with few links to all others for their chunks, as plans of all-gathers prove them."""
     ground = plan.ground
@@ -269,7 +298,7 @@ def _cut(plan: CollectivePlan) -> tuple[int, ...]:
         return ()
     gather = plan
     if plan.operation != "all-gather":
-        gather = collective(ground.topology, "all-gather", twist=plan.twist)
+        gather = _planned(ground.topology, "all-gather", plan.twist)
     proof = gather.proof
     if proof["kind"] not in ("cut", "crossing"):
         return ()
@@ -341,7 +370,7 @@ def compare(
         if operation == "all-to-all" and topology.nodes > MOST_PAIRED and not plain_is_enough(topology):
             continue
         same = known if known is not None and known.operation == operation else None
-        here, there = same or collective(topology, operation, twist=twist), collective(plain, operation)
+        here, there = same or _planned(topology, operation, twist), collective(plain, operation)
         rows.append(
             {
                 "operation": operation,

@@ -37,6 +37,7 @@ from flitloom.collectives.rounds import (
 from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, crowding, extent, most_messages, shifted
 from flitloom.collectives.search import collective
 from flitloom.collectives.spheres import spheres, spheres_messages
+from flitloom.collectives.telling import Told, untold
 from flitloom.spec import Topology
 from flitloom.spec.ground import Ground
 
@@ -59,7 +60,9 @@ def _planned(plan: CollectivePlan) -> Algorithm:
     return Algorithm(name, loads, "this project", plan=plan)
 
 
-def finer_steps(plan: CollectivePlan, known: Sequence[Algorithm], least: float) -> list[Algorithm]:
+def finer_steps(
+    plan: CollectivePlan, known: Sequence[Algorithm], least: float, told: Told = untold
+) -> list[Algorithm]:
     """The operation planned with more chunks, where that takes fewer bytes than all algorithms so far.
 
     Parameters
@@ -70,6 +73,8 @@ def finer_steps(plan: CollectivePlan, known: Sequence[Algorithm], least: float) 
         The algorithms so far.
     least : float
         Vectors that the busiest link transfers at least: once they are reached nothing more is planned.
+    told : function
+        Told how much of the work is done.
 
     Examples
     --------
@@ -84,6 +89,7 @@ def finer_steps(plan: CollectivePlan, known: Sequence[Algorithm], least: float) 
     for chunks in CHUNKS:
         # Chunks that all nodes receive.
         work = chunks * len(plan.members) ** 2
+        told(CHUNK_WORK - left, CHUNK_WORK)
         if fewest <= least * (1 + NEAR) or work > left:
             continue
         left -= work

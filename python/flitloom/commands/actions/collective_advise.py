@@ -28,19 +28,21 @@ def run(where: Where, weighed: Weighed) -> None:
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     topology, twist, machine = equal_links(topology, twist, costs(weighed))
     machine.require_ports(Ground(topology, twist).most_links)
-    advice = weigh(
-        topology,
-        sizes,
-        machine.round,
-        machine.bandwidth,
-        operation=weighed.operation,
-        twist=twist,
-        message=machine.message,
-    )
+    with screen.progress("comparison of algorithms", "percent") as told:
+        advice = weigh(
+            topology,
+            sizes,
+            machine.round,
+            machine.bandwidth,
+            operation=weighed.operation,
+            twist=twist,
+            message=machine.message,
+            told=told,
+        )
+        compared = compare(topology, twist, advice.plan)
     if weighed.chart is not None:
         title = f"{weighed.operation}, {topology}{', twisted' if twist and not topology.twist else ''}"
         pictures.draw_advice(advice, title, weighed.chart)
-    compared = compare(topology, twist, advice.plan)
     if weighed.json:
         screen.print_json({**advice.facts(str(Ground(topology, twist))), "compared": compared})
     else:

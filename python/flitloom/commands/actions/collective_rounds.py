@@ -44,8 +44,16 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
     machine.require_ports(Ground(topology, twist).most_links)
     made = None
     with screen.progress("plan of the algorithm", "percent") as told:
-        told(0, 100)
-        advice = weigh(topology, [size], alpha, bandwidth, operation=operation, twist=twist, message=message)
+        advice = weigh(
+            topology,
+            [size],
+            alpha,
+            bandwidth,
+            operation=operation,
+            twist=twist,
+            message=message,
+            told=share(told, 100, 0.0, 0.6),
+        )
         chosen = choose(advice, 0, asked.algorithm)
         if chosen.messages is not None:
             # About the parts of the time on large networks.
