@@ -384,11 +384,14 @@ def test_a_repair_changes_few_entries_and_diff_names_them(tmp_path, capsys):
     levels, _, _ = read_path_levels(subnet, second / "path-sl.txt", lids)
     names = [switch.name for switch in subnet.switches]
     ahead = np.zeros(tables[0].shape, dtype=bool)
-    for entry in itertools.chain.from_iterable(facts["update_rounds"]):
+    # Where entries change in stages there is no list of them; the tests of stages judge these.
+    staged = facts["update_rounds"] is None
+    assert staged == ("stages" in facts["update"])
+    for entry in itertools.chain.from_iterable(facts["update_rounds"] or ()):
         name, _, lid = entry.rpartition(" to lid ")
         ahead[lids.tolist().index(int(lid)), names.index(name)] = True
     draw = np.random.default_rng(1)
-    for part in (0.1, 0.5, 0.9):
+    for part in () if staged else (0.1, 0.5, 0.9):
         some = draw.random(ahead.shape) < part
         for new_ones in (ahead & some, ahead | some):
             mixed = np.where(new_ones, tables[1], tables[0])

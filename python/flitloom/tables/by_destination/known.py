@@ -87,6 +87,8 @@ class MadeTables:
     def facts(self) -> dict[str, Any]:
         """The report as plain values; entries are counted as `compare_tables` counts them."""
         ports, levels = self.ports(), host_levels(self.subnet, self.levels)
+        # Entries that change twice are in no list: the stages have them.
+        staged = self.update is not None and len(self.update.steps) > 1
         return {
             "fabric": self.recognition.describe(),
             "switches": len(self.subnet.switches),
@@ -126,8 +128,8 @@ class MadeTables:
             "changed_entries": None if self.old is None else _differ(self.old.ports, ports),
             "update": None if self.update is None else self.update.describe(),
             "update_safe": None if self.update is None else self.update.safe,
-            "update_rounds": None if self.update is None else self.update.rounds,
-            "update_last": None if self.update is None else self.update.last,
+            "update_rounds": None if staged else self.update and self.update.rounds,
+            "update_last": None if staged else self.update and self.update.last,
             "moved_levels": None if self.old is None else self.old.moved(levels, self.owners),
         }
 
