@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import costs
 import warm
 from flitloom.ground import workers
 from once import shared
@@ -21,28 +22,35 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Cases of a test from which on a sample of them runs, but in rooms whose tests are short or sampled already.
-MANY, WHOLE = 6, {"house", "conformance"}
+MANY, WHOLE = 6, {"house", "conformance", "golden"}
 SEED = int(os.environ.get("PROPTEST_RNG_SEED", "1"))
 #: Read by type checkers only, never run; sessions of users, which run in folders of their own.
 collect_ignore = ["house/typed_user.py", "docs/walks"]
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave two of three cases of a test with many to `make test-all`; which, the seed says."""
+    """Leave two of three costly tests, and of the cases of a test with many, to `make test-all`.
+
+    Which, the seed says. Costly tests are measured only if all of them run.
+    """
     if not QUICK:
         return
     left, cases = [], defaultdict(count)
     many = Counter(map(_function, items))
+    costly = {} if config.pluginmanager.has_plugin("measured") else costs.costly()
+    third = set(sorted(costly)[SEED % 3 :: 3])
     for item in items:
-        is_whole = many[_function(item)] < MANY or item.path.parent.name in WHOLE
-        left.append(is_whole or next(cases[_function(item)]) % 3 == SEED % 3)
+        is_whole = item.path.parent.name in WHOLE
+        is_left = _function(item) in costly and _function(item) not in third
+        is_one = many[_function(item)] < MANY or next(cases[_function(item)]) % 3 == SEED % 3
+        left.append(is_whole or (is_one and not is_left))
     config.hook.pytest_deselected(items=[item for item, stays in zip(items, left, strict=True) if not stays])
     items[:] = [item for item, stays in zip(items, left, strict=True) if stays]
 
 
 def _function(item):
     """What a case is one of."""
-    return item.nodeid.partition("[")[0]
+    return item.nodeid.partition("[")[0].removeprefix("tests/")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 //! Every throttle held against what it claims of itself, and inside the reference model against the
 //! reference's own.
 
-use crate::common::{CaseSpace, Recorder, THROTTLES, cases, compare, totals, twin};
+use crate::common::{CaseSpace, Recorder, THROTTLES, cases, compare, is_quick, sampled, totals, twin};
 use crate::output_registers::seen as moves;
 use crate::reference::{self, Crossing, End, Hold, Lines, Rules, View, Waiting};
 use flitloom_core::{
@@ -262,7 +262,7 @@ fn throttles_hold_whom_the_reference_holds() {
         let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
         let packets = packets(shape, seed);
         let free = reference::simulate(&network, &packets, &Rules::t15(reference::Throttle::None));
-        for throttle in variants() {
+        for throttle in sampled(variants(), 4) {
             let own = twin(throttle, shape, 16, 8);
             if own == reference::Throttle::None {
                 continue;
@@ -276,7 +276,8 @@ fn throttles_hold_whom_the_reference_holds() {
             different += usize::from(expected.totals != free.totals);
         }
     }
-    assert!(different > 24, "throttles make a difference in {different} cases");
+    let least = if is_quick() { 4 } else { 24 };
+    assert!(different > least, "throttles make a difference in {different} cases");
 }
 
 /// Any throttle that is drawn, and those that go by one channel more often.

@@ -99,6 +99,10 @@ FACTS = {
         "4xNDR (1), 1xSDR (1)",
     ),
     "pieces": ("a,b\nc,d\nd,e\ne,c\n", "2 pieces that no cable between switches joins: c, d, e; a, b"),
+    "planes": (
+        "".join(f"gpu{n},sw{plane}\n" for n in range(3) for plane in range(2)),
+        "2 planes, in which every host has a port, that no cable between switches joins: sw0; sw1",
+    ),
     "several ports": (
         "SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[0-3]\nSwitchName=t Switches=a,b\n",
         "4 hosts with several ports, e.g. 'n0' with 2",

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import flitloom as fl
+from costs import costly
 from flitloom import _core
 from flitloom.collectives.collective_plan import CollectivePlan
 from flitloom.commands import assembly
@@ -250,3 +251,15 @@ def test_lists_that_have_grown_since_are_seen(name):
         known = left is None or offered in KNOWN
         assert bool(list(written_again(ast.parse(f"Name = Literal[{texts}]")))) != known
     assert not list(written_again(ast.parse(f'NAMES = ("{members[0]}", "something else", "{members[1]}")')))
+
+
+def test_costly_tests_exist() -> None:
+    def functions(file: Path) -> set[str]:
+        return {
+            node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)
+        }
+
+    folder = Path(__file__).parent.parent
+    listed = [one.partition("::")[::2] for one in sorted(costly())]
+    assert [pair for pair in listed if pair[1] not in functions(folder / pair[0])] == []
+    assert len(listed) > 50

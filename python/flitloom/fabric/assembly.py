@@ -298,7 +298,8 @@ class Assembly:
         pieces = subnet.pieces()
         if len(pieces) > 1:
             named = [_some([subnet.switches[switch].name for switch in piece]) for piece in pieces]
-            told.append(f"{len(pieces)} pieces that no cable between switches joins: {_some(named, '; ')}")
+            kind = "planes, in which every host has a port," if _are_planes(subnet, pieces) else "pieces"
+            told.append(f"{len(pieces)} {kind} that no cable between switches joins: {_some(named, '; ')}")
         for fact, values in self.unused.items():
             if len(values) == 1 and _RELATIVE.search(fact) and values.total() >= len(self.ends) // 2:
                 # What all cables have in common changes no load.
@@ -355,6 +356,13 @@ class Assembly:
         for host in hosts:
             used[host.switch] = max(used[host.switch], host.switch_port)
         return [Host(self.nodes[switches[n]].name, None, None, None, 0, n, used[n] + 1) for n in wanted]
+
+
+def _are_planes(subnet: Subnet, pieces: Sequence[Sequence[int]]) -> bool:
+    """Whether every host has a port in every piece: the planes, or rails, of a network."""
+    piece_of = {switch: number for number, piece in enumerate(pieces) for switch in piece}
+    reached = [{piece_of[subnet.hosts[port].switch] for port in ports} for ports in subnet.ports_of_hosts()]
+    return bool(reached) and all(len(some) == len(pieces) for some in reached)
 
 
 def _some(names: Sequence[str], separator: str = ", ") -> str:
