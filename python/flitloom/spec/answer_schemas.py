@@ -227,9 +227,9 @@ ANSWERS = {
         "short_of_lanes mode_loads scratch_load mode lanes spare_lanes service_levels deadlock "
         "unreachable seconds remarks entries changed_entries update update_safe update_rounds update_last "
         "moved_levels method method_loads shift_load shift_load_worst safe_for traffic_kinds "
-        "given_up managers sm_sl multicast_sl host_pairs_load",
+        "given_up managers sm_sl multicast_sl host_pairs_load pairs_checksum first_again",
     ),
-    "route-critical": Answer("flitloom route --critical", True, "part bound cut_off", "repair rounds"),
+    "route-critical": Answer("flitloom route --critical", True, "part bound cut_off", "repair rounds moved"),
     "route-diff": Answer("flitloom route diff", False, "changed_entries entries switches"),
     "fabric-show": Answer(
         "flitloom fabric show",

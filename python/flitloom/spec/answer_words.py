@@ -80,6 +80,7 @@ file: string: the file
 file_exists: boolean: whether the file is there
 final: number?: flits accepted per node and cycle at the end
 fingerprint: string: hash over all deliveries
+first_again: boolean: whether the first tables are loaded again
 fits: boolean: whether the shape has a place
 fitted: integer?: windows that a line was fitted to
 flit_hops: integer?: links that flits crossed in all
@@ -154,6 +155,7 @@ model_cycles: number: cycles of the plan in its model
 model_microseconds: number: the same on the machine that is given
 more_may_help: boolean: whether more effort may find better
 most_loaded: array: the busiest links and their loads
+moved: integer?: ordered pairs of hosts that have another service level after the repair
 moved_levels: integer?: ordered pairs of hosts that have another service level
 multicast_sl: integer: service level of multicast
 name: string: its name
@@ -176,6 +178,7 @@ p99: integer?: 99th percentile of latency, in cycles
 packets: integer: packets in all
 packets_delivered: integer?: packets that arrived
 packets_injected: integer?: packets that entered the network
+pairs_checksum: integer?: checksum of the pairs that count, if not all do
 paper: any: the published value
 part: string: the part that fails, as --fail takes it
 parts: integer: parts that the network was divided into
