@@ -5,7 +5,7 @@ use flitloom_core::booksim;
 use flitloom_core::engine::pipelined::{BlockedQueue, Lanes, Place, Switched};
 use flitloom_core::engine::{Options, Setup, Simulation, SimulationError};
 use flitloom_core::fabric::{Direction, FatTree, Graph, Grid, NodeId, Shape};
-use flitloom_core::flow::bounds::bound;
+use flitloom_core::flow::{bounds::bound, order::Dependencies};
 use flitloom_core::routes::by_destination::*;
 use flitloom_core::traffic::{Packet, PacketList, Workload};
 use proptest::prelude::*;
@@ -361,11 +361,13 @@ fn both_directions_on_one_level_cost_little_load() {
         let mut state = seed;
         (0..cables / 20).map(|_| draw(&mut state, cables - cables / 20)).collect()
     };
-    for (sizes, lanes, more) in [(&[4, 4, 4][..], 8, 4), (&[8, 8], 8, 4)] {
+    let few = [(&[4, 4, 4][..], 2, 6), (&[6, 6], 2, 8), (&[8, 8], 3, 12)];
+    for (sizes, lanes, more) in [(&[4, 4, 4][..], 8, 4), (&[8, 8], 8, 4)].into_iter().chain(few) {
         let nodes: usize = sizes.iter().map(|&size| size as usize).product();
         let cables = nodes * sizes.len() - 2 * sizes.len();
         let (graph, order) = torus(sizes, &gone(cables, 3), &[5]);
-        for order in [Some(&order), None] {
+        // Few lanes suffice where the places of switches are known.
+        for order in [Some(&order), None].into_iter().take(if lanes < 8 { 1 } else { 2 }) {
             let roots: Vec<u32> = (0..graph.switches() as u32).collect();
             let request = ForwardingRequest {
                 lanes,
@@ -384,6 +386,133 @@ fn both_directions_on_one_level_cost_little_load() {
                 "{sizes:?} {lanes}: {load} of {}",
                 made.balanced
             );
+        }
+    }
+}
+
+#[test]
+fn several_hosts_at_switches_cost_no_more_on_one_level_than_each_direction_alone() {
+    let mut state = 7;
+    let (one, order) = torus(&[6, 6], &[11, 40], &[5]);
+    let hosts: Vec<u32> = (0..one.switches()).map(|_| 1 + draw(&mut state, 4) as u32).collect();
+    let graph = one.with_hosts(hosts);
+    let switches = graph.switches() as u32;
+    let roots: Vec<u32> =
+        (0..switches).flat_map(|switch| std::iter::repeat_n(switch, graph.hosts(switch) as usize)).collect();
+    for (lanes, more) in [(6, 3), (3, 12)] {
+        let request = ForwardingRequest { lanes, reversible: true, tries: 5_000_000, ..Default::default() };
+        let made = forward(&graph, Some(&order), roots.clone(), None, None, request);
+        assert!(!made.short_of_lanes && made.lanes.lanes <= lanes);
+        let level = |row: usize, from: u32| made.lanes.levels[row * switches as usize + from as usize];
+        for (row, &root) in roots.iter().enumerate() {
+            for (back, &from) in roots.iter().enumerate().filter(|&(_, &from)| from != root) {
+                assert_eq!(level(row, from), level(back, root));
+            }
+        }
+        let (cycle, lost, _) = slow(&graph, &made.table, &made.lanes.levels, 8);
+        assert_eq!((cycle, lost), (false, 0));
+        let load = made.table.max_load(&graph);
+        assert!(load * 100 <= made.balanced * (100 + more), "{lanes}: {load} of {}", made.balanced);
+    }
+}
+
+/// The least load of all tables: every way to lead all switches to each destination is tried.
+fn least_load(graph: &Graph, roots: &[u32], most: u64) -> u64 {
+    let switches = graph.switches() as u32;
+    let mut known = std::collections::HashSet::from([vec![0_u64; graph.channels()]]);
+    for &root in roots {
+        let mut rows = vec![vec![NO_CHANNEL; graph.switches()]];
+        for switch in (0..switches).filter(|&switch| switch != root) {
+            let with = |row: &Vec<u32>| {
+                let mut row = row.clone();
+                graph
+                    .outgoing(switch)
+                    .iter()
+                    .map(move |&hop| {
+                        row[switch as usize] = hop;
+                        row.clone()
+                    })
+                    .collect::<Vec<_>>()
+            };
+            rows = rows.iter().flat_map(with).collect();
+        }
+        let leads = |table: &Forwarding| table.towards(graph, 0).len() == graph.switches();
+        let loads: std::collections::HashSet<Vec<u64>> = rows
+            .into_iter()
+            .map(|row| Forwarding::new(graph.switches(), vec![root], row))
+            .filter(leads)
+            .map(|table| table.loads(graph))
+            .collect();
+        let sum = |one: &Vec<u64>, other: &Vec<u64>| -> Vec<u64> {
+            one.iter().zip(other).map(|(a, b)| a + b).collect()
+        };
+        known = known
+            .iter()
+            .flat_map(|one| loads.iter().map(move |other| sum(one, other)))
+            .filter(|sums| sums.iter().all(|&load| load <= most))
+            .collect();
+    }
+    known.iter().filter_map(|sums| sums.iter().copied().max()).min().unwrap()
+}
+
+#[test]
+fn bounds_count_that_a_destination_takes_one_port_of_a_switch() {
+    let two = |cables: usize| vec![(0, 1); cables];
+    let ring = vec![(0, 1), (1, 2), (2, 0)];
+    let cases: [(&[u32], Vec<(u32, u32)>, u64, u64); 6] = [
+        (&[3, 3], two(2), 6, 6),
+        (&[4, 4], two(3), 8, 8),
+        (&[2, 4], two(2), 4, 4),
+        (&[2, 2, 2], ring.clone(), 4, 4),
+        (&[3, 3], two(4), 3, 3),
+        (&[3, 3, 3], [ring, two(1)].concat(), 9, 9),
+    ];
+    for (hosts, cables, bound, least) in cases {
+        let graph = Graph::new(hosts.to_vec(), &cables).unwrap();
+        let roots: Vec<u32> = (0..)
+            .zip(hosts)
+            .flat_map(|(switch, &hosts)| std::iter::repeat_n(switch, hosts as usize))
+            .collect();
+        let made = forward(&graph, None, roots.clone(), None, None, ForwardingRequest::default());
+        let load = made.table.max_load(&graph);
+        assert_eq!(
+            (made.bound.value, least_load(&graph, &roots, load)),
+            (bound, least),
+            "{hosts:?} {cables:?}"
+        );
+        assert_eq!(load, least);
+    }
+}
+
+#[test]
+fn dependencies_close_no_cycle_on_any_number_of_lanes() {
+    let (graph, _) = torus(&[4, 3], &[], &[]);
+    for lanes in [1, 3, 8, 9, 15] {
+        let mut known = Dependencies::new(&graph, lanes);
+        let vertex = |(channel, lane): (u32, u8)| channel * 16 + u32::from(lane);
+        let mut behind: Vec<Vec<u32>> = vec![Vec::new(); graph.channels() * 16];
+        let mut state = lanes as u64;
+        for _ in 0..4000 {
+            let from = draw(&mut state, graph.channels()) as u32;
+            let next = graph.outgoing(graph.ends(from).1);
+            let to = (next[draw(&mut state, next.len())], draw(&mut state, lanes) as u8);
+            let from = (from, draw(&mut state, lanes) as u8);
+            let mut open = vec![vertex(to)];
+            let mut met = vec![false; behind.len()];
+            while let Some(here) = open.pop() {
+                if !std::mem::replace(&mut met[here as usize], true) {
+                    open.extend(&behind[here as usize]);
+                }
+            }
+            let fits = !met[vertex(from) as usize];
+            assert_eq!(known.add(from, to), fits, "{lanes} lanes: {from:?} to {to:?}");
+            known.keep();
+            if fits {
+                behind[vertex(from) as usize].push(vertex(to));
+                assert!(from.1 != to.1 || known.lanes(from.0, to.0) >> from.1 & 1 == 1);
+            } else {
+                assert!(known.refuses(from, to));
+            }
         }
     }
 }

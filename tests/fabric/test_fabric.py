@@ -345,7 +345,7 @@ def test_bad_input_of_the_verbs(tmp_path, capsys):
         (("fabric", "show", tmp_path / "none"), "No such file"),
         (("fabric", "show", file, "--sizes", "5x5"), "--sizes: the fabric is not a torus"),
         (("route", "--fabric", file, "--torus", "3x3"), "--torus does not go with --fabric"),
-        (("route", "--fabric", file, "--lanes", "9"), "--lanes: 9"),
+        (("route", "--fabric", file, "--lanes", "16"), "--lanes: 16"),
         (("route", "--fabric", file, "--mode", "magic"), "--mode: 'magic'"),
         (("route", "--fabric", file, "--sizes", "5x5"), "--sizes: the fabric is not a torus"),
         (("check", "--fabric", file), "--lft"),

@@ -102,3 +102,18 @@ def test_tables_that_can_deadlock_have_no_certificate(tmp_path, capsys):
     assert run(["check", "--fabric", str(ring), "--lft", dump, "--certificate", str(certificate)]) == 1
     assert not certificate.exists()
     assert "possible:" in capsys.readouterr().out
+
+
+def test_a_bound_in_steps_of_the_hosts_of_a_switch_is_counted_anew(tmp_path):
+    cables, folder, certificate = tmp_path / "two.csv", tmp_path / "out", tmp_path / "certificate.json"
+    hosts = [f"{switch},{switch}{host}\n" for switch in "ab" for host in range(9)]
+    cables.write_text("".join(["a,b\na,b\n", *hosts]))
+    assert run(["route", "--fabric", str(cables), "-o", str(folder)]) == 0
+    assert json.loads((folder / "report.json").read_text())["optimal"]
+    assert run(["check", "--fabric", str(cables), str(folder), "--certificate", str(certificate)]) == 0
+    code, said = rechecked(folder, certificate)
+    assert (code, said.endswith("no tables have less than 45 on the busiest channel\n")) == (0, True)
+    held = json.loads(certificate.read_text())
+    held["bound"]["value"] = 46
+    certificate.write_text(json.dumps(held))
+    assert rechecked(folder, certificate)[0] == 1

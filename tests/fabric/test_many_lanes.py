@@ -1,4 +1,4 @@
-"""Links with up to 15 lanes: what ``check --lanes`` folds, and what tables are made for."""
+"""Links with up to 15 lanes: what ``check --lanes`` folds, and tables that use them."""
 
 from __future__ import annotations
 
@@ -41,16 +41,38 @@ def test_levels_fold_on_as_many_lanes_as_links_have(
     assert "links have 1 to 15 lanes" in message
 
 
-def test_tables_are_made_for_up_to_eight_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file, out = tmp_path / "ring.csv", tmp_path / "out"
+def test_tables_are_made_for_up_to_15_lanes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out, following = tmp_path / "ring.csv", tmp_path / "out", tmp_path / "next"
     file.write_text(RING)
-    for lanes, said in (
-        (9, "tables are made for up to 8 lanes"),
-        (15, "up to 8"),
-        (16, "1 to 15"),
-        (0, "1 to 15"),
-    ):
+    for lanes in (0, 16):
         code, printed, message = command(capsys, "route", "--fabric", file, "--lanes", lanes, "-o", out)
         assert (code, printed) == (2, "")
-        assert said in message
+        assert "1 to 15" in message
     assert not out.exists()
+    assert command(capsys, "route", "--fabric", file, "--lanes", 15, "--sm-lane", 12, "-o", out)[0] == 0
+    facts = json.loads((out / "report.json").read_text())
+    assert (facts["sm_sl"], facts["multicast_sl"]) == (12, 14)
+    rows = [row.partition(":")[2].split() for row in (out / "sl2vl.dump").read_text().splitlines()]
+    assert {tuple(row) for row in rows if row and row[-1] != "15"} == {tuple(map(str, [*range(15), 7]))}
+    digits = [line.split()[3:] for line in (out / "slvl.txt").read_text().splitlines()]
+    assert {tuple(row) for row in digits} == {
+        ("0x01", "0x23", "0x45", "0x67", "0x89", "0xab", "0xcd", "0xe7")
+    }
+
+    def judged(folder: Path, *more: object) -> bool:
+        code, said, _ = command(
+            capsys, "check", "--fabric", file, folder, "--safe-for", "all", *more, "--json"
+        )
+        assert code == (0 if json.loads(said)["passed"] else 1)
+        return code == 0
+
+    assert judged(out)
+    # On eight lanes level 14 is on the lane of level 6, 12 on that of 4: both still nobody else's.
+    assert judged(out, "--lanes", 8)
+    # Moved to levels above 7, pairs keep them in a repair.
+    levels = out / "path-sl.txt"
+    levels.write_text(levels.read_text().replace(" 1\n", " 9\n"))
+    assert judged(out)
+    words = ["--fabric", file, "--fail", "cable:a/1", "--from", out, "--lanes", 15, "-o", following]
+    assert command(capsys, "route", *words)[0] == 0
+    assert json.loads((following / "report.json").read_text())["moved_levels"] == 0

@@ -3,7 +3,7 @@
 use super::bounds::bound;
 use super::prices::{priced, tightened};
 use super::proof::CutBound;
-use crate::fabric::{Graph, NodeId, Placed};
+use crate::fabric::{Graph, NodeId, Placed, common_divisor};
 
 /// Who has something, and who needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,22 @@ impl Pairs {
     }
 }
 
+/// What the load of every channel is a multiple of where all pairs count: all hosts of a switch send to a destination
+/// over one channel.
+fn step(graph: &Graph) -> u64 {
+    (0..graph.switches() as u32).fold(0, |step, switch| common_divisor(step, graph.hosts(switch))).into()
+}
+
+/// The next load there can be from a bound on.
+fn in_steps(graph: &Graph, mut bound: CutBound) -> CutBound {
+    let step = step(graph);
+    if step > 1 && !bound.value.is_multiple_of(step) {
+        bound.value = bound.value.next_multiple_of(step);
+        bound.proof += &format!(", in steps of {step} hosts");
+    }
+    bound
+}
+
 /// A bound that takes little time for all pairs and for those of some hosts.
 pub(crate) fn first_bound(
     graph: &Graph,
@@ -64,7 +80,7 @@ pub(crate) fn first_bound(
     roots: &[u32],
     demand: Option<&Pairs>,
 ) -> CutBound {
-    let Some(demand) = demand else { return bound(graph, placed) };
+    let Some(demand) = demand else { return in_steps(graph, bound(graph, placed)) };
     match demand.counted(graph) {
         Some(counted) => bound(&counted, placed),
         None => priced(graph, Some(&demand.by_root(graph, roots)), u64::MAX),
@@ -73,7 +89,7 @@ pub(crate) fn first_bound(
 
 /// The same bound, tightened where the load of a table is far above it.
 pub(crate) fn tight_bound(graph: &Graph, bound: CutBound, demand: Option<&Pairs>, load: u64) -> CutBound {
-    let Some(demand) = demand else { return tightened(graph, bound, load) };
+    let Some(demand) = demand else { return in_steps(graph, tightened(graph, bound, load)) };
     match demand.counted(graph) {
         Some(counted) => tightened(&counted, bound, load),
         None => bound,
@@ -93,6 +109,9 @@ pub(crate) fn tight_bound(graph: &Graph, bound: CutBound, demand: Option<&Pairs>
 /// pairs[4] = 5;
 /// let demand = Pairs { pairs, hosts: None };
 /// assert_eq!(bound_for(&ring, None, &roots, Some(&demand), 5).value, 3);
+/// // Two cables carry the 81 pairs of nine hosts and nine: to five destinations at least over one of them.
+/// let two = Graph::new(vec![9, 9], &[(0, 1), (0, 1)])?;
+/// assert_eq!(bound_for(&two, None, &[0; 9], None, 45).value, 45);
 /// # Ok::<(), flitloom_core::fabric::FabricError>(())
 /// ```
 pub fn bound_for(

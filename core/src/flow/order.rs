@@ -2,8 +2,21 @@
 
 use crate::fabric::Graph;
 
-/// Virtual lanes for data that a table may use.
-pub const MAX_LANES: usize = 8;
+/// Virtual lanes for data that a table may use: the last of 16 is that of management.
+pub const MAX_LANES: usize = 15;
+
+/// Lanes that links have where so many are used: 8, or all. Service levels that are lanes count modulo this number.
+///
+/// ```
+/// use flitloom_core::flow::order::lanes_of_links;
+/// assert_eq!([1, 8, 9, 15].map(lanes_of_links), [8, 8, 15, 15]);
+/// ```
+pub fn lanes_of_links(lanes: usize) -> usize {
+    if lanes <= FEW_LANES { FEW_LANES } else { MAX_LANES }
+}
+
+/// Lanes that a byte has bits for.
+const FEW_LANES: usize = 8;
 
 /// A graph of (channel, lane) in which every dependency goes up in an order that is kept as it grows
 /// (Pearce and Kelly 2006, A dynamic topological sort algorithm for directed acyclic graphs).
@@ -11,7 +24,7 @@ pub const MAX_LANES: usize = 8;
 /// ```
 /// use flitloom_core::{fabric::Graph, flow::order::Dependencies};
 /// let ring = Graph::new(vec![1; 3], &[(0, 1), (1, 2), (2, 0)])?;
-/// let mut dependencies = Dependencies::new(&ring);
+/// let mut dependencies = Dependencies::new(&ring, 2);
 /// assert!(dependencies.add((0, 0), (2, 0)));
 /// assert!(dependencies.add((2, 0), (4, 0)));
 /// assert!(!dependencies.add((4, 0), (0, 0)));
@@ -21,18 +34,20 @@ pub const MAX_LANES: usize = 8;
 pub struct Dependencies {
     ports: usize,
     places: Vec<u8>,
+    /// Lanes are numbers of so many bits: 3 or 4.
+    bits: u32,
     /// The channels that may follow one and those that may come before it, by channel and place.
     following: Vec<u32>,
     preceding: Vec<u32>,
-    /// Words of lanes per vertex, a byte per place.
+    /// Words of lanes per vertex, a bit per place and lane.
     words: usize,
     /// By channel and lane: next lanes at each place.
     present: Vec<u64>,
     /// The same backwards: lanes before at each place.
     arriving: Vec<u64>,
     /// By channel and place: lanes that are the next one, too.
-    constant: Vec<u8>,
-    /// By channel and place: bit `8 * lane + next lane`.
+    constant: Vec<u16>,
+    /// A bit per channel, place, lane and next lane.
     refused: Vec<u64>,
     vertices: Vec<Vertex>,
     /// Whether the ranks are an order; else all that is added stays until they are.
@@ -63,12 +78,17 @@ struct Found {
 
 type Lane = (u32, u8);
 
-/// Places in a word with a byte for the lanes at each.
-const PLACES: usize = 8;
+/// How the lanes at each place stand in words.
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    present: &'a [u64],
+    words: usize,
+    bits: u32,
+}
 
 impl Dependencies {
-    /// No dependencies yet.
-    pub fn new(graph: &Graph) -> Self {
+    /// No dependencies of so many lanes yet.
+    pub fn new(graph: &Graph, lanes: usize) -> Self {
         let ports =
             (0..graph.switches() as u32).map(|switch| graph.outgoing(switch).len()).max().unwrap_or(0);
         let slots = graph.channels() * ports;
@@ -80,18 +100,20 @@ impl Dependencies {
             let arrive = graph.outgoing(from).iter().map(|back| back ^ 1);
             preceding[row].iter_mut().zip(arrive).for_each(|(slot, before)| *slot = before);
         }
-        let vertices = 0..(graph.channels() * MAX_LANES) as u32;
-        let words = ports.div_ceil(PLACES);
+        let bits = lanes_of_links(lanes).next_power_of_two().ilog2();
+        let vertices = 0..(graph.channels() << bits) as u32;
+        let words = (ports << bits).div_ceil(u64::BITS as usize);
         Self {
             ports,
             places: (0..graph.channels() as u32).map(|channel| graph.place(channel) as u8).collect(),
             following,
             preceding,
+            bits,
             words,
             present: vec![0; vertices.len() * words],
             arriving: vec![0; vertices.len() * words],
             constant: vec![0; slots],
-            refused: vec![0; slots],
+            refused: vec![0; (slots << bits << bits).div_ceil(u64::BITS as usize)],
             vertices: vertices.map(|rank| Vertex { rank, mark: 0 }).collect(),
             ordered: true,
             round: 0,
@@ -103,19 +125,20 @@ impl Dependencies {
         }
     }
 
-    /// No dependencies yet, and many to come at once: all are added until [`put_in_order`](Self::put_in_order).
+    /// No dependencies of so many lanes yet, and many to come at once: all are added until
+    /// [`put_in_order`](Self::put_in_order).
     ///
     /// ```
     /// use flitloom_core::{fabric::Graph, flow::order::Dependencies};
     /// let ring = Graph::new(vec![1; 3], &[(0, 1), (1, 2), (2, 0)])?;
-    /// let mut dependencies = Dependencies::unordered(&ring);
+    /// let mut dependencies = Dependencies::unordered(&ring, 1);
     /// assert!(dependencies.add((2, 0), (4, 0)) && dependencies.add((0, 0), (2, 0)));
     /// assert!(dependencies.put_in_order());
     /// assert!(!dependencies.add((4, 0), (0, 0)));
     /// # Ok::<(), flitloom_core::fabric::FabricError>(())
     /// ```
-    pub fn unordered(graph: &Graph) -> Self {
-        Self { ordered: false, ..Self::new(graph) }
+    pub fn unordered(graph: &Graph, lanes: usize) -> Self {
+        Self { ordered: false, ..Self::new(graph, lanes) }
     }
 
     /// Finds an order for all that was added; false if there is none (Kahn 1962).
@@ -127,7 +150,8 @@ impl Dependencies {
             .collect();
         let mut order = std::mem::take(&mut self.forward);
         order.vertices = (0..before.len() as u32).filter(|&vertex| before[vertex as usize] == 0).collect();
-        order.spread(self.ports, &self.following, (&self.present, self.words), |there| {
+        let lanes = Words { present: &self.present, words: self.words, bits: self.bits };
+        order.spread(self.ports, &self.following, lanes, |there| {
             before[there as usize] -= 1;
             Some(before[there as usize] == 0)
         });
@@ -153,7 +177,7 @@ impl Dependencies {
         if self.refuses(from, to) {
             return false;
         }
-        if !self.make_room(vertex(from), vertex(to)) {
+        if !self.make_room(self.vertex(from), self.vertex(to)) {
             // With nothing fresh to take back, it will close a cycle for ever.
             if self.fresh.is_empty() {
                 self.refuse(from, to);
@@ -166,22 +190,20 @@ impl Dependencies {
     }
 
     /// Lanes, a bit each, on which one channel is known to follow another on the same lane.
-    pub fn lanes(&self, from: u32, to: u32) -> u8 {
+    pub fn lanes(&self, from: u32, to: u32) -> u16 {
         self.constant[self.slot(from, to)]
     }
 
     /// The same, and lanes on which that is known to close a cycle.
-    pub fn constant(&self, from: u32, to: u32) -> (u8, u8) {
-        let slot = self.slot(from, to);
-        let diagonal = |lanes: u64| {
-            (0..MAX_LANES).fold(0, |set, lane| set | ((lanes >> (MAX_LANES * lane + lane) & 1) as u8) << lane)
-        };
-        (self.lanes(from, to), diagonal(self.refused[slot]))
+    pub fn constant(&self, from: u32, to: u32) -> (u16, u16) {
+        let refused = |lane: u8| u16::from(self.refuses((from, lane), (to, lane))) << lane;
+        (self.lanes(from, to), (0..1 << self.bits).fold(0, |set, lane| set | refused(lane)))
     }
 
     /// Whether a dependency is known to close a cycle.
     pub fn refuses(&self, from: Lane, to: Lane) -> bool {
-        self.refused[self.slot(from.0, to.0)] >> (MAX_LANES as u8 * from.1 + to.1) & 1 != 0
+        let (word, bit) = self.refusal(from, to);
+        self.refused[word] & bit != 0
     }
 
     /// Channels and lanes that were looked at so far.
@@ -204,7 +226,7 @@ impl Dependencies {
     /// Takes back what was added, and remembers whether a dependency closes a cycle even so.
     pub fn take_back_for(&mut self, from: Lane, to: Lane) {
         self.take_back();
-        if !self.make_room(vertex(from), vertex(to)) {
+        if !self.make_room(self.vertex(from), self.vertex(to)) {
             self.refuse(from, to);
         }
     }
@@ -213,29 +235,43 @@ impl Dependencies {
         from as usize * self.ports + usize::from(self.places[to as usize])
     }
 
+    fn vertex(&self, (channel, lane): Lane) -> u32 {
+        channel << self.bits | u32::from(lane)
+    }
+
+    /// Word and bit of a lane at a place of a vertex.
+    fn word(&self, vertex: u32, place: u8, lane: u8) -> (usize, u64) {
+        let bit = usize::from(place) << self.bits | usize::from(lane);
+        (vertex as usize * self.words + bit / u64::BITS as usize, 1 << (bit % u64::BITS as usize))
+    }
+
     /// Word and bit of a dependency at its first channel.
     fn onwards(&self, from: Lane, to: Lane) -> (usize, u64) {
-        let place = usize::from(self.places[to.0 as usize]);
-        let word = vertex(from) as usize * self.words + place / PLACES;
-        (word, 1 << (place % PLACES * MAX_LANES + usize::from(to.1)))
+        self.word(self.vertex(from), self.places[to.0 as usize], to.1)
     }
 
     /// Puts a dependency in, or takes it out.
     fn flip(&mut self, from: Lane, to: Lane) {
         let (word, bit) = self.onwards(from, to);
         self.present[word] ^= bit;
-        let place = usize::from(self.places[from.0 as usize ^ 1]);
-        let word = vertex(to) as usize * self.words + place / PLACES;
-        self.arriving[word] ^= 1 << (place % PLACES * MAX_LANES + usize::from(from.1));
+        let (word, bit) = self.word(self.vertex(to), self.places[from.0 as usize ^ 1], from.1);
+        self.arriving[word] ^= bit;
         if from.1 == to.1 {
             let slot = self.slot(from.0, to.0);
             self.constant[slot] ^= 1 << from.1;
         }
     }
 
+    /// Word and bit of a dependency that closes a cycle.
+    fn refusal(&self, from: Lane, to: Lane) -> (usize, u64) {
+        let lanes = usize::from(from.1) << self.bits | usize::from(to.1);
+        let bit = self.slot(from.0, to.0) << self.bits << self.bits | lanes;
+        (bit / u64::BITS as usize, 1 << (bit % u64::BITS as usize))
+    }
+
     fn refuse(&mut self, from: Lane, to: Lane) {
-        let slot = self.slot(from.0, to.0);
-        self.refused[slot] |= 1 << (MAX_LANES as u8 * from.1 + to.1);
+        let (word, bit) = self.refusal(from, to);
+        self.refused[word] |= bit;
     }
 
     /// Reorders so that `from` stands before `to`; false if `to` leads to `from`.
@@ -250,7 +286,8 @@ impl Dependencies {
         self.round += 1;
         self.work += 1;
         let mut found = std::mem::take(&mut self.forward);
-        let behind = found.collect(to, self.ports, &self.following, (&self.present, self.words), |there| {
+        let lanes = Words { present: &self.present, words: self.words, bits: self.bits };
+        let behind = found.collect(to, self.ports, &self.following, lanes, |there| {
             if there == from {
                 return None;
             }
@@ -267,7 +304,8 @@ impl Dependencies {
             return false;
         }
         let mut found = std::mem::take(&mut self.backward);
-        found.collect(from, self.ports, &self.preceding, (&self.arriving, self.words), |there| {
+        let lanes = Words { present: &self.arriving, ..lanes };
+        found.collect(from, self.ports, &self.preceding, lanes, |there| {
             let vertex = &mut self.vertices[there as usize];
             let new = vertex.rank > low && vertex.mark != self.round;
             if new {
@@ -296,12 +334,12 @@ impl Found {
         start: u32,
         ports: usize,
         neighbours: &[u32],
-        present: (&[u64], usize),
+        lanes: Words<'_>,
         meet: impl FnMut(u32) -> Option<bool>,
     ) -> bool {
         self.vertices.clear();
         self.vertices.push(start);
-        self.spread(ports, neighbours, present, meet)
+        self.spread(ports, neighbours, lanes, meet)
     }
 
     /// The same from all vertices that are there.
@@ -309,28 +347,28 @@ impl Found {
         &mut self,
         ports: usize,
         neighbours: &[u32],
-        (present, words): (&[u64], usize),
+        Words { present, words, bits }: Words<'_>,
         mut meet: impl FnMut(u32) -> Option<bool>,
     ) -> bool {
         let mut head = 0;
         while let Some(&here) = self.vertices.get(head) {
             head += 1;
             let words = here as usize * words..(here as usize + 1) * words;
-            let mut start = here as usize / MAX_LANES * ports;
+            let mut start = (here >> bits) as usize * ports;
             for &lanes in &present[words] {
                 let mut lanes = lanes;
                 while lanes != 0 {
-                    let bit = lanes.trailing_zeros() as usize;
+                    let bit = lanes.trailing_zeros();
                     lanes &= lanes - 1;
-                    let there =
-                        neighbours[start + bit / MAX_LANES] * MAX_LANES as u32 + (bit % MAX_LANES) as u32;
+                    let neighbour = neighbours[start + (bit >> bits) as usize];
+                    let there = neighbour << bits | bit & ((1 << bits) - 1);
                     match meet(there) {
                         None => return false,
                         Some(true) => self.vertices.push(there),
                         Some(false) => {}
                     }
                 }
-                start += PLACES;
+                start += (u64::BITS >> bits) as usize;
             }
         }
         true
@@ -357,8 +395,4 @@ fn merge(mut one: &[u64], mut other: &[u64], ranks: &mut Vec<u32>) {
         }
     }
     ranks.extend(one.iter().chain(other).map(|entry| (entry >> 32) as u32));
-}
-
-fn vertex((channel, lane): Lane) -> u32 {
-    channel * MAX_LANES as u32 + u32::from(lane)
 }

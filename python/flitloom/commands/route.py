@@ -122,7 +122,7 @@ class OfFabric(Group):
             metavar="PARTS",
         ),
     ] = None
-    lanes: Annotated[int, typer.Option(help="With --fabric: number of virtual lanes, 1 to 8.")] = 8
+    lanes: Annotated[int, typer.Option(help="With --fabric: number of virtual lanes, 1 to 15.")] = 8
     spare_lanes: Annotated[
         int,
         typer.Option(

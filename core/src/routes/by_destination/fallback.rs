@@ -50,7 +50,7 @@ impl Fallback<'_> {
         self.request.lanes.clamp(1, MAX_LANES)
     }
 
-    fn finish(&self, table: Forwarding, lanes: PairLanes) -> (Forwarding, PairLanes) {
+    pub(super) fn finish(&self, table: Forwarding, lanes: PairLanes) -> (Forwarding, PairLanes) {
         let enough = self.request.enough(self.target);
         let loads = (self.target, enough);
         balance_within(self.graph, table, self.order, lanes, loads, self.request.tries, self.limit())
@@ -58,14 +58,14 @@ impl Fallback<'_> {
 }
 
 /// A destination for every switch with hosts.
-struct Shared {
-    start: Forwarding,
+pub(super) struct Shared {
+    pub(super) start: Forwarding,
     /// The shared destination of every one.
     of: Vec<usize>,
 }
 
 impl Shared {
-    fn new(graph: &Graph, whole: &Forwarding) -> Self {
+    pub(super) fn new(graph: &Graph, whole: &Forwarding) -> Self {
         let switches = graph.switches();
         let mut place = vec![usize::MAX; switches];
         let (mut roots, mut next, mut demand) = (Vec::new(), Vec::new(), Vec::<u32>::new());
@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// Rows of shared destinations as those of all.
-    fn expand<T: Copy>(&self, shared: &[T], switches: usize) -> Vec<T> {
+    pub(super) fn expand<T: Copy>(&self, shared: &[T], switches: usize) -> Vec<T> {
         self.of.iter().flat_map(|&row| &shared[row * switches..(row + 1) * switches]).copied().collect()
     }
 }

@@ -17,7 +17,7 @@ mod shifts;
 mod table;
 
 pub use super::lanes::{PairLanes, lane};
-pub use crate::flow::order::MAX_LANES;
+pub use crate::flow::order::{MAX_LANES, lanes_of_links};
 pub use beside::{Beside, BesideVerdict, beside, multicast_tree};
 pub use check::{LaneRule, SERVICE_LEVELS, check, uses};
 pub use dimension_order::DimensionOrder;

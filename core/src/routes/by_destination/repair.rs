@@ -1,7 +1,8 @@
 //! Repair after a failure: few entries change, and old and new ones may stand side by side meanwhile.
 
 use super::{
-    DimensionOrder, Effort, Forwarding, ForwardingRequest, Guard, MAX_LANES, NO_CHANNEL, balance_guarded, way,
+    DimensionOrder, Effort, Forwarding, ForwardingRequest, Guard, MAX_LANES, NO_CHANNEL, balance_guarded,
+    lanes_of_links, way,
 };
 use crate::fabric::{Graph, UNREACHABLE};
 use crate::flow::demands::{Pairs, first_bound};
@@ -9,7 +10,7 @@ use crate::flow::order::Dependencies;
 use crate::routes::lanes;
 
 /// Tables of before a failure, in the numbers of what is left; the lane of a packet is its service level
-/// modulo [`MAX_LANES`].
+/// modulo [those of the links](lanes_of_links).
 #[derive(Clone, Copy, Debug)]
 pub struct Before<'a> {
     /// Channel by `destination * switches + switch`, [`NO_CHANNEL`] where it is gone.
@@ -84,7 +85,7 @@ pub fn repair(
         mixture.turn();
         let row = Row { old: next, new: next, rounds: &none };
         for source in (0..switches).filter(|&source| graph.hosts(source as u32) > 0) {
-            mixture.add(row, source as u32, levels[source] % MAX_LANES as u8);
+            mixture.add(row, source as u32, levels[source] % mixture.fold);
         }
     }
     if !mixture.dependencies.put_in_order() {
@@ -174,7 +175,7 @@ fn mend(
         let rows = Rows { old: all_old, new: &table.next, rounds: all_rounds, switches };
         mixture.turn();
         for source in mixture.behind(rows.row(destination), switch as u32) {
-            let level = all_levels[start + source as usize] % MAX_LANES as u8;
+            let level = all_levels[start + source as usize] % mixture.fold;
             if graph.hosts(source) > 0 && !mixture.add(rows.row(destination), source, level) {
                 mixture.move_level(rows, (source, root), destination, all_levels)?;
             }
@@ -311,6 +312,8 @@ impl Guard for Keeper<'_, '_> {
 struct Mixture<'a> {
     graph: &'a Graph,
     lanes: usize,
+    /// Lanes of the links.
+    fold: u8,
     /// Destinations by switch, where both directions of pairs have one level.
     pairs: Option<Vec<Vec<u32>>>,
     dependencies: Dependencies,
@@ -322,8 +325,10 @@ struct Mixture<'a> {
 
 impl<'a> Mixture<'a> {
     fn new(graph: &'a Graph, lanes: usize, pairs: Option<Vec<Vec<u32>>>) -> Self {
-        let seen = vec![(0, 0); graph.channels() * MAX_LANES];
-        Self { graph, lanes, pairs, dependencies: Dependencies::unordered(graph), seen, turn: 0 }
+        let fold = lanes_of_links(lanes);
+        let (dependencies, seen) =
+            (Dependencies::unordered(graph, lanes), vec![(0, 0); graph.channels() * fold]);
+        Self { graph, lanes, fold: fold as u8, pairs, dependencies, seen, turn: 0 }
     }
 
     /// Gives packets from a switch to another another level: to the destination at hand or, where both directions of
@@ -375,7 +380,8 @@ impl<'a> Mixture<'a> {
     /// Adds all that packets can wait for from some channels on, each with the rounds that are over, unless that closes
     /// a cycle; all that is not kept is taken back then.
     fn follow(&mut self, row: Row<'_>, mut stack: Vec<(u32, u8)>, lane: u8) -> bool {
-        let place = |channel: u32| channel as usize * MAX_LANES + usize::from(lane);
+        let fold = usize::from(self.fold);
+        let place = |channel: u32| channel as usize * fold + usize::from(lane);
         let mut entered: Vec<usize> = Vec::new();
         while let Some((channel, over)) = stack.pop() {
             if !meet(&mut self.seen[place(channel)], self.turn, over) {
@@ -397,12 +403,12 @@ impl<'a> Mixture<'a> {
     /// Whether all sources behind a switch can keep their levels with its new entry; keeps what that adds.
     fn stands(&mut self, row: Row<'_>, switch: u32, levels: &[u8]) -> bool {
         self.turn();
-        let mut lanes = 0_u8;
+        let mut lanes = 0_u16;
         for source in self.behind(row, switch).into_iter().filter(|&source| self.graph.hosts(source) > 0) {
-            lanes |= 1 << (levels[source as usize] % MAX_LANES as u8);
+            lanes |= 1 << (levels[source as usize] % self.fold);
         }
         // From every channel that enters the switch on, old or new.
-        for lane in (0..MAX_LANES as u8).filter(|lane| lanes >> lane & 1 != 0) {
+        for lane in (0..self.fold).filter(|lane| lanes >> lane & 1 != 0) {
             for &back in self.graph.outgoing(switch) {
                 let (before, arriving) = (self.graph.ends(back).1, back ^ 1);
                 if !row.hops(before, 0).any(|(channel, _)| channel == arriving) {
@@ -429,7 +435,7 @@ impl<'a> Mixture<'a> {
         let mut moved: Vec<(usize, u8)> = Vec::new();
         for source in self.behind(row, switch).into_iter().filter(|&source| self.graph.hosts(source) > 0) {
             let level = levels[source as usize];
-            if self.add(row, source, level % MAX_LANES as u8) {
+            if self.add(row, source, level % self.fold) {
                 continue;
             }
             match (0..self.lanes as u8).find(|&lane| self.add(row, source, lane)) {

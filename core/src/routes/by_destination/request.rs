@@ -1,7 +1,5 @@
 //! What is asked of tables.
 
-use super::MAX_LANES;
-
 /// What may choose the lane of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -32,7 +30,7 @@ pub struct ForwardingRequest {
 
 impl Default for ForwardingRequest {
     fn default() -> Self {
-        Self { method: None, mode: None, lanes: MAX_LANES, tries: 60_000_000, slack: 0.0, reversible: false }
+        Self { method: None, mode: None, lanes: 8, tries: 60_000_000, slack: 0.0, reversible: false }
     }
 }
 

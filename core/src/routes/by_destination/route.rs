@@ -1,6 +1,6 @@
 //! From a fabric to tables that load: start, balance, lanes.
 
-use super::fallback::Fallback;
+use super::fallback::{Fallback, Shared};
 use super::{
     DimensionOrder, Effort, Forwarding, ForwardingRequest, LeveledBothWays, MAX_LANES, Mode, PairLanes,
     balance, both_ways, lane,
@@ -32,6 +32,7 @@ pub struct LanedForwarding {
 
 /// Of smaller tables those with levels for both ways are searched on several numbers of lanes.
 const SMALL: usize = 1 << 15;
+const FEW_LANES: [usize; 3] = [2, 3, 4];
 /// How often turns are chosen anew in these searches, and on all lanes.
 const FEW_STAGES: u64 = 3;
 const STAGES: u64 = 24;
@@ -98,19 +99,65 @@ impl<'a> Candidates<'a> {
         self.tables.push((table, load));
     }
 
-    /// Tables whose pairs have one level in both directions, on few lanes where these are as good as many.
+    /// Tables whose pairs have one level in both directions: those in which the hosts of a switch share their ways
+    /// first, as if it had one, since few ways have to agree on a level then.
     fn both_ways(&mut self, bound: &CutBound, fallback: &Fallback<'_>) -> Made {
+        let Self { graph, start, request, .. } = *self;
+        let (table, balanced) = self.tables[0].clone();
+        let small = start.next.len() <= SMALL;
+        let good = request.enough(bound.value).max(balanced + balanced / 200);
+        let shared = Shared::new(graph, start);
+        let mut best = (shared.start.roots.len() < start.roots.len())
+            .then(|| self.shared_both_ways(&shared, (bound.value, good), fallback))
+            .flatten();
+        let enough = |best: &Option<Made>| best.as_ref().is_some_and(|best| best.load <= good);
+        if best.is_none() || small && !enough(&best) {
+            let found = self.search_both_ways(&table, (bound.value, good));
+            let better = |found: &LeveledBothWays| best.as_ref().is_none_or(|best| found.load < best.load);
+            if let Some(LeveledBothWays { table, levels, lanes, .. }) = found.filter(better) {
+                let lanes = PairLanes::constant(graph, Mode::Portable, levels, lanes);
+                best = Some(Made::new(graph, (table, lanes), false));
+            }
+        }
+        let made = best.unwrap_or_else(|| Made::new(graph, fallback.certain(Mode::Portable), true));
+        // Lanes laid afterwards are seldom better, but soon tried.
+        let laid = (small && made.load > good).then(|| self.best(Mode::Portable, made.load, bound, fallback));
+        laid.filter(|laid| laid.load < made.load).unwrap_or(made)
+    }
+
+    /// The same where the hosts of a switch share their ways and levels, balanced apart as far as levels allow.
+    fn shared_both_ways(
+        &self,
+        shared: &Shared,
+        (target, good): (u64, u64),
+        fallback: &Fallback<'_>,
+    ) -> Option<Made> {
+        let Self { graph, order, start, gently, request, .. } = *self;
+        let (exception, longer) = self.attempts[0];
+        let mut table = shared.start.clone();
+        let effort =
+            Effort { exception, tries: request.tries, enough: request.enough(target), longer, gently };
+        balance(graph, &mut table, target, order, effort);
+        let LeveledBothWays { table, levels, lanes, .. } = self.search_both_ways(&table, (target, good))?;
+        let table = start.replaced(shared.expand(&table.next, graph.switches()));
+        let levels = shared.expand(&levels, graph.switches());
+        let lanes = PairLanes::constant(graph, Mode::Portable, levels, lanes);
+        Some(Made::new(graph, fallback.finish(table, lanes), false))
+    }
+
+    /// Routes and levels searched together from some tables, on few lanes where these are as good as many.
+    fn search_both_ways(&self, table: &Forwarding, (target, good): (u64, u64)) -> Option<LeveledBothWays> {
         let Self { graph, order, request, .. } = *self;
-        let (table, balanced) = &self.tables[0];
         let small = table.next.len() <= SMALL;
         let most = request.lanes.clamp(1, MAX_LANES);
-        let few: &[usize] = if small { &[2, 4] } else { &[] };
-        let good = request.enough(bound.value).max(balanced + balanced / 200);
+        let few: &[usize] = if small { &FEW_LANES } else { &[] };
+        let few = few.iter().copied().filter(|&lanes| lanes < most).map(|lanes| (lanes, FEW_STAGES, false));
+        // A brisk search sometimes finds what others do not.
+        let last = [(most, STAGES, false), (most, STAGES, true)].into_iter().take(1 + usize::from(small));
         let mut best: Option<LeveledBothWays> = None;
-        for lanes in few.iter().copied().filter(|&lanes| lanes < most).chain([most]) {
-            let stages = if lanes < most { FEW_STAGES } else { STAGES };
+        for (lanes, stages, brisk) in few.chain(last) {
             let effort = (stages, TRIES_BOTH_WAYS * request.tries);
-            let found = both_ways(graph, order, table, lanes, (bound.value, good), effort);
+            let found = both_ways(graph, order, table, lanes, (target, good), effort, brisk);
             let better = |found: &LeveledBothWays| best.as_ref().is_none_or(|best| found.load < best.load);
             if let Some(found) = found.filter(better) {
                 best = Some(found);
@@ -119,16 +166,7 @@ impl<'a> Candidates<'a> {
                 break;
             }
         }
-        let made = match best {
-            Some(LeveledBothWays { table, levels, lanes, .. }) => {
-                let lanes = PairLanes::constant(graph, Mode::Portable, levels, lanes);
-                Made::new(graph, (table, lanes), false)
-            }
-            None => Made::new(graph, fallback.certain(Mode::Portable), true),
-        };
-        // Lanes laid afterwards are seldom better, but soon tried.
-        let laid = (small && made.load > good).then(|| self.best(Mode::Portable, made.load, bound, fallback));
-        laid.filter(|laid| laid.load < made.load).unwrap_or(made)
+        best
     }
 
     /// The best of one mode below a load, short of lanes or not.

@@ -199,7 +199,7 @@ impl<'a> Assignment<'a> {
             mode,
             limit,
             limit_of_work: u64::MAX,
-            dependencies: Dependencies::new(graph),
+            dependencies: Dependencies::new(graph, limit),
             levels: vec![0; table.next.len()],
             settled: vec![false; table.next.len()],
             table,
@@ -348,7 +348,7 @@ impl<'a> Assignment<'a> {
     /// The first level of a lane that can be kept on whole paths, one that asks for nothing new before all
     /// others.
     fn find_constant(&mut self, paths: &[Vec<u32>]) -> Option<u8> {
-        let (mut there, mut never) = (((1_u16 << self.limit) - 1) as u8, 0);
+        let (mut there, mut never) = (((1_u32 << self.limit) - 1) as u16, 0);
         for hops in paths.iter().flat_map(|path| path.windows(2)) {
             let (present, refused) = self.dependencies.constant(hops[0], hops[1]);
             there &= present;

@@ -5,27 +5,32 @@ use super::{
     starts,
 };
 use crate::fabric::Graph;
-use crate::flow::{loads::send, order::Dependencies};
+use crate::flow::loads::send;
+use crate::flow::order::{Dependencies, lanes_of_links};
 
 impl PairLanes {
     /// Constant lanes: every pair keeps the lane that is its service level.
     pub(crate) fn constant(graph: &Graph, mode: Mode, levels: Vec<u8>, lanes: usize) -> Self {
         let start = starts(graph);
-        let entry: [u8; SERVICE_LEVELS] = std::array::from_fn(|level| (level % MAX_LANES) as u8);
-        let entries = vec![entry; start[graph.switches()]];
+        let entries = vec![identity(lanes_of_links(lanes)); start[graph.switches()]];
         Self { mode, levels, lanes, entries, start }
     }
 
     /// Whether every level has one lane, whatever the port in.
     fn is_constant(&self) -> bool {
-        let identity = std::array::from_fn(|level| (level % MAX_LANES) as u8);
-        self.entries.iter().all(|entry| *entry == identity)
+        let identities = [1, MAX_LANES].map(|lanes| identity(lanes_of_links(lanes)));
+        identities.iter().any(|identity| self.entries.iter().all(|entry| entry == identity))
     }
 
     /// The same lanes for other pairs.
     pub(crate) fn with_levels(self, levels: Vec<u8>) -> Self {
         Self { levels, ..self }
     }
+}
+
+/// The lanes of service levels where the level is the lane, of so many.
+fn identity(lanes: usize) -> [u8; SERVICE_LEVELS] {
+    std::array::from_fn(|level| (level % lanes) as u8)
 }
 
 /// The order whose levels the tables of switches begin with, as [`lane`](super::lane) decides it.
@@ -137,7 +142,7 @@ impl<'a> Assignment<'a> {
         assignment.levels = lanes.levels;
         assignment.settled.fill(true);
         assignment.highest = lanes.lanes.saturating_sub(1) as u8;
-        assignment.dependencies = Dependencies::unordered(graph);
+        assignment.dependencies = Dependencies::unordered(graph, limit);
         assignment.add_all();
         assignment
     }

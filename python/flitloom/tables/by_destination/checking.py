@@ -16,7 +16,7 @@ from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
-from flitloom.tables.by_destination.tables import LEVELS, ForwardingTables, read_tables, require_lanes
+from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
 from flitloom.tables.verdict import SHOWN, Row, Verdict
 
@@ -94,7 +94,7 @@ def check_subnet(
     lane_tables : path, optional
         ``opensm-sl2vl.dump`` or ibdmchk's SLVL file. Without it the lane is the level modulo `lanes`.
     lanes : int, optional
-        Lanes of the links, 1 to 8; 8 by default if there are service levels, else 1. Of `lane_tables` with
+        Lanes of the links, 1 to 15; 8 by default if there are service levels, else 1. Of `lane_tables` with
         more, lanes are taken modulo this number.
     beside : Beside, optional
         What is known of managers and multicast; by default what a folder says. If it says nothing, any host
@@ -114,7 +114,7 @@ def judge(
 
     Without `beside` only packets of host pairs on the level of their own direction are judged.
     """
-    require_lanes(tables.lanes, LEVELS - 1)
+    require_lanes(tables.lanes)
     subnet, owners, remarks = tables.subnet, tables.owners, tables.remarks
     grid = grid_of(subnet)
     bound = known[1] if known is not None and known[0] == grid else None

@@ -86,7 +86,7 @@ def route_subnet(
         ``portable`` (the default, a packet keeps the lane of its level) or ``sl2vl`` (switches choose lanes,
         the default one way if the load of portable tables is more than 10 % above the others').
     lanes : int
-        Virtual lanes there are, 1 to 8. Where they do not suffice, `SubnetTables.prices` tells the cost.
+        Virtual lanes there are, 1 to 15. Where they do not suffice, `SubnetTables.prices` tells the cost.
     spare_lanes : int
         How many of these lanes portable tables leave free for repairs with `old`.
     sizes : tuple of int, optional
@@ -346,13 +346,17 @@ class _Routing:
     ) -> tuple[dict[str, Any], Beside, SubnetReport, dict[str, int]]:
         """Tables that are safe for what is asked, as far as lanes go, with the loads of the methods tried."""
         best: tuple[dict[str, Any], Beside, SubnetReport, dict[str, int]] | None = None
-        for kept in self.cover.kept(self.lanes - self.spare_lanes):
+        there = self.lanes - self.spare_lanes
+        few_lanes = there < ENOUGH
+        for least in self.cover.kept(there):
             if best is not None and len(self.owners) * len(self.subnet.switches) > _LARGE:
                 break
+            # Where pairs leave some lanes by themselves, others come of fewer lanes only.
+            used = None if best is None or few_lanes else best[0]["lanes"]
+            kept = least if used is None else min(max(least, there + 1 - used), there - 1)
             made, methods = self.by_method(old, kept)
             made, beside, report = self.settled(made)
             fewer = best is None or len(self.cover.missing(report)) < len(self.cover.missing(best[2]))
-            few_lanes = self.lanes - self.spare_lanes < ENOUGH
             if best is None or (fewer and (few_lanes or report.max_load <= NEAR * best[2].max_load)):
                 best = made, beside, report, methods
             if not self.cover.missing(report):

@@ -22,6 +22,7 @@ def patched(
     following: NDArray[np.uint32],
     levels: NDArray[np.uint8],
     lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
+    there: int = 8,
 ) -> dict[str, Any] | None:
     """Entries in place of those that are missing, at which every pair keeps its level; None for none.
 
@@ -34,6 +35,8 @@ def patched(
         Channel, and service level, by destination and switch.
     lost : tuple of array
         The same for destinations that are gone, to which packets may be under way.
+    there : int
+        Lanes of the links, modulo which levels are lanes.
 
     Examples
     --------
@@ -56,7 +59,7 @@ def patched(
     few = count <= _MOST_MISSING * missing.size and count * 2 * len(subnet.cables) <= _MOST_WORK
     if not few or missing.all(axis=1).any():
         return None
-    return _Patch(subnet, following, levels, lost, roots).found(np.argwhere(missing).tolist())
+    return _Patch(subnet, following, levels, lost, roots, there).found(np.argwhere(missing).tolist())
 
 
 class _Order:
@@ -122,14 +125,15 @@ class _Patch:
         levels: NDArray[np.uint8],
         lost: tuple[NDArray[np.uint32], NDArray[np.uint8]],
         roots: NDArray[np.int64],
+        there: int,
     ) -> None:
-        self.levels, self.lost, self.roots = levels, lost, roots.tolist()
+        self.levels, self.lost, self.roots, self.there = levels, lost, roots.tolist(), there
         self.outgoing = subnet.outgoing()
         self.heads = subnet.cable_ends()[:, ::-1].reshape(-1).astype(np.int64).tolist()
         self.next: list[list[int]] = following.tolist()
         self.hosts = subnet.hosts_per_switch()
         sends = np.array(self.hosts) > 0
-        self.lanes = np.where(sends, 1 << (levels.astype(np.int64) % 8), 0).tolist()
+        self.lanes = np.where(sends, 1 << (levels.astype(np.int64) % there), 0).tolist()
         self.order = _Order(2 * len(subnet.cables))
         self.loads = [0] * (2 * len(subnet.cables))
         self.first: list[int] = []
@@ -154,7 +158,7 @@ class _Patch:
         edges: list[set[tuple[int, int]]] = [set() for _ in range(LEVELS)]
         lost, levels = self.lost
         sends = np.array(self.hosts) > 0
-        gone = np.where(sends, 1 << (levels.astype(np.int64) % 8), 0).tolist()
+        gone = np.where(sends, 1 << (levels.astype(np.int64) % self.there), 0).tolist()
         for row, entries in enumerate(self.next):
             self.collect(entries, self.through(row)[0], edges)
             self.count(row, 1)

@@ -30,6 +30,8 @@ from flitloom.tables.by_destination.tables import (
     all_are_zero,
     channels,
     destinations,
+    lanes_of_links,
+    own_lanes,
     read_bytes,
     read_forwarding,
     read_path_levels,
@@ -42,8 +44,6 @@ from flitloom.tables.traffic import Demand
 WORTH = 1.25
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02
-#: Virtual lanes that levels are counted around.
-_LANES = 8
 
 
 @dataclass(frozen=True)
@@ -300,7 +300,8 @@ def _changes_lanes(folder: Path) -> bool:
         return False
     text = read_bytes(file).decode("utf-8", "replace")
     rows = {line.partition(":")[2].strip() for line in text.splitlines() if line[:1].isdigit()}
-    return any(row.split() != [str(n % _LANES) for n in range(16)] for row in rows)
+    own = [" ".join(map(str, own_lanes(lanes))) for lanes in (1, LEVELS - 1)]
+    return any(" ".join(row.split()) not in own for row in rows)
 
 
 def _by_switch(subnet: Subnet, levels: NDArray[np.uint8]) -> NDArray[np.uint8] | None:
@@ -334,8 +335,14 @@ def repaired(
         return None
     made = _repaired(subnet, old, lanes, grid, demand, tries)
     if made is None or moved_levels(subnet, old.levels, made["levels"]).any():
+        there = lanes_of_links(lanes)
         kept = _kept(
-            subnet, old, made, lambda now, tries: _repaired(subnet, now, lanes, grid, demand, tries), tries
+            subnet,
+            old,
+            made,
+            lambda now, tries: _repaired(subnet, now, lanes, grid, demand, tries),
+            tries,
+            there,
         )
         if kept is not None:
             return kept
@@ -351,10 +358,11 @@ def _kept(
     other: dict[str, Any] | None,
     repair: Callable[[OldTables, int], dict[str, Any] | None],
     tries: int,
+    there: int,
 ) -> dict[str, Any] | None:
     """A repair in which all pairs keep their levels, if its load is not far above that of another one."""
     assert old.levels is not None
-    kept = patched(subnet, old.following, old.levels, old.lost)
+    kept = patched(subnet, old.following, old.levels, old.lost, there)
     if kept is None:
         return None
     # Compared without balancing, so that a verdict beforehand is the same.
@@ -366,7 +374,7 @@ def _kept(
         "between": kept["next"],
         "then": [],
         "mode": "portable",
-        "lanes": int((used % _LANES).max(initial=0)) + 1,
+        "lanes": int((used % there).max(initial=0)) + 1,
         "bound": None if other is None else other["bound"],
         "both_ways": old.both_ways_by_switch(subnet),
         "start": np.zeros(0, dtype=np.uint64),
@@ -437,7 +445,7 @@ def _repaired(
     return found | {
         "mode": "portable",
         "levels": on_levels(found["levels"], pairs),
-        "lanes": int((used % _LANES).max(initial=0)) + 1,
+        "lanes": int((used % lanes_of_links(lanes)).max(initial=0)) + 1,
         "start": np.zeros(0, dtype=np.uint64),
         "entries": np.zeros((0, 16), dtype=np.uint8),
     }

@@ -131,7 +131,7 @@ def repair_risk(
     old : path
         The tables, as a folder that ``route --fabric`` wrote or a dump with ``path-sl.txt`` beside it.
     lanes : int
-        Lanes that a repair may use, 1 to 8.
+        Lanes that a repair may use, 1 to 15.
     sample : int
         Parts to try; all of them where there are no more, else this many that `seed` draws.
     progress : callable

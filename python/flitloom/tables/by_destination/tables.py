@@ -27,14 +27,14 @@ from flitloom.tables.traffic import Demand, demand_of
 
 #: What to do with tables that speak of a switch that the fabric lacks.
 _SINCE = "if it has failed since, name the fabric as it was, and the switch with --fail node:NAME"
-#: Most lanes that tables are made for: the core has 8 x 8 bits for the lanes of a channel and the next one.
-MOST_MADE = 8
 #: Where the rule comes from if nothing chooses lanes.
 _ASSUMED = "assumed: no file chooses lanes; name those there are with --path-sl and --slvl"
 #: No channel.
 NONE = 0xFFFFFFFF
 #: Service levels of InfiniBand.
 LEVELS = 16
+#: Lanes that links have, if not the most.
+_FEW_LANES = 8
 #: A row of ibdmchk's SLVL file: switch, ports in and out, two lanes a number.
 _SLVL = re.compile(r"0x([0-9a-fA-F]{1,16})\s+(\d{1,9})\s+(\d{1,9})((?:\s+0x[0-9a-fA-F]{2})+)")
 #: A row of ``opensm-sl2vl.dump``: ports in and out, a lane a number.
@@ -165,18 +165,13 @@ def read_tables(
         rows = read_lane_tables(subnet, lane_tables)
         rule = f"lanes by {lane_tables}"
         if lanes is not None:
-            require_lanes(lanes, LEVELS - 1)
+            require_lanes(lanes)
             rows = rows[0], np.where(rows[1] < LEVELS - 1, rows[1] % lanes, rows[1])
             rule += f" mod {lanes}"
     else:
         lanes = lanes or (8 if levels is not None else 1)
         rule = "one lane" if lanes == 1 or levels is None else f"lane = service level mod {lanes}"
-        if lanes > MOST_MADE and levels is not None:
-            require_lanes(lanes, LEVELS - 1)
-            # The core folds levels on up to eight lanes itself. Levels that nobody has take no lane.
-            folded = np.arange(LEVELS) % lanes * (np.arange(LEVELS) <= levels.max(initial=0))
-            start, entries = _own_levels(subnet)
-            rows = start, np.broadcast_to(folded.astype(np.uint8), entries.shape).copy()
+        require_lanes(lanes)
     if levels is None:
         rule += ", every packet on service level 0"
     else:
@@ -197,20 +192,41 @@ def read_tables(
     )
 
 
-def require_lanes(lanes: int, most: int = MOST_MADE) -> None:
-    """Refuse lanes that no link has, or more than tables are made for.
+def require_lanes(lanes: int) -> None:
+    """Refuse lanes that no link has.
 
     Raises
     ------
     SpecError
-        Another number than 1 to `most`.
+        Another number than 1 to 15.
     """
-    if 1 <= lanes <= most:
-        return
-    if most < lanes < LEVELS:
-        problem = f"{lanes}: tables are made for up to {most} lanes"
-        raise SpecError.at("--lanes", problem, "they hold on links with more; check takes up to 15")
-    raise SpecError.at("--lanes", str(lanes), f"links have 1 to {LEVELS - 1} lanes")
+    if not 1 <= lanes < LEVELS:
+        raise SpecError.at("--lanes", str(lanes), f"links have 1 to {LEVELS - 1} lanes")
+
+
+def lanes_of_links(lanes: int) -> int:
+    """Lanes that links have where so many are used: 8, or 15, as of the numbers that InfiniBand knows.
+
+    Examples
+    --------
+    >>> [lanes_of_links(lanes) for lanes in (1, 8, 9, 15)]
+    [8, 8, 15, 15]
+    """
+    return _FEW_LANES if lanes <= _FEW_LANES else LEVELS - 1
+
+
+def own_lanes(lanes: int) -> list[int]:
+    """The lane of every service level where OpenSM lets the level be the lane.
+
+    Examples
+    --------
+    >>> own_lanes(8)
+    [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7]
+    >>> own_lanes(9)
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7]
+    """
+    there = lanes_of_links(lanes)
+    return [level if level < there else level % _FEW_LANES for level in range(LEVELS)]
 
 
 def all_are_zero(file: str | Path) -> bool:
@@ -481,7 +497,8 @@ def with_lanes(
     """Tables as they were made, with lane tables that have a row for every host's port."""
     by_host = host_levels(subnet, levels)
     if lanes is None:
-        return ForwardingTables(subnet, owners, following, by_host, None, 8, "lane = service level")
+        there = lanes_of_links(int(levels.max(initial=0)) + 1)
+        return ForwardingTables(subnet, owners, following, by_host, None, there, "lane = service level")
     (start, entries), hosts = lanes, subnet.hosts_per_switch()
     starts, rows, total = [], [], 0
     for index, lists in enumerate(subnet.outgoing()):

@@ -17,7 +17,7 @@ from flitloom.tables.by_destination.manual import manual, options
 from flitloom.tables.by_destination.qos_policy import qos_policy
 from flitloom.tables.by_destination.remembered import FABRIC, FIRST, LOADED
 from flitloom.tables.by_destination.stages import BACK, FOLDER, moved_pairs, stages_of, told
-from flitloom.tables.by_destination.tables import LEVELS, source_guids
+from flitloom.tables.by_destination.tables import LEVELS, own_lanes, source_guids
 
 if TYPE_CHECKING:
     from flitloom.fabric.model import Switch
@@ -41,8 +41,6 @@ _OPTIONAL = (
 _REPORTED = ("managers", "sm_sl", "multicast_sl", "service_levels")
 #: The partition that OpenSM makes by itself, with a level of its multicast groups.
 _PARTITION = "Default=0x7fff, ipoib, sl={level} : ALL=full;\n"
-#: Lanes that a switch takes by itself.
-_IDENTITY = bytes(level % 8 for level in range(LEVELS))
 
 
 def write_tables(tables: MadeTables, folder: str | Path) -> Path:
@@ -185,7 +183,7 @@ def _slvl(tables: MadeTables) -> Iterator[str]:
     for switch, hosts, arriving in _switches(tables):
         guid = f"0x{switch.guid or 0:016x}"
         # Packets to a host keep the lane of their level; nothing waits behind them.
-        to_hosts = [f" {port} {_digits(_IDENTITY)}" for port in hosts]
+        to_hosts = [f" {port} {_digits(bytes(own_lanes(tables.lanes_there)))}" for port in hosts]
         for port_in, rows in arriving:
             lines = [f" {port} {_digits(lanes)}" for port, lanes in rows] + to_hosts
             yield "".join([f"{guid} {port_in}{line}" for line in lines])
@@ -222,7 +220,7 @@ def _arriving(
             first = int(tables.lane_start[index]) + row * degree
             lanes = [entry.tobytes() for entry in tables.lane_rows[first : first + degree]]
         else:
-            lanes = [_IDENTITY] * degree
+            lanes = [bytes(own_lanes(tables.lanes_there))] * degree
         yield port_in, list(zip(outgoing, lanes, strict=True))
 
 

@@ -25,15 +25,12 @@ struct Pace {
     power: u32,
 }
 
-/// Small tables, large ones, and the largest.
+/// A short search, one for any tables, and one for the largest.
 const BRISK: Pace = Pace { sweeps: 12, homeless: 12.0, hot: 4.0, power: 16 };
 const QUIET: Pace = Pace { sweeps: 48, homeless: 3.0, hot: 1.0, power: 32 };
 const SHORT: Pace = Pace { sweeps: 12, ..QUIET };
 /// How much longer than the shortest ways may become.
 const DETOUR: u16 = 2;
-/// Tables with more entries are searched from one set of turns only, if that gives every pair a level.
-const LARGE: usize = 1 << 15;
-
 /// Tables with a level for every pair of switches, the same there and back.
 pub(crate) struct LeveledBothWays {
     /// The tables.
@@ -48,7 +45,8 @@ pub(crate) struct LeveledBothWays {
 
 /// Searches routes and levels together from tables without levels; `None` if pairs without one are left.
 ///
-/// `target` is the bound and `enough` a load that is good enough; turns are chosen anew up to `stages` times.
+/// `target` is the bound and `enough` a load that is good enough; turns are chosen anew up to `stages` times. A `brisk`
+/// search goes by two sets of turns, without trees for pairs that no other way joins in a lane.
 pub(crate) fn both_ways(
     graph: &Graph,
     order: Option<&DimensionOrder>,
@@ -56,18 +54,18 @@ pub(crate) fn both_ways(
     lanes: usize,
     (target, enough): (u64, u64),
     (stages, tries): (u64, u64),
+    brisk: bool,
 ) -> Option<LeveledBothWays> {
     if let Some(one) = on_one_lane(graph, table) {
         return Some(one);
     }
     let order = order.filter(|order| order.is_plain());
-    let small = table.next.len() <= LARGE;
-    let cut = order.map(|order| Turns::cut_rings(graph, order, lanes, !small));
+    let cut = order.map(|order| Turns::cut_rings(graph, order, lanes, !brisk));
     let mut best: Option<LeveledBothWays> = None;
     let good = |best: &Option<LeveledBothWays>| best.as_ref().is_some_and(|best| best.load <= enough);
     let search = |mut turns: Turns, best: &mut Option<LeveledBothWays>| {
         turns.extend(graph, None, 1);
-        let found = BothWays::new(graph, table, turns).run(target.max(1), enough, (stages, tries));
+        let found = BothWays::new(graph, table, turns, brisk).run(target.max(1), enough, (stages, tries));
         let better = |found: &LeveledBothWays| best.as_ref().is_none_or(|best| found.load < best.load);
         if let Some(found) = found.filter(better) {
             *best = Some(found);
@@ -76,10 +74,23 @@ pub(crate) fn both_ways(
     if let Some(cut) = cut {
         search(cut, &mut best);
     }
-    if best.is_none() || small && !good(&best) {
+    if best.is_none() || brisk && !good(&best) {
         search(Turns::numbered(graph, lanes), &mut best);
     }
     best
+}
+
+/// Pairs of hosts from a switch to a destination, in the mean over those that have any.
+fn mean_demand(graph: &Graph, table: &Forwarding) -> u32 {
+    let switches = graph.switches() as u32;
+    let (mut pairs, mut sum) = (0, 0);
+    for row in 0..table.roots.len() {
+        for demand in (0..switches).map(|switch| u64::from(table.demand(graph, row, switch))) {
+            pairs += u64::from(demand > 0);
+            sum += demand;
+        }
+    }
+    sum.div_ceil(pairs.max(1)).max(1) as u32
 }
 
 /// The tables as they are where one lane is enough for them.
@@ -114,6 +125,9 @@ fn on_one_lane(graph: &Graph, table: &Forwarding) -> Option<LeveledBothWays> {
 pub(super) struct BothWays<'a> {
     pub(super) search: Search<'a>,
     pub(super) turns: Turns,
+    pace: Pace,
+    /// Pairs of hosts per switch and destination, at least one.
+    pub(super) mean: u32,
     /// Destinations of every switch.
     pub(super) at: Vec<Vec<u32>>,
     all: u16,
@@ -137,7 +151,7 @@ pub(super) struct BothWays<'a> {
 }
 
 impl<'a> BothWays<'a> {
-    fn new(graph: &'a Graph, table: &Forwarding, turns: Turns) -> Self {
+    fn new(graph: &'a Graph, table: &Forwarding, turns: Turns, brisk: bool) -> Self {
         let effort = Effort { exception: 0.0, tries: 0, enough: 0, longer: false, gently: false };
         let search = Search::new(graph, table, None, effort);
         let switches = graph.switches();
@@ -145,9 +159,16 @@ impl<'a> BothWays<'a> {
         for (destination, &root) in table.roots.iter().enumerate() {
             at[root as usize].push(destination as u32);
         }
+        let pace = match table.next.len() {
+            _ if brisk => BRISK,
+            size if size <= MANY => QUIET,
+            _ => SHORT,
+        };
         let mut made = Self {
             search,
             at,
+            pace,
+            mean: mean_demand(graph, table),
             all: ((1_u32 << turns.lanes) - 1) as u16,
             turns,
             legal: Vec::new(),
@@ -241,11 +262,7 @@ impl<'a> BothWays<'a> {
 
     /// Sweeps over all entries, ever more quietly, and new ways for single pairs.
     fn press(&mut self, target: u64, enough: u64) {
-        let pace = match self.search.table.next.len() {
-            size if size <= LARGE => BRISK,
-            size if size <= MANY => QUIET,
-            _ => SHORT,
-        };
+        let pace = self.pace;
         let mut power = pace.power;
         let few = self.search.table.roots.len();
         let mut last = (usize::MAX, u64::MAX);
@@ -260,7 +277,7 @@ impl<'a> BothWays<'a> {
             }
             last = (self.homeless, largest);
             self.search.price(target, power);
-            let unit = self.search.one_more(target);
+            let unit = self.search.one_more(target) * f64::from(self.mean);
             self.price = if self.homeless == 0 { 1e200 } else { pace.homeless * unit };
             if self.homeless > 0 && self.homeless <= few * 8 && (round % 4 == 3 || self.homeless <= few) {
                 self.find_ways();

@@ -22,7 +22,7 @@ impl Turns {
 
     /// No turn in any lane.
     pub(super) fn none(graph: &Graph, lanes: usize) -> Self {
-        Self { lanes, kept: Vec::new(), order: Dependencies::unordered(graph) }
+        Self { lanes, kept: Vec::new(), order: Dependencies::unordered(graph, lanes) }
     }
 
     /// Only those turns that are never given up.
@@ -82,7 +82,7 @@ impl Turns {
 
     /// Lanes in which one channel may follow another.
     pub(super) fn turn(&self, channel: u32, next: u32) -> u16 {
-        self.order.lanes(channel, next).into()
+        self.order.lanes(channel, next)
     }
 
     /// Allows a turn; whether it is allowed now. Circles are looked for once all is in order.
@@ -144,8 +144,11 @@ impl<'a> CutRings<'a> {
         // Few lanes differ in as many places as they can.
         let parity = (lane.count_ones() as usize & 1) << (sizes.len() - 1);
         let opposite = if lanes < combinations { lane | parity } else { lane % combinations };
-        let cut =
-            |(dimension, &size): (usize, &u32)| if opposite >> dimension & 1 == 1 { size / 2 } else { 0 };
+        // More lanes than both orders have combinations are cut between.
+        let first = |size: u32| if lane / combinations / 2 % 2 == 1 { size / 4 } else { 0 };
+        let cut = |(dimension, &size): (usize, &u32)| {
+            first(size) + if opposite >> dimension & 1 == 1 { size / 2 } else { 0 }
+        };
         let cuts = sizes.iter().enumerate().map(cut).collect();
         Self { order, cuts, turned: lane / combinations % 2 == 1 }
     }

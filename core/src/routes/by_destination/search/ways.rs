@@ -105,7 +105,11 @@ impl BothWays<'_> {
         let most = u32::from(distances[from as usize]) + LONGER + waiting;
         let step = |channel: u32| {
             let place = start + graph.ends(channel).0 as usize;
-            if self.search.table.next[place] == channel { 1 } else { 4 + 2 * self.search.below[place] }
+            if self.search.table.next[place] == channel {
+                1
+            } else {
+                4 + 2 * self.search.below[place] / self.mean
+            }
         };
         room.round += 1;
         room.open.clear();
