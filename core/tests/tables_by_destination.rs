@@ -455,11 +455,14 @@ fn least_load(graph: &Graph, roots: &[u32], most: u64) -> u64 {
     known.iter().filter_map(|sums| sums.iter().copied().max()).min().unwrap()
 }
 
+/// Hosts per switch, cables, the bound and the least load.
+type Bound = (&'static [u32], Vec<(u32, u32)>, u64, u64);
+
 #[test]
 fn bounds_count_that_a_destination_takes_one_port_of_a_switch() {
     let two = |cables: usize| vec![(0, 1); cables];
     let ring = vec![(0, 1), (1, 2), (2, 0)];
-    let cases: [(&[u32], Vec<(u32, u32)>, u64, u64); 6] = [
+    let cases: [Bound; 6] = [
         (&[3, 3], two(2), 6, 6),
         (&[4, 4], two(3), 8, 8),
         (&[2, 4], two(2), 4, 4),
