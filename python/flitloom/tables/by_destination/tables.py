@@ -205,7 +205,7 @@ def require_lanes(lanes: int) -> None:
 
 
 def lanes_of_links(lanes: int) -> int:
-    """Lanes that links have where so many are used: 8, or 15, as of the numbers that InfiniBand knows.
+    """Lanes of links whose tables use `lanes` of them: 8, or 15, of the numbers that InfiniBand knows.
 
     Examples
     --------
