@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import gcd
 
 from flitloom.errors import SpecError, show
 from flitloom.ground.numerals import counted
-from flitloom.spec.any_network import AnyNetwork
+from flitloom.spec.any_network import AnyNetwork, Grid
 from flitloom.spec.factors import WIDEST, Factor
 from flitloom.spec.graph import Graph
 from flitloom.spec.ground import Ground
@@ -95,11 +95,10 @@ def require_speeds(ground: Ground, machine: Machine) -> Machine:
     if not machine.links:
         return machine
     single = ground.topology
-    if isinstance(single, Product):
-        plain = " x ".join(str(one._replace(width=1)) for one in single.factors)
-        single = Product(plain, failed_nodes=single.failed_nodes, failed_links=single.failed_links)
-    elif isinstance(single, Graph):
-        single = single.model_copy(update={"cables": tuple(dict.fromkeys(single.cables))})
+    if single.cable_ends:
+        single = single.model_copy(update={"cables": tuple(dict.fromkeys(single.cable_ends))})
+    elif single.grid is not None and max(single.grid.width) > 1:
+        single = _of_factors(single, [one._replace(width=1) for one in _factors(single.grid)])
     network, equal = in_equal_links(single, machine)
     if Ground(network).links != ground.links:
         raise SpecError.at(
@@ -140,15 +139,27 @@ def _along(ground: Ground, ends: Cable, by_dimension: Mapping[str, float], machi
 
 def _product(topology: AnyNetwork, ground: Ground, widths: Mapping[Cable, int]) -> AnyNetwork:
     """A grid whose dimensions have parallel links."""
-    grid = topology.require_grid("speeds by dimension are")
-    factors = topology.factors if isinstance(topology, Product) else None
-    parts = []
-    for number, size in enumerate(grid.sizes):
-        ring = grid.wraps[number] and size > 2
-        plain = factors[number] if factors else Factor("ring" if ring else "line", size)
+    wide = []
+    for number, plain in enumerate(_factors(topology.require_grid("speeds by dimension are"))):
         ends = next((one for one in widths if one[0] == 0 and _is_along(ground, one, number)), None)
-        parts.append(str(plain._replace(width=plain.width * (widths[ends] if ends else 1))))
-    return Product(" x ".join(parts), failed_nodes=topology.failed_nodes, failed_links=topology.failed_links)
+        wide.append(plain._replace(width=plain.width * (widths[ends] if ends else 1)))
+    return _of_factors(topology, wide)
+
+
+def _factors(grid: Grid) -> list[Factor]:
+    """The factors of a grid without a twist."""
+    found = []
+    for number, size in enumerate(grid.sizes):
+        ring = "ring" if grid.wraps[number] and size > 2 else "line"
+        kind = "circulant" if grid.steps[number] else "full" if grid.full[number] else ring
+        found.append(Factor(kind, size, grid.width[number], grid.steps[number]))
+    return found
+
+
+def _of_factors(topology: AnyNetwork, factors: Sequence[Factor]) -> Product:
+    """The product of factors, less what has failed of a network."""
+    text = " x ".join(map(str, factors))
+    return Product(text, failed_nodes=topology.failed_nodes, failed_links=topology.failed_links)
 
 
 def _is_along(ground: Ground, ends: Cable, dimension: int) -> bool:
@@ -165,7 +176,7 @@ def _graph(topology: AnyNetwork, ground: Ground, widths: Mapping[Cable, int]) ->
     cables = [
         ends for ends, count in ground.links.items() if ends[0] < ends[1] for _ in range(count * widths[ends])
     ]
-    if isinstance(topology, Graph):
+    if topology.cable_ends:
         return topology.model_copy(update={"cables": tuple(cables)})
     return Graph(
         cables,

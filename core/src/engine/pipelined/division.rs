@@ -167,7 +167,7 @@ impl Division {
         }
         run.cycle();
         if let Some((rank, divided)) = self.rank.as_ref().zip(self.divided.as_mut())
-            && divided.tell(rank).is_err()
+            && divided.exchange_with(rank).is_err()
         {
             self.divided = None;
             run.terminals.breach = Some(Breach::Lost);
@@ -200,7 +200,7 @@ impl Division {
 
 impl Divided {
     /// After a cycle what was given to the other parts and to nodes goes to the other processes, and theirs comes.
-    fn tell(&mut self, rank: &Rank) -> Result<(), Lost> {
+    fn exchange_with(&mut self, rank: &Rank) -> Result<(), Lost> {
         let Self { exchange, others: Others::Processes(_, messages), cycles, .. } = self else {
             return Ok(());
         };
