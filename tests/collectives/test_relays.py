@@ -13,6 +13,7 @@ from flitloom.collectives.making import make_rounds
 from flitloom.collectives.rounds_checking import check_rounds
 from flitloom.collectives.rounds_plan import read_rounds
 from flitloom.commands import run
+from flitloom.fabric.networks import direct_network
 
 HOSTS = range(8)
 STAR = fl.Graph([f"{host}-8" for host in HOSTS], nodes=9, hosts=[*HOSTS])
@@ -64,6 +65,15 @@ def test_servers_and_rails_work_at_the_same_time() -> None:
     assert found["digits (2)"].factor == pytest.approx(2 * (3 / 4 + 3 / 16) / 2)
     assert advice.least(found["digits (2)"]) == pytest.approx(2 * 15 / 16 / 2)
     assert found["halving/doubling"].factor > 1.5
+
+
+def test_hosts_that_digits_tell_apart_exchange_straight_away_too() -> None:
+    network = direct_network("dragonfly(4,2,2)")
+    few = weigh(network, [2.0**12], 1e-6, 50e9, message=0.0)
+    best = few.algorithms[few.best(0)]
+    assert (best.name, best.rounds) == ("pairwise (1)", 2)
+    plan = make_rounds(network, "all-reduce", best.name, 2.0**12, 1e-6, 50e9, message=0.0)
+    check_rounds(plan)
 
 
 def test_many_hosts_are_few_rows() -> None:

@@ -22,6 +22,8 @@ from flitloom.collectives.rounds import Replay
 from flitloom.collectives.rounds_plan import MOST_ROWS, Messages, Row, crowding
 from flitloom.spec.ground import Ground
 
+#: Members, of those that digits tell apart, whose exchanges with all others are looked at.
+MOST_AT_ONCE = 128
 #: A member as digits.
 Digits = tuple[int, ...]
 
@@ -202,13 +204,17 @@ def exchanges_over(ground: Ground, owned: bool) -> list[Algorithm]:
     """
     replay, (sizes, digits) = Replay(ground), member_digits(ground)
     links, found = ground.most_links, dict[int, Algorithm]()
-    for small, own in ((sizes, digits), _finer(sizes, digits)):
+    kinds = [(sizes, digits), _finer(sizes, digits)]
+    if len(sizes) > 1 and len(digits) <= MOST_AT_ONCE:
+        # All members exchange straight away.
+        kinds.append(((len(digits),), {node: (number,) for number, node in enumerate(digits)}))
+    for small, own in kinds:
         loads = _Loads(replay, small, own)
         way = tuple(range(len(small)))
         # Digits of members of one set; parts of the vector may begin with either kind of digits.
-        inner = next(count for count in range(1, len(small) + 1) if prod(small[:count]) == sizes[0])
+        inner = next((count for count in way[1:] if prod(small[:count]) == sizes[0]), len(small))
         both = ((*way[inner:], *way[:inner]), way)
-        for orders in ((way,), both)[: min(len(sizes), links)]:
+        for orders in ((way,), both)[: min(len(sizes), len(small), links)]:
             for at_once in sorted({max(links // len(orders), 1), len(digits)}):
                 one = Exchange(small, own, orders, at_once)
                 if one.count_rows(owned) > MOST_ROWS:
