@@ -1,7 +1,7 @@
 //! How many cases are drawn: of the tests of the core from outside and from inside (`core/src/lib.rs`).
 
 /// Whether a sample will do: `FLITLOOM_TESTS=quick`.
-pub fn is_quick() -> bool {
+pub(crate) fn is_quick() -> bool {
     std::env::var("FLITLOOM_TESTS").is_ok_and(|how| how == "quick")
 }
 

@@ -10,7 +10,7 @@ mod twin;
 
 pub use case::{Case, CaseSpace, Router, THROTTLES, Traffic, cases};
 pub use compare::{compare, last_move, reference, totals};
-pub use drawn::is_quick;
+pub(crate) use drawn::is_quick;
 pub use recorder::Recorder;
 pub use sample::sampled;
 pub use twin::twin;
