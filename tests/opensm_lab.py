@@ -98,7 +98,7 @@ class Lab:
             done = self._run(folder, "opensm", "-o", "-Q", *log, *arguments)
             assert done.returncode == 0, done.stdout + done.stderr
             # On a busy machine it may end in the middle of a row.
-            if all(file.read_bytes().endswith(b"\n") for file in folder.glob("*.dump")):
+            if all(file.read_bytes().endswith(b"\n") for file in folder.glob("opensm-sl2vl.dump")):
                 return folder
         raise AssertionError(f"OpenSM cuts its dumps off in {folder}")
 

@@ -355,7 +355,13 @@ class Assembly:
             used[cable.b] = max(used[cable.b], cable.b_port)
         for host in hosts:
             used[host.switch] = max(used[host.switch], host.switch_port)
-        return [Host(self.nodes[switches[n]].name, None, None, None, 0, n, used[n] + 1) for n in wanted]
+        count = Counter(self.nodes[name].name for name in switches)
+        names = [self.nodes[switches[n]].name for n in wanted]
+        # Hosts of one name would be ports of one host.
+        names = [name if count[name] == 1 else f"host{n}" for n, name in zip(wanted, names, strict=True)]
+        return [
+            Host(name, None, None, None, 0, n, used[n] + 1) for name, n in zip(names, wanted, strict=True)
+        ]
 
 
 def _are_planes(subnet: Subnet, pieces: Sequence[Sequence[int]]) -> bool:

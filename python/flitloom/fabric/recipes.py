@@ -30,7 +30,12 @@ def is_astra(text: str) -> bool:
 def _lists(text: str) -> dict[str, list[str]]:
     """The lists of a network of ASTRA-sim, by their names."""
     return {
-        match[1]: [word.strip() for word in (match[2] or match[3].strip()[1:].replace("\n-", ",")).split(",")]
+        match[1]: [
+            word.strip()
+            for word in (match[3].strip()[1:].replace("\n-", ",") if match[2] is None else match[2]).split(
+                ","
+            )
+        ]
         for match in _ASTRA.finditer(re.sub(r"\n[ \t]+-", "\n-", _COMMENT.sub("", text)))
     }
 

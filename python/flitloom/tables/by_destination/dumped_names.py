@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -123,11 +124,13 @@ def have_other_lids(subnet: Subnet, file: str | Path) -> bool:
 def _first_switches(file: str | Path) -> Iterator[bytes]:
     """The lines of a dump about its first two switches: each names all hosts to which it has entries."""
     heads = 0
-    for line in _lines(file):
-        heads += line.startswith(b"Unicast")
-        if heads > 2:
-            return
-        yield line
+    # Closed at once, so that a file that somebody writes to meanwhile is told.
+    with closing(_lines(file)) as lines:
+        for line in lines:
+            heads += line.startswith(b"Unicast")
+            if heads > 2:
+                return
+            yield line
 
 
 def require_same_fabric(subnet: Subnet, told: Sequence[bool], file: str | Path) -> None:
@@ -204,7 +207,7 @@ def _rows(lines: Iterable[bytes]) -> Iterator[tuple[int, int, str]]:
             yield int(match[1], 16), int(match[2], 16), match[3].decode("utf-8", "replace")
 
 
-def _lines(file: str | Path) -> Iterator[bytes]:
+def _lines(file: str | Path) -> Generator[bytes]:
     rest = b""
     with opened(file, limits.SUBNET_BYTES) as source:
         for piece in source.pieces():
