@@ -165,7 +165,7 @@ def opened(file: str | Path, most: int) -> Iterator[Source]:
         with os.fdopen(descriptor, "rb", buffering=1 << 16, closefd=False) as stream:
             try:
                 yield Source(name, stream, most, about.st_size)
-            except (Exception, GeneratorExit):
+            except Exception:
                 # What is wrong with a file that changes says nothing of either of its contents.
                 _check_unchanged(name, about, descriptor)
                 raise

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,7 @@ from flitloom.fabric.identifiers import is_made_up, with_made_up
 from flitloom.fabric.model import Host, Subnet
 from flitloom.ground import limits
 from flitloom.ground.numerals import counted
-from flitloom.ground.reading import opened
+from flitloom.ground.reading import Source, opened
 
 #: A destination of ``opensm-lfts.dump``: LID, port GUID, name.
 _ROW = re.compile(
@@ -121,16 +120,17 @@ def have_other_lids(subnet: Subnet, file: str | Path) -> bool:
     )
 
 
-def _first_switches(file: str | Path) -> Iterator[bytes]:
+def _first_switches(file: str | Path) -> list[bytes]:
     """The lines of a dump about its first two switches: each names all hosts to which it has entries."""
-    heads = 0
-    # Closed at once, so that a file that somebody writes to meanwhile is told.
-    with closing(_lines(file)) as lines:
-        for line in lines:
+    heads, found = 0, []
+    # Not left to a generator: who stops reading is told, too, that somebody writes to the file meanwhile.
+    with opened(file, limits.SUBNET_BYTES) as source:
+        for line in _lines_of(source):
             heads += line.startswith(b"Unicast")
             if heads > 2:
-                return
-            yield line
+                break
+            found.append(line)
+    return found
 
 
 def require_same_fabric(subnet: Subnet, told: Sequence[bool], file: str | Path) -> None:
@@ -207,11 +207,15 @@ def _rows(lines: Iterable[bytes]) -> Iterator[tuple[int, int, str]]:
             yield int(match[1], 16), int(match[2], 16), match[3].decode("utf-8", "replace")
 
 
-def _lines(file: str | Path) -> Generator[bytes]:
-    rest = b""
+def _lines(file: str | Path) -> Iterator[bytes]:
     with opened(file, limits.SUBNET_BYTES) as source:
-        for piece in source.pieces():
-            lines = (rest + bytes(piece)).split(b"\n")
-            rest = lines.pop()
-            yield from lines
+        yield from _lines_of(source)
+
+
+def _lines_of(source: Source) -> Iterator[bytes]:
+    rest = b""
+    for piece in source.pieces():
+        lines = (rest + bytes(piece)).split(b"\n")
+        rest = lines.pop()
+        yield from lines
     yield rest
