@@ -393,14 +393,16 @@ impl<V: Vector, R: Record> Engine for Parts<V, R> {
 
     fn windows(&mut self, cycle: u64) -> Option<&mut Windows> {
         self.settle();
-        for Seat { part: Part { layout, state }, .. } in &mut self.seats {
-            state.windows(layout, cycle)?;
-        }
-        let of_part = |mut part: Part<V, R>| {
-            let windows = part.state.windows(&part.layout, cycle)?.clone();
-            Some((windows, part.state.counted()))
+        let closed = |Part { layout, state }: &mut Part<V, R>| {
+            Some((state.windows(layout, cycle)?.clone(), state.counted()))
         };
-        self.seen = self.common.windows(self.all().ok()?.into_iter().filter_map(of_part).collect());
+        let own: Option<Vec<_>> = self.seats.iter_mut().map(|seat| closed(&mut seat.part)).collect();
+        let mut every = own?;
+        if self.rank.is_some() {
+            // Other processes have closed theirs as well.
+            every = self.all().ok()?.iter_mut().filter_map(closed).collect();
+        }
+        self.seen = self.common.windows(every);
         self.seen.as_deref_mut()
     }
 
