@@ -38,13 +38,12 @@ def parse_graphml(text: str, source: str) -> Assembly:
         for node in assembly.nodes.values():
             node.kind = node.kind or "switch"
     directed = any(graph.get("edgedefault") == "directed" for graph in root.iter("graph"))
-    edges = [(*_ends(edge), edge) for edge in root.iter("edge")]
-    ahead = Counter((a, b) for a, b, edge in edges if _leads(edge, directed))
+    edges = [(*_edge(edge, directed), edge) for edge in root.iter("edge")]
+    ahead = Counter((a, b) for a, b, leads, _ in edges if leads)
     # A directed graph names every cable once per direction.
     cables = Counter({ends: min(count, ahead[ends[::-1]]) for ends, count in ahead.items()})
     waiting: Counter[tuple[str, str]] = Counter()
-    for a, b, edge in edges:
-        leads = _leads(edge, directed)
+    for a, b, leads, edge in edges:
         if leads and waiting[b, a]:
             waiting[b, a] -= 1
             continue
@@ -60,20 +59,16 @@ def parse_graphml(text: str, source: str) -> Assembly:
     return assembly
 
 
-def _leads(edge: Element, directed: bool) -> bool:
-    """Whether an edge has one direction; yEd calls all graphs directed, and arrows say which are."""
-    for arrows in edge.iter("Arrows"):
-        return (arrows.get("source") == "none") != (arrows.get("target") == "none")
-    return edge.get("directed", "true" if directed else "false") == "true"
+def _edge(edge: Element, directed: bool) -> tuple[str, str, bool]:
+    """The ends of an edge, and whether it leads from the first to the second only.
 
-
-def _ends(edge: Element) -> tuple[str, str]:
-    """Where an edge leads from and to: against its arrow, if the only one is at its source."""
+    yEd calls all graphs directed, and the arrows of an edge say how it leads.
+    """
     ends = edge.get("source", ""), edge.get("target", "")
-    against = any(
-        arrows.get("source") != "none" and arrows.get("target") == "none" for arrows in edge.iter("Arrows")
-    )
-    return ends[::-1] if against else ends
+    for arrows in edge.iter("Arrows"):
+        back, ahead = (arrows.get(end) != "none" for end in ("source", "target"))
+        return *(ends[::-1] if back and not ahead else ends), back != ahead
+    return *ends, edge.get("directed", "true" if directed else "false") == "true"
 
 
 def _facts(element: Element, keys: dict[str | None, str]) -> dict[str, str]:

@@ -24,20 +24,16 @@ _CLUSTER = re.compile(r"<platform\b[^>]*>.*<cluster\b", re.DOTALL)
 
 def is_astra(text: str) -> bool:
     """Whether a text is a network of ASTRA-sim's analytical backend."""
-    return {"topology", "npus_count"} <= set(_lists(text))
+    return "npus_count" in text and {"topology", "npus_count"} <= _lists(text).keys()
 
 
 def _lists(text: str) -> dict[str, list[str]]:
     """The lists of a network of ASTRA-sim, by their names."""
-    return {
-        match[1]: [
-            word.strip()
-            for word in (match[3].strip()[1:].replace("\n-", ",") if match[2] is None else match[2]).split(
-                ","
-            )
-        ]
-        for match in _ASTRA.finditer(re.sub(r"\n[ \t]+-", "\n-", _COMMENT.sub("", text)))
-    }
+    found = {}
+    for name, within, lines in _ASTRA.findall(re.sub(r"\n[ \t]+-", "\n-", _COMMENT.sub("", text))):
+        items = lines.removeprefix("-").replace("\n-", ",") or within
+        found[name] = [item.strip() for item in items.split(",")]
+    return found
 
 
 def parse_astra(text: str, source: str) -> Assembly:
