@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
@@ -14,7 +18,7 @@ from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
 from flitloom.ground.numerals import counted
-from flitloom.tables.by_destination.repairing import moved_levels, read_old, repaired
+from flitloom.tables.by_destination.repairing import OldTables, moved_levels, read_old, repaired
 from flitloom.tables.by_destination.tables import destinations, require_lanes
 
 #: Parts whose repair is tried if nothing else is said.
@@ -105,14 +109,46 @@ class RepairRisk:
 
     def cables(self) -> str:
         """How many cables are repaired with no level moved, and the worst of the others."""
-        parts = [part for part in self.parts if part.part.startswith("cable:") and part.repair]
-        kept = sum(part.moved == 0 for part in parts)
-        said = f"{kept} of {counted(len(parts), 'cable')} are repaired with no level moved"
-        others = [part for part in parts if part.moved]
-        if not others:
-            return said
-        worst = max(others, key=lambda part: part.moved or 0)
-        return f"{said}, worst {counted(worst.moved or 0, 'pair')} ({worst.part})"
+        cables = (part for part in self.parts if part.part.startswith("cable:") and part.repair)
+        return kept_levels({part.part: part.moved for part in cables})
+
+
+def kept_levels(moved: Mapping[str, int | None]) -> str:
+    """How many cables are repaired with no level moved, and the worst of the others.
+
+    Parameters
+    ----------
+    moved : mapping
+        By cable the pairs that get another level; None where the traffic must stop.
+
+    Examples
+    --------
+    >>> kept_levels({"cable:a/1": 0, "cable:a/2": 3, "cable:b/1": None})
+    '1 of 3 cables are repaired with no level moved, worst 3 pairs (cable:a/2)'
+    """
+    kept = sum(count == 0 for count in moved.values())
+    said = f"{kept} of {counted(len(moved), 'cable')} are repaired with no level moved"
+    worst, most = max(moved.items(), key=lambda cable: cable[1] or 0, default=("", None))
+    return f"{said}, worst {counted(most, 'pair')} ({worst})" if most else said
+
+
+def repair_after(
+    subnet: Subnet,
+    owners: NDArray[np.int64],
+    before: OldTables,
+    lost: tuple[set[int], set[int]],
+    lanes: int,
+    both_ways: bool,
+) -> tuple[dict[str, Any] | None, NDArray[np.bool_] | None]:
+    """The repair after the loss of switches and cables, and which packets get another level by it.
+
+    The repair is None where the traffic must stop; the levels, where there is none or none are known.
+    """
+    left, known = without(subnet, *lost), before.without(subnet, owners, *lost)
+    made = repaired(left, known, lanes)
+    if made is None or (both_ways and not made["both_ways"]):
+        return None, None
+    return made, None if known.levels is None else moved_levels(left, known.levels, made["levels"])
 
 
 def repair_risk(
@@ -159,17 +195,14 @@ def repair_risk(
     stops = 0
     for number, (name, switches, cables) in enumerate(drawn):
         progress(number, len(drawn))
-        left, known = without(subnet, switches, cables), before.without(subnet, owners, switches, cables)
-        made = repaired(left, known, lanes)
-        if made is not None and both_ways and not made["both_ways"]:
-            made = None
+        made, moved = repair_after(subnet, owners, before, (switches, cables), lanes, both_ways)
         stops += made is None
-        repair = "stop" if made is None else "safe"
-        rounds = None if made is None else 1 + len(made["rounds"]) + bool(made["last"])
-        moved = None
-        if made is not None and known.levels is not None:
-            moved = int(moved_levels(left, known.levels, made["levels"]).sum())
-        worst[name] = replace(worst[name], repair=repair, rounds=rounds, moved=moved)
+        worst[name] = replace(
+            worst[name],
+            repair="stop" if made is None else "safe",
+            rounds=None if made is None else 1 + len(made["rounds"]) + bool(made["last"]),
+            moved=None if moved is None else int(moved.sum()),
+        )
     order = sorted(
         worst.values(), key=lambda part: (-part.cut_off, part.repair != "stop", -part.bound, part.part)
     )

@@ -17,7 +17,8 @@ from flitloom.fabric.model import Subnet
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
-from flitloom.tables.by_destination.repairing import moved_levels, read_old, repaired
+from flitloom.tables.by_destination.repairing import read_old
+from flitloom.tables.by_destination.risk import kept_levels, repair_after, single_parts
 from flitloom.tables.by_destination.tables import destinations
 
 #: Switches of the largest fabrics that are searched.
@@ -57,12 +58,10 @@ class Survival:
 
     def describe(self) -> str:
         """How many cables are repaired with no level moved, and the worst of the others."""
-        said = f"{self.kept} of {counted(len(self.cables), 'cable')} are repaired with no level moved"
+        counts = {cable.part: None if cable.pairs is None else len(cable.pairs) for cable in self.cables}
         stops = [cable for cable in self.cables if cable.pairs is None]
-        worst = max(self.cables, key=lambda cable: len(cable.pairs or ()), default=None)
-        if worst is not None and worst.pairs:
-            said += f", worst {counted(len(worst.pairs), 'pair')} ({worst.part})"
-        return said + (f"; {counted(len(stops), 'cable')} need a stop ({stops[0].part})" if stops else "")
+        stop = f"; {counted(len(stops), 'cable')} need a stop ({stops[0].part})" if stops else ""
+        return kept_levels(counts) + stop
 
     def lines(self) -> Iterator[str]:
         """Cables whose repair moves levels, with the hosts whose jobs must reconnect, and the pairs."""
@@ -90,17 +89,15 @@ def survival(tables: SubnetTables) -> Survival:
     subnet, found = tables.subnet, []
     with TemporaryDirectory() as folder:
         before = read_old(subnet, tables.write(folder), *destinations(subnet))
-    both_ways = before.both_ways(tables.owners)
-    for index, cable in enumerate(subnet.cables):
-        part = f"cable:{subnet.port_name(cable.a, cable.a_port)}"
-        left, known = without(subnet, set(), {index}), before.without(subnet, tables.owners, set(), {index})
-        made = repaired(left, known, tables.lanes_there)
-        if made is None or known.levels is None or (both_ways and not made["both_ways"]):
-            found.append(CableRepair(part, None))
-            continue
-        moved = np.argwhere(moved_levels(left, known.levels, made["levels"])).tolist()
-        hosts, owners = subnet.hosts, tables.owners
-        found.append(CableRepair(part, [(hosts[host].name, hosts[owners[row]].name) for row, host in moved]))
+    hosts, owners = subnet.hosts, tables.owners
+    both_ways = before.both_ways(owners)
+    # Switches stand before cables.
+    for part, *lost in single_parts(subnet)[len(subnet.switches) :]:
+        _, moved = repair_after(subnet, owners, before, (lost[0], lost[1]), tables.lanes_there, both_ways)
+        pairs = None
+        if moved is not None:
+            pairs = [(hosts[host].name, hosts[owners[row]].name) for row, host in np.argwhere(moved).tolist()]
+        found.append(CableRepair(part, pairs))
     return Survival(found)
 
 
