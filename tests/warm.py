@@ -52,7 +52,8 @@ class Worker:
 
     def wait(self):
         if self.returncode is None:
-            self.returncode = int(os.read(self._ended, 20))
+            # At the end the process that forks, which tells it, may be gone first.
+            self.returncode = int(os.read(self._ended, 20) or -signal.SIGKILL)
             os.close(self._ended)
         return self.returncode
 

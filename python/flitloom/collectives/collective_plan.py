@@ -236,7 +236,7 @@ class CollectivePlan(Frozen):
             raise SpecError.at("plan.proof", "is not one proof for every group")
         if self.root is not None or self.demands is not None or self.is_orbit:
             raise SpecError.at("groups", "they are of operations without a root or a matrix, move by move")
-        last = 5 if self.operation == "all-to-all" else 4
+        last = nodes_end(self.operation)
         found: list[dict[str, list[list[int]]]] = [{"sums": [], "moves": []} for _ in groups]
         for name, rows in (("sums", self.sums), ("moves", self.moves)):
             for row in rows:
@@ -247,12 +247,7 @@ class CollectivePlan(Frozen):
                 found[named.pop()][name].append([row[0], *places, *row[last:]])
         plans = []
         for number, group in enumerate(groups):
-            pairs = [
-                (at[a][1], at[b][1], count)
-                for (a, b), count in ground.links.items()
-                if at.get(a, (-1,))[0] == at.get(b, (-2,))[0] == number and at[a][1] < at[b][1]
-            ]
-            cables = [[a, b] for a, b, count in sorted(pairs) for _ in range(count)]
+            cables = [list(ends) for ends in ground.cables_between(group)]
             topology = {"kind": "graph", "cables": cables, "nodes": len(group)}
             changes = {
                 "topology": topology,
@@ -345,6 +340,17 @@ class CollectivePlan(Frozen):
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
         write_text(file, plan_text(self))
+
+
+def nodes_end(operation: str) -> int:
+    """Where the nodes of a row of moves or sums end, which begin behind its step.
+
+    Of an all-to-all these are also the source and the destination of the chunk, else one of them.
+
+    >>> nodes_end("all-to-all"), nodes_end("all-gather")
+    (5, 4)
+    """
+    return 5 if operation == "all-to-all" else 4
 
 
 def vector_chunks(plan: CollectivePlan) -> int:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
+from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName, nodes_end
 from flitloom.collectives.search import ROOTED, collective
 from flitloom.errors import SpecError
 from flitloom.ground import provenance
@@ -97,19 +97,17 @@ def plan_groups(
     _check(ground, groups)
     known: dict[Any, CollectivePlan] = {}
     sought = partial(collective, operation=operation, chunks=chunks, latency=latency, seed=seed)
-    steps = bound = 0
+    steps, bound, last = 0, 0, nodes_end(operation)
     rows: dict[str, list[list[int]]] = {"sums": [], "moves": []}
     proofs = []
     for number, group in enumerate(groups):
-        cables = _own_cables(ground, group)
+        cables = ground.cables_between(group)
         key = len(group), tuple(cables)
         if key not in known:
             known[key] = _planned(*key, sought, number)
         one = known[key]
         steps, bound = max(steps, one.steps), max(bound, one.bound)
         proofs.append(one.proof)
-        # Of an all-to-all a row has its source and destination, else one node.
-        last = 5 if operation == "all-to-all" else 4
         for name, listed in (("sums", one.sums), ("moves", one.moves)):
             rows[name] += [[row[0], *(group[node] for node in row[1:last]), *row[last:]] for row in listed]
     fields: dict[str, Any] = {
@@ -148,18 +146,6 @@ def _check(ground: Ground, groups: Sequence[Sequence[int]]) -> None:
             if node in seen:
                 raise SpecError.at("groups", f"node {node} is in groups {seen[node]} and {number}")
             seen[node] = number
-
-
-def _own_cables(ground: Ground, group: Sequence[int]) -> list[tuple[int, int]]:
-    """The cables between the nodes of a group, by their places in it."""
-    place = {node: number for number, node in enumerate(group)}
-    return sorted(
-        (place[node], place[end])
-        for node in group
-        for end in ground.outgoing[node]
-        if place[node] < place.get(end, -1)
-        for _ in range(ground.links[node, end])
-    )
 
 
 def _planned(

@@ -137,16 +137,25 @@ class _Asked:
         names = topology.node_names
         if not names or not taking or not all(0 <= node < topology.nodes for node in taking):
             return
-        ground, first = Ground(topology, self.twist), taking[0]
-        joined = set(ground.distances(first)) & set(ground.distances(first, backwards=True))
+        joined = self.reached.keys() & self.ground.distances(taking[0], backwards=True).keys()
         lost = [names[node] for node in taking if node not in joined]
         if lost:
             some = ", ".join(map(show, lost[:3])) + " and others" * (len(lost) > 3)
             raise SpecError.at(
                 "collective",
-                f"no way leads from {show(names[first])} to {some} and back",
+                f"no way leads from {show(names[taking[0]])} to {some} and back",
                 "leave nodes out with --nodes, so that the others are joined",
             )
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The network as nodes and links."""
+        return Ground(self.topology, self.twist)
+
+    @cached_property
+    def reached(self) -> dict[int, int]:
+        """Hops to every node that the first member reaches."""
+        return self.ground.distances(self.taking[0])
 
     @cached_property
     def apart(self) -> list[int]:
@@ -155,8 +164,7 @@ class _Asked:
         whole = topology.grid is not None and not topology.damaged
         if whole or not members or members[0] >= topology.nodes:
             return []
-        near = Ground(topology, self.twist).distances(members[0])
-        gone = {*topology.failed_nodes, *members, *near}
+        gone = {*topology.failed_nodes, *members, *self.reached}
         return [node for node in range(topology.nodes) if node not in gone]
 
     def search(self, seed: int) -> dict[str, Any]:
@@ -267,11 +275,8 @@ def _behind_cut(plan: CollectivePlan) -> CollectivePlan:
     inside = nodes_of(plan.ground, plan.proof)
     outside = [node for node in plan.members if node not in inside]
     backwards = plan.operation == "reduce-scatter"
-    heads = {
-        ends[0 if backwards else 1]
-        for ends in plan.ground.links
-        if (ends[1 if backwards else 0] in inside) and ends[0 if backwards else 1] not in inside
-    }
+    links = (ends[::-1] if backwards else ends for ends in plan.ground.links)
+    heads = {head for tail, head in links if tail in inside and head not in inside}
     far = [plan.ground.distances(head, backwards) for head in heads]
     least = {node: min((one[node] for one in far if node in one), default=0) for node in outside}
     end = max(outside, key=lambda node: (least[node], -node))

@@ -51,5 +51,5 @@ def microseconds(found: Placement, machine: Machine) -> dict[str, float]:
         joint = 1e6 * (len(phases) * machine.round + found.bound / bandwidth)
         times["bound"] = round(max(bounds, joint), 4)
     if found.duration is not None:
-        times["simulated"] = round(1e6 * found.duration * machine.cycle, 4)
+        times["simulated"] = machine.microseconds(found.duration)
     return times

@@ -299,6 +299,22 @@ class Ground:
             far += 1
         return hops, routes
 
+    def cables_between(self, nodes: Sequence[int]) -> list[tuple[int, int]]:
+        """Cables between some nodes, by their places among these; each stands as often as it exists.
+
+        >>> import flitloom as fl
+        >>> Ground(fl.Torus(4, 4)).cables_between([4, 5, 0])
+        [(0, 1), (0, 2)]
+        """
+        place = {node: number for number, node in enumerate(nodes)}
+        return sorted(
+            (place[node], place[end])
+            for node in nodes
+            for end in self.outgoing[node]
+            if place[node] < place.get(end, -1)
+            for _ in range(self.links[node, end])
+        )
+
     def distances(self, node: int, backwards: bool = False) -> dict[int, int]:
         """Hops from a node to every node it reaches, or to it from every node that reaches it."""
         after = self.incoming if backwards else self.outgoing

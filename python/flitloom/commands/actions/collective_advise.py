@@ -7,7 +7,8 @@ from typing import Any
 
 from flitloom.collectives.advice import Advice, compare, in_words, powers, weigh
 from flitloom.commands import pictures, screen
-from flitloom.commands.actions.collective_rounds import equal_links, say_who_takes_part
+from flitloom.commands.actions.collective_plan import say_who_takes_part
+from flitloom.commands.actions.collective_rounds import equal_links
 from flitloom.commands.collective import Weighed, Where, costs
 from flitloom.ground.extras import check_picture
 from flitloom.ground.numerals import counted

@@ -38,7 +38,7 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         if sums:
             does = "forward, and add what they forward"
             does += "; --algorithm best --size BYTES plans without that" * (operation != "reduce")
-        screen.say(f"note: hosts that take part: {len(members)}; switches {does}")
+        say_who_takes_part(topology, does)
     width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
     if planned.groups is not None:
         found = _in_groups(topology, operation, where, planned, called)
@@ -57,6 +57,12 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         seed=1 if planned.seed is None else planned.seed,
     )
     _finish(found, planned)
+
+
+def say_who_takes_part(topology: AnyNetwork, does: str = "only forward") -> None:
+    """Say that switches take no part, where there are any, and what they do."""
+    if topology.members:
+        screen.say(f"note: hosts that take part: {len(topology.members)}; switches {does}")
 
 
 def _finish(found: CollectivePlan, planned: Planned) -> None:

@@ -9,7 +9,7 @@ from flitloom.collectives.advice import COMPARED, Advice, weigh
 from flitloom.collectives.making import choose, from_messages
 from flitloom.collectives.telling import share
 from flitloom.commands import options, screen
-from flitloom.commands.actions.collective_plan import ADVICE
+from flitloom.commands.actions.collective_plan import ADVICE, say_who_takes_part
 from flitloom.commands.collective import InRounds, Planned, Where, costs
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
@@ -77,12 +77,6 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
         screen.print_json(facts)
     else:
         _print(facts)
-
-
-def say_who_takes_part(topology: AnyNetwork) -> None:
-    """Say that switches take no part, where there are any."""
-    if topology.members:
-        screen.say(f"note: hosts that take part: {len(topology.members)}; switches only forward")
 
 
 def equal_links(topology: AnyNetwork, twist: bool, machine: Machine) -> tuple[AnyNetwork, bool, Machine]:

@@ -48,7 +48,7 @@ def _facts(found: Seating, machine: Machine | None) -> dict[str, Any]:
 
 
 def _microseconds(cycles: int | None, machine: Machine) -> float | None:
-    return None if cycles is None else round(1e6 * cycles * machine.cycle, 4)
+    return None if cycles is None else machine.microseconds(cycles)
 
 
 def _print(found: Seating, machine: Machine | None) -> None:

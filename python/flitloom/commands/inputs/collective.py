@@ -113,11 +113,7 @@ def tell_run(facts: dict[str, Any], machine: Machine | None, as_json: bool) -> N
 def _in_microseconds(facts: dict[str, Any], machine: Machine) -> dict[str, float]:
     """The cycles of a run, and of the model, on the clock of a machine."""
     names = {"cycles": "microseconds", "model_cycles": "model_microseconds"}
-    return {
-        name: round(1e6 * facts[cycles] * machine.cycle, 4)
-        for cycles, name in names.items()
-        if cycles in facts
-    }
+    return {name: machine.microseconds(facts[cycles]) for cycles, name in names.items() if cycles in facts}
 
 
 def check(asked: Asked) -> None:
