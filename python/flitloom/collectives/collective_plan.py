@@ -186,7 +186,7 @@ class CollectivePlan(Frozen):
             The proof is none for this operation.
         """
         if self.groups is not None:
-            found = [one.proven() for one in self.by_group()]
+            found = [one.proven() for one in self.by_group(rows=False)]
             number = max(range(len(found)), key=lambda number: found[number][0])
             return found[number][0], f"group {number}, its nodes by their places in it: {found[number][1]}"
         premises = Premises(
@@ -208,8 +208,13 @@ class CollectivePlan(Frozen):
             return tuple(sorted(node for group in self.groups for node in group))
         return self.ground.working if self.nodes is None else tuple(self.nodes)
 
-    def by_group(self) -> list[CollectivePlan]:
+    def by_group(self, rows: bool = True) -> list[CollectivePlan]:
         """A plan for every group over the links between its nodes, which are numbered by their places in it.
+
+        Parameters
+        ----------
+        rows : bool
+            Whether they have their moves and sums, which proofs do not need.
 
         Raises
         ------
@@ -238,8 +243,8 @@ class CollectivePlan(Frozen):
             raise SpecError.at("groups", "they are of operations without a root or a matrix, move by move")
         last = nodes_end(self.operation)
         found: list[dict[str, list[list[int]]]] = [{"sums": [], "moves": []} for _ in groups]
-        for name, rows in (("sums", self.sums), ("moves", self.moves)):
-            for row in rows:
+        for name, listed in (("sums", self.sums), ("moves", self.moves)) if rows else ():
+            for row in listed:
                 named = {at.get(node, (-1, -1))[0] for node in row[1:last]}
                 if len(named) > 1 or -1 in named:
                     raise SpecError.at(name, f"{row}: the nodes are not of one group")
