@@ -43,9 +43,11 @@ def test_patched_entries_may_lie_beside_the_old_ones(tmp_path, name, seed):
         if patch is None:
             continue
         found += 1
-        states = [before.following, before.following.copy(), patch["next"]]
+        states = [before.following]
         for places in patch["rounds"]:
-            states[1].flat[places] = patch["next"].flat[places]
+            states.append(states[-1].copy())
+            states[-1].flat[places] = patch["next"].flat[places]
+        states.append(patch["next"])
         tables = [with_lanes(left, owners, state, before.levels, None) for state in states]
         for one, other in pairwise(tables):
             assert judge_mixture(one, other).passed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,13 @@ from flitloom.tables.by_destination.tables import LEVELS, NONE, destinations
 
 #: The share of entries that may be missing.
 _MOST_MISSING = 0.1
-#: Work that is done at most: channels times missing entries.
+#: Orders of missing entries that are tried.
+_ORDERS = 24
+#: How often switches turn away so that others can.
+_DEPTH = 3
+#: Work that is done at most: channels times missing entries, and switches times changes that are tried.
 _MOST_WORK = 2_000_000
+_MOST_TRIED = 400_000
 
 
 def patched(
@@ -27,7 +32,8 @@ def patched(
     """Entries in place of those that are missing, at which every pair keeps its level; None for none.
 
     Every port is such that no mixture of old and new entries can deadlock or send a packet round. Where no
-    port is, the entry of the next switch changes first, in a round before.
+    port is, the entry of the next switch changes first, in a round before, or switches that forwarded to this
+    one turn away, in rounds before.
 
     Parameters
     ----------
@@ -136,7 +142,10 @@ class _Patch:
         self.lanes = np.where(sends, 1 << (levels.astype(np.int64) % there), 0).tolist()
         self.order = _Order(2 * len(subnet.cables))
         self.loads = [0] * (2 * len(subnet.cables))
-        self.first: list[int] = []
+        # Entries with a way that get another one: destination, switch, and the switches of both ways.
+        self.first: list[tuple[int, int, int]] = []
+        self.changed: list[tuple[int, int, int]] = []
+        self.left = _MOST_TRIED // max(1, len(self.hosts))
 
     def found(self, missing: list[list[int]]) -> dict[str, Any] | None:
         """The patched tables; None if some entry has no port."""
@@ -144,14 +153,39 @@ class _Patch:
             return None
         # Entries through which most packets go have the fewest ports.
         missing.sort(key=lambda place: -bin(self.through(place[0])[0][place[1]]).count("1"))
-        if not all(self.patch(row, switch) for row, switch in missing):
+        for _ in range(_ORDERS):
+            stuck = next((place for place in missing if not self.patch(*place)), None)
+            if stuck is None:
+                break
+            # What found no port comes before all others.
+            missing.remove(stuck)
+            missing.insert(0, stuck)
+            self.forget((0, 0, 0))
+        else:
             return None
         return {
             "next": np.array(self.next, dtype=np.uint32).reshape(-1, len(self.hosts)),
             "levels": self.levels,
-            "rounds": [sorted(self.first)] if self.first else [],
+            "rounds": self.rounds(),
             "last": [],
         }
+
+    def marked(self) -> tuple[int, int, int]:
+        """How much has changed so far, for `forget`."""
+        return len(self.order.changes), len(self.changed), len(self.first)
+
+    def forget(self, to: tuple[int, int, int]) -> None:
+        """Have all entries as they were at a mark."""
+        order, changed, first = to
+        rows = {row for row, _, _ in self.changed[changed:]}
+        for row in rows:
+            self.count(row, -1)
+        for row, switch, was in reversed(self.changed[changed:]):
+            self.next[row][switch] = was
+        for row in rows:
+            self.count(row, 1)
+        del self.changed[changed:], self.first[first:]
+        self.order.undo(order)
 
     def known(self) -> bool:
         """Take what all packets wait for before, those for destinations that are gone included."""
@@ -210,10 +244,31 @@ class _Patch:
         """Give an entry the port behind which the busiest channel has the least load; false for none."""
         if self.next[row][switch] != NONE:
             return True
-        choices = sorted(self.choices(row, switch))
-        return any(self.take(row, changes) for _, _, changes in choices) or any(
-            self.take(row, changes) for _, _, changes in sorted(self.detours(row, switch))
+        return self.turn(row, switch, _DEPTH)
+
+    def turn(self, row: int, switch: int, depth: int) -> bool:
+        """Give an entry another port, if need be after others, and up to so many others before these."""
+        return (
+            self.one_of(row, self.choices(row, switch))
+            or self.one_of(row, self.detours(row, switch))
+            or (depth > 0 and self.alone(row, switch, depth - 1))
         )
+
+    def one_of(self, row: int, choices: Iterable[tuple[int, int, list[tuple[int, int]]]]) -> bool:
+        """Take the best of some changes that can be; false for none."""
+        return any(self.take(row, changes) for _, _, changes in sorted(choices))
+
+    def alone(self, row: int, switch: int, depth: int) -> bool:
+        """Give an entry a port when switches that forwarded to it have turned away, as many as can."""
+        before, entries = self.marked(), self.next[row]
+        nearby = [there for _, _, there in self.outgoing[switch]]
+        for there in nearby:
+            if (channel := entries[there]) != NONE and self.heads[channel] == switch:
+                self.turn(row, there, depth)
+        if self.turn(row, switch, 0):
+            return True
+        self.forget(before)
+        return False
 
     def choices(self, row: int, switch: int) -> Iterator[tuple[int, int, list[tuple[int, int]]]]:
         """Ports of a switch with a way to a destination, with the busiest channel's load, the length."""
@@ -233,8 +288,12 @@ class _Patch:
 
     def take(self, row: int, changes: list[tuple[int, int]]) -> bool:
         """Change entries of a destination; false, and no change, if packets could wait in a circle."""
+        self.left -= 1
+        if self.left < 0:
+            return False
         before, entries = len(self.order.changes), self.next[row]
         kept = [(switch, entries[switch]) for switch, _ in changes]
+        ways = [self.switches(row, switch) for switch, _ in changes]
         self.count(row, -1)
         for switch, channel in changes:
             entries[switch] = channel
@@ -245,9 +304,35 @@ class _Patch:
             self.order.undo(before)
         self.count(row, 1)
         if fits:
-            width = len(self.hosts)
-            self.first += [row * width + switch for switch, was in kept if was != NONE]
+            self.changed += [(row, switch, was) for switch, was in kept]
+            self.first += [
+                (row, switch, way | self.switches(row, switch))
+                for (switch, was), way in zip(kept, ways, strict=True)
+                if was != NONE
+            ]
         return fits
+
+    def switches(self, row: int, switch: int) -> int:
+        """The switches behind one on the way to a destination, as far as it leads, as bits of a number."""
+        found, entries = 0, self.next[row]
+        while (channel := entries[switch]) != NONE:
+            switch = self.heads[channel]
+            found |= 1 << switch
+        return found
+
+    def rounds(self) -> list[list[int]]:
+        """Entries with a way that change, in rounds in which no packet meets two of a destination."""
+        found: list[list[int]] = []
+        last: dict[int, tuple[int, int, int]] = {}
+        for row, switch, ways in self.first:
+            number, together, seen = last.get(row, (0, 0, 0))
+            if seen >> switch & 1 or together & ways:
+                number, together, seen = number + 1, 0, 0
+            last[row] = number, together | 1 << switch, seen | ways
+            if number == len(found):
+                found.append([])
+            found[number].append(row * len(self.hosts) + switch)
+        return [sorted(places) for places in found]
 
     def count(self, row: int, times: int) -> None:
         """Count pairs to a destination in the loads of channels."""
