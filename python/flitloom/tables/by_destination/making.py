@@ -203,7 +203,7 @@ def _require_suits(method: str, found: Recognition) -> None:
 
 def _patch_steps(before: OldTables, made: dict[str, Any]) -> tuple[Step, ...]:
     """The steps of a repair that moves no level: what others wait for, what is gone, what balances."""
-    between, new = made["between"], made["next"]
+    between = made["between"]
 
     def changed(now: NDArray[np.uint32], places: list[int], then: NDArray[np.uint32]) -> NDArray[np.uint32]:
         state = now.copy()
@@ -216,11 +216,14 @@ def _patch_steps(before: OldTables, made: dict[str, Any]) -> tuple[Step, ...]:
         states.append(("that others wait for", now))
     states.append(("whose cable or switch is gone", between))
     now = between
-    for places in made["then"]:
-        now = changed(now, places, new)
-        states.append(("that others wait for", now))
-    states.append(("that balance the load, in any order", changed(new, made["last"], now)))
-    states.append(("through which no host sends, when old packets are gone", new))
+    for more in made["further"]:
+        new = more["next"]
+        for places in more["rounds"]:
+            now = changed(now, places, new)
+            states.append(("that others wait for", now))
+        states.append(("that balance the load, in any order", changed(new, more["last"], now)))
+        states.append(("through which no host sends, when old packets are gone", new))
+        now = new
     steps, now = [], before.following
     for what, then in states:
         if count := int((now != then).sum()):

@@ -42,6 +42,8 @@ from flitloom.tables.traffic import Demand
 
 #: Repairs that move no level are taken up to such a multiple of the largest load of others.
 WORTH = 1.25
+#: How often tables are balanced one after the other on the levels that they have.
+_BALANCED = 4
 #: How far above the bound repaired tables may stay.
 REPAIR_SLACK = 0.02
 
@@ -327,9 +329,9 @@ def repaired(
     """Tables with few other entries that can be used beside the old ones; None if there are none.
 
     Pairs keep their levels where ports are found for that, as `patched` looks for them; ``"between"`` are the
-    entries before they are balanced. That may cost 25 % of load. Pairs get lanes that managers and multicast
-    have to themselves only where nothing else is possible. Without tries only what must change does: for a
-    verdict, not balanced, and without a bound.
+    entries before they are balanced, ``"further"`` the tables that lead from there. That may cost 25 % of
+    load. Pairs get lanes that managers and multicast have to themselves only where nothing else is possible.
+    Without tries only what must change does: for a verdict, not balanced, and without a bound.
     """
     if old.levels is None:
         return None
@@ -372,7 +374,7 @@ def _kept(
     used = kept["levels"][kept["next"] != NONE]
     told = kept | {
         "between": kept["next"],
-        "then": [],
+        "further": [],
         "mode": "portable",
         "lanes": int((used % there).max(initial=0)) + 1,
         "bound": None if other is None else other["bound"],
@@ -380,10 +382,16 @@ def _kept(
         "start": np.zeros(0, dtype=np.uint64),
         "entries": np.zeros((0, LEVELS), dtype=np.uint8),
     }
-    more = repair(replace(old, following=kept["next"]), tries) if tries else None
-    if more is not None and not moved_levels(subnet, kept["levels"], more["levels"]).any():
-        balanced = {"next": more["next"], "bound": more["bound"], "then": more["rounds"]}
-        told |= balanced | {"last": more["last"]}
+    # What is balanced beside the old tables can be balanced further beside that.
+    for _ in range(_BALANCED if tries else 0):
+        more = repair(replace(old, following=told["next"]), tries)
+        if more is None or moved_levels(subnet, kept["levels"], more["levels"]).any():
+            break
+        told["bound"] = more["bound"]
+        if np.array_equal(told["next"], more["next"]):
+            break
+        told["next"] = more["next"]
+        told["further"].append(more)
     return told
 
 
