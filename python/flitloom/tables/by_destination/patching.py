@@ -247,7 +247,7 @@ class _Patch:
         return self.turn(row, switch, _DEPTH)
 
     def turn(self, row: int, switch: int, depth: int) -> bool:
-        """Give an entry another port, if need be after others, and up to so many others before these."""
+        """Give an entry another port, if need be after others that turn away, which may need that, too."""
         return (
             self.one_of(row, self.choices(row, switch))
             or self.one_of(row, self.detours(row, switch))
@@ -313,7 +313,7 @@ class _Patch:
         return fits
 
     def switches(self, row: int, switch: int) -> int:
-        """The switches behind one on the way to a destination, as far as it leads, as bits of a number."""
+        """The switches behind one along its route to a destination, as bits of a number."""
         found, entries = 0, self.next[row]
         while (channel := entries[switch]) != NONE:
             switch = self.heads[channel]
