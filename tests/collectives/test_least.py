@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from flitloom.collectives.advice import weigh
 from flitloom.collectives.least import further_messages, known_prices, least
 from flitloom.collectives.making import make_rounds
 from flitloom.collectives.nested import nested, offsets
-from flitloom.collectives.prices import least_chunks, proven
+from flitloom.collectives.prices import least_chunks, proven, proven_prices
 from flitloom.collectives.rounds_checking import check_rounds
 from flitloom.collectives.rounds_plan import RoundsPlan, read_rounds
 from flitloom.ground.linear import solve
@@ -92,7 +93,8 @@ def test_prices_prove_nearly_what_the_linear_program_says(network: AnyNetwork, r
         assert len(found) == ground.routes[0].max() or found[-1].chunks == pytest.approx(enters, rel=2e-3)
         assert value >= enters * (1 - 1e-7)
         return
-    assert value * 0.98 <= found[rounds - 1].chunks <= value * (1 + 1e-7)
+    one = found[rounds - 1]
+    assert value * 0.98 <= proven(ground, one.nodes, one.links) <= value * (1 + 1e-7)
     assert nested(ground, rounds, moves=2000).chunks >= value * (1 - 1e-7)
     # Any prices prove a bound.
     random = np.random.default_rng(rounds)
@@ -106,8 +108,48 @@ def test_prices_prove_nearly_what_the_linear_program_says(network: AnyNetwork, r
 def test_known_values_of_the_linear_program_are_reached() -> None:
     """Those that another program found with all symmetries, in vectors of an all-reduce."""
     for sizes, known in (((8, 8), (2, 0.777, 0.548, 0.503)), ((4, 4, 4), (1.0, 0.424, 0.341, 0.330))):
-        found = [2 * one.chunks / 64 for one in least_chunks(Ground(fl.Torus(*sizes)))]
+        ground = Ground(fl.Torus(*sizes))
+        found = [2 * proven(ground, one.nodes, one.links) / 64 for one in least_chunks(ground)]
         assert found[:4] == pytest.approx(known, rel=0.006)
+
+
+@pytest.mark.parametrize("sizes", [(8,), (9,)])
+def test_potentials_prove_nearly_what_the_best_of_all_sets_takes(sizes: tuple[int, ...]) -> None:
+    """Hops of all chunks in three rounds, over every choice of the rounds in which nodes get the chunk."""
+    ground = Ground(fl.Torus(*sizes))
+    hops = ground.routes[0]
+    best = min(
+        sum(
+            min(hops[sender, node] for sender, before in enumerate((0, *turns)) if before < turn)
+            for node, turn in enumerate(turns, 1)
+        )
+        for turns in product((1, 2, 3), repeat=ground.nodes - 1)
+    )
+    proof = least_chunks(ground)[2]
+    assert proof.potentials
+    assert 0.95 * best <= 2 * proof.chunks <= best * (1 + 1e-9)
+
+
+def test_potentials_follow_linear_programs_of_all_cuts() -> None:
+    """Three rounds on 8x8 take 75.94 hops if flows to all nodes share the capacity that is paid for."""
+    ground = Ground(fl.Torus(8, 8))
+    proof = least_chunks(ground)[2]
+    assert 75 < 4 * proof.chunks < 75.94
+    assert proven(ground, proof.nodes, proof.links) < 4.01 * 17.5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_potentials_prove_a_bound(seed: int) -> None:
+    ground, random = Ground(fl.Torus(4, 4)), np.random.default_rng(seed)
+    even = [[0.25] * 4] * 3
+    for _ in range(10):
+        # They fall with every round and every hop.
+        drawn = random.random((3, 4, 5)) * random.random() * 3
+        drawn = np.minimum.accumulate(np.minimum.accumulate(drawn, axis=0), axis=2)
+        for away in range(1, 5):
+            drawn[:, away - 1, away:] = 0
+        proof = proven_prices(ground, [0.0] * 16, even, drawn.tolist())
+        assert proof.chunks * 4 <= 16 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("message", [None, 0.0, 5e-8, 2e-7])
@@ -197,3 +239,38 @@ def test_bounds_of_files_are_proven_by_both_programs(name: str, tmp_path: Path) 
     assert _rechecked(failed, file) == 0
     assert _rechecked(failed.model_copy(update={"bound": failed.bound * 1.001}), file) == 1
     assert _rechecked(failed.model_copy(update={"prices": plan.prices}), file) == 1
+
+
+def test_potentials_of_files_are_proven_by_both_programs(tmp_path: Path) -> None:
+    plan = make_rounds(fl.Torus(4, 4), "all-gather", "spheres", 2.4e6, 1e-6, 5e10, message=0.0)
+    file = tmp_path / "plan.json"
+    # Three rounds, and 16 hops of 15 chunks over four links.
+    assert plan.bound == pytest.approx(3e-6 + 4 / 16 * 2.4e6 / 5e10)
+    assert check_rounds(plan)["problems"] == []
+    assert _rechecked(plan, file) == 0
+    third = plan.prices[2]
+    high = [[[2 * one for one in row] for row in table] for table in third.potentials]
+
+    def changed(potentials: list[list[list[float]]], bound: float) -> RoundsPlan:
+        row = third.model_copy(update={"potentials": potentials})
+        return plan.model_copy(update={"prices": [*plan.prices[:2], row, *plan.prices[3:]], "bound": bound})
+
+    # What messages raise twice as much as they cost counts half.
+    assert check_rounds(changed(high, plan.bound))["passed"]
+    assert _rechecked(changed(high, plan.bound), file) == 0
+    for potentials, bound in (
+        (high, plan.bound * 1.001),
+        ([], plan.bound),
+        (high[:2], plan.bound),
+        ([table[:-1] for table in high], plan.bound),
+        # They rise while nothing is sent.
+        (high[::-1], plan.bound),
+        ([[[1.0] * len(row) for row in table] for table in high], plan.bound),
+    ):
+        assert not check_rounds(changed(potentials, bound))["passed"]
+        assert _rechecked(changed(potentials, bound), file) == 1
+    unlike = make_rounds(fl.Mesh(4), "all-gather", "spheres", 2.4e6, 1e-6, 5e10)
+    row = unlike.prices[1].model_copy(update={"potentials": high})
+    unlike = unlike.model_copy(update={"prices": [unlike.prices[0], row, *unlike.prices[2:]]})
+    assert not check_rounds(unlike)["passed"]
+    assert _rechecked(unlike, file) == 1

@@ -166,9 +166,10 @@ def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:
 
 
 def with_chunks(
-    ground: Ground, prices: Sequence[tuple[Sequence[float], Sequence[Sequence[float]]]]
+    ground: Ground,
+    prices: Sequence[tuple[Sequence[float], Sequence[Sequence[float]], Sequence[Sequence[Sequence[float]]]]],
 ) -> list[Prices]:
-    """Prices of a file, of nodes and links, with what they prove.
+    """Prices of a file, of nodes and links, and potentials, with what they prove.
 
     Raises
     ------
@@ -177,12 +178,14 @@ def with_chunks(
     """
     if prices and ground.has_relays:
         raise SpecError.at("prices", "they are of networks whose nodes all take part")
-    if any(len({*map(len, links)}) > 1 for _, links in prices):
+    if any(len({*map(len, links)}) > 1 for _, links, _ in prices):
         raise SpecError.at("prices", "all rounds need lengths of equally many links")
     if not ground.whole:
         if prices and len(ground.working) > MOST_UNLIKE:
             raise SpecError.at("prices", f"not all nodes are alike, and they are more than {MOST_UNLIKE}")
-        return [prices_unlike(ground, *one) for one in prices]
+        if any(potentials for *_, potentials in prices):
+            raise SpecError.at("prices.potentials", "they are of networks in which all nodes are alike")
+        return [prices_unlike(ground, nodes, links) for nodes, links, _ in prices]
     return [proven_prices(ground, *one) for one in prices]
 
 

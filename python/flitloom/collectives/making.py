@@ -144,7 +144,12 @@ def from_messages(
             ground, len(advice.plan.members), size, alpha, bandwidth, advice.message
         ),
         "prices": [
-            Priced(nodes=list(one.nodes), links=[list(row) for row in one.links]) for one in advice.prices
+            Priced(
+                nodes=list(one.nodes),
+                links=[list(row) for row in one.links],
+                potentials=[[list(row) for row in table] for table in one.potentials],
+            )
+            for one in advice.prices
         ],
         "cut": list(advice.cut),
         "version": provenance.version(),

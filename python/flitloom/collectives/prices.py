@@ -17,8 +17,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.collectives.nested import numbers, offsets
+from flitloom.collectives.moats import Distances, climbed, reached
+from flitloom.collectives.nested import MOST_ROUNDS, numbers, offsets
 from flitloom.errors import SpecError
+from flitloom.ground.numerals import counted
 from flitloom.spec.ground import Ground
 
 #: Steps by which prices of a number of rounds are improved.
@@ -29,8 +31,8 @@ WORK, ENOUGH = 200_000_000, 50
 AHEAD = 0.5
 #: Steps without a better bound after which half of it is enough.
 PATIENCE = 20
-#: Bounds above the chunks that enter a node by less than this share need no more rounds.
-CLOSE = 1e-3
+#: Bounds above the chunks that enter a node by less than this share need no more rounds; those by potentials.
+CLOSE, REACHED = 1e-3, 0.01
 #: Digits of prices and lengths behind the point.
 DIGITS = 9
 
@@ -49,12 +51,16 @@ class Prices:
         Chunks on the busiest links, over all rounds, at least.
     sums : float
         Vectors on the busiest links of an all-reduce of as many rounds, at least.
+    potentials : tuple of tuple of tuple of float
+        Where all nodes see the same network, potentials of nodes (`flitloom.collectives.moats`) with the same
+        lengths of links; none if prices of nodes prove as much.
     """
 
     nodes: tuple[float, ...]
     links: tuple[tuple[float, ...], ...]
     chunks: float
     sums: float
+    potentials: tuple[tuple[tuple[float, ...], ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ def least_chunks(ground: Ground) -> tuple[Prices, ...]:
     >>> import flitloom as fl
     >>> from flitloom.spec.ground import Ground
     >>> [round(one.chunks, 2) for one in least_chunks(Ground(fl.Torus(4, 4)))]  # of 15 over 4 links
-    [8.0, 4.5, 3.87, 3.75]
+    [8.0, 4.5, 4.0, 3.75]
     """
     group, kinds = offsets(ground), _kinds(ground)
     floor = (ground.nodes - 1) / group.links.sum()
@@ -144,7 +150,7 @@ def least_chunks(ground: Ground) -> tuple[Prices, ...]:
     start = np.full(len(kinds.counts), 1 / group.links.sum())
     start[0] = 0
     target = np.inf
-    for rounds in range(1, int(ground.routes[0][0].max()) + 1):
+    for rounds in range(1, min(int(ground.routes[0][0].max()), MOST_ROUNDS) + 1):
         lengths = np.tile(even, (rounds, 1))
         if rounds == 1:
             # All come straight from their owners, who load the links of a class as they do.
@@ -153,13 +159,45 @@ def least_chunks(ground: Ground) -> tuple[Prices, ...]:
             lengths[0] = loads == target
             lengths /= lengths.sum()
             nodes = (kinds.loads @ lengths[0])[_first_loads(kinds)]
+        elif target <= floor * (1 + CLOSE):
+            nodes = start
         else:
             nodes, lengths = _climb(kinds, start, lengths, target)
-        found.append(_proof(ground, kinds, nodes, lengths))
-        target = found[-1].chunks
-        if target <= floor * (1 + CLOSE):
+        priced = _proof(ground, kinds, nodes, lengths)
+        target = priced.chunks
+        found.append(_with_potentials(ground, priced))
+        if target <= floor * (1 + CLOSE) and found[-1].chunks <= floor * (1 + REACHED):
             break
     return tuple(found)
+
+
+def _with_potentials(ground: Ground, priced: Prices) -> Prices:
+    """The same, with potentials if these prove more."""
+    if len(priced.links) == 1:
+        return priced
+    costs = _message_costs(ground, priced.links)
+    distances = Distances(ground, _alike(ground, costs))
+    if not distances.small:
+        return priced
+    found = climbed(distances, offsets(ground).behind, costs)
+    if found is None:
+        return priced
+    rows = tuple(tuple(map(tuple, table)) for table in found.tolist())
+    better = proven_prices(ground, priced.nodes, priced.links, rows)
+    return better if better.chunks > priced.chunks else priced
+
+
+def _message_costs(ground: Ground, links: Sequence[Sequence[float]]) -> list[NDArray[np.float64]]:
+    """By round what a chunk costs, by the vector that it goes."""
+    group = offsets(ground)
+    widths = np.array([ground.links[0, way] for way in group.ways])
+    return [group.along @ (np.array(row) * widths) for row in links]
+
+
+def _alike(ground: Ground, costs: Sequence[NDArray[np.float64]]) -> list[NDArray[np.int64]]:
+    """Symmetries of a network that keep what messages cost."""
+    every = _symmetries(ground)
+    return [one for one in every if all(np.allclose(cost[one], cost, 1e-12, 0) for cost in costs)]
 
 
 def _first_loads(kinds: _Kinds) -> NDArray[np.int64]:
@@ -233,15 +271,34 @@ def _proof(ground: Ground, kinds: _Kinds, nodes: NDArray[np.float64], lengths: N
     return proven_prices(ground, prices.tolist(), rows.tolist())
 
 
-def proven_prices(ground: Ground, nodes: Sequence[float], links: Sequence[Sequence[float]]) -> Prices:
-    """Prices with what they prove; see `proven`.
+def proven_prices(
+    ground: Ground,
+    nodes: Sequence[float],
+    links: Sequence[Sequence[float]],
+    potentials: Sequence[Sequence[Sequence[float]]] = (),
+) -> Prices:
+    """Prices and potentials with what they prove; see `proven` and `flitloom.collectives.moats.reached`.
 
     A node that is the first to know a sum has it from what all others sent, as in a reduce-scatter of as many
     rounds. Every other node needs a transfer that ends no earlier, over a link at least.
     """
     chunks = proven(ground, nodes, links)
+    if potentials:
+        costs = _message_costs(ground, links)
+        distances = Distances(ground, _alike(ground, costs))
+        if not distances.small:
+            raise SpecError.at("prices.potentials", f"{counted(ground.nodes, 'node')} are too many for them")
+        far = distances.far
+        if (
+            len(potentials) != len(links)
+            or {*map(len, potentials)} != {far}
+            or any(len(row) != far + 1 for table in potentials for row in table)
+        ):
+            raise SpecError.at("prices.potentials", f"{len(links)} times {far} times {far + 1} are needed")
+        chunks = max(chunks, reached(distances, offsets(ground).behind, costs, np.array(potentials)))
     sums = (chunks + (ground.nodes - 1) * min(map(min, links))) / ground.nodes
-    return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, chunks if len(links) == 1 else sums)
+    kept = tuple(tuple(map(tuple, table)) for table in potentials)
+    return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, chunks if len(links) == 1 else sums, kept)
 
 
 def as_prices(

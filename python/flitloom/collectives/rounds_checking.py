@@ -109,8 +109,8 @@ def _bound(plan: RoundsPlan, problems: list[str]) -> float | None:
     if plan.bound is None:
         return None
     try:
-        prices = [(one.nodes, one.links) for one in plan.prices]
-        if [len(links) for _, links in prices] != [*range(1, len(prices) + 1)]:
+        prices = [(one.nodes, one.links, one.potentials) for one in plan.prices]
+        if [len(links) for _, links, _ in prices] != [*range(1, len(prices) + 1)]:
             raise SpecError.at("prices", "they are of 1, 2, ... rounds, one after the other")
         members = len(plan.members)
         known = with_chunks(plan.ground, prices)

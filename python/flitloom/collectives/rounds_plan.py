@@ -81,6 +81,8 @@ class Priced(Frozen):
     Before a round a chunk is worth its own price and what sending it gains over its cost, to every node. The
     prices of all nodes, less the worth at its owner before the first round, bound the chunks. Where all nodes
     see the same network this is of the chunk of node 0, else of the chunks of all nodes one after the other.
+    Potentials bound them, too, with the same lengths of links: no message may raise those of all nodes
+    together by more than it costs, so the potentials of the nodes at themselves after the last round count.
     """
 
     nodes: list[Annotated[float, Field(ge=0, lt=2**20)]] = Field(
@@ -91,6 +93,11 @@ class Priced(Frozen):
         description="Per round the length of a link from node 0, by the number of the node to which it "
         "leads; those of all its links add up to at most one. Where nodes are not alike, of every link, by "
         "the nodes from and to which it leads; those of all links add up to at most one."
+    )
+    potentials: list[list[list[Annotated[float, Field(ge=0, lt=2**20)]]]] = Field(
+        default=[],
+        description="Per round, by hops of a node from node 0 (from 1 on) and hops from it to a node that "
+        "has the chunk: its potential. Of nodes that are alike; none if prices prove as much.",
     )
 
 
@@ -234,6 +241,8 @@ class RoundsPlan(Frozen):
         fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
         for name in rows:
             if listed := self.model_dump(include={name})[name]:
+                if name == "prices":
+                    listed = [{key: each for key, each in row.items() if each} for row in listed]
                 text = ",\n  ".join(json.dumps(row, separators=(",", ":")) for row in listed)
                 fields.append(f" {json.dumps(name)}: [\n  {text}\n ]")
         write_text(file, "{\n" + ",\n".join(fields) + "\n}\n")

@@ -64,7 +64,7 @@ import tomllib
 from collections import Counter
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, combinations, pairwise, product
 from math import comb, gcd, prod
 
 NAMES = "xyzuvw"
@@ -852,6 +852,8 @@ def certified_escapes(experiment, certificate):
 MOST_MOVES = 1 << 24
 #: Most nodes that are not alike for which prices are followed.
 MOST_UNLIKE = 128
+#: Messages by nodes of a round whose raises of potentials are followed.
+MOST_RAISES = 1 << 25
 #: Operations that are others run backwards: over reversed links.
 BACKWARDS = {"reduce-scatter": "all-gather", "reduce": "broadcast", "gather": "scatter"}
 OPERATIONS = {*BACKWARDS, *BACKWARDS.values(), "all-reduce", "all-to-all", "all-to-all-v"}
@@ -1611,8 +1613,11 @@ def least_vectors(plan, document):
         # The first sum needs a scatter, to where it costs least. Every other node needs a transfer.
         if net.whole:
             chunks = priced_chunks(plan, row["nodes"], row["links"])
+            if row.get("potentials"):
+                chunks = max(chunks, reached_chunks(plan, row["potentials"], row["links"]))
             sums = (chunks + (nodes - 1) * min(map(min, row["links"]))) / nodes
         else:
+            need(not row.get("potentials"), "potentials: they are of nodes that are alike")
             every = priced_one_by_one(plan, row["nodes"], row["links"])
             chunks, last = sum(every), dict.fromkeys(plan.members, float("inf"))
             for lengths in row["links"]:
@@ -1630,22 +1635,11 @@ def least_vectors(plan, document):
 def priced_chunks(plan, prices, links):
     """Chunks on the busiest links of an all-gather that prices of nodes and lengths of links prove."""
     net = plan.network
-    ways = sorted(net.next[0])
     fits = len(prices) == net.count and all(0 <= price < 1 << 20 for price in prices)
     need(fits, "prices: one of every node is needed")
     worth = list(map(float, prices))
     for row in reversed(links):
-        fits = len(row) == len(ways) and all(0 <= length <= 1 for length in row)
-        need(fits, "prices: one length of every link is needed")
-        length = dict(zip(ways, row, strict=True))
-        once = sum(length[way] * net.links[0, way] for way in ways)
-        need(once <= 1 + 1e-9, "prices: the lengths of links add up to more than one")
-        costs = []
-        for end in range(1, net.count):
-            # Parallel links have the same share each.
-            cost = sum(share * net.links[0, way] * length[way] for _, way, share in plan.from_origin(end))
-            costs.append((cost, end))
-        costs.sort()
+        costs = sorted((cost, end) for end, cost in enumerate(vector_costs(plan, row)) if end)
         # Vectors whose cost no chunk is worth gain nothing.
         cheap = [one for one in costs if one[0] < max(worth)]
         worth = [
@@ -1653,6 +1647,91 @@ def priced_chunks(plan, prices, links):
             for own, ends in zip(worth, plan.sums, strict=True)
         ]
     return sum(prices) - worth[0]
+
+
+def vector_costs(plan, row):
+    """What a chunk costs, by the vector that it goes, if links have some lengths."""
+    net = plan.network
+    ways = sorted(net.next[0])
+    fits = len(row) == len(ways) and all(0 <= length <= 1 for length in row)
+    need(fits, "prices: one length of every link is needed")
+    # Parallel links have the same share each.
+    length = {way: net.links[0, way] * one for way, one in zip(ways, row, strict=True)}
+    need(sum(length.values()) <= 1 + 1e-9, "prices: the lengths of links add up to more than one")
+    return [0.0] + [
+        sum(share * length[way] for _, way, share in plan.from_origin(end)) for end in range(1, net.count)
+    ]
+
+
+def reached_chunks(plan, potentials, links):
+    """Chunks on the busiest links of an all-gather that potentials of nodes prove: all must be reached."""
+    far, sums = plan.far(0), plan.sums
+    count, most = plan.network.count, max(far.values())
+    rows = [row for table in potentials for row in table]
+    fits = {*map(len, potentials)} == {most} and len(potentials) == len(links)
+    fits = fits and all(len(row) == most + 1 and all(0 <= one < 1 << 20 for one in row) for row in rows)
+    need(fits, f"potentials: {len(links)} times {most} times {most + 1} are needed")
+    for before, after in pairwise(potentials):
+        steady = all(
+            a >= b for old, new in zip(before, after, strict=True) for a, b in zip(old, new, strict=True)
+        )
+        need(steady, "potentials: one rises while nothing is sent")
+    need(not any(row[away] for away, row in enumerate(potentials[0], 1)), "potentials: node 0 had the chunk")
+    senders = unlike_senders(plan, links)
+    need(len(senders) * count**2 <= MOST_RAISES, "potentials: too many nodes are to be looked at")
+    # By two nodes the hops from the first one to the second one.
+    hops = [[0] * count for _ in range(count)]
+    for here, ends in enumerate(sums):
+        for vector, end in enumerate(ends):
+            hops[here][end] = far[vector]
+    kinds = [far[node] - 1 for node in range(1, count)]
+    over, before = 1.0, [[0.0] * (count - 1)] * count
+    for turn, table in enumerate(potentials):
+        costs = vector_costs(plan, links[turn])
+        after = [[table[kind][away] for kind, away in zip(kinds, row[1:], strict=True)] for row in hops]
+        for sender in senders if turn else [0]:
+            had = before[sender]
+            for cost, end in zip(costs, sums[sender], strict=True):
+                raised = sum(new - old for new, old in zip(after[end], had, strict=True) if new > old)
+                if raised > over * cost:
+                    need(cost, "potentials: a message that costs nothing raises them")
+                    over = raised / cost
+        before = after
+    return sum(potentials[-1][kind][0] for kind in kinds) / over
+
+
+def unlike_senders(plan, links):
+    """Nodes that represent all others: mirrored, or with dimensions exchanged, if that changes no length."""
+    net, points = plan.network, plan.points
+    ways = sorted(net.next[0])
+    places = range(len(net.sizes))
+    moves = [[(place, -1) for place in places]]
+    moves += [[(place, -1 if place == one else 1) for place in places] for one in places]
+    for one, other in combinations(places, 2):
+        moves.append([({one: other, other: one}.get(place, place), 1) for place in places])
+    stands = list(range(net.count))
+    for move in moves:
+        moved = [
+            net.number(net.normal([sign * points[node][place] for place, sign in move]))
+            for node in range(net.count)
+        ]
+        same = sorted(moved) == [*range(net.count)] and all(moved[way] in net.next[0] for way in ways)
+        same = same and all(net.links[0, way] == net.links[0, moved[way]] for way in ways)
+        same = same and all(
+            row[ways.index(moved[way])] == length
+            for row in links
+            for way, length in zip(ways, row, strict=True)
+        )
+        # Sums go to sums, so all links go to links.
+        if same and all(
+            moved[ends[way]] == plan.sums[moved[node]][moved[way]]
+            for node, ends in enumerate(plan.sums)
+            for way in ways
+        ):
+            for node in range(net.count):
+                chain = sorted({node, moved[node]})
+                stands[chain[-1]] = min(stands[chain[-1]], chain[0])
+    return [node for node in range(net.count) if stands[node] == node]
 
 
 def priced_one_by_one(plan, prices, links):
