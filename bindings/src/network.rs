@@ -159,7 +159,7 @@ impl Network {
     /// Bytes that a run of packets of at most so many flits takes per router, packets not counted, and
     /// records of links if they are kept.
     fn bytes_per_router(&self, longest: u32, links: bool) -> u64 {
-        engine::bytes_per_router(&self.inner, longest, links)
+        engine::general::bytes_per_router(&self.inner, longest, links)
     }
 
     /// Whether each link exists and works, by `node * directions + direction`.

@@ -83,6 +83,9 @@ pub trait Visitor {
     /// What only the whole is asked for: parts are divided and put together otherwise.
     fn whole(&mut self, fields: impl FnOnce(&mut Archive) -> Visited) -> Visited;
 
+    /// Planes that follow from what is shown, or do not outlive a cycle: they take memory, and nothing else.
+    fn follow(&mut self, _planes: &[&dyn NodeBits]) {}
+
     /// Whether it changes what it visits.
     fn changes(&self) -> bool;
 
@@ -298,18 +301,21 @@ impl Visitor for Window {
     }
 }
 
-/// Counts the bytes of what nodes have.
-#[cfg(test)]
+/// Counts the bytes that a state of so many nodes takes.
 pub(crate) struct Bytes {
     pub bytes: u64,
     pub nodes: usize,
 }
 
-#[cfg(test)]
 impl Visitor for Bytes {
     fn bits(&mut self, _field: &'static str, bits: &mut impl NodeBits) -> Visited {
-        self.bytes += (bits.planes() * self.nodes).div_ceil(8) as u64;
+        self.follow(&[bits]);
         Ok(())
+    }
+
+    fn follow(&mut self, planes: &[&dyn NodeBits]) {
+        let count: usize = planes.iter().map(|planes| planes.planes()).sum();
+        self.bytes += (count * self.nodes).div_ceil(8) as u64;
     }
 
     fn records<R, T: Plain>(
@@ -340,7 +346,10 @@ impl Visitor for Bytes {
         Ok(())
     }
 
-    fn whole(&mut self, _fields: impl FnOnce(&mut Archive) -> Visited) -> Visited {
+    fn whole(&mut self, fields: impl FnOnce(&mut Archive) -> Visited) -> Visited {
+        let mut archive = Archive::writing();
+        fields(&mut archive)?;
+        self.bytes += archive.into_bytes().len() as u64;
         Ok(())
     }
 

@@ -69,9 +69,7 @@ impl Judged {
     ) -> Result<Vec<Option<Utilisation>>, (Breach, u32)> {
         let Self { run, division } = self;
         run_while((run, division), Some(cycle), interrupt, |_| true);
-        if let Some(breach) = run.terminals.breach.take() {
-            return Err((breach, run.terminals.now - 1));
-        }
+        run.terminals.take_breach().map_or(Ok(()), Err)?;
         let Terminals { waiting, packets, now, .. } = &run.terminals;
         let TrafficManager { classes, queues, .. } = &mut run.source;
         let Some(queues) = queues else { return Ok(Vec::new()) };

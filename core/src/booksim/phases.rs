@@ -238,10 +238,10 @@ impl Phases {
             if interrupt.load(Ordering::Relaxed) {
                 return None;
             }
-            if let Some(breach) = self.run.terminals.breach.take() {
+            if let Some((breach, cycle)) = self.run.terminals.take_breach() {
                 self.phase = Phase::Over;
                 self.events.clear();
-                return Some(Event::Broken(breach, self.run.terminals.now - 1));
+                return Some(Event::Broken(breach, cycle));
             }
             if self.run.source.warnings > 0 {
                 self.run.source.warnings -= 1;
@@ -476,5 +476,20 @@ impl Phases {
             left.push(((first(false), facts.in_flight), (first(true), facts.measured_in_flight)));
         }
         Event::Remaining(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_a_run_before_its_first_cycle_is_told_of_it() {
+        let mut options = Options::default();
+        assert!(options.set("topology", "mesh") && options.set("routing_function", "dor"));
+        let mut run = Phases::new(&options, false).unwrap();
+        run.run.terminals.breach = Some(Breach::Lost);
+        assert_eq!(run.advance(&false.into()), Some(Event::Broken(Breach::Lost, 0)));
+        assert_eq!(run.advance(&false.into()), None);
     }
 }

@@ -4,8 +4,8 @@
 
 mod bell;
 pub mod general;
+mod letterbox;
 mod lower_bound;
-mod memory;
 mod network;
 mod options;
 mod outcome;
@@ -20,7 +20,6 @@ mod sync;
 
 pub use bell::Lost;
 pub use lower_bound::{Bottleneck, LowerBound, lower_bound};
-pub use memory::bytes_per_router;
 pub use network::{Network, NetworkError};
 pub use options::Options;
 pub use outcome::{

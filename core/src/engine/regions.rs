@@ -10,14 +10,12 @@
 
 use super::{
     bell::{Bell, Lost, held},
+    letterbox::{Letterbox, Watch},
     protocol::Quiescence,
 };
 use std::{
     fmt,
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, atomic::AtomicBool},
 };
 
 /// Cycles between two agreements of all parts.
@@ -200,25 +198,18 @@ pub(crate) fn advance<A: Region>(
     Ok(None)
 }
 
-/// What goes from a part to one of its neighbours: a neighbour is one cycle ahead at most.
-#[derive(Debug, Default)]
-struct Letterbox {
-    letters: [Mutex<Vec<u64>>; 2],
-    posted: Bell,
-}
-
 /// Where the threads of one process meet.
 #[derive(Debug)]
 struct Hub {
-    /// Per part: what comes over each of its edges.
-    boxes: Vec<Vec<Letterbox>>,
+    /// Per part: what comes over each of its edges, and how often it came. A neighbour is one cycle ahead at most.
+    boxes: Vec<Vec<(Letterbox<Vec<u64>, 2>, Bell)>>,
     /// What is agreed upon in this agreement, the next and the last.
-    agreed: [Mutex<[u64; 4]>; 3],
+    agreed: Letterbox<[u64; 4], 3>,
     given: Bell,
     /// Per part: what it gives to all in this collection and the next.
-    boards: Vec<[Mutex<Vec<u8>>; 2]>,
+    boards: Vec<Letterbox<Vec<u8>, 2>>,
     put_up: Bell,
-    failed: AtomicBool,
+    failed: Arc<AtomicBool>,
 }
 
 /// A thread's side of it.
@@ -235,7 +226,7 @@ impl Thread {
     /// The sides of threads with so many messages each.
     pub(super) fn all(messages: impl Iterator<Item = usize>) -> Vec<Self> {
         let boxes: Vec<Vec<_>> =
-            messages.map(|count| (0..count).map(|_| Letterbox::default()).collect()).collect();
+            messages.map(|count| (0..count).map(|_| Default::default()).collect()).collect();
         let parts = boxes.len();
         let hub = Arc::new(Hub {
             boxes,
@@ -243,7 +234,7 @@ impl Thread {
             given: Bell::default(),
             boards: (0..parts).map(|_| Default::default()).collect(),
             put_up: Bell::default(),
-            failed: AtomicBool::new(false),
+            failed: Arc::default(),
         });
         let of_part = |part| Self { hub: hub.clone(), part, exchanges: 0, agreements: 0, collections: 0 };
         (0..parts).map(of_part).collect()
@@ -252,45 +243,34 @@ impl Thread {
     /// What becomes of the values of all threads, added one after the other to what is agreed upon.
     fn agree(&mut self, add: impl FnOnce(&mut [u64; 4])) -> Result<[u64; 4], Lost> {
         let Hub { agreed, given, failed, boxes, .. } = &*self.hub;
-        let own = &agreed[(self.agreements % 3) as usize];
-        add(&mut held(own));
+        let this = self.agreements;
+        add(&mut agreed.of(this));
         self.agreements += 1;
         given.ring();
         given.wait(self.agreements * boxes.len() as u64, failed)?;
         // All have left the last agreement, and nobody has begun the one after the next.
-        *held(&agreed[((self.agreements + 1) % 3) as usize]) = [0; 4];
-        Ok(*held(own))
+        *agreed.of(this + 2) = [0; 4];
+        Ok(*agreed.of(this))
     }
 
     /// Tells the others when this thread panics.
     pub(super) fn watch(&self) -> Watch {
-        Watch(self.hub.clone())
-    }
-}
-
-/// Ends the others when a thread panics.
-pub(crate) struct Watch(Arc<Hub>);
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.failed.store(true, Ordering::Relaxed);
-        }
+        Watch(self.hub.failed.clone())
     }
 }
 
 impl Transport for Thread {
     fn exchange(&mut self, messages: &mut [Message]) -> Result<(), Lost> {
-        let slot = (self.exchanges % 2) as usize;
+        let this = self.exchanges;
         self.exchanges += 1;
         for Message { part, there, out, .. } in messages.iter_mut() {
-            let letterbox = &self.hub.boxes[*part][*there];
-            std::mem::swap(out, &mut *held(&letterbox.letters[slot]));
-            letterbox.posted.ring();
+            let (letterbox, posted) = &self.hub.boxes[*part][*there];
+            std::mem::swap(out, &mut *letterbox.of(this));
+            posted.ring();
         }
-        for (letterbox, Message { come, .. }) in self.hub.boxes[self.part].iter().zip(messages) {
-            letterbox.posted.wait(self.exchanges, &self.hub.failed)?;
-            std::mem::swap(come, &mut *held(&letterbox.letters[slot]));
+        for ((letterbox, posted), Message { come, .. }) in self.hub.boxes[self.part].iter().zip(messages) {
+            posted.wait(self.exchanges, &self.hub.failed)?;
+            std::mem::swap(come, &mut *letterbox.of(this));
         }
         Ok(())
     }
@@ -307,13 +287,13 @@ impl Transport for Thread {
 
     fn collect(&mut self, own: Vec<u8>) -> Result<Vec<Vec<u8>>, Lost> {
         let Hub { boards, put_up, failed, .. } = &*self.hub;
-        let slot = (self.collections % 2) as usize;
-        *held(&boards[self.part][slot]) = own;
+        let this = self.collections;
+        *boards[self.part].of(this) = own;
         self.collections += 1;
         put_up.ring();
         put_up.wait(self.collections * boards.len() as u64, failed)?;
         // Nobody writes here again before all have begun the next collection.
-        Ok(boards.iter().map(|board| held(&board[slot]).clone()).collect())
+        Ok(boards.iter().map(|board| board.of(this).clone()).collect())
     }
 }
 

@@ -16,9 +16,6 @@ pub struct LinkOccupation {
 }
 
 impl LinkOccupation {
-    /// Bytes of a link.
-    pub const BYTES: u64 = 24;
-
     /// A record for `links` links.
     pub fn new(links: usize) -> Self {
         Self { first: vec![u64::MAX; links], last: vec![0; links], flits: vec![0; links] }

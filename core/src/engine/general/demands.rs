@@ -31,3 +31,24 @@ pub(super) struct Demands {
     /// The channel of which routers are told what is full ahead, if they are.
     pub watches: Option<u8>,
 }
+
+impl Demands {
+    /// The plain case, of packets of so many flits at most.
+    pub(super) fn plain(longest: u32) -> Self {
+        Self {
+            uniform: None,
+            longest,
+            exact_feed: false,
+            interlock: false,
+            reinitialise: false,
+            links: false,
+            windows: None,
+            watched: false,
+            function: RoutingFunction::DimensionOrder,
+            reconsiders: false,
+            draws: false,
+            seed: 0,
+            watches: None,
+        }
+    }
+}

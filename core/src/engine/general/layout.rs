@@ -4,6 +4,7 @@ use super::{
     halo::{self, Halo},
     links::Links,
     output_arbiter::{Schemes, Sizes},
+    record::Record,
 };
 use crate::{
     bits::Extent,
@@ -273,8 +274,13 @@ fn packed_fields(shape: &Shape) -> (Vec<u32>, [u8; 33]) {
 
 impl Layout {
     pub(super) fn new(network: &Network) -> Self {
+        Self::of_first(network, network.fabric().shape().nodes())
+    }
+
+    /// That of so many nodes, as if there were no others: what it takes by node is what the whole does.
+    pub(super) fn of_first(network: &Network, nodes: usize) -> Self {
         let (shape, router) = (network.fabric().shape().clone(), network.router());
-        let (nodes, directions) = (shape.nodes(), shape.directions());
+        let directions = shape.directions();
         let channels = router.channels as usize;
         let words = nodes.div_ceil(64).next_multiple_of(WORDS);
         let processor_queues = router.processor_queues.count(&shape);
@@ -417,7 +423,8 @@ impl Layout {
             [scheme] => Schemes::Same(scheme),
             _ => {
                 let mut schemes = Schemes::own(ChannelScheme::C00, self.sizes());
-                for (index, &scheme) in arbitration.schemes.iter().enumerate() {
+                for (index, &scheme) in arbitration.schemes.iter().take(self.nodes * self.ports()).enumerate()
+                {
                     schemes.set(index / self.ports(), index % self.ports(), scheme);
                 }
                 schemes
@@ -425,8 +432,8 @@ impl Layout {
         };
         self.lists = None;
         if !arbitration.port_lists.is_empty() {
-            let places = vec![0; arbitration.port_lists.len()];
-            let mut lists = Lists { ports: arbitration.port_lists.clone(), places };
+            let ports = arbitration.port_lists[..self.nodes * self.outputs * self.ports()].to_vec();
+            let mut lists = Lists { places: vec![0; ports.len()], ports };
             for first in (0..lists.ports.len()).step_by(self.ports()) {
                 lists.invert(first, self.ports());
             }
@@ -460,6 +467,25 @@ impl Layout {
     #[inline(always)]
     pub(super) fn has_lists(&self) -> bool {
         self.lists.is_some()
+    }
+
+    /// Whether the narrower of the records of output channels hold its requests.
+    pub(super) fn is_narrow(&self) -> bool {
+        self.request_bits() <= u32::REQUESTS && self.ports() <= u32::PORTS
+    }
+
+    /// Bytes that it takes for its nodes.
+    pub(super) fn bytes(&self) -> usize {
+        let Self { coordinates, rises, rises_first, lists, schemes, directions, nodes, .. } = self;
+        let lists = lists.as_ref().map_or(0, |Lists { ports, places }| ports.len() + places.len());
+        // Two sets of nodes by direction.
+        let links = 2 * directions * nodes / 8;
+        size_of_val(&**coordinates)
+            + size_of_val(&**rises)
+            + size_of_val(&**rises_first)
+            + lists
+            + schemes.bytes()
+            + links
     }
 
     /// Bits that requests of an output channel need.

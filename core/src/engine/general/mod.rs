@@ -38,6 +38,7 @@ mod injection_control;
 mod layout;
 mod link_counts;
 mod links;
+mod memory;
 mod moving;
 mod observe;
 mod output_arbiter;
@@ -72,6 +73,7 @@ use crate::{
 };
 use demands::Demands;
 use layout::Layout;
+pub use memory::bytes_per_router;
 use record::Record;
 use row_partition::{Common, Parts, divide};
 use run::Run;
@@ -241,7 +243,6 @@ impl General {
         let interlock = options.throttle == Interlock.into();
         let demands = Demands {
             uniform: workload.uniform_length().map(|_| longest),
-            longest,
             exact_feed: workload.listens() || interlock || may_deadlock,
             interlock,
             reinitialise: options.reinitialise_slices,
@@ -253,6 +254,7 @@ impl General {
             draws: claims.draws,
             seed: options.seed,
             watches: claims.watches,
+            ..Demands::plain(longest)
         };
         let throttle = options.throttle;
         let common = Common {
@@ -269,8 +271,7 @@ impl General {
 
     /// The parts of an empty network, in the narrowest records that hold its requests.
     fn begin_parts(&self, common: Common, division: Division) -> Box<dyn Engine> {
-        let (bits, ports) = (self.layout.request_bits(), self.layout.ports());
-        if bits <= u32::REQUESTS && ports <= u32::PORTS {
+        if self.layout.is_narrow() {
             self.parts_of::<u32>(common, division)
         } else {
             self.parts_of::<u128>(common, division)

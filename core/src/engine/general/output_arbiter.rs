@@ -67,6 +67,14 @@ impl Schemes {
         schemes
     }
 
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Same(_) => 0,
+            Self::Own(own) => size_of_val(&*own.planes),
+        }
+    }
+
     /// Those of a part of the network.
     pub(super) fn part(&self, nodes: Range<usize>, part: Sizes) -> Self {
         let Self::Own(whole) = self else { return self.clone() };

@@ -77,17 +77,9 @@ impl<V: Vector, R: Record> Queues<V, R> {
 
     /// The counts; all else follows from them.
     pub(super) fn visit(&mut self, visitor: &mut impl Visitor) -> Visited {
-        let Self {
-            counts,
-            held,
-            count_bits: _,
-            nonempty: _,
-            full: _,
-            most: _,
-            by_room: _,
-            full_any: _,
-            levels: _,
-        } = self;
+        let Self { counts, held, count_bits: _, nonempty, full, most: _, by_room: _, full_any: _, levels } =
+            self;
+        visitor.follow(&[nonempty, full, levels]);
         visitor.bits("flits in queues", counts)?;
         visitor.bits("flits in and before queues", held)
     }

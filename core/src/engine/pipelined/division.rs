@@ -5,7 +5,7 @@
 
 use super::{
     breach::Breach,
-    exchange::{Exchange, Watch},
+    exchange::Exchange,
     rules::Rules,
     run::Run,
     sets::{Part, Worker},
@@ -13,7 +13,7 @@ use super::{
     terminals::Terminals,
 };
 use crate::{
-    engine::{Rank, SimulationError, bell::Lost, regions::Message},
+    engine::{Rank, SimulationError, bell::Lost, letterbox::Watch, regions::Message},
     save::{Archive, SaveError},
 };
 use std::{

@@ -3,8 +3,9 @@
 use super::flit::Packet;
 use crate::{
     engine::{
-        bell::{Bell, Lost, held},
-        sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering},
+        bell::{Bell, Lost},
+        letterbox::{Letterbox, Watch},
+        sync::{AtomicBool, AtomicU64, MutexGuard, Ordering},
     },
     save::Archive,
     visit::Visited,
@@ -38,14 +39,11 @@ impl Message {
     }
 }
 
-/// Message of as many cycles as can be between giving and taking one, by cycle.
-type Slots = [Mutex<Message>; 4];
-
 /// Where all meet: the parts of the routers, the first of which has the thread of the nodes, and the nodes.
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// By who takes and who gives.
-    boxes: Vec<Vec<Slots>>,
+    boxes: Vec<Vec<Letterbox<Message, 4>>>,
     /// How many cycles may be run, and for all but the first part how many have been.
     begun: Bell,
     done: Vec<Bell>,
@@ -55,13 +53,13 @@ pub(super) struct Exchange {
     offset: AtomicU64,
     /// By part, and of nodes, credits that were sent less those that arrived.
     balances: Vec<AtomicU64>,
-    failed: AtomicBool,
+    failed: Arc<AtomicBool>,
 }
 
 impl Exchange {
     /// For so many parts.
     pub(super) fn new(parts: usize) -> Arc<Self> {
-        let boxes = |_| (0..=parts).map(|_| Slots::default()).collect();
+        let boxes = |_| (0..=parts).map(|_| Letterbox::default()).collect();
         Arc::new(Self {
             boxes: (0..=parts).map(boxes).collect(),
             begun: Bell::default(),
@@ -69,7 +67,7 @@ impl Exchange {
             last: AtomicU64::new(u64::MAX),
             offset: AtomicU64::new(0),
             balances: (0..=parts).map(|_| AtomicU64::new(0)).collect(),
-            failed: AtomicBool::new(false),
+            failed: Arc::default(),
         })
     }
 
@@ -120,7 +118,7 @@ impl Exchange {
 
     /// What one gives another in a cycle.
     pub(super) fn slot(&self, to: usize, from: usize, cycle: u64) -> MutexGuard<'_, Message> {
-        held(&self.boxes[to][from][(cycle % 4) as usize])
+        self.boxes[to][from].of(cycle)
     }
 
     /// Visits what was given to one and has not been read after so many cycles.
@@ -146,17 +144,17 @@ impl Exchange {
 
     /// Puts a message by which it arrives in one of the first two cycles.
     pub(super) fn put(&self, to: usize, cycle: usize, message: Message) {
-        *held(&self.boxes[to][0][(cycle + 2) % 4]) = message;
+        *self.slot(to, 0, cycle as u64 + 2) = message;
     }
 
     /// Takes all messages that nobody has read after so many cycles: in how many cycles they arrive, and for whom.
     pub(super) fn left(&self, cycles: u64) -> Vec<(u32, usize, Message)> {
         let mut left = Vec::new();
         for (to, boxes) in self.boxes.iter().enumerate() {
-            for slots in boxes {
+            for letterbox in boxes {
                 for ahead in 0..2 {
-                    let slot = &slots[((cycles + u64::from(ahead) + 2) % 4) as usize];
-                    left.push((ahead, to, std::mem::take(&mut *held(slot))));
+                    let message = std::mem::take(&mut *letterbox.of(cycles + u64::from(ahead) + 2));
+                    left.push((ahead, to, message));
                 }
             }
         }
@@ -164,19 +162,8 @@ impl Exchange {
     }
 
     /// Ends the others when this thread panics.
-    pub(super) fn watch(self: &Arc<Self>) -> Watch {
-        Watch(self.clone())
-    }
-}
-
-/// Ends the others when a thread panics.
-pub(crate) struct Watch(Arc<Exchange>);
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.failed.store(true, Ordering::Relaxed);
-        }
+    pub(super) fn watch(&self) -> Watch {
+        Watch(self.failed.clone())
     }
 }
 
@@ -197,15 +184,15 @@ impl Messages {
 
     /// Takes what was given two cycles ago for the messages that came before, which have been read.
     pub(super) fn take(&mut self, exchange: &Exchange, cycle: u64) {
-        for (come, slots) in self.come.iter_mut().zip(&exchange.boxes[self.number]) {
-            std::mem::swap(come, &mut *held(&slots[((cycle + 2) % 4) as usize]));
+        for (come, letterbox) in self.come.iter_mut().zip(&exchange.boxes[self.number]) {
+            std::mem::swap(come, &mut *letterbox.of(cycle + 2));
         }
     }
 
     /// Gives away what leaves in a cycle.
     pub(super) fn give(&mut self, exchange: &Exchange, cycle: u64) {
         for (gone, boxes) in self.gone.iter_mut().zip(&exchange.boxes) {
-            std::mem::swap(gone, &mut *held(&boxes[self.number][(cycle % 4) as usize]));
+            std::mem::swap(gone, &mut *boxes[self.number].of(cycle));
         }
     }
 }

@@ -102,6 +102,12 @@ impl Terminals {
         self.facts.iter().map(|facts| facts.in_flight).sum()
     }
 
+    /// What must not happen, if it has, and in which cycle.
+    pub(crate) fn take_breach(&mut self) -> Option<(Breach, u32)> {
+        // Another process may be lost before the first cycle is over.
+        Some((self.breach.take()?, self.now.saturating_sub(1)))
+    }
+
     /// Empty once more, at cycle 0.
     pub(super) fn clear(&mut self) {
         self.now = 0;

@@ -1,0 +1,86 @@
+//! How much memory a run takes, known before it begins: that of a state of some of the nodes.
+
+use super::{demands::Demands, layout::Layout, record::Record, state::State};
+use crate::{
+    bits::Words,
+    engine::Network,
+    traffic::{PacketList, Sources, Workload},
+    visit::{Bytes, State as _},
+};
+
+/// Nodes that are looked at: as many as the widest vectors hold.
+const SOME: usize = 512;
+
+/// Bytes that the general engine needs per router, packets not counted: what a run takes at most, since
+/// the planes take less.
+///
+/// ```
+/// use flitloom_core::{engine::{Network, general::bytes_per_router}, fabric::{Fabric, Shape}, router::RouterConfig};
+/// let network = Network::new(Fabric::new(Shape::torus(&[8, 8])?), RouterConfig::default())?;
+/// assert!((150..400).contains(&bytes_per_router(&network, 8, false)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn bytes_per_router(network: &Network, longest: u32, links: bool) -> u64 {
+    let layout = Layout::of_first(network, network.fabric().shape().nodes().min(SOME));
+    let demands = Demands { links, ..Demands::plain(longest.max(1)) };
+    let state = if layout.is_narrow() {
+        of_state::<u32>(&layout, demands)
+    } else {
+        of_state::<u128>(&layout, demands)
+    };
+    (state + layout.bytes() as u64).div_ceil(layout.nodes as u64)
+}
+
+/// Bytes of an empty state.
+fn of_state<R: Record>(layout: &Layout, demands: Demands) -> u64 {
+    let nobody = PacketList::from_nodes(vec![[]; layout.nodes]).unwrap_or_default();
+    let sources = Sources::new(&Workload::Packets(nobody), layout.nodes);
+    let mut state = State::<Words<1>, R>::new(Words::PROOF, layout, sources, demands, None);
+    let mut visitor = Bytes { bytes: 0, nodes: layout.nodes };
+    // Nothing can go wrong where nothing is restored.
+    let visited = state.visit(&mut visitor);
+    debug_assert_eq!(visited, Ok(()));
+    visitor.bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fabric::{Fabric, Shape},
+        router::{FlowControl, RouterConfig, Variant},
+    };
+
+    #[test]
+    fn some_nodes_take_what_all_do() {
+        for (sizes, latency, flow_control, variant, links, longest) in [
+            (&[32, 32][..], 1, FlowControl::Wormhole, Variant::Queues, false, 8),
+            (&[32, 32][..], 1, FlowControl::Wormhole, Variant::Registers, true, 8),
+            (&[16, 16, 16], 3, FlowControl::Bubble, Variant::Queues, true, 2),
+            (&[1600], 2, FlowControl::CutThrough, Variant::Queues, false, 4),
+        ] {
+            let shape = Shape::torus(sizes).unwrap();
+            let router =
+                RouterConfig { latency, flow_control, variant, buffer: 9, ..RouterConfig::for_shape(&shape) };
+            let network = Network::new(Fabric::new(shape.clone()), router).unwrap();
+            let layout = Layout::new(&network);
+            let all = of_state::<u32>(&layout, Demands { links, ..Demands::plain(longest) });
+            let all = (all + layout.bytes() as u64) / layout.nodes as u64;
+            // Totals do not depend on the nodes.
+            let told = bytes_per_router(&network, longest, links);
+            assert!((all..all + 4).contains(&told), "{sizes:?}: {told} of {all}");
+        }
+    }
+
+    #[test]
+    fn what_routers_have_of_their_own_is_counted() {
+        let shape = Shape::torus(&[8, 8]).unwrap();
+        let told = |variant| {
+            let router = RouterConfig { variant, ..RouterConfig::for_shape(&shape) };
+            bytes_per_router(&Network::new(Fabric::new(shape.clone()), router).unwrap(), 8, false)
+        };
+        // Three planes for every output channel, and the packet of each.
+        let outputs = 5 * 3;
+        assert!(told(Variant::Registers) >= told(Variant::Queues) + outputs * 4 + outputs * 3 / 8);
+    }
+}
