@@ -1,6 +1,6 @@
 use crate::{
     errors::{simulation_error, spec_error},
-    network::Network,
+    network::Routers,
     running::interruptible,
     simulation::totals,
     traffic::Workload,
@@ -32,7 +32,7 @@ pub fn engines() -> Vec<&'static str> {
 
 /// The planes flitloom would pick for `networks` copies of a network side by side, if they cover it.
 #[pyfunction]
-pub fn best_planes(network: &Network, workload: &Workload, networks: usize) -> Option<&'static str> {
+pub fn best_planes(network: &Routers, workload: &Workload, networks: usize) -> Option<&'static str> {
     supports(&network.inner, &workload.inner).ok()?;
     let best = best_set(&network.inner, networks);
     SETS.into_iter().find(|&(_, set)| set == best).map(|(name, _)| name)
@@ -43,7 +43,7 @@ pub fn best_planes(network: &Network, workload: &Workload, networks: usize) -> O
 #[pyfunction]
 pub fn in_parts(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     workload: &Workload,
     engine: &str,
     threads: usize,
@@ -85,7 +85,7 @@ pub fn exchange_seconds(py: Python<'_>, threads: usize, words: usize, exchanges:
 #[pyfunction]
 pub fn repeat<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     workload: &Workload,
     engine: &str,
     repeats: usize,

@@ -1,9 +1,12 @@
 //! Collective operations in which every link works.
 
-use crate::{errors::spec_error, running::interruptible};
+use crate::{errors::spec_error, network::Network, running::interruptible};
 use flitloom_core::{
-    collective::{Bound, CollectiveError, CollectiveKind, OrbitKind, Place, Plan, Proof, Request, Schedule},
-    fabric::Digraph,
+    collective::{
+        self, CollectiveError, CollectiveKind, Generator, OrbitKind, Proof, Request, Schedule, Torus, plan,
+        plan_demands,
+    },
+    fabric::Sign,
     flow::demands::Demand,
 };
 use numpy::{IntoPyArray, PyArray2, PyReadonlyArray2};
@@ -15,15 +18,7 @@ use pyo3::{prelude::*, types::PyDict};
 #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
 pub fn plan_collective<'py>(
     py: Python<'py>,
-    sizes: Vec<u32>,
-    wraps: Vec<bool>,
-    twisted: bool,
-    full: Vec<bool>,
-    widths: Vec<u32>,
-    failed_nodes: Vec<u32>,
-    failed_links: Vec<(u32, u32)>,
-    cables: Vec<(u32, u32)>,
-    one_way: Vec<(u32, u32)>,
+    network: &Network,
     name: &str,
     chunks: u32,
     root: u32,
@@ -31,10 +26,9 @@ pub fn plan_collective<'py>(
     seed: u64,
     members: Option<Vec<u32>>,
     demands: Option<PyReadonlyArray2<'_, u32>>,
-) -> PyResult<Facts<'py>> {
+) -> PyResult<Bound<'py, PyDict>> {
     let failed = |error: CollectiveError| spec_error(py, "collective", error);
-    let failed_cables = failed_links;
-    let place = Place { sizes, wraps, twisted, full, widths, failed_nodes, failed_cables, cables, one_way };
+    let network = &network.inner;
     let kind: CollectiveKind = name.parse().map_err(failed)?;
     let request = Request { kind, chunks, root, latency, seed };
     let demands: Option<Vec<Demand>> = demands.map(|rows| {
@@ -44,49 +38,27 @@ pub fn plan_collective<'py>(
     let found = interruptible(
         py,
         |_| match &demands {
-            Some(demands) => {
-                place.plan_demands(demands, latency, seed).map(|(plan, graph)| (plan, Some(graph)))
-            }
-            None => place.plan(members.as_deref(), &request),
+            Some(demands) => plan_demands(network, demands, latency, seed),
+            None => plan(network, members.as_deref(), &request),
         },
         |_| Ok(()),
     )?;
-    let (plan, graph) = found.map_err(failed)?;
-    described(py, &place, plan, graph).map_err(|error| match error {
-        Failure::Collective(error) => failed(error),
-        Failure::Python(error) => error,
-    })
-}
-
-type Facts<'py> = pyo3::Bound<'py, PyDict>;
-
-enum Failure {
-    Collective(CollectiveError),
-    Python(PyErr),
-}
-
-impl From<PyErr> for Failure {
-    fn from(error: PyErr) -> Self {
-        Self::Python(error)
-    }
-}
-
-fn described<'py>(
-    py: Python<'py>,
-    place: &Place,
-    plan: Plan,
-    graph: Option<Digraph>,
-) -> Result<Facts<'py>, Failure> {
+    let plan = found.map_err(failed)?;
+    let torus = Torus::of(network).map_err(failed)?;
     let facts = PyDict::new(py);
     facts.set_item("steps", plan.steps)?;
     facts.set_item("bound", plan.bound.steps)?;
     facts.set_item("proof", proof(py, &plan.bound)?)?;
     match plan.schedule {
         Schedule::Orbits(orbits) => {
-            let torus = place.torus().map_err(Failure::Collective)?;
-            let vectors: Vec<Vec<i64>> =
-                torus.iter().flat_map(|torus| torus.generators()).map(vector(place)).collect();
-            facts.set_item("generators", vectors)?;
+            let vector = |generator: &Generator| {
+                let mut vector = vec![0; network.sizes().len()];
+                let step = i64::from(generator.step);
+                vector[generator.dimension] = if generator.sign == Sign::Plus { step } else { -step };
+                vector
+            };
+            let generators = torus.iter().flat_map(|torus| torus.generators());
+            facts.set_item("generators", generators.map(vector).collect::<Vec<Vec<i64>>>())?;
             let mut parts = Vec::new();
             for orbit in orbits {
                 let kind = match orbit.kind {
@@ -103,30 +75,19 @@ fn described<'py>(
             let rows =
                 moves.iter().flat_map(|moved| [moved.step, moved.link, moved.item, u32::from(moved.adds)]);
             facts.set_item("moves", table(py, rows.collect())?)?;
-            facts.set_item("links", graph.map_or_else(Vec::new, |graph| graph.links().to_vec()))?;
+            facts.set_item("links", network.links().to_vec())?;
         }
     }
     Ok(facts)
 }
 
-/// The step of a generator along its dimension.
-fn vector(place: &Place) -> impl Fn(&flitloom_core::collective::Generator) -> Vec<i64> + '_ {
-    |generator| {
-        let mut vector = vec![0; place.sizes.len()];
-        let step = i64::from(generator.step);
-        vector[generator.dimension] =
-            if generator.sign == flitloom_core::fabric::Sign::Plus { step } else { -step };
-        vector
-    }
-}
-
-fn table<'py>(py: Python<'py>, values: Vec<u32>) -> PyResult<pyo3::Bound<'py, PyArray2<u32>>> {
+fn table<'py>(py: Python<'py>, values: Vec<u32>) -> PyResult<Bound<'py, PyArray2<u32>>> {
     numpy::ndarray::Array2::from_shape_vec((values.len() / 4, 4), values)
         .map(|table| table.into_pyarray(py))
         .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
 }
 
-fn proof<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Facts<'py>> {
+fn proof<'py>(py: Python<'py>, bound: &collective::Bound) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     let name = match &bound.proof {
         Proof::Nothing => "nothing",

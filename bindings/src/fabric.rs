@@ -1,6 +1,6 @@
 //! Fabrics without coordinates: what they are, tables by destination, and the check of tables.
 
-use crate::errors::spec_error;
+use crate::{errors::spec_error, network::Network};
 use flitloom_core::{
     fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, walk::Ways},
     flow::{
@@ -24,7 +24,7 @@ use pyo3::{
 };
 use std::collections::HashMap;
 
-fn ends(cables: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
+pub fn ends(cables: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
     cables.as_array().rows().into_iter().map(|row| (row[0], row[1])).collect()
 }
 
@@ -67,35 +67,23 @@ pub fn recognise<'py>(
 
 /// Level of every switch of a fat tree, and its switches with hosts in order; `None` for other fabrics.
 #[pyfunction]
-pub fn recognise_fat_tree(
-    py: Python<'_>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'_, u32>,
-) -> PyResult<Option<(Vec<u16>, Vec<u32>)>> {
-    let graph = graph(py, hosts, &cables)?;
-    Ok(py.detach(|| FatTree::of(&graph)).map(|tree| (tree.levels, tree.order)))
+pub fn recognise_fat_tree(py: Python<'_>, network: &Network) -> PyResult<Option<(Vec<u16>, Vec<u32>)>> {
+    let graph = network.switches(py)?;
+    Ok(py.detach(|| FatTree::of(graph)).map(|tree| (tree.levels, tree.order)))
 }
 
 /// The group of every switch of a dragonfly; `None` for other fabrics.
 #[pyfunction]
-pub fn recognise_groups(
-    py: Python<'_>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'_, u32>,
-) -> PyResult<Option<Vec<u32>>> {
-    let graph = graph(py, hosts, &cables)?;
-    Ok(py.detach(|| Groups::of(&graph)).map(|groups| groups.of))
+pub fn recognise_groups(py: Python<'_>, network: &Network) -> PyResult<Option<Vec<u32>>> {
+    let graph = network.switches(py)?;
+    Ok(py.detach(|| Groups::of(graph)).map(|groups| groups.of))
 }
 
 /// Factors, coordinates and missing parts of a product of full meshes, rings and lines; `None` for other fabrics.
 #[pyfunction]
-pub fn recognise_product<'py>(
-    py: Python<'py>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'_, u32>,
-) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let graph = graph(py, hosts, &cables)?;
-    let Some(found) = py.detach(|| Product::of(&graph)) else { return Ok(None) };
+pub fn recognise_product<'py>(py: Python<'py>, network: &Network) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let graph = network.switches(py)?;
+    let Some(found) = py.detach(|| Product::of(graph)) else { return Ok(None) };
     let told = |factor: &Factor| match *factor {
         Factor::Full(size) => ("full", size),
         Factor::Ring(size) => ("ring", size),
@@ -109,10 +97,6 @@ pub fn recognise_product<'py>(
     facts.set_item("missing_switches", found.missing_switches)?;
     facts.set_item("missing_cables", found.missing_cables)?;
     Ok(Some(facts))
-}
-
-pub fn graph(py: Python<'_>, hosts: Vec<u32>, cables: &PyReadonlyArray2<'_, u32>) -> PyResult<Graph> {
-    Graph::new(hosts, &ends(cables)).map_err(|error| spec_error(py, "fabric", error))
 }
 
 /// Sizes, closed ways and the coordinates of every switch.
@@ -137,30 +121,24 @@ pub fn entries<T: numpy::Element + Copy>(array: &PyReadonlyArray2<'_, T>) -> Vec
 
 /// The lower bound on the largest load, and the pairs of hosts that no way joins.
 #[pyfunction]
-pub fn fabric_bound(
-    py: Python<'_>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'_, u32>,
-    grid: Option<Coordinates>,
-) -> PyResult<(u64, u64)> {
-    let graph = graph(py, hosts, &cables)?;
+pub fn fabric_bound(py: Python<'_>, network: &Network, grid: Option<Coordinates>) -> PyResult<(u64, u64)> {
+    let graph = network.switches(py)?;
     Ok(py.detach(|| {
-        let order = dimension_order(&graph, grid);
-        (bounds::bound(&graph, order.as_ref().map(DimensionOrder::placed)).value, graph.pairs_apart())
+        let order = dimension_order(graph, grid);
+        (bounds::bound(graph, order.as_ref().map(DimensionOrder::placed)).value, graph.pairs_apart())
     }))
 }
 
 /// Sums of the lengths of cables, 1 each unless given, on the shortest ways between every two switches; -1 where there
 /// is no way.
 #[pyfunction]
-#[pyo3(signature = (hosts, cables, lengths=None))]
+#[pyo3(signature = (network, lengths=None))]
 pub fn fabric_distances<'py>(
     py: Python<'py>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'py, u32>,
+    network: &Network,
     lengths: Option<Vec<u32>>,
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-    let graph = graph(py, hosts, &cables)?;
+    let graph = network.switches(py)?;
     let lengths = lengths.unwrap_or_else(|| vec![1; graph.channels() / 2]);
     if 2 * lengths.len() != graph.channels() {
         return Err(PyValueError::new_err("a length per cable is needed"));
@@ -191,8 +169,7 @@ fn counted((pairs, hosts): Counted<'_>) -> Pairs {
 #[expect(clippy::too_many_arguments, reason = "the fields of a request")]
 pub fn forward<'py>(
     py: Python<'py>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'py, u32>,
+    network: &Network,
     grid: Option<Coordinates>,
     roots: Vec<u32>,
     old: Option<PyReadonlyArray2<'py, u32>>,
@@ -205,7 +182,7 @@ pub fn forward<'py>(
     reversible: bool,
     method: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let graph = graph(py, hosts, &cables)?;
+    let graph = network.switches(py)?;
     let method = method.and_then(|name| {
         Method::by_destination().into_iter().map(|method| method.0).find(|&known| known == name)
     });
@@ -220,21 +197,21 @@ pub fn forward<'py>(
     let old: Option<Vec<u32>> = old.map(|old| entries(&old));
     let demand = demand.map(counted);
     let (made, shifts) = py.detach(|| {
-        let order = dimension_order(&graph, grid);
+        let order = dimension_order(graph, grid);
         let made = by_destination::forward(
-            &graph,
+            graph,
             order.as_ref(),
             roots,
             old.as_deref(),
             demand.as_ref(),
             ForwardingRequest { method, mode, lanes, tries, slack, reversible },
         );
-        let tree = if order.is_none() { FatTree::of(&graph) } else { None };
-        let shifts = tree.map(|tree| ShiftLoads::of(&graph, &tree, &made.table));
+        let tree = if order.is_none() { FatTree::of(graph) } else { None };
+        let shifts = tree.map(|tree| ShiftLoads::of(graph, &tree, &made.table));
         if extra.is_empty() {
             return (made, shifts);
         }
-        (by_destination::extend(&graph, order.as_ref(), made, &extra, (lanes, reversible), tries), shifts)
+        (by_destination::extend(graph, order.as_ref(), made, &extra, (lanes, reversible), tries), shifts)
     });
     let switches = graph.switches();
     let facts = PyDict::new(py);
@@ -270,8 +247,7 @@ pub fn forward<'py>(
 #[expect(clippy::too_many_arguments, reason = "the fields of a request")]
 pub fn repair_forwarding<'py>(
     py: Python<'py>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'py, u32>,
+    network: &Network,
     grid: Option<Coordinates>,
     roots: Vec<u32>,
     old: (PyReadonlyArray2<'py, u32>, PyReadonlyArray2<'py, u8>),
@@ -281,23 +257,23 @@ pub fn repair_forwarding<'py>(
     tries: u64,
     slack: f64,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let graph = graph(py, hosts, &cables)?;
+    let graph = network.switches(py)?;
     let next: Vec<u32> = entries(&old.0);
     let levels: Vec<u8> = entries(&old.1);
     let lost_next: Vec<u32> = entries(&lost.0);
     let lost_levels: Vec<u8> = entries(&lost.1);
     let demand = demand.map(counted);
     let made = py.detach(|| {
-        let order = dimension_order(&graph, grid);
+        let order = dimension_order(graph, grid);
         let before =
             Before { next: &next, levels: &levels, lost_next: &lost_next, lost_levels: &lost_levels };
         let request = ForwardingRequest { lanes, tries, slack, ..ForwardingRequest::default() };
-        let made = by_destination::repair(&graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
-        let load = made.table.loads(&graph).into_iter().max().unwrap_or(0);
+        let made = by_destination::repair(graph, order.as_ref(), roots, before, demand.as_ref(), request)?;
+        let load = made.table.loads(graph).into_iter().max().unwrap_or(0);
         let roots = &made.table.roots;
         let bound = (tries > 0).then(|| {
             demands::bound_for(
-                &graph,
+                graph,
                 order.as_ref().map(DimensionOrder::placed),
                 roots,
                 demand.as_ref(),
@@ -338,8 +314,7 @@ fn bound_facts<'py>(py: Python<'py>, bound: &CutBound) -> PyResult<Bound<'py, Py
 #[expect(clippy::too_many_arguments, reason = "the parts of a subnet")]
 pub fn check_forwarding<'py>(
     py: Python<'py>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'py, u32>,
+    network: &Network,
     grid: Option<Coordinates>,
     roots: Vec<u32>,
     owners: Vec<u32>,
@@ -351,7 +326,7 @@ pub fn check_forwarding<'py>(
     bounded: bool,
     others: Option<OtherTraffic>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let graph = graph(py, hosts, &cables)?;
+    let graph = network.switches(py)?;
     let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
     let rule = lane_rule(tables, lanes);
     let next: Vec<u32> = entries(&following);
@@ -361,14 +336,14 @@ pub fn check_forwarding<'py>(
         if let Some(demand) = &demand {
             table = table.with_demand(demand.pairs.clone());
         }
-        let order = dimension_order(&graph, grid);
-        let verdict = by_destination::check(&graph, &table, levels.as_deref(), &rule);
+        let order = dimension_order(graph, grid);
+        let verdict = by_destination::check(graph, &table, levels.as_deref(), &rule);
         let placed = order.as_ref().map(DimensionOrder::placed);
         let bound = bounded.then(|| {
-            demands::bound_for(&graph, placed, &table.roots, demand.as_ref(), verdict.uses.max_load())
+            demands::bound_for(graph, placed, &table.roots, demand.as_ref(), verdict.uses.max_load())
         });
         // Nobody asks where nothing can deadlock.
-        let shortest = !verdict.cycle().is_empty() && table.is_shortest(&graph);
+        let shortest = !verdict.cycle().is_empty() && table.is_shortest(graph);
         let beside =
             others.filter(|_| verdict.cycle().is_empty()).map(|(managers, level, trees, multicast)| {
                 let request = Beside {
@@ -379,7 +354,7 @@ pub fn check_forwarding<'py>(
                     multicast_level: multicast,
                 };
                 let pairs = &verdict.uses.waits;
-                by_destination::beside(&graph, &table, levels.as_deref(), &rule, pairs, request)
+                by_destination::beside(graph, &table, levels.as_deref(), &rule, pairs, request)
             });
         (verdict, bound, shortest, beside)
     });
@@ -417,14 +392,9 @@ fn beside_facts<'py>(py: Python<'py>, found: &BesideVerdict) -> PyResult<Bound<'
 
 /// The channels of the multicast tree that OpenSM builds for a group of all hosts, by the ports where channels leave.
 #[pyfunction]
-pub fn multicast_tree(
-    py: Python<'_>,
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'_, u32>,
-    ports: Vec<u8>,
-) -> PyResult<Vec<u32>> {
-    let graph = graph(py, hosts, &cables)?;
-    Ok(py.detach(|| by_destination::multicast_tree(&graph, &ports)))
+pub fn multicast_tree(py: Python<'_>, network: &Network, ports: Vec<u8>) -> PyResult<Vec<u32>> {
+    let graph = network.switches(py)?;
+    Ok(py.detach(|| by_destination::multicast_tree(graph, &ports)))
 }
 
 /// Start of every switch's table, and entries with a lane per service level.

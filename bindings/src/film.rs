@@ -1,6 +1,6 @@
 use crate::{
     errors::{simulation_error, spec_error, waiting_channel},
-    network::Network,
+    network::Routers,
     running::interruptible,
     simulation::{column, totals},
     traffic::Workload,
@@ -18,7 +18,7 @@ use pyo3::{prelude::*, types::PyDict};
 #[pyfunction]
 pub fn film<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     workload: &Workload,
     stop_at: Option<u64>,
     cycle_limit: Option<u64>,

@@ -1,7 +1,7 @@
 use crate::{
     errors::{simulation_error, spec_error},
     lists::named,
-    network::Network,
+    network::Routers,
     running::{interruptible, keeping, on_threads, was_interrupted},
     traffic::Destinations,
 };
@@ -187,7 +187,7 @@ const RINGED: &str = "genetic search is";
 #[pyfunction]
 pub fn genetic_search<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     destinations: &Destinations,
     case: CaseFields,
     settings: SettingsFields,
@@ -234,7 +234,7 @@ pub fn genetic_search<'py>(
 #[pyfunction]
 pub fn genetic_replay<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     destinations: &Destinations,
     case: CaseFields,
     settings: SettingsFields,
@@ -253,7 +253,7 @@ pub fn genetic_replay<'py>(
 #[pyfunction]
 pub fn genetic_extrapolate<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     destinations: &Destinations,
     case: CaseFields,
     settings: SettingsFields,

@@ -2,7 +2,7 @@
 
 use crate::{
     errors::spec_error,
-    network::Network,
+    network::Routers,
     schedule::{Routes, planned},
 };
 use flitloom_core::{
@@ -19,7 +19,7 @@ use pyo3::{prelude::*, types::PyDict};
 #[expect(clippy::too_many_arguments, reason = "a plan and the settings of the search")]
 pub fn spread_plan(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'_, i64>,
     routes: Routes<'_>,
     together: bool,
@@ -67,7 +67,7 @@ pub fn delays(py: Python<'_>, nodes: u32, most: u32, seed: u64, trial: u64) -> B
 #[pyfunction]
 pub fn separate_channels(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'_, i64>,
     routes: Routes<'_>,
 ) -> PyResult<Option<(u8, Vec<u8>)>> {
@@ -81,7 +81,7 @@ pub fn separate_channels(
 #[pyfunction]
 pub fn plan_dependencies<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'py, i64>,
     routes: Routes<'_>,
     channels: u8,

@@ -45,7 +45,7 @@ mod _core {
         late::{delays, plan_dependencies, separate_channels, spread_plan},
         lists::{routing_functions, throttle_variables, throttles},
         message_graph::goal_workload,
-        network::Network,
+        network::{Network, Routers},
         operation::{operation_phases, phases_respected, tighten_phases},
         pipelined::{Judged, Pipelined, pipelined_options},
         place::{JobFloor, PlacementProblem},
@@ -56,8 +56,7 @@ mod _core {
         traffic::{Destinations, Workload},
     };
     use flitloom_core::{
-        engine::Network as Routers,
-        fabric,
+        engine, fabric,
         probe::LinkTime,
         router,
         schedule::Problem,
@@ -85,8 +84,8 @@ mod _core {
         limits.set_item("packets", PacketList::MAX_PACKETS)?;
         limits.set_item("outstanding", OpenLoad::MOST_OUTSTANDING)?;
         limits.set_item("start", PacketList::MAX_START)?;
-        limits.set_item("queues", Routers::MAX_QUEUES)?;
-        limits.set_item("queued_flits", Routers::MAX_QUEUED_FLITS)?;
+        limits.set_item("queues", engine::Network::MAX_QUEUES)?;
+        limits.set_item("queued_flits", engine::Network::MAX_QUEUED_FLITS)?;
         limits.set_item("link_time_cells", LinkTime::MAX_CELLS)?;
         limits.set_item("messages", CollectiveOperation::MAX_MESSAGES)?;
         limits.set_item("uses", Problem::MAX_USES)?;

@@ -1,26 +1,35 @@
-use crate::{errors::spec_error, lists::named};
+use crate::{errors::spec_error, fabric::ends, lists::named};
 use flitloom_core::{
     engine,
-    fabric::{Direction, Fabric, FabricError, Factor, Shape, Steps, Ties},
+    fabric::{self, Direction, Fabric, FabricError, Factor, Graph, Lines, Shape, Steps, Ties},
     router::{Arbitration, FlowControl, North, ProcessorQueues, RouterConfig, Variant},
     routing::{ChannelRule, Datelines, Place, RoutingFunction},
 };
+use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
+use std::sync::Arc;
 
-/// A fabric with its routers.
+/// A network: its nodes, and how they are joined.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct Network {
+    pub inner: fabric::Network,
+}
+
+/// Routers of one cycle at the nodes of a grid.
+#[pyclass(frozen, module = "flitloom._core")]
+pub struct Routers {
     pub inner: engine::Network,
 }
 
-/// A topology as specs have it.
+/// A grid as specs have it.
 #[derive(FromPyObject)]
-pub(crate) struct Topology {
+struct Grid {
     sizes: Vec<u32>,
     wraps: Vec<bool>,
     twist: bool,
     full: Vec<bool>,
     steps: Vec<Vec<u32>>,
+    width: Vec<u32>,
     failed_nodes: Vec<u32>,
     failed_links: Vec<(u32, u32)>,
 }
@@ -38,7 +47,6 @@ struct Router {
     arbitration: Schemes,
     queue_order: Vec<u8>,
     routing: String,
-    ties: String,
     variant: String,
     north: String,
 }
@@ -50,37 +58,17 @@ enum Schemes {
     Own(Vec<String>),
 }
 
-impl Topology {
-    /// The network without what has failed.
-    pub(crate) fn shape(&self, py: Python<'_>) -> PyResult<Shape> {
-        let shape = if self.twist {
-            Shape::twisted(&self.sizes)
-        } else if self.full.contains(&true) || self.steps.iter().any(|steps| !steps.is_empty()) {
-            let kinds = self.full.iter().zip(&self.wraps).zip(&self.steps);
-            let factor = |(&size, kind): (&u32, ((&bool, &bool), &Vec<u32>))| match kind {
-                (_, steps) if !steps.is_empty() => Ok(Factor::Circulant(size, Steps::new(steps)?)),
-                ((true, _), _) => Ok(Factor::Full(size)),
-                ((_, true), _) => Ok(Factor::Ring(size)),
-                _ => Ok(Factor::Line(size)),
-            };
-            let factors: Result<Vec<Factor>, FabricError> =
-                self.sizes.iter().zip(kinds).map(factor).collect();
-            factors.and_then(|factors| Shape::product(&factors))
-        } else {
-            Shape::new(&self.sizes, &self.wraps)
+impl Grid {
+    fn lines(&self) -> Result<Lines, FabricError> {
+        let kinds = self.full.iter().zip(&self.wraps).zip(&self.steps);
+        let factor = |(&size, kind): (&u32, ((&bool, &bool), &Vec<u32>))| match kind {
+            (_, steps) if !steps.is_empty() => Ok(Factor::Circulant(size, Steps::new(steps)?)),
+            ((true, _), _) => Ok(Factor::Full(size)),
+            ((_, true), _) => Ok(Factor::Ring(size)),
+            _ => Ok(Factor::Line(size)),
         };
-        shape.map_err(|error| spec_error(py, "topology", error))
-    }
-
-    fn fabric(self, py: Python<'_>, ties: Ties) -> PyResult<Fabric> {
-        let mut fabric = Fabric::new(self.shape(py)?.with_ties(ties));
-        for node in self.failed_nodes {
-            fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
-        }
-        for (a, b) in self.failed_links {
-            fabric.fail_cable(a, b).map_err(|error| spec_error(py, "topology.failed_links", error))?;
-        }
-        Ok(fabric)
+        let factors: Result<_, _> = self.sizes.iter().zip(kinds).map(factor).collect();
+        Ok(Lines { factors: factors?, widths: self.width.clone(), twisted: self.twist })
     }
 }
 
@@ -116,6 +104,84 @@ impl Router {
 }
 
 impl Network {
+    /// The grid of its nodes, with what has failed.
+    pub fn grid(&self, py: Python<'_>) -> PyResult<&Arc<Fabric>> {
+        self.inner.grid().map_err(|error| spec_error(py, "topology", error))
+    }
+
+    /// The switches with hosts, and the cables between them.
+    pub fn switches(&self, py: Python<'_>) -> PyResult<&Arc<Graph>> {
+        self.inner.switches().ok_or_else(|| spec_error(py, "fabric", "has no switches with hosts"))
+    }
+
+    /// The same network less nodes and links.
+    pub fn without(&self, py: Python<'_>, nodes: &[u32], links: &[(u32, u32)]) -> PyResult<Self> {
+        let network = self.inner.clone().without(nodes, &[]);
+        let network = network.map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
+        let inner = network.without(&[], links);
+        Ok(Self { inner: inner.map_err(|error| spec_error(py, "topology.failed_links", error))? })
+    }
+}
+
+#[pymethods]
+impl Network {
+    /// A torus, a mesh or a product; `ties` is which way dimension order goes to the opposite place of a ring.
+    #[staticmethod]
+    #[pyo3(signature = (grid, ties="wrap"))]
+    fn of_grid(py: Python<'_>, grid: Grid, ties: &str) -> PyResult<Self> {
+        let ties = named(py, "router.ties", &Ties::NAMES, ties)?;
+        let network = grid.lines().and_then(|lines| fabric::Network::of_lines(lines, ties));
+        let inner = network.map_err(|error| spec_error(py, "topology", error))?;
+        Self { inner }.without(py, &grid.failed_nodes, &grid.failed_links)
+    }
+
+    /// Nodes joined by cables and by links that lead one way.
+    #[staticmethod]
+    fn of_cables(
+        py: Python<'_>,
+        nodes: u32,
+        cables: Vec<(u32, u32)>,
+        one_way: Vec<(u32, u32)>,
+        failed_nodes: Vec<u32>,
+        failed_links: Vec<(u32, u32)>,
+    ) -> PyResult<Self> {
+        let network = fabric::Network::of_cables(nodes, &cables, &one_way);
+        let inner = network.map_err(|error| spec_error(py, "topology", error))?;
+        Self { inner }.without(py, &failed_nodes, &failed_links)
+    }
+
+    /// Hosts at switches.
+    #[staticmethod]
+    fn of_switches(py: Python<'_>, hosts: Vec<u32>, cables: PyReadonlyArray2<'_, u32>) -> PyResult<Self> {
+        let graph = Graph::new(hosts, &ends(&cables)).map_err(|error| spec_error(py, "fabric", error))?;
+        Ok(Self { inner: fabric::Network::of_switches(graph) })
+    }
+
+    /// The same network less nodes.
+    fn without_nodes(&self, py: Python<'_>, nodes: Vec<u32>) -> PyResult<Self> {
+        self.without(py, &nodes, &[])
+    }
+
+    /// Whether each link of a grid exists and works, by `node * directions + direction`; of other networks every
+    /// channel does.
+    fn working_links(&self) -> Vec<bool> {
+        let Ok(grid) = self.inner.grid() else {
+            return vec![true; self.inner.switches().map_or(0, |graph| graph.channels())];
+        };
+        let mut works = vec![false; grid.shape().nodes() * grid.shape().directions()];
+        grid.working_links().for_each(|link| works[link as usize] = true);
+        works
+    }
+
+    /// Names of the directions of a grid, by their index.
+    fn directions(&self) -> Vec<String> {
+        let Ok(grid) = self.inner.grid() else { return Vec::new() };
+        let shape = grid.shape();
+        (0..shape.directions()).map(|index| shape.direction_name(Direction::from_index(index))).collect()
+    }
+}
+
+impl Routers {
     /// Classes of channels that the routing function needs.
     pub fn classes(&self) -> u8 {
         let (shape, router) = (self.inner.fabric().shape(), self.inner.router());
@@ -134,11 +200,10 @@ impl Network {
 }
 
 #[pymethods]
-impl Network {
+impl Routers {
     #[new]
-    fn new(py: Python<'_>, topology: Topology, router: Router) -> PyResult<Self> {
-        let ties = named(py, "router.ties", &Ties::NAMES, &router.ties)?;
-        let fabric = topology.fabric(py, ties)?;
+    fn new(py: Python<'_>, network: &Network, router: Router) -> PyResult<Self> {
+        let fabric = network.grid(py)?.clone();
         let router = router.config(py, fabric.shape())?;
         let inner = engine::Network::new(fabric, router).map_err(|error| spec_error(py, "router", error))?;
         Ok(Self { inner })
@@ -160,20 +225,5 @@ impl Network {
     /// records of links if they are kept.
     fn bytes_per_router(&self, longest: u32, links: bool) -> u64 {
         engine::general::bytes_per_router(&self.inner, longest, links)
-    }
-
-    /// Whether each link exists and works, by `node * directions + direction`.
-    fn working_links(&self) -> Vec<bool> {
-        let fabric = self.inner.fabric();
-        let links = fabric.shape().nodes() * fabric.shape().directions();
-        let mut works = vec![false; links];
-        fabric.working_links().for_each(|link| works[link as usize] = true);
-        works
-    }
-
-    /// Names of the directions, by their index.
-    fn directions(&self) -> Vec<String> {
-        let shape = self.inner.fabric().shape();
-        (0..shape.directions()).map(|index| shape.direction_name(Direction::from_index(index))).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     errors::spec_error,
-    network::Network,
+    network::Routers,
     running::{keeping, time_is_over, was_interrupted},
     schedule::{Routes, planned},
 };
@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 #[pyfunction]
 pub fn operation_phases<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     name: &str,
     root: u32,
     payload: u32,
@@ -51,7 +51,7 @@ pub fn operation_phases<'py>(
 /// how the plan does it.
 fn phased(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     packets: &[PlannedPacket],
     phases: &[usize],
 ) -> PyResult<(Problem, Vec<Placement>)> {
@@ -71,7 +71,7 @@ fn phased(
 #[pyfunction]
 pub fn phases_respected(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'_, i64>,
     routes: Routes<'_>,
     phases: Vec<usize>,
@@ -87,7 +87,7 @@ pub fn phases_respected(
 #[expect(clippy::too_many_arguments, reason = "a plan, and how long to search")]
 pub fn tighten_phases(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'_, i64>,
     routes: Routes<'_>,
     phases: Vec<usize>,

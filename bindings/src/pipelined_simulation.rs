@@ -2,10 +2,10 @@
 
 use crate::{
     errors::{exception, simulation_error, spec_error},
-    fabric::{LaneTables, entries, graph, lane_entries},
+    fabric::{LaneTables, entries, lane_entries},
     film::add_moved,
     lists::named,
-    network::Network,
+    network::{Network, Routers},
     ranks::Ranks,
     simulation::{link_cells, link_table, packet_table},
 };
@@ -24,14 +24,13 @@ use flitloom_core::{
 };
 use numpy::{IntoPyArray, PyReadonlyArray2};
 use pyo3::{prelude::*, types::PyDict};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-/// Tables by destination of a graph.
+/// Tables by destination of a network of switches.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Tables<'py> {
-    hosts: Vec<u32>,
-    cables: PyReadonlyArray2<'py, u32>,
+    network: PyRef<'py, Network>,
     following: PyReadonlyArray2<'py, u32>,
     rows: Vec<u32>,
     levels: Option<PyReadonlyArray2<'py, u8>>,
@@ -94,6 +93,36 @@ impl Ports {
             }
         }
         ports
+    }
+}
+
+/// How packets find their way.
+enum Ways<'a> {
+    /// By tables, over a graph of switches.
+    ByTables(Arc<Graph>, Box<Switched>),
+    /// By a routing function of a grid.
+    InGrid(&'a Routers),
+}
+
+impl Ways<'_> {
+    fn of_tables(py: Python<'_>, tables: Tables<'_>) -> PyResult<Self> {
+        let Tables { network, following, rows, levels, tables, lanes, grid } = tables;
+        let graph = network.switches(py)?.clone();
+        let lanes = match tables {
+            None => Lanes::Levels(lanes),
+            Some(tables) => {
+                let (start, entries) = lane_entries(&tables);
+                Lanes::Tables(start, entries)
+            }
+        };
+        let following: Vec<u32> = entries(&following);
+        let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
+        let made = Switched::new(&graph, &following, rows, levels, lanes);
+        let made = match grid {
+            Some(grid) => made.renumbered(&grid.nodes),
+            None => made,
+        };
+        Ok(Self::ByTables(graph, Box::new(made)))
     }
 }
 
@@ -181,26 +210,33 @@ pub struct Terms {
 /// A run at its beginning, and what its network calls the parts of its routers.
 pub fn begin(
     py: Python<'_>,
-    network: &Network,
+    (network, routers): (&Network, Option<&Routers>),
     workload: &traffic::Workload,
     router: &Router,
     settings: Settings<'_>,
     tables: Option<Tables<'_>>,
     names: Py<PyAny>,
 ) -> PyResult<(Simulation, Terms)> {
-    let nodes = network.inner.fabric().shape().nodes();
+    let nodes = network.inner.hosts();
     if let Err(given) = workload.check_nodes(nodes) {
         return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
     }
-    let shape = network.inner.fabric().shape();
     let of_grid = tables.as_ref().and_then(|tables| tables.grid.clone());
-    let switched = tables.map(|tables| switched(py, tables)).transpose()?;
-    let ports = match (&switched, &of_grid) {
-        (None, _) => Ports::of_grid(nodes, shape.directions()),
-        (Some((graph, _)), None) => Ports::of_graph(graph),
-        (Some((graph, _)), Some(grid)) => Ports::of_tables_of_grid(graph, grid, shape.directions()),
+    let ways = match (tables, routers) {
+        (Some(tables), _) => Ways::of_tables(py, tables)?,
+        (None, Some(routers)) => Ways::InGrid(routers),
+        (None, None) => return Err(spec_error(py, "tables", "none are given, and hosts are at switches")),
     };
-    let classes = switched.as_ref().map_or(network.classes().into(), |(_, switched)| switched.lanes());
+    let directions = || Ok::<_, PyErr>(network.grid(py)?.shape().directions());
+    let ports = match (&ways, &of_grid) {
+        (Ways::InGrid(_), _) => Ports::of_grid(nodes, directions()?),
+        (Ways::ByTables(graph, _), None) => Ports::of_graph(graph),
+        (Ways::ByTables(graph, _), Some(grid)) => Ports::of_tables_of_grid(graph, grid, directions()?),
+    };
+    let classes = match &ways {
+        Ways::InGrid(routers) => routers.classes().into(),
+        Ways::ByTables(_, switched) => switched.lanes(),
+    };
     let Settings { latency, seed, windows, link_time, packets, film, replies, parts, threads, ranks } =
         settings;
     let mut config = router.config(py, (2 * classes * parts) as usize)?;
@@ -215,13 +251,13 @@ pub fn begin(
         options: Options { seed, ..Options::default() },
         ..Setup::default()
     };
-    let place = match &switched {
-        Some((graph, switched)) => {
+    let place = match &ways {
+        Ways::ByTables(graph, switched) => {
             check_joined(py, network, (graph, switched), workload, of_grid.is_some())?;
             Place::Graph(graph, switched)
         }
-        None => {
-            let router = network.inner.router();
+        Ways::InGrid(routers) => {
+            let (shape, router) = (routers.inner.fabric().shape(), routers.inner.router());
             Place::Grid(shape, router.routing, ChannelRule::new(classes as u8, router.datelines))
         }
     };
@@ -242,10 +278,9 @@ fn check_joined(
     workload: &traffic::Workload,
     is_grid: bool,
 ) -> PyResult<()> {
-    let fabric = network.inner.fabric();
-    let lost = unreachable(graph, switched, workload, fabric.shape().nodes());
+    let lost = unreachable(graph, switched, workload, network.inner.hosts());
     let Some((from, to)) = lost else { return Ok(()) };
-    let failed = [from, to].into_iter().find(|&node| !fabric.node_works(node));
+    let failed = [from, to].into_iter().find(|&node| !network.inner.works()[node as usize]);
     let (end, advice) = match (is_grid, failed) {
         (false, _) => ("host", "give tables that do, or traffic between other hosts".to_owned()),
         (true, None) => {
@@ -396,28 +431,6 @@ impl Terms {
             .collect();
         Ok(exception(py, "DeadlockError", (text, cycle, channels?, stuck_flits)))
     }
-}
-
-fn switched(py: Python<'_>, tables: Tables<'_>) -> PyResult<(Graph, Switched)> {
-    let Tables { hosts, cables, following, rows, levels, tables, lanes, grid } = tables;
-    let graph = graph(py, hosts, &cables)?;
-    let lanes = match tables {
-        None => Lanes::Levels(lanes),
-        Some(tables) => {
-            let (start, entries) = lane_entries(&tables);
-            Lanes::Tables(start, entries)
-        }
-    };
-    let following: Vec<u32> = entries(&following);
-    let levels: Option<Vec<u8>> = levels.map(|levels| entries(&levels));
-    let made = Switched::new(&graph, &following, rows, levels, lanes);
-    Ok((
-        graph,
-        match grid {
-            Some(grid) => made.renumbered(&grid.nodes),
-            None => made,
-        },
-    ))
 }
 
 /// A pair of hosts that the tables do not join, of those that the workload may send between.

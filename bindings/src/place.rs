@@ -1,6 +1,6 @@
 //! Where each rank sits.
 
-use crate::{errors::spec_error, network::Topology, running::keeping};
+use crate::{errors::spec_error, network::Network, running::keeping};
 use flitloom_core::{
     fabric::Shape,
     placement::{
@@ -13,7 +13,7 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Traffic between ranks on a network, by dimension order or by listed ways; or on hosts of switches, by the ways
-/// between them, where the topology is an order of the hosts.
+/// between them, whose numbers have an order.
 #[pyclass(frozen, module = "flitloom._core")]
 pub struct PlacementProblem {
     ways: Ways,
@@ -26,11 +26,11 @@ pub struct PlacementProblem {
 #[pymethods]
 impl PlacementProblem {
     #[new]
-    #[pyo3(signature = (topology, ranks, sources, destinations, units, slots, ways=None))]
+    #[pyo3(signature = (network, ranks, sources, destinations, units, slots, ways=None))]
     #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
     fn new(
         py: Python<'_>,
-        topology: Topology,
+        network: &Network,
         ranks: u32,
         sources: PyReadonlyArray1<'_, u32>,
         destinations: PyReadonlyArray1<'_, u32>,
@@ -38,7 +38,7 @@ impl PlacementProblem {
         slots: Vec<u32>,
         ways: Option<(Vec<u32>, Vec<u32>)>,
     ) -> PyResult<Self> {
-        let shape = topology.shape(py)?;
+        let shape = network.grid(py)?.shape().clone();
         if (shape.is_twisted() || ways.is_some()) && shape.nodes() > Ways::MAX_LISTED_NODES {
             return Err(PyValueError::new_err("too many nodes for listed ways"));
         }

@@ -3,10 +3,11 @@
 use crate::{
     errors::{exception, spec_error},
     lists::named,
+    network::Network,
     running::interruptible,
 };
 use flitloom_core::{
-    fabric::{Direction, Fabric, NodeId, Shape},
+    fabric::{Direction, Fabric, NodeId},
     names::{self, UnknownName},
     routes::by_source::{
         self as tables, CheckReport, GeneticSettings, Regime, Request, TableError, WalkChecker,
@@ -67,24 +68,6 @@ fn table_error(py: Python<'_>, error: TableError) -> PyErr {
 fn direction(py: Python<'_>, place: &str, name: &str) -> PyResult<Direction> {
     let known = (0..12).map(Direction::from_index).find(|direction| direction.to_string() == name);
     known.ok_or_else(|| spec_error(py, place, format!("{name:?} is not a direction; write +x, -y and so on")))
-}
-
-fn build_fabric(
-    py: Python<'_>,
-    sizes: &[u32],
-    wraps: &[bool],
-    failed_nodes: &[u32],
-    failed_links: &[(u32, u32)],
-) -> PyResult<Fabric> {
-    let shape = Shape::new(sizes, wraps).map_err(|error| spec_error(py, "topology", error))?;
-    let mut fabric = Fabric::new(shape);
-    for &node in failed_nodes {
-        fabric.fail_node(node).map_err(|error| spec_error(py, "topology.failed_nodes", error))?;
-    }
-    for &(a, b) in failed_links {
-        fabric.fail_cable(a, b).map_err(|error| spec_error(py, "topology.failed_links", error))?;
-    }
-    Ok(fabric)
 }
 
 /// What a router accepts as a route.
@@ -171,28 +154,23 @@ pub struct RoutingSystem {
 impl RoutingSystem {
     /// `turns` is a policy, or "on-demand"; `progress` is told the fraction done.
     #[new]
-    #[pyo3(signature = (sizes, wraps, failed_nodes, failed_links, rules, turns, progress=None))]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+    #[pyo3(signature = (network, rules, turns, progress=None))]
     fn new(
         py: Python<'_>,
-        sizes: Vec<u32>,
-        wraps: Vec<bool>,
-        failed_nodes: Vec<u32>,
-        failed_links: Vec<(u32, u32)>,
+        network: &Network,
         rules: &RoutingRules,
         turns: &str,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let fabric = build_fabric(py, &sizes, &wraps, &failed_nodes, &failed_links)?;
-        let rules = rules.inner.clone();
-        if 2 * sizes.len() != rules.order().len() {
+        let fabric = network.grid(py)?;
+        let (rules, dimensions) = (rules.inner.clone(), fabric.shape().dimensions());
+        if 2 * dimensions != rules.order().len() {
             let text =
-                format!("they are for {} dimensions, the shape has {}", rules.order().len() / 2, sizes.len());
+                format!("they are for {} dimensions, the shape has {dimensions}", rules.order().len() / 2);
             return Err(spec_error(py, "rules", text));
         }
-        let made = with_progress(py, progress.as_ref(), |keep_going| {
-            Self::made(&fabric, &rules, turns, keep_going)
-        })?;
+        let made =
+            with_progress(py, progress.as_ref(), |keep_going| Self::made(fabric, &rules, turns, keep_going))?;
         made.map_err(|error| table_error(py, error))?.ok_or_else(|| {
             let names: Vec<_> = names::all(&TurnPolicy::NAMES).into_iter().chain(["on-demand"]).collect();
             spec_error(py, "turns", UnknownName::of("", "it must be one of", turns, &names))
@@ -652,18 +630,15 @@ type Failures = (Vec<u32>, Vec<(u32, u32)>);
 #[pyfunction]
 pub fn resilience(
     py: Python<'_>,
-    sizes: Vec<u32>,
-    wraps: Vec<bool>,
+    network: &Network,
     rules: &RoutingRules,
     failures: Vec<Failures>,
 ) -> PyResult<Vec<[bool; 5]>> {
-    let fabrics: Vec<Fabric> = failures
-        .iter()
-        .map(|(nodes, links)| build_fabric(py, &sizes, &wraps, nodes, links))
-        .collect::<PyResult<_>>()?;
+    let left = |(nodes, links): &Failures| Ok(network.without(py, nodes, links)?.grid(py)?.clone());
+    let fabrics: Vec<Arc<Fabric>> = failures.iter().map(left).collect::<PyResult<_>>()?;
     let rules = &rules.inner;
     let judged = attended(py, |interrupt| {
-        let judge = |fabric: &Fabric| -> Result<[bool; 5], TableError> {
+        let judge = |fabric: &Arc<Fabric>| -> Result<[bool; 5], TableError> {
             let mut served = [false; 5];
             for (entry, (_, regime)) in served.iter_mut().zip(Regime::NAMES) {
                 let keep_going = &mut |_| !interrupt.load(Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use crate::{
     errors::spec_error,
     lists::named,
-    network::Network,
+    network::Routers,
     running::{interruptible, keeping, time_is_over, was_interrupted},
     traffic::Workload,
 };
@@ -103,7 +103,7 @@ impl ScheduleProblem {
     #[expect(clippy::too_many_arguments, reason = "what is to be scheduled")]
     fn new(
         py: Python<'_>,
-        network: &Network,
+        network: &Routers,
         messages: PyReadonlyArray2<'_, i64>,
         routes: &str,
         interval: Option<u32>,
@@ -309,7 +309,7 @@ fn put_packets<'py>(
 
 pub fn planned(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: &PyReadonlyArray2<'_, i64>,
     (ends, directions): &Routes<'_>,
 ) -> PyResult<Vec<PlannedPacket>> {
@@ -355,7 +355,7 @@ pub fn planned(
 #[pyfunction]
 pub fn check_plan(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'_, i64>,
     routes: Routes<'_>,
 ) -> PyResult<u64> {
@@ -367,7 +367,7 @@ pub fn check_plan(
 #[pyfunction]
 pub fn other_route(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'_, i64>,
     paths: Routes<'_>,
     routes: &str,
@@ -382,7 +382,7 @@ pub fn other_route(
 #[pyfunction]
 pub fn plan_workload(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     table: PyReadonlyArray2<'_, i64>,
     routes: Routes<'_>,
     channels: Vec<u8>,

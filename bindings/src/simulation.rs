@@ -1,6 +1,6 @@
 use crate::{
     errors::{simulation_error, spec_error},
-    network::Network,
+    network::{Network, Routers},
     pipelined_simulation::{self, Router, Tables, Terms},
     ranks::Ranks,
     running::{deadline, guarded, interruptible, sound},
@@ -124,7 +124,7 @@ impl Simulation {
     #[new]
     fn new(
         py: Python<'_>,
-        network: &Network,
+        network: &Routers,
         workload: &Workload,
         experiment: ExperimentSpec,
         settings: Settings<'_>,
@@ -179,17 +179,26 @@ impl Simulation {
 
     /// A run on pipelined routers at its beginning; `names` tells the name of a queue in a deadlock.
     #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "the parts of a run")]
     fn pipelined(
         py: Python<'_>,
         network: &Network,
+        routers: Option<&Routers>,
         workload: &Workload,
         router: Router,
         settings: pipelined_simulation::Settings<'_>,
         tables: Option<Tables<'_>>,
         names: Py<PyAny>,
     ) -> PyResult<Self> {
-        let (simulation, terms) =
-            pipelined_simulation::begin(py, network, &workload.inner, &router, settings, tables, names)?;
+        let (simulation, terms) = pipelined_simulation::begin(
+            py,
+            (network, routers),
+            &workload.inner,
+            &router,
+            settings,
+            tables,
+            names,
+        )?;
         Ok(Self { held: Held::Plain(simulation), is_restored: false, terms: Some(terms) })
     }
 
@@ -329,7 +338,7 @@ impl Simulation {
 #[pyo3(signature = (network, workload, cycle_limit=None, seed=1, threads=1, ranks=None))]
 pub fn simulate<'py>(
     py: Python<'py>,
-    network: &Network,
+    network: &Routers,
     workload: &Workload,
     cycle_limit: Option<u64>,
     seed: u64,
@@ -384,7 +393,7 @@ type LowerBound = (u64, String, Vec<NodeId>, Option<LinkId>);
 
 /// A duration no arbitration can beat on the same routes, and what it rests on; `None` for a load.
 #[pyfunction]
-pub fn lower_bound(network: &Network, workload: &Workload) -> Option<LowerBound> {
+pub fn lower_bound(network: &Routers, workload: &Workload) -> Option<LowerBound> {
     let traffic::Workload::Packets(packets) = &workload.inner else { return None };
     let bound = engine::lower_bound(&network.inner, packets);
     let fabric = network.inner.fabric();

@@ -1,6 +1,6 @@
 use crate::{
     errors::simulation_error,
-    network::Network,
+    network::Routers,
     running::{interruptible, on_threads},
     traffic::Destinations,
 };
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
 pub fn stack(
     py: Python<'_>,
-    network: &Network,
+    network: &Routers,
     destinations: &Destinations,
     payload: u32,
     slices: u32,

@@ -1,4 +1,8 @@
-use crate::{errors::spec_error, network::Network, route::RoutingTable};
+use crate::{
+    errors::spec_error,
+    network::{Network, Routers},
+    route::RoutingTable,
+};
 use flitloom_core::{
     names::UnknownName,
     routes::by_source::ListedRoutes,
@@ -29,15 +33,15 @@ impl Destinations {
         target: Option<u32>,
         seed: u64,
     ) -> PyResult<Self> {
-        let shape = network.inner.fabric().shape();
+        let sizes = network.inner.sizes();
         let mut pattern =
-            Pattern::from_name(name, shape).map_err(|error| spec_error(py, "traffic.pattern", error))?;
+            Pattern::from_name(name, sizes).map_err(|error| spec_error(py, "traffic.pattern", error))?;
         if let Pattern::Hotspot { fraction: share, target: middle } = &mut pattern {
             *share = fraction;
             *middle = target.unwrap_or(*middle);
         }
         let inner =
-            pattern.destinations(shape, seed).map_err(|error| spec_error(py, "traffic.pattern", error))?;
+            pattern.destinations(sizes, seed).map_err(|error| spec_error(py, "traffic.pattern", error))?;
         Ok(Self { inner })
     }
 
@@ -45,7 +49,7 @@ impl Destinations {
     #[staticmethod]
     fn given(py: Python<'_>, network: &Network, destinations: Vec<u32>) -> PyResult<Self> {
         let inner = Pattern::Given(destinations)
-            .destinations(network.inner.fabric().shape(), 0)
+            .destinations(network.inner.sizes(), 0)
             .map_err(|error| spec_error(py, "traffic.destinations", error))?;
         Ok(Self { inner })
     }
@@ -53,7 +57,7 @@ impl Destinations {
     /// Those drawn by weights, a row per node.
     #[staticmethod]
     fn weighted(py: Python<'_>, network: &Network, weights: Vec<Vec<u64>>, seed: u64) -> PyResult<Self> {
-        let nodes = network.inner.fabric().shape().nodes();
+        let nodes = network.inner.hosts();
         let wrong = weights.iter().map(Vec::len).find(|&given| given != nodes);
         let wrong = if weights.len() == nodes { wrong } else { Some(weights.len()) };
         if let Some(given) = wrong {
@@ -72,9 +76,7 @@ impl Destinations {
 
     /// The same among the nodes of a network that work.
     fn among_working(&self, py: Python<'_>, network: &Network) -> PyResult<Self> {
-        let fabric = network.inner.fabric();
-        let works: Vec<_> = (0..fabric.shape().nodes() as u32).map(|node| fabric.node_works(node)).collect();
-        let among = self.inner.clone().among(&works);
+        let among = self.inner.clone().among(&network.inner.works()[..network.inner.hosts()]);
         Ok(Self { inner: among.map_err(|error| spec_error(py, "traffic", error))? })
     }
 
@@ -142,7 +144,7 @@ impl Workload {
     ) -> PyResult<Self> {
         let CollectiveSpec { payload, slices, interval, delays, packets } = collective;
         let collective = Collective { payload, slices, interval, delays, packets };
-        let nodes = network.inner.fabric().shape().nodes();
+        let nodes = network.inner.hosts();
         Self::packet_list(py, collective.packet_list(nodes, &destinations.inner))
     }
 
@@ -195,7 +197,7 @@ impl Workload {
     }
 
     /// The same over the routes of a table.
-    fn over_table(&self, py: Python<'_>, network: &Network, table: &RoutingTable) -> PyResult<Self> {
+    fn over_table(&self, py: Python<'_>, network: &Routers, table: &RoutingTable) -> PyResult<Self> {
         if table.inner.system().fabric() != network.inner.fabric() {
             return Err(spec_error(py, "tables", "they are for another network"));
         }
@@ -206,7 +208,7 @@ impl Workload {
     fn over_routes(
         &self,
         py: Python<'_>,
-        network: &Network,
+        network: &Routers,
         sources: PyReadonlyArray1<'_, u32>,
         destinations: PyReadonlyArray1<'_, u32>,
         offsets: PyReadonlyArray1<'_, u64>,
@@ -233,7 +235,7 @@ impl Workload {
     /// their order.
     #[staticmethod]
     fn packets(py: Python<'_>, network: &Network, table: PyReadonlyArray2<'_, i64>) -> PyResult<Self> {
-        let nodes = network.inner.fabric().shape().nodes();
+        let nodes = network.inner.hosts();
         let mut lists: Vec<Vec<Packet>> = vec![Vec::new(); nodes];
         for (number, row) in table.as_array().rows().into_iter().enumerate() {
             for (name, node) in [("source", row[0]), ("destination", row[1])] {

@@ -3,10 +3,10 @@
 use crate::common::sampled;
 use flitloom_core::{
     collective::{
-        CollectiveKind, Move, Orbit, OrbitKind, Place, Plan, Request, Schedule, Torus, exchange, gather,
-        plan_torus,
+        CollectiveKind, Move, Orbit, OrbitKind, Plan, Request, Schedule, Torus, exchange, gather, plan,
+        plan_demands, plan_torus,
     },
-    fabric::{Digraph, Fabric, Shape},
+    fabric::{Fabric, Factor, Lines, Network, Shape, Steps, Ties},
     flow::demands::Demand,
 };
 use std::collections::{HashMap, HashSet};
@@ -225,7 +225,7 @@ fn sums_latency_chunks_and_parallel_links() {
 }
 
 /// Follows moves over a graph, with contributions as sets; panics unless everybody ends with what it needs.
-fn follow(graph: &Digraph, kind: CollectiveKind, plan: &Plan, members: &[u32], request: &Request) {
+fn follow(graph: &Network, kind: CollectiveKind, plan: &Plan, members: &[u32], request: &Request) {
     let Schedule::Moves(moves) = &plan.schedule else { panic!("no moves") };
     let full: u128 = (1 << members.len()) - 1;
     let chunks = request.chunks;
@@ -311,7 +311,7 @@ fn every_operation_works_on_graphs_without_symmetry() {
     let mut torus = Fabric::new(Shape::torus(&[4, 4]).unwrap());
     torus.fail_node(5).unwrap();
     for fabric in [mesh, torus] {
-        let graph = Digraph::of_fabric(&fabric, &[]);
+        let graph = Network::of_grid(&fabric, &[]).unwrap();
         let all = graph.working();
         for members in [all.clone(), all[..6].to_vec(), vec![all[0], all[7], all[9]]] {
             for kind in CollectiveKind::ALL {
@@ -328,7 +328,7 @@ fn every_operation_works_on_graphs_without_symmetry() {
 
 #[test]
 fn sums_come_together_where_links_are_to_spare() {
-    let gathered = |graph: &Digraph, kind| {
+    let gathered = |graph: &Network, kind| {
         let request = Request { kind, chunks: 1, root: 0, latency: 0, seed: 1 };
         let all = graph.working();
         let plan = flitloom_core::collective::plan_graph(graph, &all, &request).unwrap();
@@ -348,7 +348,7 @@ fn sums_come_together_where_links_are_to_spare() {
         let wraps = vec![wraps; sizes.len()];
         let mut fabric = Fabric::new(Shape::new(&sizes, &wraps).unwrap());
         failed.iter().for_each(|&(a, b)| fabric.fail_cable(a, b).unwrap());
-        let graph = Digraph::of_fabric(&fabric, &[]);
+        let graph = Network::of_grid(&fabric, &[]).unwrap();
         let twice = 2 * gathered(&graph, CollectiveKind::AllGather).steps;
         let plan = gathered(&graph, CollectiveKind::AllReduce);
         assert!(plan.steps <= steps && steps < twice, "{sizes:?}: {} of {twice}", plan.steps);
@@ -361,7 +361,7 @@ fn a_node_with_few_links_has_a_way_before_and_behind_them() {
     // By hand: something of each of the sums leaves the end of a line by its one link, and has all other hops left;
     // with a latency every hop takes longer, but the link is free after a step.
     for (nodes, chunks, latency, steps) in [(4, 1, 0, 4 + 2), (5, 3, 0, 15 + 3), (4, 1, 2, 4 - 1 + 3 * 3)] {
-        let graph = Digraph::of_fabric(&Fabric::new(Shape::mesh(&[nodes]).unwrap()), &[]);
+        let graph = Network::of_grid(&Fabric::new(Shape::mesh(&[nodes]).unwrap()), &[]).unwrap();
         let request = Request { kind: CollectiveKind::AllReduce, chunks, root: 0, latency, seed: 1 };
         let plan = flitloom_core::collective::plan_graph(&graph, &graph.working(), &request).unwrap();
         assert!(plan.bound.steps >= steps, "{nodes}: {:?}", plan.bound);
@@ -386,7 +386,7 @@ fn damaged_tori_and_meshes_meet_their_cuts() {
                     fabric.fail_cable(node, other).unwrap();
                 }
             }
-            let graph = Digraph::of_fabric(&fabric, &[]);
+            let graph = Network::of_grid(&fabric, &[]).unwrap();
             let members = graph.working();
             for kind in [CollectiveKind::AllGather, CollectiveKind::AllToAll] {
                 let request = Request { kind, chunks: 1, root: 0, latency: 0, seed: 1 };
@@ -406,18 +406,63 @@ fn damaged_tori_and_meshes_meet_their_cuts() {
 
 #[test]
 fn demands_of_any_size_and_impossible_requests() {
-    let place = Place { sizes: vec![4, 4], wraps: vec![true; 2], ..Place::default() };
+    let torus = Network::of_grid(&Fabric::new(Shape::torus(&[4, 4]).unwrap()), &[]).unwrap();
     let demands =
         [(0, 5), (0, 5), (3, 3), (15, 0)].map(|(source, destination)| Demand { source, destination });
-    let (plan, _) = place.plan_demands(&demands, 0, 1).unwrap();
-    assert_eq!(plan.steps, 2);
-    let cut = Place { failed_cables: vec![(0, 1), (0, 4), (0, 3), (0, 12)], ..place.clone() };
+    assert_eq!(plan_demands(&torus, &demands, 0, 1).unwrap().steps, 2);
+    let cut = torus.clone().without(&[], &[(0, 1), (0, 4), (0, 3), (0, 12)]).unwrap();
     let request = Request { kind: CollectiveKind::AllGather, chunks: 1, root: 0, latency: 0, seed: 1 };
-    assert!(cut.plan(None, &request).is_err());
-    assert!(place.plan(None, &Request { chunks: 0, ..request.clone() }).is_err());
-    assert!(place.plan(None, &Request { chunks: u32::MAX, ..request.clone() }).is_err());
-    assert!(place.plan(Some(&[3]), &request).is_err());
-    assert!(place.plan(Some(&[3, 99]), &request).is_err());
-    let mesh = Place { wraps: vec![false; 2], twisted: true, ..place };
-    assert!(mesh.plan(None, &request).is_err());
+    assert!(plan(&cut, None, &request).is_err());
+    assert!(plan(&torus, None, &Request { chunks: 0, ..request.clone() }).is_err());
+    assert!(plan(&torus, None, &Request { chunks: u32::MAX, ..request.clone() }).is_err());
+    assert!(plan(&torus, Some(&[3]), &request).is_err());
+    assert!(plan(&torus, Some(&[3, 99]), &request).is_err());
+    let wide = Network::of_grid(&Fabric::new(Shape::torus(&[4, 4]).unwrap()), &[65, 1]).unwrap();
+    assert!(plan(&wide, None, &request).is_err());
+}
+
+/// Networks list their links as the groups of plans number them, and as shapes know neighbours.
+#[test]
+fn links_of_a_grid_are_those_of_its_group_and_of_its_shape() {
+    let (ring, line, full) = (Factor::Ring, Factor::Line, Factor::Full);
+    for (factors, widths, twisted) in [
+        (vec![ring(4), ring(2), ring(5)], vec![1, 2, 1], false),
+        (vec![full(6), ring(3)], vec![], false),
+        (vec![full(5), line(2), full(4)], vec![2, 1, 3], false),
+        (vec![ring(4), ring(8), ring(8)], vec![], true),
+        (vec![ring(2), ring(4)], vec![1, 2], true),
+        (vec![full(70), ring(3)], vec![], false),
+    ] {
+        let lines = Lines { factors, widths, twisted };
+        let network = Network::of_lines(lines.clone(), Ties::default()).unwrap();
+        let torus = Torus::of(&network).unwrap().unwrap();
+        let after = torus.neighbours();
+        let nodes = 0..torus.nodes() as u32;
+        let expected: Vec<_> =
+            nodes.flat_map(|node| after.iter().map(move |after| (node, after[node as usize]))).collect();
+        assert_eq!(network.links(), expected, "{lines:?}");
+        assert_eq!(network.grid().is_err(), lines.sizes()[0] == 70);
+    }
+    let steps = Steps::new(&[1, 4]).unwrap();
+    for factors in
+        [vec![line(4), ring(5)], vec![full(4), line(3)], vec![Factor::Circulant(8, steps), ring(3)]]
+    {
+        let shape = Shape::product(&factors).unwrap();
+        let mut fabric = Fabric::new(shape);
+        fabric.fail_node(6).unwrap();
+        fabric.fail_cable(0, 1).unwrap();
+        let network = Network::of_grid(&fabric, &[]).unwrap();
+        assert!(Torus::of(&network).unwrap().is_none());
+        let (mut listed, grid) = (network.links().to_vec(), network.grid().unwrap());
+        let ends = |link| {
+            let (node, direction) = grid.link_ends(link);
+            (node, grid.working_neighbour(node, direction).unwrap())
+        };
+        let mut expected: Vec<_> = grid.working_links().map(ends).collect();
+        listed.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(listed, expected, "{factors:?}");
+    }
+    let mesh = Lines { factors: vec![line(4), line(8)], widths: vec![], twisted: true };
+    assert!(Network::of_lines(mesh, Ties::default()).is_err());
 }

@@ -39,14 +39,29 @@ class Judged:
     ) -> tuple[list[tuple[str, float, float, int] | None], tuple[str, int] | None]: ...
 
 class Network:
-    def __new__(cls, topology: _Spec, router: _Spec) -> Network: ...
+    @staticmethod
+    def of_grid(grid: _Spec, ties: str = "wrap") -> Network: ...
+    @staticmethod
+    def of_cables(
+        nodes: int,
+        cables: Sequence[tuple[int, int]],
+        one_way: Sequence[tuple[int, int]],
+        failed_nodes: Sequence[int],
+        failed_links: Sequence[tuple[int, int]],
+    ) -> Network: ...
+    @staticmethod
+    def of_switches(hosts: Sequence[int], cables: NDArray[np.uint32]) -> Network: ...
+    def without_nodes(self, nodes: Sequence[int]) -> Network: ...
+    def working_links(self) -> list[bool]: ...
+    def directions(self) -> list[str]: ...
+
+class Routers:
+    def __new__(cls, network: Network, router: _Spec) -> Routers: ...
     @property
     def channels(self) -> int: ...
     @property
     def channel_classes(self) -> int: ...
     def bytes_per_router(self, longest: int, links: bool) -> int: ...
-    def working_links(self) -> list[bool]: ...
-    def directions(self) -> list[str]: ...
 
 class Destinations:
     @staticmethod
@@ -78,10 +93,10 @@ class Workload:
     @property
     def count(self) -> int | None: ...
     def without(self, nodes: Sequence[int]) -> Workload: ...
-    def over_table(self, network: Network, table: RoutingTable) -> Workload: ...
+    def over_table(self, network: Routers, table: RoutingTable) -> Workload: ...
     def over_routes(
         self,
-        network: Network,
+        network: Routers,
         sources: NDArray[np.uint32],
         destinations: NDArray[np.uint32],
         offsets: NDArray[np.uint64],
@@ -91,7 +106,7 @@ class Workload:
 class Simulation:
     def __init__(
         self,
-        network: Network,
+        network: Routers,
         workload: Workload,
         experiment: _Spec,
         settings: Mapping[str, Any],
@@ -99,6 +114,7 @@ class Simulation:
     @staticmethod
     def pipelined(
         network: Network,
+        routers: Routers | None,
         workload: Workload,
         router: Mapping[str, Any],
         settings: Mapping[str, Any],
@@ -126,7 +142,7 @@ class Simulation:
     def copy(self) -> Simulation: ...
 
 def simulate(
-    network: Network,
+    network: Routers,
     workload: Workload,
     cycle_limit: int | None = None,
     seed: int = 1,
@@ -134,7 +150,7 @@ def simulate(
     ranks: Any | None = None,
 ) -> dict[str, Any]: ...
 def film(
-    network: Network,
+    network: Routers,
     workload: Workload,
     stop_at: int | None,
     cycle_limit: int | None,
@@ -151,9 +167,9 @@ def source_queue_verdict(
     generated_for: NDArray[np.uint64],
     rate: float | None,
 ) -> tuple[str, float, float, int]: ...
-def lower_bound(network: Network, workload: Workload) -> tuple[int, str, list[int], int | None] | None: ...
+def lower_bound(network: Routers, workload: Workload) -> tuple[int, str, list[int], int | None] | None: ...
 def stack(
-    network: Network,
+    network: Routers,
     destinations: Destinations,
     payload: int,
     slices: int,
@@ -165,9 +181,9 @@ def stack(
     progress: Callable[[int], None] | None,
 ) -> list[int]: ...
 def engines() -> list[str]: ...
-def best_planes(network: Network, workload: Workload, networks: int) -> str | None: ...
+def best_planes(network: Routers, workload: Workload, networks: int) -> str | None: ...
 def repeat(
-    network: Network,
+    network: Routers,
     workload: Workload,
     engine: str,
     repeats: int,
@@ -175,7 +191,7 @@ def repeat(
     fingerprints: bool,
 ) -> dict[str, Any]: ...
 def in_parts(
-    network: Network, workload: Workload, engine: str, threads: int, before: int, cycles: int
+    network: Routers, workload: Workload, engine: str, threads: int, before: int, cycles: int
 ) -> tuple[float, int, int]: ...
 def exchange_seconds(threads: int, words: int, exchanges: int) -> float: ...
 
@@ -198,10 +214,7 @@ class RoutingRules:
 class RoutingSystem:
     def __new__(
         cls,
-        sizes: Sequence[int],
-        wraps: Sequence[bool],
-        failed_nodes: Sequence[int],
-        failed_links: Sequence[tuple[int, int]],
+        network: Network,
         rules: RoutingRules,
         turns: str,
         progress: Callable[[float], None] | None = None,
@@ -263,8 +276,7 @@ def route(
     progress: Callable[[float], None] | None,
 ) -> tuple[RoutingTable, dict[str, Any]]: ...
 def resilience(
-    sizes: Sequence[int],
-    wraps: Sequence[bool],
+    network: Network,
     rules: RoutingRules,
     failures: Sequence[tuple[Sequence[int], Sequence[tuple[int, int]]]],
 ) -> list[tuple[bool, ...]]: ...
@@ -276,7 +288,7 @@ def goal_workload(
     nodes: Sequence[int],
 ) -> Workload: ...
 def genetic_search(
-    network: Network,
+    network: Routers,
     destinations: Destinations,
     case: dict[str, Any],
     settings: dict[str, Any],
@@ -284,14 +296,14 @@ def genetic_search(
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]: ...
 def genetic_replay(
-    network: Network,
+    network: Routers,
     destinations: Destinations,
     case: dict[str, Any],
     settings: dict[str, Any],
     chromosome: dict[str, Any],
 ) -> dict[str, int]: ...
 def genetic_extrapolate(
-    network: Network,
+    network: Routers,
     destinations: Destinations,
     case: dict[str, Any],
     settings: dict[str, Any],
@@ -302,7 +314,7 @@ def genetic_extrapolate(
 class ScheduleProblem:
     def __new__(
         cls,
-        network: Network,
+        network: Routers,
         messages: NDArray[np.int64],
         routes: str,
         interval: int | None = None,
@@ -328,14 +340,14 @@ class ScheduleProblem:
 
 def delays(nodes: int, most: int, seed: int, trial: int) -> NDArray[np.int64]: ...
 def other_route(
-    network: Network, table: NDArray[np.int64], paths: PackedRoutes, routes: str
+    network: Routers, table: NDArray[np.int64], paths: PackedRoutes, routes: str
 ) -> int | None: ...
-def check_plan(network: Network, table: NDArray[np.int64], routes: PackedRoutes) -> int: ...
+def check_plan(network: Routers, table: NDArray[np.int64], routes: PackedRoutes) -> int: ...
 def plan_workload(
-    network: Network, table: NDArray[np.int64], routes: PackedRoutes, channels: bytes, place: str
+    network: Routers, table: NDArray[np.int64], routes: PackedRoutes, channels: bytes, place: str
 ) -> Workload: ...
 def spread_plan(
-    network: Network,
+    network: Routers,
     table: NDArray[np.int64],
     routes: PackedRoutes,
     together: bool,
@@ -345,16 +357,16 @@ def spread_plan(
     seed: int,
 ) -> list[int]: ...
 def separate_channels(
-    network: Network, table: NDArray[np.int64], routes: PackedRoutes
+    network: Routers, table: NDArray[np.int64], routes: PackedRoutes
 ) -> tuple[int, list[int]] | None: ...
 def plan_dependencies(
-    network: Network, table: NDArray[np.int64], routes: PackedRoutes, channels: int, first: bytes
+    network: Routers, table: NDArray[np.int64], routes: PackedRoutes, channels: int, first: bytes
 ) -> dict[str, Any]: ...
 def phases_respected(
-    network: Network, table: NDArray[np.int64], routes: PackedRoutes, phases: Sequence[int]
+    network: Routers, table: NDArray[np.int64], routes: PackedRoutes, phases: Sequence[int]
 ) -> bool: ...
 def tighten_phases(
-    network: Network,
+    network: Routers,
     table: NDArray[np.int64],
     routes: PackedRoutes,
     phases: Sequence[int],
@@ -364,7 +376,7 @@ def tighten_phases(
     seconds: float | None,
 ) -> tuple[list[int], bool]: ...
 def operation_phases(
-    network: Network, name: str, root: int, payload: int, nodes: Sequence[int] | None
+    network: Routers, name: str, root: int, payload: int, nodes: Sequence[int] | None
 ) -> tuple[list[NDArray[np.int64]], int]: ...
 def watch_interrupts(reader: int, patience: float) -> None: ...
 def hold_interrupts() -> None: ...
@@ -372,14 +384,11 @@ def first_to_tell() -> bool: ...
 def recognise(
     switches: int, cables: NDArray[np.uint32], sizes: Sequence[int] | None
 ) -> dict[str, Any] | None: ...
-def recognise_fat_tree(
-    hosts: Sequence[int], cables: NDArray[np.uint32]
-) -> tuple[list[int], list[int]] | None: ...
-def recognise_groups(hosts: Sequence[int], cables: NDArray[np.uint32]) -> list[int] | None: ...
-def recognise_product(hosts: Sequence[int], cables: NDArray[np.uint32]) -> dict[str, Any] | None: ...
+def recognise_fat_tree(network: Network) -> tuple[list[int], list[int]] | None: ...
+def recognise_groups(network: Network) -> list[int] | None: ...
+def recognise_product(network: Network) -> dict[str, Any] | None: ...
 def forward(
-    hosts: Sequence[int],
-    cables: NDArray[np.uint32],
+    network: Network,
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     old: NDArray[np.uint32] | None,
@@ -393,8 +402,7 @@ def forward(
     method: str | None,
 ) -> dict[str, Any]: ...
 def repair_forwarding(
-    hosts: Sequence[int],
-    cables: NDArray[np.uint32],
+    network: Network,
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     old: tuple[NDArray[np.uint32], NDArray[np.uint8]],
@@ -405,8 +413,7 @@ def repair_forwarding(
     slack: float,
 ) -> dict[str, Any] | None: ...
 def check_forwarding(
-    hosts: Sequence[int],
-    cables: NDArray[np.uint32],
+    network: Network,
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
     roots: Sequence[int],
     owners: Sequence[int],
@@ -418,7 +425,7 @@ def check_forwarding(
     bounded: bool,
     others: tuple[list[int], int, list[list[int]], int] | None,
 ) -> dict[str, Any]: ...
-def multicast_tree(hosts: Sequence[int], cables: NDArray[np.uint32], ports: Sequence[int]) -> list[int]: ...
+def multicast_tree(network: Network, ports: Sequence[int]) -> list[int]: ...
 def read_lfts(
     pieces: Iterable[bytes], guids: Sequence[int], strict: bool
 ) -> tuple[NDArray[np.uint8], list[int]]: ...
@@ -426,19 +433,16 @@ def read_path_levels(
     pieces: Iterable[bytes], sources: dict[int, list[int]], lids: Sequence[int], hosts: int
 ) -> tuple[NDArray[np.uint8], int, int]: ...
 def fabric_bound(
-    hosts: Sequence[int],
-    cables: NDArray[np.uint32],
+    network: Network,
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
 ) -> tuple[int, int]: ...
-def fabric_distances(
-    hosts: Sequence[int], cables: NDArray[np.uint32], lengths: Sequence[int] | None = None
-) -> NDArray[np.int64]: ...
+def fabric_distances(network: Network, lengths: Sequence[int] | None = None) -> NDArray[np.int64]: ...
 def octant_pair(mixed: bool, cycles: int, beams: int, width: int, seed: int) -> str | None: ...
 
 class PlacementProblem:
     def __new__(
         cls,
-        topology: _Spec,
+        network: Network,
         ranks: int,
         sources: NDArray[np.uint32],
         destinations: NDArray[np.uint32],
@@ -487,15 +491,7 @@ class JobFloor:
     ) -> tuple[list[tuple[int, int, int] | None], int, bool]: ...
 
 def plan_collective(
-    sizes: Sequence[int],
-    wraps: Sequence[bool],
-    twisted: bool,
-    full: Sequence[bool],
-    widths: Sequence[int],
-    failed_nodes: Sequence[int],
-    failed_links: Sequence[tuple[int, ...]],
-    cables: Sequence[tuple[int, ...]],
-    one_way: Sequence[tuple[int, ...]],
+    network: Network,
     name: str,
     chunks: int,
     root: int,

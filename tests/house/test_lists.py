@@ -67,7 +67,7 @@ def test_the_core_takes_them_too(name):
     network = fl.Network(fl.Torus(4, 4), fl.Router(buffer=16, flow_control="cut-through"))
     for member in LISTS[name]:
         if name == "patterns":
-            assert _core.Destinations.of_pattern(network.numbering(), member, 0.1, None, 1)
+            assert _core.Destinations.of_pattern(network.core, member, 0.1, None, 1)
         else:
             field = {"schemes": "arbitration", "routings": "routing"}[name]
             router = fl.Router(buffer=16, flow_control="cut-through", **{field: member})

@@ -53,7 +53,7 @@ class Shift(PlannedTraffic):
 
     def workload(self, network, seed):
         del seed
-        return _core.Workload.packets(network.numbering(), np.array(self.table(network.nodes)))
+        return _core.Workload.packets(network.core, np.array(self.table(network.nodes)))
 
     def count(self, nodes):
         return nodes

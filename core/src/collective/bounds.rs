@@ -1,5 +1,5 @@
 use crate::{
-    fabric::{Digraph, NodeId},
+    fabric::{Lines, Network, NodeId},
     flow::{
         cuts::{measure, narrowest_cuts},
         demands::Demand,
@@ -89,7 +89,7 @@ pub(super) fn flags(nodes: usize, members: &[NodeId]) -> Vec<bool> {
 }
 
 /// The bound of the longest way between two members, and the ways of each member's farthest one.
-pub(super) fn distance_bound(graph: &Digraph, members: &[NodeId], latency: u32) -> Bound {
+pub(super) fn distance_bound(graph: &Network, members: &[NodeId], latency: u32) -> Bound {
     let farthest = |&from: &NodeId| {
         let distances = graph.distances(from);
         let to = members.iter().copied().max_by_key(|&node| distances[node as usize]).unwrap_or(from);
@@ -102,7 +102,7 @@ pub(super) fn distance_bound(graph: &Digraph, members: &[NodeId], latency: u32) 
 }
 
 /// The bound of an all-gather: distances, and what must enter the poorest member.
-pub(super) fn gather_bound(graph: &Digraph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
+pub(super) fn gather_bound(graph: &Network, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
     let bound = distance_bound(graph, members, latency);
     let Some(poorest) = members.iter().copied().min_by_key(|&node| graph.into(node).len()) else {
         return bound;
@@ -113,7 +113,7 @@ pub(super) fn gather_bound(graph: &Digraph, members: &[NodeId], chunks: u32, lat
 
 /// Steps that the chunks of the members inside a set need to leave it.
 pub(super) fn cut_steps(
-    graph: &Digraph,
+    graph: &Network,
     members: &[NodeId],
     inside: &[NodeId],
     chunks: u32,
@@ -129,7 +129,7 @@ pub(super) fn cut_steps(
 
 /// The bound of a broadcast of so many chunks.
 pub(super) fn broadcast_bound(
-    graph: &Digraph,
+    graph: &Network,
     members: &[NodeId],
     root: NodeId,
     chunks: u32,
@@ -150,7 +150,7 @@ pub(super) fn broadcast_bound(
 
 /// The bound of a scatter of so many chunks per member.
 pub(super) fn scatter_bound(
-    graph: &Digraph,
+    graph: &Network,
     members: &[NodeId],
     root: NodeId,
     chunks: u32,
@@ -177,7 +177,7 @@ pub(super) fn scatter_bound(
 }
 
 /// The bound of an all-reduce with `chunks` chunks per member.
-pub(super) fn reduce_bound(graph: &Digraph, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
+pub(super) fn reduce_bound(graph: &Network, members: &[NodeId], chunks: u32, latency: u32) -> Bound {
     let (count, chunks) = (members.len() as u64, u64::from(chunks));
     let transfers = 2 * chunks * count * count.saturating_sub(1);
     let links = graph.links().len().max(1) as u64;
@@ -204,7 +204,7 @@ pub(super) fn reduce_bound(graph: &Digraph, members: &[NodeId], chunks: u32, lat
 /// Most steps that any member inside a set and one outside it need for something of each of so many sums, and
 /// these two.
 fn crossing(
-    graph: &Digraph,
+    graph: &Network,
     distances: &[Vec<u32>],
     inside: &[NodeId],
     is_member: &[bool],
@@ -240,7 +240,7 @@ fn way(
 
 /// The bound, or a better one from the chunks of one pair: its ways leave the source and enter the destination over
 /// few links, and all but the shortest take longer.
-fn or_pairs(mut bound: Bound, graph: &Digraph, targets: &[Vec<NodeId>], latency: u32) -> Bound {
+fn or_pairs(mut bound: Bound, graph: &Network, targets: &[Vec<NodeId>], latency: u32) -> Bound {
     let mut counts: Vec<(NodeId, NodeId, u64)> = Vec::new();
     for (from, targets) in (0..).zip(targets) {
         let mut sorted = targets.clone();
@@ -286,7 +286,7 @@ fn shared_steps(mut ways: Vec<u64>, things: u64) -> u64 {
 
 /// The bound of chunks that each go from one node to another: distances, sums of hops, cuts, and the ways of the
 /// chunks of single pairs.
-pub(super) fn exchange_bound(graph: &Digraph, demands: &[Demand], latency: u32) -> Bound {
+pub(super) fn exchange_bound(graph: &Network, demands: &[Demand], latency: u32) -> Bound {
     let mut bound = Bound::nothing();
     let targets = Demand::by_source(graph.nodes(), demands);
     let mut hops = 0;
@@ -318,12 +318,12 @@ pub(super) fn exchange_bound(graph: &Digraph, demands: &[Demand], latency: u32) 
 }
 
 /// Sets of nodes whose borders are likely to be crowded: single nodes, all but one, arcs of planes.
-fn cuts(graph: &Digraph) -> Vec<Vec<NodeId>> {
+fn cuts(graph: &Network) -> Vec<Vec<NodeId>> {
     let all = graph.working();
     let mut sets: Vec<Vec<NodeId>> = all.iter().map(|&node| vec![node]).collect();
     sets.extend(all.iter().map(|&node| all.iter().copied().filter(|&other| other != node).collect()));
     let mut stride = 1;
-    for &size in graph.sizes() {
+    for size in graph.lines().map_or_else(Vec::new, Lines::sizes) {
         for first in 0..size {
             for length in (size / 3).max(1)..=size.div_ceil(2) {
                 let inside = |node: &NodeId| (node / stride % size + size - first) % size < length;

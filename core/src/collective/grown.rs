@@ -7,7 +7,7 @@ use super::{
     spread::{Spreading, spread},
 };
 use crate::{
-    fabric::{Digraph, NodeId},
+    fabric::{Network, NodeId},
     flow::cuts::hardest_cut,
 };
 use std::collections::HashSet;
@@ -18,7 +18,7 @@ const FIRST_ATTEMPTS: u64 = 4;
 const ATTEMPTS: u64 = 60;
 
 /// An all-gather, or backwards in time a reduce-scatter, by growth.
-pub(super) fn gathered(graph: &Digraph, members: &[NodeId], request: &Request, adds: bool) -> Plan {
+pub(super) fn gathered(graph: &Network, members: &[NodeId], request: &Request, adds: bool) -> Plan {
     let bound = gather_bound(graph, members, request.chunks, request.latency);
     let origins: Vec<NodeId> =
         members.iter().flat_map(|&node| (0..request.chunks).map(move |_| node)).collect();
@@ -34,7 +34,7 @@ pub(super) fn gathered(graph: &Digraph, members: &[NodeId], request: &Request, a
 
 /// The best of several growths.
 pub(super) fn grown(
-    graph: &Digraph,
+    graph: &Network,
     members: &[NodeId],
     origins: &[NodeId],
     request: &Request,
@@ -73,7 +73,7 @@ pub(super) fn grown(
 }
 
 /// The moves without those that bring a chunk to nobody who needs it or passes it on to such.
-fn useful(graph: &Digraph, members: &[NodeId], moves: &[Move]) -> Vec<Move> {
+fn useful(graph: &Network, members: &[NodeId], moves: &[Move]) -> Vec<Move> {
     let is_member = flags(graph.nodes(), members);
     let mut wanted: HashSet<(NodeId, u32)> = HashSet::new();
     let needed = |moved: &&Move| {

@@ -1,6 +1,6 @@
 use super::{Move, moves::steps_of};
 use crate::{
-    fabric::Digraph,
+    fabric::Network,
     flow::loads::{fullest, of_paths},
 };
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 /// Of the chunks that wait for a link, the one with the longest rest of its way goes first. Where that takes
 /// more steps than the fullest link has chunks, those go first that feed a link with much to carry and few
 /// chunks at hand, if that is shorter.
-pub(super) fn list_schedule(graph: &Digraph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
+pub(super) fn list_schedule(graph: &Network, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
     let load: Vec<u32> = of_paths(graph.links().len(), paths);
     let fullest = fullest(&load);
@@ -60,7 +60,7 @@ impl<'a> Course<'a> {
     }
 }
 
-fn longest_first(graph: &Digraph, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
+fn longest_first(graph: &Network, paths: &[Vec<u32>], latency: u32) -> Vec<Move> {
     let longest = paths.iter().map(Vec::len).max().unwrap_or(0);
     let mut course = Course::new(paths, latency);
     // By link and hops that are left.
@@ -95,7 +95,7 @@ fn longest_first(graph: &Digraph, paths: &[Vec<u32>], latency: u32) -> Vec<Move>
 }
 
 /// As [`longest_first`]; `load` are the chunks of every link.
-fn feeding_first(graph: &Digraph, paths: &[Vec<u32>], latency: u32, mut load: Vec<u32>) -> Vec<Move> {
+fn feeding_first(graph: &Network, paths: &[Vec<u32>], latency: u32, mut load: Vec<u32>) -> Vec<Move> {
     let mut course = Course::new(paths, latency);
     let mut waiting: Vec<Vec<u32>> = vec![Vec::new(); graph.links().len()];
     let enter = |waiting: &mut Vec<Vec<u32>>, rest: &[u32], item: u32| {

@@ -15,7 +15,6 @@ mod moves;
 mod operation;
 mod orbit;
 mod overlap;
-mod place;
 mod plan;
 mod reduce;
 mod routed;
@@ -30,9 +29,8 @@ pub use growth::gather;
 pub use moves::Move;
 pub use operation::CollectiveKind;
 pub use orbit::{Orbit, OrbitKind, Row};
-pub use place::Place;
 pub use plan::{Plan, Request, Schedule};
-pub use solve::{MAX_MOVES, plan_demands, plan_graph, plan_repaired, plan_torus};
+pub use solve::{MAX_MOVES, plan, plan_demands, plan_graph, plan_repaired, plan_torus};
 pub use torus::{Generator, MAX_ORBIT_NODES, MAX_PORTS, Torus};
 
 use crate::{
@@ -62,8 +60,6 @@ pub enum CollectiveError {
     Width(u32),
     /// Too many links at a node.
     Ports(usize),
-    /// A twisted mesh.
-    TwistedMesh,
     /// A name of no operation.
     Name(UnknownName),
     /// A number of chunks out of range.
@@ -121,7 +117,6 @@ impl CollectiveError {
                 format!("{given} links leave every node"),
                 format!("at most {MAX_PORTS} are planned"),
             ),
-            Self::TwistedMesh => Fault::at("twist", "a twisted torus wraps around in every dimension", ""),
             Self::Name(error) => error.fault().or_at("operation"),
             Self::Chunks { chunks, moves } => Fault::at(
                 "chunks",

@@ -3,7 +3,7 @@ use super::{
     spread::{Spreading, State},
 };
 use crate::{
-    fabric::{Digraph, NodeId},
+    fabric::{Network, NodeId},
     traffic::{Purpose, draw},
 };
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ pub(super) struct Manner {
 }
 
 /// Per link the one between the same nodes the other way; `None` if some link has none.
-pub(super) fn opposites(graph: &Digraph) -> Option<Vec<u32>> {
+pub(super) fn opposites(graph: &Network) -> Option<Vec<u32>> {
     let mut between: HashMap<(NodeId, NodeId), Vec<u32>> = HashMap::new();
     for (link, &ends) in (0..).zip(graph.links()) {
         between.entry(ends).or_default().push(link);
@@ -74,7 +74,7 @@ impl Overlap<'_> {
 /// What spreads, step by step.
 struct Growth<'a> {
     overlap: &'a Overlap<'a>,
-    graph: &'a Digraph,
+    graph: &'a Network,
     state: State,
     /// Per step of the second half, from the last one backwards, the links that carry a mirrored move.
     blocked: Vec<Vec<bool>>,

@@ -7,7 +7,7 @@ use super::{
     spread::Spreading,
 };
 use crate::{
-    fabric::{Digraph, NodeId},
+    fabric::{Network, NodeId},
     traffic::{Purpose, draw_below},
 };
 
@@ -19,7 +19,7 @@ const ATTEMPTS: (u64, u64) = (16, 256);
 ///
 /// One half after the other is a plan, but nodes with few links then set the pace twice. So halves that overlap
 /// are tried, in ever fewer steps.
-pub(super) fn reduced(graph: &Digraph, backwards: &Digraph, members: &[NodeId], request: &Request) -> Plan {
+pub(super) fn reduced(graph: &Network, backwards: &Network, members: &[NodeId], request: &Request) -> Plan {
     let Request { chunks, latency, .. } = *request;
     let bound = reduce_bound(graph, members, chunks, latency);
     let sums = gathered(backwards, members, request, true);
@@ -42,7 +42,7 @@ fn moves_of(schedule: Schedule) -> Vec<Move> {
 
 /// Both halves at once in fewer than `most` steps, as few as are found, at best `least`.
 fn overlapped(
-    graph: &Digraph,
+    graph: &Network,
     members: &[NodeId],
     request: &Request,
     least: u32,
@@ -117,7 +117,7 @@ impl Arrangement {
     /// Pairs of sums, an early one and a late one, come together beside the nodes that half of the steps are
     /// too few for; others at those nodes, which then need not receive them; the rest everywhere else.
     fn new(
-        graph: &Digraph,
+        graph: &Network,
         members: &[NodeId],
         chunks: u32,
         (total, latency): (u32, u32),

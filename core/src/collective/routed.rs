@@ -3,7 +3,7 @@ use super::{
     together::reroute_together,
 };
 use crate::{
-    fabric::{Digraph, NodeId},
+    fabric::{Network, NodeId},
     flow::{
         balance::balance_paths,
         demands::Demand,
@@ -24,7 +24,7 @@ const FULLER: usize = 8;
 ///
 /// Paths given are kept where nothing speaks against them; with `from_root` the bound stays as it is.
 pub(super) fn routed(
-    graph: &Digraph,
+    graph: &Network,
     demands: &[Demand],
     latency: u32,
     seed: u64,
@@ -68,7 +68,7 @@ pub(super) fn routed(
 /// it leads over a failed link. Demands are `chunks` per ordered pair of nodes, one after the other.
 pub(super) fn paths_on_whole_torus(
     torus: &Torus,
-    graph: &Digraph,
+    graph: &Network,
     demands: &[Demand],
     chunks: u32,
     seed: u64,

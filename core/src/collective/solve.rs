@@ -7,12 +7,55 @@ use super::{
     routed::{paths_on_whole_torus, routed},
 };
 use crate::{
-    fabric::{Digraph, NodeId},
+    fabric::{Network, NodeId},
     flow::demands::Demand,
 };
 
 /// Most chunks times links of a plan.
 pub const MAX_MOVES: u64 = 1 << 25;
+
+/// The best plan found: as orbits where all nodes of a whole torus or product of full meshes take part alike, move by
+/// move over the links of the network elsewhere. Without `members` all working nodes take part.
+///
+/// ```
+/// use flitloom_core::{
+///     collective::{CollectiveKind, Request, Schedule, plan},
+///     fabric::{Fabric, Network, Shape},
+/// };
+/// let torus = Network::of_grid(&Fabric::new(Shape::torus(&[8, 8])?), &[])?;
+/// let request = Request { kind: CollectiveKind::AllGather, chunks: 1, root: 0, latency: 0, seed: 1 };
+/// assert!(matches!(plan(&torus, None, &request)?.schedule, Schedule::Orbits(_)));
+/// let broken = torus.without(&[], &[(0, 1)])?;
+/// let found = plan(&broken, None, &request)?;
+/// assert_eq!((found.steps, found.bound.steps), (21, 21)); // 63 chunks over three links
+/// assert_eq!(broken.links().len(), 254);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The network or the request is impossible, or a member cannot be reached.
+pub fn plan(
+    network: &Network,
+    members: Option<&[NodeId]>,
+    request: &Request,
+) -> Result<Plan, CollectiveError> {
+    let group = Torus::of(network)?;
+    if let Some(torus) = &group
+        && members.is_none()
+        && network.is_healthy()
+        && !request.kind.has_root()
+    {
+        return plan_torus(torus, request);
+    }
+    let working = network.working();
+    let members = members.unwrap_or(&working);
+    // With many nodes missing, the paths of the whole torus are no good start.
+    let most = 4 * members.len() > 3 * network.nodes();
+    match group.filter(|_| most && request.kind == CollectiveKind::AllToAll) {
+        Some(torus) => plan_repaired(&torus, network, members, request),
+        None => plan_graph(network, members, request),
+    }
+}
 
 /// A plan on a torus without failures in which all nodes take part in the same way, as orbits.
 ///
@@ -108,9 +151,9 @@ fn check(request: &Request, size: u64) -> Result<(), CollectiveError> {
 /// ```
 /// use flitloom_core::{
 ///     collective::{CollectiveKind, Request, plan_graph},
-///     fabric::{Digraph, Fabric, Shape},
+///     fabric::{Fabric, Network, Shape},
 /// };
-/// let graph = Digraph::of_fabric(&Fabric::new(Shape::mesh(&[6, 6])?), &[]);
+/// let graph = Network::of_grid(&Fabric::new(Shape::mesh(&[6, 6])?), &[])?;
 /// let request = Request { kind: CollectiveKind::AllGather, chunks: 1, root: 0, latency: 0, seed: 1 };
 /// let plan = plan_graph(&graph, &graph.working(), &request)?;
 /// assert_eq!((plan.steps, plan.bound.steps), (18, 18)); // 35 chunks over the two links of a corner
@@ -119,7 +162,7 @@ fn check(request: &Request, size: u64) -> Result<(), CollectiveError> {
 ///
 /// # Errors
 /// The number of chunks is out of range, a member or the root does not work or cannot be reached.
-pub fn plan_graph(graph: &Digraph, members: &[NodeId], request: &Request) -> Result<Plan, CollectiveError> {
+pub fn plan_graph(graph: &Network, members: &[NodeId], request: &Request) -> Result<Plan, CollectiveError> {
     let count = members.len() as u64;
     let items = match request.kind {
         CollectiveKind::Broadcast | CollectiveKind::Reduce => count,
@@ -171,7 +214,7 @@ fn exchange_demands(members: &[NodeId], chunks: u32) -> Vec<Demand> {
 /// As for [`plan_graph`].
 pub fn plan_repaired(
     torus: &Torus,
-    graph: &Digraph,
+    graph: &Network,
     members: &[NodeId],
     request: &Request,
 ) -> Result<Plan, CollectiveError> {
@@ -188,13 +231,14 @@ pub fn plan_repaired(
 /// A plan for chunks that each go from one node to another; item `i` is demand `i`.
 ///
 /// # Errors
-/// A demand cannot be served.
+/// The network is impossible, or a demand cannot be served.
 pub fn plan_demands(
-    graph: &Digraph,
+    graph: &Network,
     demands: &[Demand],
     latency: u32,
     seed: u64,
 ) -> Result<Plan, CollectiveError> {
+    Torus::of(graph)?;
     let nodes = graph.nodes() as NodeId;
     if let Some(&node) =
         demands.iter().flat_map(|demand| [&demand.source, &demand.destination]).find(|&&node| node >= nodes)
@@ -205,7 +249,7 @@ pub fn plan_demands(
     routed(graph, demands, latency, seed, bound, Vec::new(), false)
 }
 
-fn check_members(graph: &Digraph, members: &[NodeId], request: &Request) -> Result<(), CollectiveError> {
+fn check_members(graph: &Network, members: &[NodeId], request: &Request) -> Result<(), CollectiveError> {
     let nodes = graph.nodes() as NodeId;
     let working = graph.working();
     let of_root = request.kind.has_root().then_some(&request.root);

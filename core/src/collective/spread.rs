@@ -1,6 +1,6 @@
 use super::{Move, matching::augment};
 use crate::{
-    fabric::{Digraph, NodeId},
+    fabric::{Network, NodeId},
     traffic::{Purpose, draw},
 };
 use fixedbitset::FixedBitSet;
@@ -8,7 +8,7 @@ use fixedbitset::FixedBitSet;
 /// Chunks that every member must get, by the node that has each at first.
 pub(super) struct Spreading<'a> {
     /// The network.
-    pub graph: &'a Digraph,
+    pub graph: &'a Network,
     /// Nodes that must get all chunks and pass them on.
     pub members: &'a [NodeId],
     /// Per chunk the member that has it at first.
@@ -120,7 +120,7 @@ impl State {
     /// A different chunk for as many of the incoming `links` as possible, cheap ones first; marked as coming.
     pub(super) fn choose(
         &mut self,
-        graph: &Digraph,
+        graph: &Network,
         node: NodeId,
         links: &[u32],
         poor: &[bool],

@@ -1,5 +1,5 @@
 use crate::{
-    fabric::{Digraph, NodeId, walk::Ways},
+    fabric::{Network, NodeId, walk::Ways},
     flow::{
         demands::Demand,
         loads::{fullest, of_paths},
@@ -24,7 +24,7 @@ const PATIENCE: u32 = 6;
 /// A single chunk often finds no better way where the links around are equally full; all of a node's together
 /// do, as each takes what another one leaves. At most so many `searches` for shortest ways are spent.
 pub(super) fn reroute_together(
-    graph: &Digraph,
+    graph: &Network,
     demands: &[Demand],
     paths: &mut [Vec<u32>],
     goal: u64,
@@ -90,7 +90,7 @@ pub(super) fn reroute_together(
 /// The cheapest flow from a node, one way after the other (Ford and Fulkerson 1962), with costs that rise with
 /// the load of a link.
 struct Flow<'a> {
-    graph: &'a Digraph,
+    graph: &'a Network,
     /// What the others carry, by link.
     load: &'a [u64],
     own: Vec<u64>,
@@ -101,7 +101,7 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(graph: &'a Digraph, load: &'a [u64], full: u64, chunks: u64) -> Self {
+    fn new(graph: &'a Network, load: &'a [u64], full: u64, chunks: u64) -> Self {
         let price = |load: u64| match load.checked_sub(full) {
             Some(above) => HOP + FULL * (above as i64 + 1),
             None => HOP + (RISE * power_of((load + 1) as f64 / full as f64, STEEP)) as i64,
@@ -185,8 +185,8 @@ mod tests {
     use super::*;
 
     /// Three nodes in a row, each joined to the next by two links; a node that only the middle one knows.
-    fn graph() -> Digraph {
-        Digraph::new(vec![true; 4], vec![(0, 1), (0, 1), (1, 2), (1, 2), (0, 3), (3, 2)])
+    fn graph() -> Network {
+        Network::new(vec![true; 4], vec![(0, 1), (0, 1), (1, 2), (1, 2), (0, 3), (3, 2)])
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn later_chunks_push_earlier_ones_aside() {
         // The short way over node 1 is the only one to node 2; node 3 has one of its own as well.
-        let graph = Digraph::new(vec![true; 5], vec![(0, 1), (1, 2), (1, 3), (0, 4), (4, 3)]);
+        let graph = Network::new(vec![true; 5], vec![(0, 1), (1, 2), (1, 3), (0, 4), (4, 3)]);
         let demands = [Demand { source: 0, destination: 3 }, Demand { source: 0, destination: 2 }];
         let mut paths = vec![vec![0, 2], vec![0, 1]];
         assert_eq!(reroute_together(&graph, &demands, &mut paths, 1, 100, 1), 1);

@@ -1,5 +1,5 @@
 use super::CollectiveError;
-use crate::fabric::{Digraph, NodeId, Shape, Sign, walk};
+use crate::fabric::{Factor, Lines, Network, NodeId, Shape, Sign, walk};
 
 /// Largest number of nodes of a torus whose plans are kept as orbits.
 pub const MAX_ORBIT_NODES: u64 = 1 << 16;
@@ -109,21 +109,23 @@ impl Torus {
         torus
     }
 
-    /// Its links without the failed nodes and cables.
+    /// The group of the nodes of a network of rings and full meshes; failures do not count.
     ///
     /// # Errors
-    /// A failed node does not exist, or a failed cable joins no neighbours.
-    pub fn without(
-        &self,
-        failed_nodes: &[NodeId],
-        failed_cables: &[(NodeId, NodeId)],
-    ) -> Result<Digraph, CollectiveError> {
-        let neighbours = self.neighbours();
-        let links = (0..self.nodes() as NodeId)
-            .flat_map(|node| neighbours.iter().map(move |after| (node, after[node as usize])))
-            .collect();
-        let whole = Digraph::new(vec![true; self.nodes()], links).on_grid(self.sizes());
-        Ok(whole.without(failed_nodes, failed_cables)?)
+    /// Sizes or numbers of links are out of range.
+    pub fn of(network: &Network) -> Result<Option<Self>, CollectiveError> {
+        let group = network.lines().map(Self::closed).transpose()?;
+        Ok(group.filter(|_| network.lines().is_some_and(Lines::are_closed)))
+    }
+
+    /// The group of the nodes where all lines are closed to rings.
+    fn closed(lines: &Lines) -> Result<Self, CollectiveError> {
+        let full = lines.factors.iter().map(|factor| matches!(factor, Factor::Full(_)));
+        let (sizes, full) = (lines.sizes(), full.collect::<Vec<_>>());
+        match lines.twisted {
+            true => Self::new(&sizes, true, &lines.widths),
+            false => Self::product(&sizes, &full, &lines.widths),
+        }
     }
 
     /// Sizes of all dimensions.
@@ -170,13 +172,6 @@ impl Torus {
             other.dimension == wanted.dimension && other.lane == wanted.lane && other.element == back
         });
         found.unwrap_or(generator)
-    }
-
-    /// The cables that make rings of the lines of a dimension.
-    pub fn closing(&self, dimension: usize) -> Vec<(NodeId, NodeId)> {
-        let last = self.sizes()[dimension] - 1;
-        let ends = (0..self.nodes() as NodeId).filter(|&node| self.digit(node, dimension) == last);
-        ends.map(|node| (node, node - last * self.shape.stride(dimension))).collect()
     }
 
     /// The sum of two nodes as elements of the group.

@@ -22,7 +22,8 @@ impl Network {
     ///
     /// # Errors
     /// A router parameter is out of range.
-    pub fn new(fabric: Fabric, router: RouterConfig) -> Result<Self, NetworkError> {
+    pub fn new(fabric: impl Into<Arc<Fabric>>, router: RouterConfig) -> Result<Self, NetworkError> {
+        let fabric = fabric.into();
         router.check(fabric.shape())?;
         let (shape, channels) = (fabric.shape(), u64::from(router.channels));
         let of_processor = router.processor_queues.count(shape) as u64;
@@ -31,7 +32,7 @@ impl Network {
         if queues > Self::MAX_QUEUES || flits > Self::MAX_QUEUED_FLITS {
             return Err(NetworkError::TooLarge { queues, flits });
         }
-        Ok(Self { fabric: Arc::new(fabric), router: Arc::new(router) })
+        Ok(Self { fabric, router: Arc::new(router) })
     }
 
     /// What exists.

@@ -1,7 +1,6 @@
 //! What exists: shape, nodes, coordinates, directions, links and failed parts.
 
 mod circulant;
-mod digraph;
 mod direction;
 mod factor;
 mod failures;
@@ -10,6 +9,7 @@ mod graph;
 mod grid;
 mod groups;
 mod lattice;
+mod network;
 mod product;
 mod recognise;
 mod sets;
@@ -21,7 +21,6 @@ pub mod walk;
 
 pub(crate) use circulant::common_divisor;
 pub use circulant::{MAX_STEPS, Steps};
-pub use digraph::Digraph;
 pub use direction::{Direction, Sign};
 pub use factor::{Factor, MAX_DIRECTIONS, MAX_RINGS};
 pub use failures::Fabric;
@@ -30,6 +29,7 @@ pub use graph::{Graph, MAX_PORTS, UNREACHABLE};
 pub use grid::{Grid, Placed};
 pub use groups::Groups;
 pub use lattice::Lattice;
+pub use network::{Lines, Network};
 pub use product::Product;
 pub use recognise::{Recognition, recognise};
 pub use shape::{MAX_DIMENSIONS, MAX_NODES, Shape, Ties};
@@ -89,6 +89,8 @@ pub enum FabricError {
     },
     /// A link between two nodes that are not neighbours.
     NotNeighbours(NodeId, NodeId),
+    /// Nodes without coordinates, where a grid is needed.
+    NoGrid,
     /// A switch with more ports than InfiniBand numbers.
     Ports(u32, u64),
 }
@@ -143,6 +145,9 @@ impl FabricError {
                 format!("nodes {a} and {b} are not neighbours"),
                 "a link joins two neighbouring nodes",
             ),
+            Self::NoGrid => {
+                Fault::somewhere("nodes of this network have no coordinates", "give a torus, mesh or product")
+            }
             Self::Ports(switch, ports) => Fault::somewhere(
                 format!("switch {switch} has {ports} ports, hosts included"),
                 format!("at most {MAX_PORTS}"),

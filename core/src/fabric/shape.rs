@@ -301,6 +301,13 @@ impl Shape {
     }
 }
 
+/// The sizes.
+impl AsRef<[u32]> for Shape {
+    fn as_ref(&self) -> &[u32] {
+        &self.sizes
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use super::{
 };
 use crate::power::power_of;
 use crate::{
-    fabric::{Digraph, walk::Ways},
+    fabric::{Network, walk::Ways},
     traffic::{Purpose, draw, draw_below},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 /// the way with the least rise of a steep sum over all links, until nothing improves or `moves` are used
 /// up. Returns the paths and the load of the fullest link, or the first demand that no way serves.
 pub(crate) fn balance_paths(
-    graph: &Digraph,
+    graph: &Network,
     demands: &[Demand],
     mut paths: Vec<Vec<u32>>,
     goal: u64,
@@ -54,7 +54,7 @@ pub(crate) fn balance_paths(
 
 /// One path per demand, and what the links carry with them.
 struct Balance<'a> {
-    graph: &'a Digraph,
+    graph: &'a Network,
     demands: &'a [Demand],
     paths: Vec<Vec<u32>>,
     load: Vec<i64>,

@@ -1,9 +1,5 @@
 use super::{Destinations, Purpose, draw_below};
-use crate::{
-    fabric::{NodeId, Shape},
-    fault::Fault,
-    names::UnknownName,
-};
+use crate::{fabric::NodeId, fault::Fault, names::UnknownName};
 use std::fmt;
 use thiserror::Error;
 
@@ -99,12 +95,12 @@ impl Pattern {
     /// Those of cup-stacking-2022, Table 1.
     pub const PUBLISHED: [&'static str; 6] = ["bcmp", "brev", "brot", "shfl", "torn", "trns"];
 
-    /// The pattern of a short name; `hots` sends a tenth of its packets to the middle node
+    /// The pattern of a short name, for nodes that are numbered in the order of these sizes; `hots` sends a tenth of its packets to the middle node
     /// `(Nx/2, Ny/2, ...)`.
     ///
     /// # Errors
     /// No such name.
-    pub fn from_name(name: &str, shape: &Shape) -> Result<Self, PatternError> {
+    pub fn from_name(name: &str, sizes: &(impl AsRef<[u32]> + ?Sized)) -> Result<Self, PatternError> {
         Ok(match name {
             "bcmp" => Self::BitComplement,
             "brev" => Self::BitReverse,
@@ -116,8 +112,9 @@ impl Pattern {
             "rand" => Self::Random,
             "rpar" => Self::RandomPair,
             "hots" => {
-                let middle: Vec<u32> = shape.sizes().iter().map(|size| size / 2).collect();
-                Self::Hotspot { fraction: 0.1, target: shape.node(&middle) }
+                let sizes = sizes.as_ref();
+                let middle: Vec<u32> = sizes.iter().map(|size| size / 2).collect();
+                Self::Hotspot { fraction: 0.1, target: number(&middle, sizes) }
             }
             _ => return Err(UnknownName::of("pattern", "the patterns are", name, &Self::NAMES).into()),
         })
@@ -150,17 +147,23 @@ impl Pattern {
         matches!(self, Self::Random | Self::RandomPair | Self::Hotspot { .. })
     }
 
-    /// The destinations on a shape, all random choices made by `seed`.
+    /// The destinations of nodes that are numbered in the order of these sizes, the first fastest: those of a grid, or
+    /// one that is all nodes. All random choices are made by `seed`.
     ///
     /// # Errors
-    /// The pattern is not defined on this shape, or its parameters are out of range.
-    pub fn destinations(&self, shape: &Shape, seed: u64) -> Result<Destinations, PatternError> {
-        let nodes = shape.nodes() as NodeId;
+    /// The pattern is not defined on these sizes, or its parameters are out of range.
+    pub fn destinations(
+        &self,
+        sizes: &(impl AsRef<[u32]> + ?Sized),
+        seed: u64,
+    ) -> Result<Destinations, PatternError> {
+        let sizes = sizes.as_ref();
+        let nodes: NodeId = sizes.iter().product();
         let fixed = |send: &dyn Fn(NodeId) -> NodeId| Destinations::Fixed((0..nodes).map(send).collect());
         let bits = nodes.trailing_zeros();
         Ok(match self {
             Self::BitComplement | Self::BitReverse | Self::BitRotation | Self::PerfectShuffle => {
-                self.check_powers_of_two(shape)?;
+                self.check_powers_of_two(sizes)?;
                 match self {
                     Self::BitComplement => fixed(&|node| nodes - 1 - node),
                     Self::BitReverse => fixed(&|node| node.reverse_bits() >> (32 - bits)),
@@ -168,20 +171,25 @@ impl Pattern {
                     _ => fixed(&|node| ((node << 1) & (nodes - 1)) | (node >> (bits - 1))),
                 }
             }
-            Self::Tornado => fixed(&|node| (node + shape.size(0) / 2) % nodes),
+            Self::Tornado => fixed(&|node| (node + sizes[0] / 2) % nodes),
             Self::Transpose => {
-                if !shape.sizes().iter().eq(shape.sizes().iter().rev()) {
-                    let sizes: Vec<String> = shape.sizes().iter().map(u32::to_string).collect();
+                if !sizes.iter().eq(sizes.iter().rev()) {
+                    let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
                     return Err(PatternError::NotSymmetric(sizes.join("x")));
                 }
                 fixed(&|node| {
-                    let mut coordinates = shape.coordinates(node);
+                    let mut rest = node;
+                    let mut coordinates: Vec<u32> = Vec::with_capacity(sizes.len());
+                    for size in sizes {
+                        coordinates.push(rest % size);
+                        rest /= size;
+                    }
                     coordinates.reverse();
-                    shape.node(&coordinates)
+                    number(&coordinates, sizes)
                 })
             }
             Self::Neighbour => fixed(&|node| {
-                let size = shape.size(0);
+                let size = sizes[0];
                 let x = node % size;
                 node - x + (x + 1) % size
             }),
@@ -197,8 +205,8 @@ impl Pattern {
                 Destinations::Random { nodes, seed, hotspot: Some((threshold, *target)) }
             }
             Self::Given(destinations) => {
-                if destinations.len() != shape.nodes() {
-                    let (given, needed) = (destinations.len(), shape.nodes());
+                if destinations.len() != nodes as usize {
+                    let (given, needed) = (destinations.len(), nodes as usize);
                     return Err(PatternError::Length { given, needed });
                 }
                 destinations.iter().try_for_each(|&node| check_node(node, nodes))?;
@@ -207,8 +215,8 @@ impl Pattern {
         })
     }
 
-    fn check_powers_of_two(&self, shape: &Shape) -> Result<(), PatternError> {
-        match shape.sizes().iter().enumerate().find(|(_, size)| !size.is_power_of_two()) {
+    fn check_powers_of_two(&self, sizes: &[u32]) -> Result<(), PatternError> {
+        match sizes.iter().enumerate().find(|(_, size)| !size.is_power_of_two()) {
             Some((dimension, &size)) => {
                 Err(PatternError::NotPowerOfTwo { pattern: self.name(), dimension, size })
             }
@@ -225,6 +233,11 @@ impl fmt::Display for Pattern {
 
 fn check_node(node: NodeId, nodes: NodeId) -> Result<(), PatternError> {
     if node < nodes { Ok(()) } else { Err(PatternError::Node { node, last: nodes - 1 }) }
+}
+
+/// The node at coordinates, the first fastest.
+fn number(coordinates: &[u32], sizes: &[u32]) -> NodeId {
+    coordinates.iter().zip(sizes).rev().fold(0, |node, (coordinate, size)| node * size + coordinate)
 }
 
 /// Pairs the nodes of a random order: first with second, third with fourth, ...
@@ -245,6 +258,7 @@ fn random_pairs(nodes: NodeId, seed: u64) -> Vec<NodeId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::Shape;
 
     fn shapes() -> Vec<Shape> {
         [vec![16, 16], vec![4, 4, 4], vec![8], vec![2, 2, 2, 2], vec![5, 5], vec![3, 4, 3], vec![4, 8]]

@@ -64,7 +64,7 @@ def any_tables_bound(demands: Demands, subnet: Subnet) -> RouteBound:
     where = np.array([host.switch for host in subnet.hosts])
     between = np.zeros((len(subnet.switches), len(subnet.switches)))
     np.add.at(between, (where[:, None], where[None, :]), _weights(demands))
-    distances = _core.fabric_distances(subnet.hosts_per_switch(), subnet.cable_ends())
+    distances = _core.fabric_distances(subnet.core())
     # A pair without a way counts nothing.
     hops = float((between * np.maximum(distances, 0)).sum())
     channels = max(1, 2 * len(subnet.cables))

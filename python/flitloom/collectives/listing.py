@@ -167,8 +167,7 @@ def in_rounds(ground: Ground, operation: str, plain: bool, prices: Sequence[Pric
 
 def _has_fast_rings(ground: Ground) -> bool:
     """Whether it is a healthy torus in which some dimension has parallel links."""
-    grid = ground.grid
-    plain = not (any(grid.full) or any(grid.steps) or ground.twist)
+    plain = not (any(ground.full) or any(ground.steps) or ground.twist)
     return ground.whole and plain and max(ground.width) > 1 and ground.nodes <= MOST_REPLAYED
 
 

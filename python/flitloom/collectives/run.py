@@ -463,9 +463,7 @@ class _Run:
             columns = np.repeat(columns, len(lengths), axis=0)
             sizes = np.tile(np.array(lengths, dtype=np.int64), len(order))
             table = np.column_stack([columns[:, :2], sizes, columns[:, 2:]])
-            records = self._records(
-                _core.Workload.packets(self.network.numbering(), np.ascontiguousarray(table))
-            )
+            records = self._records(_core.Workload.packets(self.network.core, np.ascontiguousarray(table)))
             entered[order], arrived[order] = _per_chunk(records["slice"], records, len(order))
         return entered, arrived
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from flitloom.fabric.networks import direct_network
 from flitloom.ground import provenance
 from flitloom.ground.numerals import counted
 from flitloom.spec import Topology
-from flitloom.spec.any_network import AnyNetwork, Grid
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 
 #: Further searches for an all-to-all that is above its bound.
@@ -169,18 +169,13 @@ class _Asked:
 
     def search(self, seed: int) -> dict[str, Any]:
         """What the core finds with a seed."""
-        topology = self.topology
-        grid = topology.grid or Grid.line(topology.nodes)
+        grid = self.topology.grid
+        if grid is None:
+            network = self.topology.core()
+        else:
+            network = _core.Network.of_grid(replace(grid, twist=self.twist, width=self.widths))
         return _core.plan_collective(
-            list(grid.sizes),
-            [wraps or full for wraps, full in zip(grid.wraps, grid.full, strict=True)],
-            self.twist,
-            list(grid.full),
-            self.widths,
-            [*topology.failed_nodes, *self.apart],
-            [tuple(cable) for cable in topology.failed_links],
-            list(topology.cable_ends),
-            list(topology.one_way_links),
+            network.without_nodes(self.apart),
             "all-to-all" if self.operation == "all-to-all-v" else self.operation,
             self.chunks,
             self.root or 0,

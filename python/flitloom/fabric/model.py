@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.ground.fixed import explained
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
@@ -186,6 +187,10 @@ class Subnet:
         for host in self.hosts:
             counts[host.switch] += 1
         return counts
+
+    def core(self) -> _core.Network:
+        """The network as the core has it."""
+        return _core.Network.of_switches(self.hosts_per_switch(), self.cable_ends())
 
     def channels_by_port(self) -> NDArray[np.uint32]:
         """The channel that leaves a switch by a port; all ones for none."""

@@ -249,7 +249,7 @@ def _grid(subnet: Subnet, sizes: Sequence[int] | None) -> Recognition | None:
 
 def _fat_tree(subnet: Subnet) -> Recognition | None:
     """The fat tree that a subnet is, if it is one."""
-    tree = _core.recognise_fat_tree(subnet.hosts_per_switch(), subnet.cable_ends())
+    tree = _core.recognise_fat_tree(subnet.core())
     if tree is None:
         return None
     levels, order = tree
@@ -259,7 +259,7 @@ def _fat_tree(subnet: Subnet) -> Recognition | None:
 
 def _product(subnet: Subnet) -> Recognition | None:
     """The product of full meshes, rings and lines that a subnet is, if it is one."""
-    found = _core.recognise_product(subnet.hosts_per_switch(), subnet.cable_ends())
+    found = _core.recognise_product(subnet.core())
     if found is None:
         return None
     return Recognition(
@@ -296,7 +296,7 @@ def _tori(subnet: Subnet) -> Recognition | None:
 
 def _dragonfly(subnet: Subnet) -> Recognition | None:
     """The dragonfly that a subnet is, if it is one."""
-    groups = _core.recognise_groups(subnet.hosts_per_switch(), subnet.cable_ends())
+    groups = _core.recognise_groups(subnet.core())
     if groups is None:
         return None
     counts = Counter(groups)

@@ -12,7 +12,7 @@ from flitloom.ground.numerals import counted
 from flitloom.networks.followed import Followed, followed
 from flitloom.networks.kinds import described, run_by
 from flitloom.spec import Router
-from flitloom.spec.any_network import AnyNetwork, Grid
+from flitloom.spec.any_network import AnyNetwork
 
 #: A lower bound in cycles, and what it rests on: in words, as nodes, or as a link.
 Bound = tuple[int, str, list[int], int | None]
@@ -92,9 +92,12 @@ class Network(Fixed):
                 f"is {router.routing}, and packets on {topology} go by tables by destination",
                 "leave it out",
             )
+        #: The network as the core has it.
+        self.core = topology.core(router.ties)
         # What the core's routers of one cycle have no room for is told to the pipelined ones.
         plain = router.model_copy(update={"channels": None}) if self.is_pipelined else router
-        self._core = _core.Network(topology.grid or Grid.line(topology.nodes), plain)
+        #: The core's routers of one cycle, where nodes are a grid.
+        self.routers = None if topology.grid is None else _core.Routers(self.core, plain)
         self._fix()
 
     @property
@@ -117,12 +120,13 @@ class Network(Fixed):
         """
         router = self.router
         if not self.is_pipelined:
-            return self._core.channels
+            return self.one_cycle("these channels are of").channels
         if router.channels is not None:
             return router.channels
         parts = (router.message_classes or 1) if router.reply_length is not None else 1
-        followed = self.followed()
-        return 2 * parts * (followed.tables.used_lanes if followed else self._core.channel_classes)
+        if followed := self.followed():
+            return 2 * parts * followed.tables.used_lanes
+        return 2 * parts * self.grid("routes in dimension order are of").channel_classes
 
     @property
     def follows_tables(self) -> bool:
@@ -139,8 +143,8 @@ class Network(Fixed):
         """The tables by destination that packets follow, and whose they are; or none."""
         return followed(self.topology) if self.follows_tables else None
 
-    def one_cycle(self, what: str) -> _core.Network:
-        """The core's network of routers of one cycle; any other is refused.
+    def one_cycle(self, what: str) -> _core.Routers:
+        """The core's routers of one cycle; any other is refused.
 
         Parameters
         ----------
@@ -163,11 +167,10 @@ class Network(Fixed):
             raise SpecError.at(
                 "router.model", f"is pipelined, and {what} routers of one cycle", "leave it out"
             )
-        self.grid(what)
-        return self._core
+        return self._in_grid(what)
 
-    def grid(self, what: str) -> _core.Network:
-        """The core's grid of nodes, with its links and its routes in dimension order, whatever the routers.
+    def grid(self, what: str) -> _core.Routers:
+        """The core's routers in a grid, with its links and its routes in dimension order, whatever the model.
 
         At half a ring these go over the wrap-around link.
 
@@ -181,17 +184,15 @@ class Network(Fixed):
         SpecError
             The network is one of switches with hosts.
         """
-        grid = self.topology.require_grid(what)
+        routers = self._in_grid(what)
         if self.router.ties == "wrap":
-            return self._core
-        return _core.Network(grid, self.router.model_copy(update={"channels": None, "ties": "wrap"}))
+            return routers
+        return _core.Routers(self.topology.core(), self.router.model_copy(update={"channels": None}))
 
-    def numbering(self) -> _core.Network:
-        """What the core needs to make packets: how many nodes there are, and their coordinates, if any.
-
-        The hosts of a network of switches are numbered one after the other.
-        """
-        return self._core
+    def _in_grid(self, what: str) -> _core.Routers:
+        self.topology.require_grid(what)
+        assert self.routers is not None
+        return self.routers
 
     def route_bound(self, workload: _core.Workload) -> Bound | None:
         """A duration that a workload cannot beat on its routes in a grid, and what it rests on.
@@ -208,13 +209,15 @@ class Network(Fixed):
         >>> sum(fl.Network(fl.Torus(4, 4, failed_links=["0-1"])).working_links())
         62
         """
-        subnet = self.topology.subnet
-        return self._core.working_links() if subnet is None else [True] * (2 * len(subnet.cables))
+        return self.core.working_links()
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """Directions of links by their index: +x, -x, +y, -y, ..., and +2x for two on in a full mesh."""
-        return tuple(self._core.directions())
+        """Directions of links by their index: +x, -x, +y, -y, ..., and +2x for two on in a full mesh.
+
+        Where nodes have no coordinates there are none.
+        """
+        return tuple(self.core.directions())
 
     def name_of_node(self, node: int) -> str:
         """A node by its coordinates, or a host by its name.

@@ -140,17 +140,8 @@ def begun(
     settings: Mapping[str, Any],
 ) -> _core.Simulation:
     """The core's run of a workload, over tables if there are any."""
-    router = network.router
-    parts = (router.message_classes or 1) if router.reply_length is not None else 1
     try:
-        return _core.Simulation.pipelined(
-            network.numbering(),
-            workload,
-            router_fields(router),
-            {"latency": router.latency, "parts": parts, "ranks": None, **settings},
-            tables,
-            names,
-        )
+        return begun_on((network.core, network.routers), network.router, workload, tables, names, settings)
     except UnreachableError as error:
         if network.topology.grid is not None:
             raise
@@ -158,6 +149,20 @@ def begun(
         text = f"the tables do not lead from host {source} to host {destination}"
         advice = "give tables that do, or traffic between other hosts"
         raise UnreachableError(f"{text}; {advice}", error.pairs) from None
+
+
+def begun_on(
+    place: tuple[_core.Network, _core.Routers | None],
+    router: Router,
+    workload: _core.Workload,
+    tables: dict[str, Any] | None,
+    names: Callable[[str, int, int, int], str],
+    settings: Mapping[str, Any],
+) -> _core.Simulation:
+    """The same on a network of the core, with the routers of its grid where packets follow no tables."""
+    parts = (router.message_classes or 1) if router.reply_length is not None else 1
+    given = {"latency": router.latency, "parts": parts, "ranks": None, **settings}
+    return _core.Simulation.pipelined(*place, workload, router_fields(router), given, tables, names)
 
 
 def check_grid(network: Network) -> None:
@@ -181,6 +186,7 @@ def followed_fields(followed: Followed, topology: AnyNetwork) -> dict[str, Any]:
         return fields
     lost = sorted(topology.failed_nodes)
     following, levels, lanes = fields["following"], fields["levels"], fields["tables"]
+    subnet = followed.tables.subnet
     if levels is not None:
         fields["levels"] = np.pad(levels, ((0, 1), (0, len(lost))))
     if lanes is not None:
@@ -188,7 +194,9 @@ def followed_fields(followed: Followed, topology: AnyNetwork) -> dict[str, Any]:
         fields["tables"] = np.append(start, np.full(len(lost), len(entries), start.dtype)), entries
     return {
         **fields,
-        "hosts": fields["hosts"] + [1] * len(lost),
+        "network": _core.Network.of_switches(
+            subnet.hosts_per_switch() + [1] * len(lost), subnet.cable_ends()
+        ),
         "following": np.pad(following, ((0, 1), (0, len(lost))), constant_values=NONE),
         "rows": fields["rows"] + [len(following)] * len(lost),
         "grid": {"nodes": [*followed.nodes, *lost], "channels": followed.channels.reshape(-1).tolist()},
@@ -197,10 +205,8 @@ def followed_fields(followed: Followed, topology: AnyNetwork) -> dict[str, Any]:
 
 def table_fields(tables: ForwardingTables) -> dict[str, Any]:
     """Tables by destination as the core takes them."""
-    subnet = tables.subnet
     return {
-        "hosts": subnet.hosts_per_switch(),
-        "cables": subnet.cable_ends(),
+        "network": tables.subnet.core(),
         "following": tables.following,
         "rows": host_rows(tables).tolist(),
         "levels": tables.levels,

@@ -40,10 +40,10 @@ class Wires:
     """Switches and cables of a network, with the places that ranks can have."""
 
     def __init__(self, subnet: Subnet, per_node: int) -> None:
-        self.hosts, self.cables = subnet.hosts_per_switch(), subnet.cable_ends()
+        self.core = subnet.core()
         self.per_node = per_node
-        self.places = np.array(self.hosts, dtype=np.int64) * per_node
-        self.ends = self.cables.astype(np.int64)
+        self.places = np.array(subnet.hosts_per_switch(), dtype=np.int64) * per_node
+        self.ends = subnet.cable_ends().astype(np.int64)
         self.switches = len(self.places)
         self.degrees = np.bincount(self.ends.ravel(), minlength=self.switches)
         self.used = np.flatnonzero(self.places)
@@ -59,7 +59,7 @@ class Wires:
 
     def distances(self, lengths: Whole) -> Whole:
         """Least sums of lengths from switches with hosts to all; what is not reached is as far as any."""
-        found = _core.fabric_distances(self.hosts, self.cables, lengths.tolist())[self.used]
+        found = _core.fabric_distances(self.core, lengths.tolist())[self.used]
         return np.where(found < 0, found.max(), found)
 
     def kinds(self) -> NDArray[np.int64]:

@@ -228,8 +228,8 @@ def problem_of(
             ways.channels,
             ways.numbers,
         )
-    grid = topology.require_grid("routes in dimension order are")
-    return _core.PlacementProblem(grid, traffic.ranks, *columns, list(slots), ways)
+    topology.require_grid("routes in dimension order are")
+    return _core.PlacementProblem(topology.core(), traffic.ranks, *columns, list(slots), ways)
 
 
 @dataclass(frozen=True)

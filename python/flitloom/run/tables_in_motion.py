@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import CycleLimitError, DeadlockError, SpecError
-from flitloom.networks.network import Network
-from flitloom.networks.pipelined import begun, far_ends, host_rows, table_fields
-from flitloom.spec import Router, Topology
+from flitloom.networks.pipelined import begun_on, far_ends, host_rows, table_fields
+from flitloom.spec import Router
 from flitloom.tables.by_destination.tables import ForwardingTables
 
 
@@ -174,10 +173,9 @@ def send_packets(
 
 def tables_run(tables: ForwardingTables, packets: NDArray[np.int64], router: Router) -> _core.Simulation:
     """A run of packets over tables at its beginning; rows are source, destination, flits and start."""
-    # Hosts are a line to what makes packets.
-    line = Network(Topology(kind="mesh", sizes=(max(2, len(tables.subnet.hosts)),)), router)
+    fields = table_fields(tables)
     slices = np.zeros((len(packets), 1), dtype=np.int64)
-    workload = _core.Workload.packets(line.numbering(), np.hstack([packets, slices]))
+    workload = _core.Workload.packets(fields["network"], np.hstack([packets, slices]))
     hosts, outgoing = tables.subnet.hosts, tables.subnet.outgoing()
     lanes = tables.used_lanes
     per_lane = max(1, router.channels // lanes) if router.channels else 2
@@ -197,7 +195,7 @@ def tables_run(tables: ForwardingTables, packets: NDArray[np.int64], router: Rou
         "replies": None,
         "threads": 1,
     }
-    return begun(line, workload, table_fields(tables), name, settings)
+    return begun_on((fields["network"], None), router, workload, fields, name, settings)
 
 
 def are_joined(

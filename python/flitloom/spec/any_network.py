@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from flitloom import _core
 from flitloom.errors import SpecError
 from flitloom.spec.base import SpecModel
 from flitloom.spec.factors import Factor
@@ -29,8 +30,8 @@ class Grid:
         Per dimension, whether it is a full mesh of more than two nodes.
     steps : tuple of tuple of int
         Per dimension the steps of a circulant; empty for any other.
-    width : tuple of int
-        Per dimension the parallel links.
+    width : sequence of int
+        Per dimension the parallel links; empty for one each.
     twist : bool
         Whether a step over the edge of a short dimension also moves half of every long one.
     failed_nodes, failed_links : sequence
@@ -47,15 +48,10 @@ class Grid:
     wraps: tuple[bool, ...]
     full: tuple[bool, ...]
     steps: tuple[tuple[int, ...], ...]
-    width: tuple[int, ...]
+    width: Sequence[int]
     twist: bool = False
     failed_nodes: Sequence[int] = field(default=(), hash=False)
     failed_links: Sequence[tuple[int, int]] = field(default=(), hash=False)
-
-    @classmethod
-    def line(cls, nodes: int) -> Grid:
-        """Numbers of nodes that have no coordinates, one after the other."""
-        return cls((nodes,), (False,), (False,), ((),), (1,))
 
 
 class AnyNetwork(SpecModel):
@@ -92,6 +88,28 @@ class AnyNetwork(SpecModel):
     def subnet(self) -> Subnet | None:
         """Its switches, cables and hosts, where nodes are hosts of switches."""
         return None
+
+    def core(self, ties: str = "wrap") -> _core.Network:
+        """The network as the core has it.
+
+        Parameters
+        ----------
+        ties : {"wrap", "balanced"}
+            How dimension order leads to the opposite place of a ring; see `Router`.
+
+        Examples
+        --------
+        >>> import flitloom as fl
+        >>> fl.Torus(4, 4).core().directions(), fl.Graph(["0-1", "1-2"], nodes=3).core().directions()
+        (['+x', '-x', '+y', '-y'], [])
+        """
+        if self.grid is not None:
+            return _core.Network.of_grid(self.grid, ties)
+        if self.subnet is not None:
+            return self.subnet.core()
+        return _core.Network.of_cables(
+            self.nodes, self.cable_ends, self.one_way_links, self.failed_nodes, self.failed_links
+        )
 
     @property
     def dimensions(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
-from flitloom.spec.any_network import AnyNetwork, Grid
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.topology import Topology, has_twist
 
 Vector = tuple[int, ...]
@@ -46,20 +46,23 @@ class Ground:
 
     def __init__(self, topology: AnyNetwork, twist: bool = False, width: Sequence[int] = ()) -> None:
         self.topology = topology
-        grid = self.grid = topology.grid or Grid.line(topology.nodes)
-        self.sizes = grid.sizes
-        self.twist = twist = twist or grid.twist
-        self.width = tuple(width) or grid.width
-        self.full = grid.full
-        #: Per dimension, the steps that it has if it is a circulant.
-        self.steps = grid.steps
-        if len(self.width) != len(self.sizes):
+        grid = topology.grid
+        #: Sizes in whose order nodes are numbered.
+        self.sizes = topology.dimensions
+        self.twist = twist = twist or topology.twist
+        #: Per dimension whether it is a ring, its parallel links, whether it is a full mesh, and the steps
+        #: that it has if it is a circulant; none where nodes have no coordinates.
+        self.wraps = grid.wraps if grid else ()
+        self.width = tuple(width or grid.width) if grid else ()
+        self.full = grid.full if grid else ()
+        self.steps = grid.steps if grid else ()
+        if grid and len(self.width) != len(self.sizes):
             raise SpecError.at(
                 "width", f"{len(self.width)} numbers for {counted(len(self.sizes), 'dimension')}"
             )
         self.short = min(self.sizes) if twist else 0
-        wraps = all(wraps or size == 2 for wraps, size in zip(grid.wraps, self.sizes, strict=True))
-        if twist and not (wraps and has_twist(self.sizes)):
+        lines = zip(self.wraps, self.sizes, strict=grid is not None)
+        if twist and not (grid and all(ring or size == 2 for ring, size in lines) and has_twist(self.sizes)):
             raise SpecError.at(
                 "twist",
                 f"a {topology} has none",
@@ -72,7 +75,7 @@ class Ground:
     @property
     def routers(self) -> AnyNetwork:
         """The topology with the twist."""
-        if self.twist == self.grid.twist:
+        if self.twist == self.topology.twist:
             return self.topology
         twisted = self.topology.model_dump() | {"kind": "torus", "wrap": None, "twist": True}
         return Topology.model_validate(twisted)
@@ -80,20 +83,17 @@ class Ground:
     @property
     def is_torus(self) -> bool:
         """Whether it has rings and lines of single links only: a torus or mesh."""
-        return self.topology.grid is not None and not (
-            any(self.full) or any(self.steps) or max(self.grid.width) > 1
-        )
+        grid = self.topology.grid
+        return grid is not None and not (any(grid.full) or any(grid.steps) or max(grid.width) > 1)
 
     @property
     def whole(self) -> bool:
         """Whether every node sees the same: rings and full meshes only, and no failures."""
-        round_about = all(
-            wraps or full or size == 2 or steps
-            for wraps, full, size, steps in zip(
-                self.grid.wraps, self.full, self.sizes, self.steps, strict=True
-            )
-        )
-        return round_about and not self.topology.damaged
+        grid = self.topology.grid
+        if grid is None or self.topology.damaged:
+            return False
+        lines = zip(grid.wraps, grid.full, grid.steps, grid.sizes, strict=True)
+        return all(wraps or full or steps or size == 2 for wraps, full, steps, size in lines)
 
     def without_failures(self) -> Ground:
         """The same ground with all its nodes and links at work.
@@ -162,7 +162,7 @@ class Ground:
 
     def steps_from(self, point: Vector) -> Iterator[tuple[int, Vector, int]]:
         """Per way out of a point: the dimension, the next point and the number of parallel links."""
-        wraps = self.grid.wraps
+        wraps = self.wraps
         for place, size in enumerate(self.sizes):
             ends = []
             ahead = self.steps[place] or (range(1, size) if self.full[place] else (1,))

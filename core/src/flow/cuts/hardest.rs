@@ -1,4 +1,4 @@
-use crate::fabric::{Digraph, NodeId, walk};
+use crate::fabric::{Network, NodeId, walk};
 
 /// Most sets that are named.
 const MOST_CUTS: usize = 64;
@@ -7,15 +7,15 @@ const MOST_CUTS: usize = 64;
 /// over all sets without some member. Found by maximum flows and Newton's method.
 ///
 /// ```
-/// use flitloom_core::{fabric::Digraph, flow::cuts::hardest_cut};
+/// use flitloom_core::{fabric::Network, flow::cuts::hardest_cut};
 /// // Two triangles joined by one cable.
 /// let cables = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)];
 /// let links = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
-/// let graph = Digraph::new(vec![true; 6], links);
+/// let graph = Network::new(vec![true; 6], links);
 /// let inside = hardest_cut(&graph, &[0, 1, 2, 3, 4, 5]);
 /// assert_eq!(inside.len(), 3);
 /// ```
-pub fn hardest_cut(graph: &Digraph, members: &[NodeId]) -> Vec<NodeId> {
+pub fn hardest_cut(graph: &Network, members: &[NodeId]) -> Vec<NodeId> {
     let all = graph.working();
     let without = |node: NodeId| all.iter().copied().filter(|&other| other != node).collect::<Vec<_>>();
     let weakest = members.iter().copied().min_by_key(|&node| graph.into(node).len());
@@ -48,14 +48,14 @@ pub fn hardest_cut(graph: &Digraph, members: &[NodeId]) -> Vec<NodeId> {
 /// any single member: found by maximum flows from one member to every other, and back (Menger 1927).
 ///
 /// ```
-/// use flitloom_core::{fabric::Digraph, flow::cuts::narrowest_cuts};
+/// use flitloom_core::{fabric::Network, flow::cuts::narrowest_cuts};
 /// // Two triangles joined by one cable: what leaves either goes over one link.
 /// let cables = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (2, 3)];
 /// let links = cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
-/// let graph = Digraph::new(vec![true; 6], links);
+/// let graph = Network::new(vec![true; 6], links);
 /// assert_eq!(narrowest_cuts(&graph, &[0, 1, 2, 3, 4, 5]), [[0, 1, 2], [3, 4, 5]]);
 /// ```
-pub fn narrowest_cuts(graph: &Digraph, members: &[NodeId]) -> Vec<Vec<NodeId>> {
+pub fn narrowest_cuts(graph: &Network, members: &[NodeId]) -> Vec<Vec<NodeId>> {
     let degree = |&node: &NodeId| graph.out(node).len().min(graph.into(node).len()) as u64;
     let Some((&first, others)) = members.split_first() else { return Vec::new() };
     let mut least = members.iter().map(degree).min().unwrap_or(0);
@@ -77,7 +77,7 @@ pub fn narrowest_cuts(graph: &Digraph, members: &[NodeId]) -> Vec<Vec<NodeId>> {
 }
 
 /// Members in a set, and links that leave it.
-pub(crate) fn measure(graph: &Digraph, inside: &[NodeId], is_member: &[bool]) -> (u64, u64) {
+pub(crate) fn measure(graph: &Network, inside: &[NodeId], is_member: &[bool]) -> (u64, u64) {
     let mut contains = vec![false; graph.nodes()];
     inside.iter().for_each(|&node| contains[node as usize] = true);
     let leaves = |&&(from, to): &&(NodeId, NodeId)| contains[from as usize] && !contains[to as usize];
@@ -97,7 +97,7 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(graph: &Digraph, is_member: &'a [bool]) -> Self {
+    fn new(graph: &Network, is_member: &'a [bool]) -> Self {
         let nodes = graph.nodes();
         let mut flow = Self {
             nodes,

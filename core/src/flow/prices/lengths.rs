@@ -1,6 +1,6 @@
 use super::{Slope, proven, scale, whole};
 use crate::{
-    fabric::{Digraph, NodeId, walk::Ways},
+    fabric::{Network, NodeId, walk::Ways},
     flow::{
         demands::Demand,
         loads::{fullest, of_paths, send},
@@ -18,7 +18,7 @@ const SCALE: f64 = 1e6;
 /// the best of the `starts` and of equal lengths; `rounds` shortest-path sweeps are spent, fewer if the proof
 /// reaches `aim - 1` strictly.
 pub fn prove_load(
-    graph: &Digraph,
+    graph: &Network,
     demands: &[Demand],
     aim: u64,
     rounds: u32,
@@ -86,7 +86,7 @@ pub fn prove_load(
 
 /// Tells the shortest ways from every source to its targets under lengths of links.
 fn from_each(
-    graph: &Digraph,
+    graph: &Network,
     targets: &[Vec<NodeId>],
     lengths: &[f64],
     mut tell: impl FnMut(&Ways<f64>, &[NodeId]),
@@ -100,7 +100,7 @@ fn from_each(
 
 /// Lengths that grow steeply with the load of the paths on every link: near those that prove the load, if the
 /// paths were balanced well.
-pub(crate) fn steep_lengths(graph: &Digraph, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
+pub(crate) fn steep_lengths(graph: &Network, paths: &[Vec<u32>]) -> Vec<Vec<f64>> {
     let load: Vec<u32> = of_paths(graph.links().len(), paths);
     let most = f64::from(fullest(&load).max(1));
     let steep =
@@ -109,7 +109,7 @@ pub(crate) fn steep_lengths(graph: &Digraph, paths: &[Vec<u32>]) -> Vec<Vec<f64>
 }
 
 /// The load that whole lengths prove, rounded up.
-pub fn proven_load(graph: &Digraph, demands: &[Demand], lengths: &[u64]) -> u64 {
+pub fn proven_load(graph: &Network, demands: &[Demand], lengths: &[u64]) -> u64 {
     // Sums of whole numbers far below 2^53 are exact.
     let exact: Vec<f64> = lengths.iter().map(|&length| length as f64).collect();
     let mut sum = 0_u128;

@@ -98,7 +98,7 @@ class Collective(Patterned, PlannedTraffic):
 
     def workload(self, network: Network, seed: int) -> _core.Workload:
         """The core's form of it."""
-        return _core.Workload.collective(network.numbering(), self.destinations_on(network, seed), self)
+        return _core.Workload.collective(network.core, self.destinations_on(network, seed), self)
 
     def count(self, nodes: int) -> int:
         """Every slice is a packet."""

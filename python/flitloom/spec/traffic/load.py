@@ -301,7 +301,7 @@ class Load(Patterned, AnyTraffic):
     def destinations_on(self, network: Network, seed: int) -> _core.Destinations:
         """Where the packets go: by weights, classes, a pattern or a list."""
         if self.weights is not None:
-            return _core.Destinations.weighted(network.numbering(), self.weights, seed)
+            return _core.Destinations.weighted(network.core, self.weights, seed)
         if self.classes:
             classes = [(part.weight, part.destinations_on(network, seed)) for part in self.classes]
             return _core.Destinations.classes(classes, seed)
@@ -319,7 +319,7 @@ class Load(Patterned, AnyTraffic):
 
         def destinations(part: Patterned) -> _core.Destinations:
             to = part.destinations_on(network, seed)
-            return to.among_working(network.numbering()) if failed else to
+            return to.among_working(network.core) if failed else to
 
         for part in self._parts if failed else ():
             part.require_working(network)

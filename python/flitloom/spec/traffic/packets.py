@@ -106,9 +106,9 @@ class Packets(PlannedTraffic):
     def workload(self, network: Network, seed: int) -> _core.Workload:
         """The core's form of them, with their routes if they are given."""
         del seed
-        core, table = network.numbering(), np.array(self.table, dtype=np.int64)
+        table = np.array(self.table, dtype=np.int64)
         if not self.routes:
-            return _core.Workload.packets(core, table)
+            return _core.Workload.packets(network.core, table)
         routes = []
         for number, route in enumerate(self.routes):
             try:
@@ -119,8 +119,9 @@ class Packets(PlannedTraffic):
         _require_own_routes(network, table, packed)
         if network.router.model == "pipelined":
             # These number the channels of their lanes themselves.
-            return _core.Workload.packets(core, table)
-        return _core.plan_workload(core, table, packed, bytes(self.channels), "traffic")
+            return _core.Workload.packets(network.core, table)
+        routers = network.one_cycle("these routes are of")
+        return _core.plan_workload(routers, table, packed, bytes(self.channels), "traffic")
 
     def count(self, nodes: int) -> int:
         """As many as are listed."""

@@ -72,12 +72,10 @@ class Patterned(SpecModel):
     def destinations_on(self, network: Network, seed: int) -> _core.Destinations:
         """The core's form of where the packets go, checked against the network."""
         if self.destinations is not None:
-            return _core.Destinations.given(network.numbering(), self.destinations)
+            return _core.Destinations.given(network.core, self.destinations)
         assert self.pattern is not None
         fraction = 0.1 if self.hotspot_fraction is None else self.hotspot_fraction
-        return _core.Destinations.of_pattern(
-            network.numbering(), self.pattern, fraction, self.hotspot_target, seed
-        )
+        return _core.Destinations.of_pattern(network.core, self.pattern, fraction, self.hotspot_target, seed)
 
     def require_working(self, network: Network) -> None:
         """Refuse given destinations that have failed; whose node has failed itself does not count.

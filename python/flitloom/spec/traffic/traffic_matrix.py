@@ -94,7 +94,7 @@ class TrafficMatrix(PlannedTraffic):
         """The core's form of its packets."""
         del seed
         self._require_nodes(network.nodes)
-        return _core.Workload.packets(network.numbering(), self.packet_table())
+        return _core.Workload.packets(network.core, self.packet_table())
 
     def _require_nodes(self, nodes: int) -> None:
         if len(self.matrix) != nodes:

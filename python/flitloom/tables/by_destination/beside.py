@@ -95,7 +95,7 @@ class Beside:
 def assumed_tree(subnet: Subnet) -> list[list[int]]:
     """The tree that OpenSM builds for a group of all hosts: the channels of its cables."""
     ports = [port for cable in subnet.cables for port in (cable.a_port, cable.b_port)]
-    return [_core.multicast_tree(subnet.hosts_per_switch(), subnet.cable_ends(), ports)]
+    return [_core.multicast_tree(subnet.core(), ports)]
 
 
 def read_multicast(subnet: Subnet, file: str | Path) -> list[list[int]]:

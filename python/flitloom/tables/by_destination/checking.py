@@ -119,8 +119,7 @@ def judge(
     grid = grid_of(subnet)
     bound = known[1] if known is not None and known[0] == grid else None
     facts = _core.check_forwarding(
-        subnet.hosts_per_switch(),
-        subnet.cable_ends(),
+        subnet.core(),
         grid,
         tables.roots,
         owners.tolist(),

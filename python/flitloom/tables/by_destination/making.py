@@ -297,8 +297,7 @@ class _Routing:
             draw.shuffle(further)
         place, roots = {row: n for n, row in enumerate(base)}, self.roots
         made: dict[str, Any] = _core.forward(
-            self.subnet.hosts_per_switch(),
-            self.subnet.cable_ends(),
+            self.subnet.core(),
             self.recognition.grid(),
             [roots[row] for row in base],
             None if old is None else np.ascontiguousarray(old[base]),

@@ -436,8 +436,7 @@ def _repaired(
     lane_of = np.zeros(LEVELS, dtype=np.uint8)
     lane_of[pairs] = np.arange(len(pairs))
     found: dict[str, Any] | None = _core.repair_forwarding(
-        subnet.hosts_per_switch(),
-        subnet.cable_ends(),
+        subnet.core(),
         grid,
         [subnet.hosts[owner].switch for owner in destinations(subnet)[1].tolist()],
         (old.following, lane_of[old.levels]),

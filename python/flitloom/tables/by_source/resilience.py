@@ -66,7 +66,7 @@ def survive(
     system = routing_system(whole, rules)
     cables = sorted({(min(a, b), max(a, b)) for _, a, b, _ in system.links()})
     failures, exhaustive = _failures(topology.nodes, cables, nodes, links, sample, seed)
-    served = _core.resilience(topology.sizes, topology.wraps, rules.core(), failures)
+    served = _core.resilience(whole.core(), rules.core(), failures)
     count = len(served)
     fractions = tuple(sum(regime) / count for regime in zip(*served, strict=True))
     parts = [counted(number, name) for number, name in ((nodes, "node"), (links, "link")) if number]

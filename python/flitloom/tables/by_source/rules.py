@@ -146,5 +146,4 @@ def routing_system(
 ) -> _core.RoutingSystem:
     """The topology with the rules and the turns of a policy, in the core."""
     topology.require_plain("source routes", BY_DESTINATION)
-    failed = (topology.failed_nodes, topology.failed_links)
-    return _core.RoutingSystem(topology.sizes, topology.wraps, *failed, rules.core(), turns, progress)
+    return _core.RoutingSystem(topology.core(), rules.core(), turns, progress)
