@@ -179,7 +179,7 @@ FABRIC_PACKAGES := opensm ibsim-utils libumad2sim0 ibutils infiniband-diags
 fabric: build
 	@command -v ibdmchk >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(FABRIC_PACKAGES); } || true
-	FLITLOOM_FABRIC=full $(PYTEST) -rs tests/fabric/test_opensm.py
+	FLITLOOM_FABRIC=full $(PYTEST) -rs tests/fabric/test_opensm.py tests/fabric/test_events.py
 
 # What the wheel runs on; the extension needs nothing newer than what that standard names.
 WHEEL ?= manylinux_2_28

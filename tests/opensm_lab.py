@@ -62,8 +62,9 @@ class Lab:
         sizes = ["-N", str(count + 8), "-S", str(count + 8), "-P", str(45 * count + 64)]
         self.log = (self.folder / "ibsim.log").open("w")
         self.process = subprocess.Popen(
-            ["ibsim", "-s", "-n", *sizes, str(file)],
-            stdin=subprocess.DEVNULL,
+            ["ibsim", "-s", *sizes, str(file)],
+            stdin=subprocess.PIPE,
+            text=True,
             stdout=self.log,
             stderr=subprocess.STDOUT,
             env=self.environment,
@@ -72,9 +73,15 @@ class Lab:
         name = self.environment["IBSIM_SOCKNAME"]
         until(lambda: name in Path("/proc/net/unix").read_text(), "ibsim listens")
 
+    def console(self, command):
+        """Have ibsim take a cable out (`Unlink "S0-1"[3]`) or put it back (`ReLink ...`)."""
+        self.process.stdin.write(f"{command}\n")
+        self.process.stdin.flush()
+
     def close(self):
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
         self.log.close()
 
     def _run(self, folder, *command, text=None):
@@ -229,6 +236,7 @@ def graph(name):
     from flitloom.fabric import examples
 
     made = {
+        "random24": lambda: examples.random_regular(24, 4),
         "random": lambda: examples.random_regular(128, 6),
         "dragonfly": lambda: examples.dragonfly(6, 3),
         "hyperx": lambda: examples.hyperx((6, 6)),

@@ -5,14 +5,18 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import flitloom as fl
 from fabrics import ONE_WAY, command, discovered, torus_cables
 from flitloom.fabric import check_mixture, check_subnet, examples, parse_fabric, route_subnet
 from flitloom.fabric.failures import fail_parts
+from flitloom.fabric.netlist import written
 from flitloom.fabric.networks import fabric
 from flitloom.tables.by_destination.back import back_from
+from flitloom.tables.by_destination.repairing import read_old
+from flitloom.tables.by_destination.tables import destinations
 from flitloom.tables.by_destination.ways import way
 
 LOADED = ("opensm-lfts.dump", "path-sl.txt", "qos-policy.conf", "partitions.conf", "sl2vl.dump", "slvl.txt")
@@ -268,3 +272,48 @@ def test_stages_remember_what_the_folder_around_them_does(tmp_path):
     # Written over a repair, they leave none of its folders.
     back.write(Path(new))
     assert [path.name for path in new.iterdir() if path.is_dir()] == []
+
+
+def test_levels_of_a_switch_that_comes_back_while_a_cable_is_out(tmp_path):
+    """They are the first ones in both directions, though the folder of before lacks its host."""
+    whole = parse_fabric(torus(tmp_path).read_text())
+    first = route_subnet(whole).write(tmp_path / "first")
+    gone = f"node:{whole.switches[7].name}"
+    cable = whole.cables[20]
+    part = f"cable:{whole.port_name(cable.a, cable.a_port)}"
+    one = route_subnet(fail_parts(whole, [gone]), old=first).write(tmp_path / "one")
+    two = route_subnet(fail_parts(whole, [gone, part]), old=one).write(tmp_path / "two")
+    left = fail_parts(whole, [part])
+    owners = destinations(left)[1]
+    known = read_old(left, two, *destinations(left))
+    assert known.both_ways(owners)
+    of_first = read_old(left, first, *destinations(left))
+    host = next(index for index, host in enumerate(left.hosts) if host.switch == 7)
+    others = np.arange(len(left.hosts)) != host
+    assert of_first.pair_levels[host][others].any()
+    assert (known.pair_levels[host] == of_first.pair_levels[host])[others].all()
+    back = route_subnet(left, old=two)
+    assert (back.report.unreachable, back.report.kinds[1].deadlock) == (0, False)
+
+
+def test_tables_of_before_a_switch_failed_are_judged(tmp_path, capsys):
+    """As the page on failures has it: before the repair, and beside it."""
+    whole = torus(tmp_path)
+    out, new, now = tmp_path / "out", tmp_path / "next", tmp_path / "now.topo"
+    assert command(capsys, "route", "--fabric", whole, "-o", out)[0] == 0
+    left = fail_parts(parse_fabric(whole.read_text()), ["node:sw2-1"])
+    now.write_text("".join(written(left)))
+    assert command(capsys, "route", "--fabric", now, "--from", out, "-o", new)[0] == 0
+    told = "the tables are for a fabric with sw2-1, too: its entries are left out"
+    code, text, err = command(capsys, "check", "--fabric", now, out)
+    assert (code, told in err, "35 switches" in text) == (1, True, True), err
+    stages = (new / "STAGES.txt").read_text().partition("The way back")[0]
+    for words in re.findall(r"check --fabric now\.topo (\S+) --mix (\S+)", stages):
+        one, other = (word.replace("$BEFORE", str(out)).replace("$NEXT", str(new)) for word in words)
+        code, text, err = command(capsys, "check", "--fabric", now, one, "--mix", other)
+        assert (code, told in err) == (0, one == str(out)), text
+    # Where most of the switches are others, these are tables of another fabric.
+    other = tmp_path / "other.topo"
+    other.write_text(discovered(*torus_cables((4, 4)), seed=9))
+    code, _, err = command(capsys, "check", "--fabric", other, out)
+    assert (code, "is not in the fabric" in err) == (2, True)

@@ -20,6 +20,7 @@ from flitloom.fabric.networks import fabric
 from flitloom.tables.by_destination.beside import KINDS, Beside
 from flitloom.tables.by_destination.certificate import write_certificate
 from flitloom.tables.by_destination.checking import judge
+from flitloom.tables.by_destination.remembered import with_gone
 from flitloom.tables.by_destination.tables import read_tables
 
 
@@ -62,6 +63,7 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
     if file is None:
         raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
     beside = _beside(given, file)
+    subnet = with_gone(subnet, file)
     tables = read_tables(subnet, file, path_levels=given.path_sl, lane_tables=given.slvl, lanes=given.lanes)
     found = judge(tables, beside=beside)
     print_verdict(found, asked.judged.as_json)

@@ -16,6 +16,7 @@ from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
+from flitloom.tables.by_destination.remembered import with_gone
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
 from flitloom.tables.verdict import SHOWN, Row, Verdict
@@ -101,6 +102,7 @@ def check_subnet(
         may be the manager, the tree that OpenSM builds for all hosts is assumed, and both are on level 0.
     """
     require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
+    subnet = with_gone(subnet, tables)
     read = read_tables(subnet, tables, path_levels=path_levels, lane_tables=lane_tables, lanes=lanes)
     return judge(read, beside=beside or Beside.of(tables))
 

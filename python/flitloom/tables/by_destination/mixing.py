@@ -18,6 +18,7 @@ from flitloom.ground.reading import Progress
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
 from flitloom.tables.by_destination.mixing_beside import MixedKinds, besides_of
 from flitloom.tables.by_destination.mixtures import LANES, NOTHING, parts_of, places_of, shortest_cycle
+from flitloom.tables.by_destination.remembered import with_gone
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables
 from flitloom.tables.verdict import PRINTED, SHOWN, Row, deadlock_row, laid_out
 
@@ -162,6 +163,8 @@ def check_mixture(
     >>> found.passed, found.moved
     (True, 0)
     """
+    for file in (first, second):
+        subnet = with_gone(subnet, file)
     before, after = (read_tables(subnet, file) for file in (first, second))
     old, new = ([host.lid for host in tables.subnet.hosts] for tables in (before, after))
     if old != new or not np.array_equal(before.owners, after.owners):

@@ -52,6 +52,36 @@ def fabric_in(tables: str | Path) -> Subnet | None:
     return replace(parse_fabric(read_text(file, limits.FABRIC_BYTES), show_file(file)), remarks=())
 
 
+def with_gone(subnet: Subnet, tables: str | Path) -> Subnet:
+    """A subnet to which the switches are known that it lost since tables were made, as their folder says.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import flitloom as fl
+    >>> from flitloom.tables.by_destination.remembered import with_gone
+    >>> less = fl.tables.fabric("full5", fail=["node:(2)"])
+    >>> with TemporaryDirectory() as folder:
+    ...     out = fl.tables.make("full5").write(folder)
+    ...     with_gone(replace(less, gone=()), out).remarks
+    ('the tables are for a fabric with S2, too: its entries are left out',)
+    """
+    past = fabric_in(tables)
+    if past is None:
+        return subnet
+    there = {switch.guid for switch in subnet.switches} | set(subnet.gone)
+    gone = [switch for switch in past.switches if switch.guid is not None and switch.guid not in there]
+    if not gone or 2 * len(gone) > len(past.switches):
+        return subnet
+    names = [switch.name for switch in gone]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    whose = "its" if len(names) == 1 else "their"
+    whole = f"{', '.join(names[:_SHOWN])}{more}"
+    told = f"the tables are for a fabric with {whole}, too: {whose} entries are left out"
+    guids = (*subnet.gone, *(switch.guid for switch in gone if switch.guid is not None))
+    return replace(subnet, gone=guids, remarks=(*subnet.remarks, told))
+
+
 def _folder(tables: str | Path) -> Path | None:
     """The folder of tables that says their fabric."""
     tables = Path(tables)
@@ -180,8 +210,8 @@ def _cables(subnet: Subnet, switches: Sequence[int | None] | None = None) -> set
     return {frozenset((end(cable.a, cable.a_port), end(cable.b, cable.b_port))) for cable in subnet.cables}
 
 
-def as_in(subnet: Subnet, past: Subnet) -> Subnet:
-    """A fabric with the LIDs and GUIDs that its parts had in the past.
+def as_in(subnet: Subnet, past: Subnet, first: Subnet | None = None) -> Subnet:
+    """A fabric with the LIDs and GUIDs that its parts had in the past, or at first if they were away then.
 
     Examples
     --------
@@ -195,8 +225,9 @@ def as_in(subnet: Subnet, past: Subnet) -> Subnet:
     """
     match = Match.of(subnet, past)
     used = {lid for host in past.hosts for lid in _lids(host)} | {node.lid for node in past.switches}
-    used |= {lid for host in subnet.hosts for lid in _lids(host)}
-    free = iter(sorted(set(range(1, _LIDS)) - used))
+    free = iter(sorted(set(range(1, _LIDS)) - used - {lid for host in subnet.hosts for lid in _lids(host)}))
+    # Levels of hosts behind a failed switch are kept with the LIDs that they had.
+    away = {host.port_guid: host.lid for host in (first.hosts if first else ()) if not used & {*_lids(host)}}
     switches = tuple(
         switch
         if index is None
@@ -209,7 +240,7 @@ def as_in(subnet: Subnet, past: Subnet) -> Subnet:
             known = past.hosts[index]
             return replace(host, guid=known.guid, port_guid=known.port_guid, lid=known.lid)
         # What is new has no entries, though its LID may have been that of another host.
-        return replace(host, lid=next(free)) if host.lmc == 0 else host
+        return replace(host, lid=away.get(host.port_guid) or next(free)) if host.lmc == 0 else host
 
     hosts = tuple(named(*both) for both in zip(subnet.hosts, match.hosts, strict=True))
     return replace(subnet, switches=switches, hosts=hosts)

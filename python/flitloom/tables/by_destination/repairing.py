@@ -23,7 +23,7 @@ from flitloom.tables.by_destination.dumped_names import (
     require_same_fabric,
 )
 from flitloom.tables.by_destination.patching import patched
-from flitloom.tables.by_destination.remembered import as_in, fabric_in
+from flitloom.tables.by_destination.remembered import First, as_in, fabric_in
 from flitloom.tables.by_destination.tables import (
     LEVELS,
     NONE,
@@ -227,10 +227,13 @@ def read_old(
     programmed = ports
     file = folder / "path-sl.txt"
     levels, missing = _levels(subnet, file, lids)
-    past = fabric_in(old)
+    past, first = fabric_in(old), First.of(old)
     # Names in a dump of gigabytes are only looked for where something has none of its own entries or levels.
     unknown = absent or missing or not _have_entries(ports, lids) or have_other_lids(subnet, dump)
-    was = as_in(subnet, past) if past else as_it_was(subnet, dump) if unknown else subnet
+    if past is not None:
+        was = as_in(subnet, past, None if first is None else first.fabric)
+    else:
+        was = as_it_was(subnet, dump) if unknown else subnet
     if was != subnet:
         # Routes to and through what was replaced stay; only its identifiers are new.
         subnet, (lids, owners) = was, destinations(was)
