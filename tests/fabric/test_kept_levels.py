@@ -17,6 +17,7 @@ from flitloom.tables.by_destination.mixing import judge_mixture
 from flitloom.tables.by_destination.patching import patched
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.risk import repair_risk
+from flitloom.tables.by_destination.surviving import _on_more_lanes, survival
 from flitloom.tables.by_destination.tables import destinations, with_lanes
 
 FABRICS = {
@@ -143,6 +144,22 @@ def test_tables_that_survive_cables_say_who_must_reconnect(tmp_path, capsys):
     # Tables without the option leave no list behind.
     assert command(capsys, *asked, "-o", out)[0] == 0
     assert not (out / "survive.txt").exists()
+
+
+def test_pairs_of_a_lane_on_several_lanes_leave_more_repairs():
+    before = route_subnet(FABRICS["dragonfly"])
+    (tables,) = _on_more_lanes(before, 8)
+    assert np.array_equal(tables.following, before.following)
+    assert (before.lanes, tables.lanes, tables.report.max_load) == (2, 6, before.report.max_load)
+    assert tables.report.safe_for == before.report.safe_for
+    served = tables.following != 0xFFFFFFFF
+    assert all(
+        len(np.unique(before.levels[served & (tables.levels == level)])) == 1
+        for level in np.unique(tables.levels[served])
+    )
+    assert survival(before).kept < survival(tables).kept == 90
+    # Without free lanes there are none.
+    assert _on_more_lanes(before, 3) == []
 
 
 def test_what_cannot_survive_is_refused_by_name(tmp_path, capsys):

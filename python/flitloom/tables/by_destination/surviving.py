@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -15,11 +15,14 @@ from flitloom.fabric.failures import without
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.ground.numerals import counted
+from flitloom.tables.by_destination.beside import Beside
+from flitloom.tables.by_destination.checking import SubnetReport, judge
+from flitloom.tables.by_destination.covering import on_levels
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.risk import kept_levels, repair_after, single_parts
-from flitloom.tables.by_destination.tables import destinations
+from flitloom.tables.by_destination.tables import destinations, with_lanes
 
 #: Switches of the largest fabrics that are searched.
 MOST = 128
@@ -137,7 +140,8 @@ def route_surviving(
         progress(number, len(asked))
         tables = route_subnet(subnet, seed=order, spare_lanes=less, **options)
         if tables.mode == "portable":
-            tried.append((tables, survival(tables)))
+            made = [tables, *_on_more_lanes(tables, most - less)]
+            tried += [(one, survival(one)) for one in made]
     if not tried:
         problem = "only portable tables can be repaired beside traffic"
         raise SpecError.at("--survive", problem, "leave --mode out")
@@ -148,6 +152,42 @@ def route_surviving(
 
     least = min(tables.report.max_load for tables, _ in tried)
     return max((one for one in tried if one[0].report.max_load <= (1 + SLACK) * least), key=worth)
+
+
+def _on_more_lanes(tables: SubnetTables, lanes: int) -> list[SubnetTables]:
+    """The same entries with the pairs of a lane on several lanes, if some are free and nothing gets unsafe.
+
+    Part of what cannot deadlock cannot either. Pairs with an end in common stay together: their routes have
+    turns in common.
+    """
+    following, subnet, cover = tables.following, tables.subnet, tables.cover
+    roots = np.array([subnet.hosts[owner].switch for owner in tables.owners.tolist()])
+    apart = roots[:, None] != np.arange(len(subnet.switches))
+    apart &= np.array(subnet.hosts_per_switch()) > 0
+    known = np.unique(tables.levels[apart])
+    lane = np.searchsorted(known, tables.levels)
+    free = lanes - cover.kept(lanes)[0] - len(known)
+    if free <= 0:
+        return []
+    sizes = np.bincount(lane[apart], minlength=len(known))
+    parts = [[one] for one in range(len(known))]
+    for more in range(len(known), len(known) + free):
+        max(parts, key=lambda part: sizes[part[0]] / len(part)).append(more)
+    first = np.minimum(roots[:, None], np.arange(len(subnet.switches)))
+    made = np.zeros_like(tables.levels)
+    for one, part in enumerate(parts):
+        here = apart & (lane == one)
+        made[here] = np.array(part, dtype=np.uint8)[first[here] % len(part)]
+
+    def judged(pairs: Sequence[int], beside: Beside) -> SubnetReport:
+        laid = with_lanes(subnet, tables.owners, following, on_levels(made, pairs), None)
+        return judge(replace(laid, demand=tables.demand), None, beside)
+
+    used = len(known) + free
+    pairs, beside, report = cover.settled(used, tables.lanes_there, judged)
+    if len(cover.missing(report)) > len(cover.missing(tables.report)):
+        return []
+    return [replace(tables, levels=on_levels(made, pairs), lanes=used, report=report, beside=beside)]
 
 
 def _require_ways(subnet: Subnet) -> None:
