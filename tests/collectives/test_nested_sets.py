@@ -13,6 +13,7 @@ from flitloom.collectives.making import make_rounds
 from flitloom.collectives.nested import best_nested, nested, nested_messages, offsets
 from flitloom.collectives.rounds import busiest_loads
 from flitloom.collectives.rounds_checking import check_rounds
+from flitloom.collectives.rounds_plan import crowding
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
@@ -144,3 +145,11 @@ def test_a_plan_says_what_its_messages_cost() -> None:
         plan.model_copy(update={"message": None, "seconds": plan.seconds - 3e-7}),
     ):
         assert not check_rounds(wrong)["passed"]
+
+
+def test_a_longer_search_has_fewer_bytes_and_no_more_messages() -> None:
+    ground = Ground(fl.Torus(4, 4, 8, twist=True))
+    short, long = nested(ground, 3, longer=False), nested(ground, 3)
+    assert long.chunks < 0.97 * short.chunks
+    links = ground.most_links
+    assert sum(crowding(long.messages, links)) <= sum(crowding(short.messages, links))

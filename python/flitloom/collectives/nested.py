@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.collectives.rounds_plan import Messages
+from flitloom.collectives.rounds_plan import Messages, crowding
 from flitloom.ground.linear import solve
 from flitloom.spec.ground import Ground
 
@@ -29,6 +29,8 @@ MOST_ROUNDS = 8
 MOVES = 20000
 #: Nodes by moves, at most.
 WORK = 8 << 20
+#: The same of the longer search that follows; moves of a node in it, and where links are unlike in each pass.
+MORE, MORE_WORK, PER_NODE = 30_000, 20 << 20, (400, 100)
 #: Searches for networks with unlike links, each with the prices of links that the ways before lead to.
 PASSES = 6
 #: Share of equal prices among those of a search.
@@ -188,7 +190,7 @@ def _turns(
     return tuple({each.tobytes(): each for each in found}.values())
 
 
-def nested(ground: Ground, rounds: int, moves: int = MOVES) -> Nested:
+def nested(ground: Ground, rounds: int, moves: int = MOVES, *, longer: bool = True) -> Nested:
     """An all-gather of a number of rounds with few bytes.
 
     Parameters
@@ -199,6 +201,9 @@ def nested(ground: Ground, rounds: int, moves: int = MOVES) -> Nested:
         How many.
     moves : int
         Moves of offsets to other rounds that are tried; fewer in large networks.
+    longer : bool
+        Whether a longer search follows, of which the result is taken if it has fewer bytes and no more
+        messages over a link.
 
     Examples
     --------
@@ -208,14 +213,28 @@ def nested(ground: Ground, rounds: int, moves: int = MOVES) -> Nested:
     >>> found.chunks  # of 16 chunks; all 15 straight from their nodes: 8
     4.5
     """
+    several = len(offsets(ground).links) > 1 and rounds > 1
+    passes = PASSES if several else 1
+    first = min(moves, WORK // ground.nodes) // passes
+    more = min(MOVES if several else MORE, PER_NODE[several] * ground.nodes, MORE_WORK // ground.nodes)
+    found = _nested(ground, rounds, first, passes)
+    if longer and more > first:
+        other = _nested(ground, rounds, more, passes)
+        # With more messages it would be slower where these cost much.
+        further = [sum(crowding(one.messages, ground.most_links)) for one in (found, other)]
+        if other.chunks < found.chunks and further[1] <= further[0]:
+            return other
+    return found
+
+
+def _nested(ground: Ground, rounds: int, moves: int, passes: int) -> Nested:
+    """The same by searches of a number of moves, each with the prices of links that those before lead to."""
     group = offsets(ground)
     even = np.tile(group.links / group.links.sum(), (rounds, 1))
-    passes = 1 if len(group.links) == 1 or rounds == 1 else PASSES
-    moves = min(moves, WORK // ground.nodes)
     prices, known, ways = even, None, []
     for number in range(passes):
         costs = _costs(group, prices)
-        known = searched(costs, moves // passes, known, number)
+        known = searched(costs, moves, known, number)
         ways.append(_served(group, costs, known))
         shares, prices = _mixed(ways)
         prices = (1 - EVEN) * prices + EVEN * even

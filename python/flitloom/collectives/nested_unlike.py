@@ -151,7 +151,7 @@ class _Search:
         costs = [self.table.costs(row) for row in lengths]
         whole, ground = self.ground.without_failures(), self.ground
         if ground.topology.damaged and whole.whole:
-            group, known = offsets(whole), nested(whole, self.rounds)
+            group, known = offsets(whole), nested(whole, self.rounds, longer=False)
             members = np.array(ground.working)
             firsts: list[NDArray[np.int64]] = []
             for owner, node in enumerate(members.tolist()):
