@@ -7,18 +7,18 @@ use crate::{
     lists::named,
     network::{Network, Routers},
     ranks::Ranks,
-    simulation::{link_cells, link_table, packet_table},
+    simulation::{Held, link_cells},
 };
 use flitloom_core::{
     engine::{
         Options, Setup, Simulation, SimulationError,
         pipelined::{
             AllocatorKind, BlockedQueue, BufferPolicy, Config, ConfigError, Lanes, Pipeline, Place, Priority,
-            Recorded, Replies, Switched,
+            Replies, Switched,
         },
     },
     fabric::{Direction, Graph},
-    probe::{LinkOccupation, LinkTime},
+    probe::{Film, IDLE, LinkOccupation, LinkTime, NoProbe, PacketRecords},
     routing::ChannelRule,
     traffic::{self, PacketSource},
 };
@@ -216,7 +216,7 @@ pub fn begin(
     settings: Settings<'_>,
     tables: Option<Tables<'_>>,
     names: Py<PyAny>,
-) -> PyResult<(Simulation, Terms)> {
+) -> PyResult<(Held, Terms)> {
     let nodes = network.inner.hosts();
     if let Err(given) = workload.check_nodes(nodes) {
         return Err(spec_error(py, "traffic", format!("is for {given} nodes, and there are {nodes}")));
@@ -247,7 +247,6 @@ pub fn begin(
     let setup = Setup {
         windows,
         parts: threads,
-        recorded: Recorded { link_time, packets, film },
         options: Options { seed, ..Options::default() },
         ..Setup::default()
     };
@@ -262,12 +261,20 @@ pub fn begin(
         }
     };
     let rank = ranks.map(Ranks::rank).transpose()?;
-    let simulation = py.detach(|| match rank {
-        None => Simulation::pipelined(&config, &place, workload, &setup),
-        Some(rank) => Simulation::pipelined_on_rank(&config, &place, workload, &setup, rank),
+    let records = |links| {
+        let moved = (link_time.then(|| LinkTime::new(links)), film.then(|| Film::new(links)));
+        (None, (packets.then(PacketRecords::default), moved))
+    };
+    let held = py.detach(|| {
+        Ok(if packets || link_time || film {
+            let observed = Simulation::pipelined_observed(&config, &place, workload, &setup, rank, records)?;
+            Held::Recording(Box::new(observed))
+        } else {
+            let plain = Simulation::pipelined_observed(&config, &place, workload, &setup, rank, |_| NoProbe)?;
+            Held::Plain(Box::new(plain))
+        })
     });
-    let simulation = simulation.map_err(|error| simulation_error(py, error))?;
-    Ok((simulation, Terms { ports, names }))
+    Ok((held.map_err(|error| simulation_error(py, error))?, Terms { ports, names }))
 }
 
 /// Refuses tables that do not join all nodes that the workload may send between.
@@ -298,14 +305,8 @@ impl Terms {
         Self { ports: self.ports.clone(), names: self.names.clone_ref(py) }
     }
 
-    /// Adds what pipelined routers know beside the totals, with records if they are asked for.
-    pub fn add_facts(
-        &self,
-        result: &Bound<'_, PyDict>,
-        simulation: &Simulation,
-        records: bool,
-    ) -> PyResult<()> {
-        let (py, Some(pipeline)) = (result.py(), simulation.pipeline()) else { return Ok(()) };
+    /// Adds what pipelined routers know beside the totals.
+    pub fn add_facts(result: &Bound<'_, PyDict>, pipeline: &Pipeline) -> PyResult<()> {
         let facts = pipeline.facts();
         result.set_item("network_latency_sum", facts[0].network.sum)?;
         result.set_item("latency_max", facts[0].packet.most)?;
@@ -313,33 +314,27 @@ impl Terms {
         if let Some(replies) = facts.get(1) {
             result.set_item("replies", (replies.packet.count, replies.packet.sum))?;
         }
-        if records {
-            result.set_item("links", link_table(py, &self.links(simulation, pipeline))?)?;
-            if let Some(packets) = pipeline.packets() {
-                result.set_item("packets", packet_table(py, &packets)?)?;
-            }
-            if let Some(record) = pipeline.link_time() {
-                self.add_link_time(result, pipeline, record)?;
-            }
-        }
         Ok(())
     }
 
-    /// As the function `film`, without how the run ended; `None` if it was not kept.
-    pub fn film<'py>(&self, py: Python<'py>, pipeline: &Pipeline) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Some(film) = pipeline.film() else { return Ok(None) };
+    /// As the function `film`, without how the run ended.
+    pub fn film<'py>(
+        &self,
+        py: Python<'py>,
+        pipeline: &Pipeline,
+        film: &Film,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let result = PyDict::new(py);
         let places = self.places(pipeline).into_iter().enumerate();
         let links: HashMap<usize, i64> = places.filter_map(|(link, at)| Some((at?, link as i64))).collect();
         add_moved(&result, film, |output| links[&(output as usize)])?;
-        self.add_link_time(&result, pipeline, &film.link_time)?;
-        Ok(Some(result))
+        self.add_link_time(&result, pipeline, &film.link_time, 0)?;
+        Ok(result)
     }
 
     /// Flits in every input buffer of a torus or mesh, by node, direction in which they came and channel.
-    pub fn occupancy(&self, simulation: &Simulation) -> Vec<u16> {
-        let Some(pipeline) = simulation.pipeline() else { return Vec::new() };
-        let (channels, queued) = (pipeline.channels(), simulation.occupancy());
+    pub fn occupancy(&self, pipeline: &Pipeline, queued: &[u16]) -> Vec<u16> {
+        let channels = pipeline.channels();
         let of = |port: &Option<(u32, usize)>| match *port {
             Some((router, port)) => {
                 let first = pipeline.input(router, port) * channels;
@@ -356,23 +351,25 @@ impl Terms {
         self.ports.outputs.iter().map(|output| output.map(of)).collect()
     }
 
-    /// Adds what every link did in every cycle: of all output ports those of links.
-    fn add_link_time(
+    /// Adds what every link did in every cycle, so many at least: of all output ports those of links.
+    pub fn add_link_time(
         &self,
         result: &Bound<'_, PyDict>,
         pipeline: &Pipeline,
         record: &LinkTime,
+        cycles: usize,
     ) -> PyResult<()> {
         let py = result.py();
         let places = self.places(pipeline);
         let rows = link_cells(py, record)?.chunks(record.links());
         let cell = |row: &[u8], place: Option<usize>| place.map_or(0, |place| row[place]);
-        let cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| cell(row, place))).collect();
+        let mut cells: Vec<u8> = rows.flat_map(|row| places.iter().map(|&place| cell(row, place))).collect();
+        cells.resize(cells.len().max(cycles * places.len()), IDLE);
         result.set_item("link_time", (cells.into_pyarray(py), places.len()))
     }
 
-    fn links(&self, simulation: &Simulation, pipeline: &Pipeline) -> LinkOccupation {
-        let Some(all) = simulation.links() else { return LinkOccupation::default() };
+    /// Of all output ports those of links.
+    pub fn links(&self, pipeline: &Pipeline, all: &LinkOccupation) -> LinkOccupation {
         let places = self.places(pipeline);
         let of = |counts: &[u64], none| places.iter().map(|at| at.map_or(none, |at| counts[at])).collect();
         LinkOccupation { first: of(&all.first, u64::MAX), last: of(&all.last, 0), flits: of(&all.flits, 0) }

@@ -7,10 +7,11 @@ use crate::{
     traffic::Workload,
 };
 use flitloom_core::{
-    engine::{self, Bottleneck, EngineKind, Options, Outcome, Setup, SimulationError},
+    engine::{self, Bottleneck, EngineKind, Options, Outcome, Setup, SimulationError, pipelined::Pipeline},
     fabric::{LinkId, NodeId},
     probe::{
-        LinkOccupation, LinkTime, PacketRecord, PacketRecords, QueueCounts, Window, Windows, utilisation,
+        Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, QueueCounts, Window, Windows,
+        utilisation,
     },
     throttle::Throttle,
     traffic::{self, PacketSource},
@@ -24,13 +25,13 @@ use pyo3::{
 use std::time::Instant;
 
 /// Records of single packets and cycles, each only if it was asked for.
-type Records = (Option<PacketRecords>, Option<LinkTime>);
+type Records = (Option<PacketRecords>, (Option<LinkTime>, Option<Film>));
 
 /// A simulation without records of packets or cycles, on the fastest engine, or with them.
 #[derive(Clone)]
-enum Held {
-    Plain(engine::Simulation),
-    Recording(engine::Simulation<(Option<LinkOccupation>, Records)>),
+pub enum Held {
+    Plain(Box<engine::Simulation>),
+    Recording(Box<engine::Simulation<(Option<LinkOccupation>, Records)>>),
 }
 
 /// The same call for both kinds of simulation.
@@ -90,31 +91,51 @@ impl Simulation {
         let result = totals(py, &outcome)?;
         result.set_item("engine", self.engine())?;
         result.set_item("parts", each!(&self.held, simulation => simulation.parts()))?;
-        if let (Some(terms), Held::Plain(simulation)) = (&self.terms, &self.held) {
-            terms.add_facts(&result, simulation, records)?;
-            return Ok(result);
+        let pipelined = self.pipeline();
+        if let Some((_, pipeline)) = pipelined {
+            Terms::add_facts(&result, pipeline)?;
         }
         if !records {
             return Ok(result);
         }
-        let links = match &self.held {
-            Held::Plain(simulation) => simulation.links(),
-            Held::Recording(simulation) => simulation.probe().0.clone(),
-        };
-        if let Some(links) = links {
+        let mut cycles = 0;
+        if let Some(links) = self.links() {
+            // A cycle in which flits leave for nodes only is one, too.
+            let ends = links.last.iter().zip(&links.flits).map(|(last, &flits)| last + flits.min(1));
+            cycles = ends.max().unwrap_or(0) as usize;
+            let links = match pipelined {
+                Some((terms, pipeline)) => terms.links(pipeline, &links),
+                None => links,
+            };
             result.set_item("links", link_table(py, &links)?)?;
         }
-        if let Held::Recording(simulation) = &self.held {
-            let (records, time) = &simulation.probe().1;
-            if let Some(records) = records {
-                result.set_item("packets", packet_table(py, &records.clone().into_sorted())?)?;
-            }
-            if let Some(time) = time {
+        let Held::Recording(simulation) = &self.held else { return Ok(result) };
+        let (packets, (time, _)) = &simulation.probe().1;
+        if let Some(packets) = packets {
+            result.set_item("packets", packet_table(py, &packets.clone().into_sorted())?)?;
+        }
+        match (time, pipelined) {
+            (Some(time), Some((terms, pipeline))) => terms.add_link_time(&result, pipeline, time, cycles)?,
+            (Some(time), None) => {
                 let cells = link_cells(py, time)?.to_vec();
                 result.set_item("link_time", (cells.into_pyarray(py), time.links()))?;
             }
+            (None, _) => {}
         }
         Ok(result)
+    }
+
+    /// Of pipelined routers, what users call their parts, and what only they know.
+    fn pipeline(&self) -> Option<(&Terms, &Pipeline)> {
+        self.terms.as_ref().zip(each!(&self.held, simulation => simulation.pipeline()))
+    }
+
+    /// The use of links, by the engine or a probe.
+    fn links(&self) -> Option<LinkOccupation> {
+        match &self.held {
+            Held::Plain(simulation) => simulation.links(),
+            Held::Recording(simulation) => simulation.probe().0.clone().or_else(|| simulation.links()),
+        }
     }
 }
 
@@ -147,14 +168,11 @@ impl Simulation {
                 let (network, workload) = (&network.inner, &workload.inner);
                 Ok(if packets || link_time {
                     let links = links.then(|| LinkOccupation::new(count));
-                    let records =
-                        (packets.then(PacketRecords::default), link_time.then(|| LinkTime::new(count)));
-                    Held::Recording(engine::Simulation::observed(
-                        network,
-                        workload,
-                        &options,
-                        (links, records),
-                    )?)
+                    let time = link_time.then(|| LinkTime::new(count));
+                    let records = (packets.then(PacketRecords::default), (time, None));
+                    let observed =
+                        engine::Simulation::observed(network, workload, &options, (links, records))?;
+                    Held::Recording(Box::new(observed))
                 } else {
                     let setup = Setup {
                         engine,
@@ -165,10 +183,10 @@ impl Simulation {
                         options,
                         ..Setup::default()
                     };
-                    Held::Plain(match rank {
+                    Held::Plain(Box::new(match rank {
                         None => engine::Simulation::new(network, workload, &setup)?,
                         Some(rank) => engine::Simulation::on_rank(network, workload, &setup, rank)?,
-                    })
+                    }))
                 })
             },
             |_| Ok(()),
@@ -190,7 +208,7 @@ impl Simulation {
         tables: Option<Tables<'_>>,
         names: Py<PyAny>,
     ) -> PyResult<Self> {
-        let (simulation, terms) = pipelined_simulation::begin(
+        let (held, terms) = pipelined_simulation::begin(
             py,
             (network, routers),
             &workload.inner,
@@ -199,7 +217,7 @@ impl Simulation {
             tables,
             names,
         )?;
-        Ok(Self { held: Held::Plain(simulation), is_restored: false, terms: Some(terms) })
+        Ok(Self { held, is_restored: false, terms: Some(terms) })
     }
 
     /// Runs until everything is delivered, or to a cycle; fails at `cycle_limit`. False if it pauses
@@ -296,34 +314,35 @@ impl Simulation {
     /// What happened in the windows that have ended, as columns; and over the measured stretch ages,
     /// network ages and packets by source.
     fn windows<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let Held::Plain(simulation) = &mut self.held else { return Ok(None) };
+        let held = &mut self.held;
         sound(py, self.is_restored, || {
-            simulation.windows().map(|windows| window_table(py, windows)).transpose()
+            let windows = each!(held, simulation => simulation.windows());
+            windows.map(|windows| window_table(py, windows)).transpose()
         })
     }
 
     /// Measures a stretch of cycles, the end not included, in place of what was measured before.
     fn measure(&mut self, first: u64, end: u64) {
-        if let Held::Plain(simulation) = &mut self.held
-            && let Some(windows) = simulation.windows()
-        {
+        if let Some(windows) = each!(&mut self.held, simulation => simulation.windows()) {
             windows.measure(first, end);
         }
     }
 
     /// Flits in every input buffer, by node, direction in which they came and channel.
     fn occupancy<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
-        match (&self.terms, &self.held) {
-            (Some(terms), Held::Plain(simulation)) => terms.occupancy(simulation),
-            (_, held) => each!(held, simulation => simulation.occupancy()),
+        let queued = each!(&self.held, simulation => simulation.occupancy());
+        match self.pipeline() {
+            Some((terms, pipeline)) => terms.occupancy(pipeline, &queued),
+            None => queued,
         }
         .into_pyarray(py)
     }
 
     /// As the function `film`, without how the run ended; `None` if it was not kept.
     fn film<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let (Some(terms), Held::Plain(simulation)) = (&self.terms, &self.held) else { return Ok(None) };
-        simulation.pipeline().map_or(Ok(None), |pipeline| terms.film(py, pipeline))
+        let Held::Recording(simulation) = &self.held else { return Ok(None) };
+        let film = simulation.probe().1.1.1.as_ref();
+        self.pipeline().zip(film).map(|((terms, pipeline), film)| terms.film(py, pipeline, film)).transpose()
     }
 
     /// The same simulation once more, to be run on by itself.

@@ -6,12 +6,9 @@ use crate::pipelined_simulations::Wires;
 use crate::reference::pipelined::{Record, run, run_closed};
 use flitloom_core::{
     booksim::{self, Event, OptionError, PacketRecord, Parts, Phases},
-    engine::{
-        Options, Rank, Setup, Simulation,
-        pipelined::{Place, Recorded},
-    },
+    engine::{Options, Rank, Setup, Simulation, pipelined::Place},
     fabric::Shape,
-    probe,
+    probe::{self, PacketRecords},
     routing::{ChannelRule, Datelines, RoutingFunction},
     throttle::Throttle,
     traffic::{OpenLoad, Pattern, Process, Profile, Workload},
@@ -259,9 +256,10 @@ proptest! {
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
         let Ok(config) = options.config() else { return Ok(()) };
         let begin = |packets: bool| {
-            let recorded = Recorded { packets, ..Recorded::default() };
-            let setup = Setup { recorded, windows: Some(7), ..Setup::default() };
-            Simulation::pipelined(&config, &place, &Workload::Load(load.clone()), &setup)
+            let setup = Setup { windows: Some(7), ..Setup::default() };
+            let probe = |_| packets.then(PacketRecords::default);
+            let load = Workload::Load(load.clone());
+            Simulation::pipelined_observed(&config, &place, &load, &setup, None, probe)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
         let ended = lists.run(&LIMITED);
@@ -277,7 +275,7 @@ proptest! {
         // By source in the order in which they were made.
         expected.sort_unstable_by_key(|one| (one[1], one[0]));
         let expected: Vec<_> = expected.into_iter().map(|[_, from, to, made, sent, head, tail, _]| [from, to, made, sent, head, tail]).collect();
-        let found: Vec<_> = lists.pipeline().unwrap().packets().unwrap().iter().map(times).collect();
+        let found: Vec<_> = lists.probe().clone().unwrap().into_sorted().iter().map(times).collect();
         prop_assert_eq!(found, expected);
     }
 }

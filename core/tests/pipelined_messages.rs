@@ -8,9 +8,10 @@ use crate::{
 use flitloom_core::{
     engine::{
         Options, Setup, Simulation, SimulationError,
-        pipelined::{Config, Place, Recorded},
+        pipelined::{Config, Place},
     },
     fabric::Shape,
+    probe::PacketRecords,
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{
         GraphError, MessageGraph, Operation,
@@ -123,9 +124,8 @@ proptest! {
         let place = Place::Grid(&shape, RoutingFunction::DimensionOrder, rule);
         let Ok(config) = options.config() else { return Ok(()) };
         let begin = |packets: bool| {
-            let recorded = Recorded { packets, ..Recorded::default() };
-            let setup = Setup { recorded, ..Setup::default() };
-            Simulation::pipelined(&config, &place, &workload, &setup)
+            let probe = |_| packets.then(PacketRecords::default);
+            Simulation::pipelined_observed(&config, &place, &workload, &Setup::default(), None, probe)
         };
         let (Ok(mut lists), Ok(mut others)) = (begin(true), begin(false)) else { return Ok(()) };
         let ended = lists.run(&LIMITED);
@@ -144,7 +144,7 @@ proptest! {
         expected.sort_unstable_by_key(|one| (one[1], one[0]));
         let expected: Vec<_> =
             expected.into_iter().map(|[_, from, to, made, sent, head, tail, _]| [from, to, made, sent, head, tail]).collect();
-        let found: Vec<_> = lists.pipeline().unwrap().packets().unwrap().iter().map(times).collect();
+        let found: Vec<_> = lists.probe().clone().unwrap().into_sorted().iter().map(times).collect();
         prop_assert_eq!(found, expected);
     }
 }

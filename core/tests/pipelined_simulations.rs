@@ -5,10 +5,10 @@ use flitloom_core::{
     booksim,
     engine::{
         Lost, Message, Options, Rank, Setup, Simulation, SimulationError, Transport,
-        pipelined::{Lanes, Place, Recorded, Replies, Switched},
+        pipelined::{Lanes, Place, Replies, Switched},
     },
     fabric::{Graph, Shape},
-    probe::PacketRecord,
+    probe::{LinkTime, PacketRecord, PacketRecords, Probe},
     routes::by_destination::{ForwardingRequest, forward},
     routing::{ChannelRule, Datelines, RoutingFunction},
     traffic::{MessageGraph, OpenLoad, Operation, OperationKind, Packet, PacketList, Pattern, Workload},
@@ -21,6 +21,9 @@ use std::{
         mpsc::{Receiver, Sender, channel},
     },
 };
+
+/// A run with records, if it keeps them.
+type Run = Simulation<Option<(PacketRecords, LinkTime)>>;
 
 const ALLOCATORS: &[&str] = &[
     "islip",
@@ -252,17 +255,17 @@ impl Case {
         MessageGraph::new((0..nodes).map(rank).collect(), (0..nodes).collect(), self.length).unwrap()
     }
 
-    fn begin(&self) -> Option<Simulation> {
+    fn begin(&self) -> Option<Run> {
         self.begin_in(1)
     }
 
     /// A run that may use so many threads.
-    fn begin_in(&self, threads: usize) -> Option<Simulation> {
+    fn begin_in(&self, threads: usize) -> Option<Run> {
         self.begin_on(threads, None)?.ok()
     }
 
     /// The same in one of several processes.
-    fn begin_on(&self, threads: usize, rank: Option<Rank>) -> Option<Result<Simulation, SimulationError>> {
+    fn begin_on(&self, threads: usize, rank: Option<Rank>) -> Option<Result<Run, SimulationError>> {
         let mut options = booksim::Options::default();
         for word in self.words.split_whitespace() {
             let (name, value) = word.split_once('=')?;
@@ -280,7 +283,6 @@ impl Case {
         };
         let setup = Setup {
             windows: self.windows,
-            recorded: Recorded { link_time: self.records, packets: self.records, film: false },
             parts: threads,
             ports_of_a_part: Some(1),
             options: Options { seed: self.seed, ..Options::default() },
@@ -289,27 +291,26 @@ impl Case {
         let replies = self.replies.map(|(length, places)| Replies { length, places });
         let (mut config, workload) = (options.config().ok()?, self.workload());
         (config.latency, config.replies) = (self.latency, replies);
-        Some(match rank {
-            None => Simulation::pipelined(&config, &place, &workload, &setup),
-            Some(rank) => Simulation::pipelined_on_rank(&config, &place, &workload, &setup, rank),
-        })
+        let probe = |links| self.records.then(|| (PacketRecords::default(), LinkTime::new(links)));
+        Some(Simulation::pipelined_observed(&config, &place, &workload, &setup, rank, probe))
     }
 }
 
 /// All that can be asked of a run.
-fn told(run: &mut Simulation) -> String {
+fn told(run: &mut Run) -> String {
     let windows = run.windows().map(|windows| {
         let queues = (windows.queues(), windows.busy());
         format!("{:?} {:?} {queues:?}", windows.closed(), windows.of_stretch())
     });
     let (now, is_finished, totals, links) = (run.now(), run.is_finished(), run.totals(), run.links());
     let pipeline = run.pipeline().unwrap();
-    let (facts, records) = (pipeline.facts(), (pipeline.link_time(), pipeline.packets()));
+    let records = run.probe().clone().map(|(packets, time)| (time, packets.into_sorted()));
+    let facts = pipeline.facts();
     format!("{now} {is_finished} {totals:?} {facts:?} {links:?} {records:?} {windows:?}")
 }
 
 /// Runs to a cycle, or to the end of everything.
-fn go(run: &mut Simulation, stop_at: Option<u64>) -> Result<(), SimulationError> {
+fn go<P: Probe>(run: &mut Simulation<P>, stop_at: Option<u64>) -> Result<(), SimulationError> {
     run.run(&Options { stop_at, ..Options::default() })
 }
 
@@ -490,7 +491,7 @@ impl Transport for Wires {
 type Looked = (Result<(), SimulationError>, String);
 
 /// How a run ends that goes through these cycles, and what is known of it on the way; and its states.
-fn passed(run: &mut Simulation, steps: &[u64]) -> (Vec<Looked>, Vec<Vec<u8>>) {
+fn passed(run: &mut Run, steps: &[u64]) -> (Vec<Looked>, Vec<Vec<u8>>) {
     let (never, mut cycle, mut all) = (AtomicBool::new(false), 0, (Vec::new(), Vec::new()));
     for &step in steps {
         cycle += step;
@@ -584,11 +585,11 @@ fn closed_sources_wait_for_the_replies_to_their_packets() {
         let replies = Some(Replies { length: 4, places: None });
         let mut config = options.config().unwrap();
         config.replies = replies;
-        let recorded = Recorded { packets: true, ..Recorded::default() };
-        let setup = Setup { recorded, ..Setup::default() };
-        let mut run = Simulation::pipelined(&config, &place, &Workload::Load(load), &setup).unwrap();
+        let (load, setup) = (Workload::Load(load), Setup::default());
+        let probe = |_| PacketRecords::default();
+        let mut run = Simulation::pipelined_observed(&config, &place, &load, &setup, None, probe).unwrap();
         assert_eq!(go(&mut run, None), Ok(()));
-        let all = run.pipeline().unwrap().packets().unwrap();
+        let all = run.probe().clone().into_sorted();
         let (replies, requests): (Vec<PacketRecord>, Vec<PacketRecord>) =
             all.into_iter().partition(|one| one.number >= 1 << 31);
         assert!(replies.len() == requests.len() && requests.len() > 100);

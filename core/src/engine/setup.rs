@@ -1,6 +1,6 @@
 //! What a run is made for.
 
-use super::{Options, pipelined::Recorded};
+use super::Options;
 use crate::{
     bits::InstructionSet,
     save::{Archive, SaveError},
@@ -74,8 +74,6 @@ pub struct Setup<'a> {
     pub parts: usize,
     /// Input ports of pipelined routers from which on a part of their own is worth it, if not the usual number.
     pub ports_of_a_part: Option<usize>,
-    /// What pipelined routers record; of others probes do.
-    pub recorded: Recorded,
     /// The rules the nodes follow, and the stop if it is known; limits are given to
     /// [`run`](super::Simulation::run).
     pub options: Options<'a>,

@@ -130,27 +130,7 @@ impl Simulation {
         workload: &Workload,
         setup: &Setup,
     ) -> Result<Self, SimulationError> {
-        Ok(Self::on(Pipeline::new(config, place, workload, setup, None)?, workload))
-    }
-
-    /// As [`pipelined`](Self::pipelined), in as many parts as there are processes that begin the same run. As with
-    /// [`on_rank`](Self::on_rank) all of them make the same calls, and see the same.
-    ///
-    /// # Errors
-    /// As [`pipelined`](Self::pipelined), and if routers with these options or records are not divided.
-    pub fn pipelined_on_rank(
-        config: &pipelined::Config,
-        place: &pipelined::Place<'_>,
-        workload: &Workload,
-        setup: &Setup,
-        rank: Rank,
-    ) -> Result<Self, SimulationError> {
-        Ok(Self::on(Pipeline::new(config, place, workload, setup, Some(rank))?, workload))
-    }
-
-    /// A run on pipelined routers that are at its beginning.
-    pub(super) fn on(pipeline: Pipeline, workload: &Workload) -> Self {
-        Self::begun(None, workload, EngineKind::Pipelined, Box::new(pipeline), NoProbe)
+        Self::pipelined_observed(config, place, workload, setup, None, |_| NoProbe)
     }
 
     /// A run at its beginning of which this process has a part and others, which begin the same, have
@@ -189,6 +169,30 @@ impl<P: Probe> Simulation<P> {
         let kept = Kept { events: probe.wants(), ..Kept::default() };
         let engine = general::General::new(network).begin(workload, options, kept, Division::Threads(1))?;
         Ok(Self::begun(Some(network), workload, EngineKind::General, engine, probe))
+    }
+
+    /// As [`pipelined`](Simulation::pipelined), listened to by a probe of so many links, which are output ports of all
+    /// routers: a packet is injected when its header leaves its source, and flits are ejected when they leave their last router. On
+    /// ranks it is in as many parts as there are processes that begin the same run; as with
+    /// [`on_rank`](Simulation::on_rank) all of them make the same calls, and see the same.
+    ///
+    /// # Errors
+    /// As [`pipelined`](Simulation::pipelined), and if on ranks routers with these options, or with a probe, are not divided.
+    pub fn pipelined_observed(
+        config: &pipelined::Config,
+        place: &pipelined::Place<'_>,
+        workload: &Workload,
+        setup: &Setup,
+        rank: Option<Rank>,
+        probe: impl FnOnce(usize) -> P,
+    ) -> Result<Self, SimulationError> {
+        let (pipeline, probe) = Pipeline::new(config, place, workload, setup, rank, probe)?;
+        Ok(Self::on(pipeline, workload, probe))
+    }
+
+    /// A run on pipelined routers that are at its beginning.
+    pub(super) fn on(pipeline: Pipeline, workload: &Workload, probe: P) -> Self {
+        Self::begun(None, workload, EngineKind::Pipelined, Box::new(pipeline), probe)
     }
 
     fn begun(

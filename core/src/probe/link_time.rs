@@ -52,11 +52,6 @@ impl LinkTime {
         &self.cells
     }
 
-    /// A flit of a slice crosses a link.
-    pub(crate) fn carry(&mut self, cycle: u64, link: LinkId, slice: u32) {
-        self.set(cycle, link, 1 + slice.min(253) as u8);
-    }
-
     fn set(&mut self, cycle: u64, link: LinkId, value: u8) {
         let row = (cycle as usize).saturating_mul(self.links);
         if row.saturating_add(self.links) > Self::MAX_CELLS {
@@ -90,7 +85,7 @@ impl Probe for LinkTime {
     }
 
     fn flit_crosses(&mut self, cycle: u64, link: LinkId, _channel: u8, flit: Flit) {
-        self.carry(cycle, link, flit.slice);
+        self.set(cycle, link, 1 + flit.slice.min(253) as u8);
     }
 
     fn link_blocked(&mut self, cycle: u64, link: LinkId) {

@@ -7,32 +7,41 @@ use super::{
     rules::Rules,
 };
 use crate::{
-    probe::{Film, LinkOccupation, LinkTime, PacketRecords, SavedProbe},
-    save::Archive,
-    visit::Visited,
+    fabric::{LinkId, NodeId},
+    probe::{self, Events, LinkOccupation, Probe},
 };
 
-/// Records of packets, and all that moves.
-pub(super) type Watch = (Option<PacketRecords>, Option<Film>);
+/// What a probe is told of a cycle; links are output ports of all routers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Event {
+    Injected(probe::Flit),
+    Crosses(LinkId, u8, probe::Flit),
+    /// A flit waits because the queue behind a link is full.
+    Blocked(LinkId),
+    Ejected(NodeId, probe::Flit),
+}
 
 /// What is kept of what happens on links, if anything is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     /// When flits left by every output port of all routers.
     pub links: Option<LinkOccupation>,
-    /// What they carried in every cycle.
-    pub link_time: Option<LinkTime>,
-    /// What sees every flit.
-    pub watch: Option<Box<Watch>>,
+    /// What a probe wants to be told, and what it is told after this cycle.
+    pub wants: Events,
+    pub events: Vec<Event>,
 }
 
 impl Records {
-    /// All that outlives a cycle; a film is not saved.
-    pub(super) fn visit(&mut self, archive: &mut Archive) -> Visited {
-        let Self { links, link_time, watch } = self;
-        links.as_mut().map_or(Ok(()), |links| links.fields(archive))?;
-        link_time.as_mut().map_or(Ok(()), |record| record.fields(archive))?;
-        watch.as_mut().map_or(Ok(()), |watch| watch.0.fields(archive))
+    /// Tells a probe of a cycle. Flits are ejected when they leave their last router, two cycles before nodes have them.
+    pub(super) fn show_probe(&mut self, cycle: u64, probe: &mut dyn Probe) {
+        for event in self.events.drain(..) {
+            match event {
+                Event::Injected(flit) => probe.packet_injected(cycle, flit),
+                Event::Crosses(link, channel, flit) => probe.flit_crosses(cycle, link, channel, flit),
+                Event::Blocked(link) => probe.link_blocked(cycle, link),
+                Event::Ejected(node, flit) => probe.flit_ejected(cycle.saturating_sub(2), node, flit),
+            }
+        }
     }
 }
 

@@ -1,13 +1,12 @@
 //! Nodes take flits.
 
 use super::{
-    cycle::{NodePorts, Shared},
+    cycle::{Event, NodePorts, Shared},
     flit::{Flit, Kind},
     source::Source,
     terminals::{Counting, Terminals},
     waiting::Reply,
 };
-use crate::probe::Probe;
 
 impl Terminals {
     /// Nodes take the flits that reached them, and give their places back.
@@ -29,9 +28,8 @@ impl Terminals {
     fn retire_flit(&mut self, source: &mut impl Source, shared: &mut Shared, node: u32, flit: Flit) {
         self.standstill = 0;
         let (now, counts) = (self.now, self.counts_rates());
-        if let Some(watch) = &mut shared.records.watch {
-            // It left its router two cycles ago.
-            watch.flit_ejected(u64::from(now).saturating_sub(2), node, self.packets.seen(&flit));
+        if shared.records.wants.flits {
+            shared.records.events.push(Event::Ejected(node, self.packets.seen(&flit)));
         }
         self.packets.arrive(flit.packet);
         let packet = &mut self.packets[flit.packet];

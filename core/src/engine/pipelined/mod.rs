@@ -29,7 +29,6 @@ mod numbers;
 mod pipeline;
 mod planes;
 mod priority;
-mod recorded;
 mod routers;
 mod rules;
 mod run;
@@ -54,7 +53,6 @@ pub use measures::{ClassFacts, Delays, Rates};
 pub use networks::{Lanes, Switched};
 pub use pipeline::{Pipeline, Place};
 pub use priority::Priority;
-pub use recorded::Recorded;
 #[cfg(test)]
 pub(crate) use with_form::Form;
 pub(crate) use {

@@ -2,14 +2,13 @@
 
 use super::{
     breach::Breach,
-    config::Config,
+    config::{Config, Replies},
     config_error::ConfigError,
     division::Division,
     feed::Feed,
     flit::Packets,
     measures::ClassFacts,
     networks::{Grid, Switched},
-    recorded::Recorded,
     routers::Wanted,
     rules::Rules,
     run::Run,
@@ -23,7 +22,7 @@ use crate::{
     },
     fabric::{Graph, Shape},
     fault::Fault,
-    probe::{Film, LinkOccupation, LinkTime, PacketRecord, PacketRecords, Probe, Windows},
+    probe::{Events, LinkOccupation, Probe, Windows},
     routing::{ChannelRule, RoutingFunction},
     save::{Archive, SaveError},
     traffic::{PacketSource, Workload, WorkloadError},
@@ -52,37 +51,35 @@ pub struct Pipeline {
     division: Division,
 }
 
-/// The routers of a run, with records of what happens on links.
-fn subnet(rules: &Rules, recorded: Recorded, has_exits: bool) -> Subnet<Feed> {
-    let Recorded { link_time, packets, film } = recorded;
-    let records = link_time || packets || film;
-    let single_flits = has_exits || Packets::are_many(rules.largest, rules.wiring.nodes());
-    let mut subnet = Subnet::new(rules, Wanted { records, single_flits, links: true });
-    let outputs = rules.wiring.all_outputs();
-    subnet.shared.records.link_time = link_time.then(|| LinkTime::new(outputs));
-    if packets || film {
-        let packets = packets.then(PacketRecords::default);
-        let film = film.then(|| Film::new(outputs));
-        subnet.shared.records.watch = Some(Box::new((packets, film)));
-    }
-    subnet
-}
-
 impl Pipeline {
-    /// Routers at the beginning of a run, of a workload whose nodes are those of the network.
-    pub(in crate::engine) fn new(
+    /// Routers at the beginning of a run, of a workload whose nodes are those of the network, and a probe of so many
+    /// output ports that listens to them.
+    pub(in crate::engine) fn new<P: Probe>(
         config: &Config,
         place: &Place<'_>,
         workload: &Workload,
         setup: &Setup<'_>,
         rank: Option<Rank>,
-    ) -> Result<Self, SimulationError> {
+        probe: impl FnOnce(usize) -> P,
+    ) -> Result<(Self, P), SimulationError> {
+        let rules = Self::rules(config, place, workload, setup.options.seed)?;
+        let probe = probe(rules.wiring.all_outputs());
+        let pipeline = Self::begun(rules, config.replies, workload, setup, rank, probe.wants())?;
+        Ok((pipeline, probe))
+    }
+
+    /// The rules of routers at a place.
+    fn rules(
+        config: &Config,
+        place: &Place<'_>,
+        workload: &Workload,
+        seed: u64,
+    ) -> Result<Rules, SimulationError> {
         if config.cuts_by_next_port {
             let problem = "divides channels as routing functions of BookSim2's networks do";
             return Err(ConfigError::from(Fault::at("noq", problem, "leave it out")).into());
         }
-        let (config, latency, seed) = (config.clone(), config.latency, setup.options.seed);
-        let replies = config.replies;
+        let (config, latency, replies) = (config.clone(), config.latency, config.replies);
         let mut rules = match *place {
             Place::Grid(shape, function, rule) => {
                 let (grid, wiring) = Grid::new(shape, function, rule, seed, latency);
@@ -93,9 +90,24 @@ impl Pipeline {
             }
         }?;
         rules.largest = workload.longest().max(replies.map_or(1, |replies| replies.length));
+        Ok(rules)
+    }
+
+    /// Routers of which something is wanted to be told.
+    fn begun(
+        rules: Rules,
+        replies: Option<Replies>,
+        workload: &Workload,
+        setup: &Setup<'_>,
+        rank: Option<Rank>,
+        wants: Events,
+    ) -> Result<Self, SimulationError> {
+        let seed = setup.options.seed;
         let ends = (rules.wiring.nodes(), rules.channels);
         let feed = Feed::new(workload, ends, setup.windows, replies, seed);
-        let subnet = subnet(&rules, setup.recorded, !feed.exits.is_empty());
+        let single_flits = !feed.exits.is_empty() || Packets::are_many(rules.largest, rules.wiring.nodes());
+        let mut subnet = Subnet::new(&rules, Wanted { records: wants.flits, single_flits, links: true });
+        subnet.shared.records.wants = wants;
         let mut run = Run::new(rules, vec![subnet], feed);
         let division = Division::new(&mut run, (setup.parts, setup.ports_of_a_part), rank)?;
         Ok(Self { run, division })
@@ -148,27 +160,6 @@ impl Pipeline {
         &self.run.terminals.facts
     }
 
-    /// What every output port of all routers carried in every cycle, if that is kept. A port is blocked while the
-    /// queue behind it is full for which a flit waits.
-    #[must_use]
-    pub fn link_time(&self) -> Option<&LinkTime> {
-        self.run.subnets[0].shared.records.link_time.as_ref()
-    }
-
-    /// What is known of every delivered packet, replies among them, if that is kept. Flits are ejected in the cycle in
-    /// which they leave their last router, and reach their node two cycles later.
-    #[must_use]
-    pub fn packets(&self) -> Option<Vec<PacketRecord>> {
-        self.run.subnets[0].shared.records.watch.as_ref()?.0.clone().map(PacketRecords::into_sorted)
-    }
-
-    /// All that moved, if that is kept: links are output ports of all routers. A packet is injected when its header
-    /// leaves its source, and ejected when it leaves its last router.
-    #[must_use]
-    pub fn film(&self) -> Option<&Film> {
-        self.run.subnets[0].shared.records.watch.as_ref()?.1.as_ref()
-    }
-
     /// Number of an input port of a router among all.
     #[must_use]
     pub fn input(&self, router: u32, port: usize) -> usize {
@@ -199,7 +190,7 @@ impl Cycles for Pipeline {
         &mut self,
         cycle: &mut u64,
         until: u64,
-        _probe: &mut dyn Probe,
+        probe: &mut dyn Probe,
     ) -> Result<Option<Quiescence>, SimulationError> {
         self.set_time(*cycle);
         self.division.begin(&mut self.run, until - *cycle)?;
@@ -210,6 +201,7 @@ impl Cycles for Pipeline {
                 return Ok(Some(rest));
             }
             self.division.cycle(&mut self.run);
+            self.run.subnets[0].shared.records.show_probe(*cycle, probe);
             *cycle += 1;
             self.run.source.close(*cycle);
             if let Some(breach) = self.run.terminals.breach.take() {
@@ -325,7 +317,7 @@ impl Engine for Pipeline {
         Box::new(Self { run: self.run.clone(), division: self.division.clone() })
     }
 
-    /// In how many parts it goes on is no part of the state, nor is a film.
+    /// In how many parts it goes on is no part of the state.
     fn fields(&mut self, clock: &mut Clock, archive: &mut Archive) -> Result<(), SaveError> {
         self.set_time(clock.cycle);
         self.run.fields(archive)?;
@@ -341,13 +333,14 @@ impl Engine for Pipeline {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{config::Replies, lists::Lists, sets::Sets},
+        super::{lists::Lists, sets::Sets},
         *,
     };
     use crate::{
         booksim,
         drawn::drawn,
         engine::Simulation,
+        probe::{Film, NoProbe, PacketRecords},
         routing::Datelines,
         traffic::{OpenLoad, Packet, PacketList, Pattern},
     };
@@ -374,7 +367,7 @@ mod tests {
     ];
 
     /// Everything that can be asked of a run, once it has run on to a cycle or to its end.
-    fn look(run: &mut Simulation, stop: Option<u64>) -> String {
+    fn look<P: Probe>(run: &mut Simulation<P>, stop: Option<u64>) -> String {
         let ended = run.run(&Options { stop_at: stop, cycle_limit: Some(100_000), ..Options::default() });
         let (queued, totals, links) = (run.occupancy(), run.totals(), run.links());
         let windows = run.windows().map(|windows| format!("{:?}", windows.closed()));
@@ -383,25 +376,23 @@ mod tests {
     }
 
     /// The same after some cycles and at its end.
-    fn looks(run: &mut Simulation) -> String {
+    fn looks<P: Probe>(run: &mut Simulation<P>) -> String {
         [Some(23), Some(61), None].map(|stop| look(run, stop)).concat()
     }
 
-    const EVERYTHING: Recorded = Recorded { link_time: true, packets: true, film: true };
-
     /// What is recorded of single flits.
-    fn records(run: &Simulation) -> String {
-        let run = run.pipeline().unwrap();
-        format!("{:?} {:?} {:?}", run.link_time(), run.packets(), run.film())
+    fn records(run: &Simulation<(PacketRecords, Film)>) -> String {
+        let (packets, film) = run.probe().clone();
+        format!("{:?} {film:?}", packets.into_sorted())
     }
 
     /// A run at its beginning with routers that are lists, and the same records.
-    fn in_lists(begun: &Simulation) -> Simulation {
+    fn in_lists<P: Probe + Clone>(begun: &Simulation<P>) -> Simulation<P> {
         let Pipeline { run, division } = begun.pipeline().unwrap();
         let (mut run, division) = (run.clone(), division.clone());
         let lists = Lists::new(&run.terminals.rules);
         run.subnets[0].routers = Box::new(lists);
-        Simulation::on(Pipeline { run, division }, begun.workload())
+        Simulation::on(Pipeline { run, division }, begun.workload(), begun.probe().clone())
     }
 
     /// A run at its beginning with routers that are sets.
@@ -412,7 +403,7 @@ mod tests {
         let sets = Sets::make(&rules, Wanted { links: true, ..Wanted::default() });
         run.subnets = vec![Subnet::of(&rules, sets)];
         run.subnets[0].count_links(&rules);
-        Simulation::on(Pipeline { run, division }, begun.workload())
+        Simulation::on(Pipeline { run, division }, begun.workload(), NoProbe)
     }
 
     /// The form of the routers of a run.
@@ -483,7 +474,9 @@ mod tests {
             let begin = |setup: &Setup| Simulation::pipelined(&config, &place, &workload, setup);
             let Ok(mut ours) = begin(&setup) else { return Ok(()) };
             // Where single flits are recorded routers work in turn.
-            let mut recorded = begin(&Setup { recorded: EVERYTHING, ..setup }).unwrap();
+            let probe = |links| (PacketRecords::default(), Film::new(links));
+            let mut recorded =
+                Simulation::pipelined_observed(&config, &place, &workload, &setup, None, probe).unwrap();
             let mut lists = in_lists(&recorded);
             let expected = looks(&mut lists);
             prop_assert_eq!(looks(&mut ours), &expected[..]);

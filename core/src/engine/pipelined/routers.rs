@@ -14,7 +14,7 @@ use super::{
 use crate::{save::Archive, visit::Visited};
 use std::{fmt, sync::Arc};
 
-pub(super) use super::cycle::{Cycle, NodePorts, Records, Shared};
+pub(super) use super::cycle::{Cycle, Event, NodePorts, Records, Shared};
 
 /// What is wanted of the routers of a run beside its rules.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,13 +7,13 @@ mod switch;
 use super::{
     breach::Breach,
     flit::{Flit, Packets},
-    routers::{Cycle, NodePorts, Records, Routers},
+    routers::{Cycle, Event, NodePorts, Records, Routers},
     rules::Rules,
     seen::{Seen, SeenInput, SeenOutput},
     source::Source,
     wiring::End,
 };
-use crate::{bits::ones, fabric::LinkId, probe::Probe, save::Archive, visit::Visited};
+use crate::{bits::ones, fabric::LinkId, save::Archive, visit::Visited};
 use router::{Input, LAST, Router, World};
 
 /// What is on its way and arrives in some cycle.
@@ -59,16 +59,12 @@ impl Lists {
         let Self { routers, wheel, credits_under_way, .. } = self;
         let Cycle { now, rules, packets, shared, .. } = cycle;
         let (now, packets) = (*now, &**packets);
-        let Records { links, link_time, watch } = &mut shared.records;
+        let Records { links, wants, events } = &mut shared.records;
         let router = &mut routers[number];
         let first_output = router.first_output as usize;
-        // Records of packets need no blocked links.
-        if link_time.is_some() || watch.as_ref().is_some_and(|watch| watch.1.is_some()) {
-            for port in router.stopped_outputs(rules) {
-                let link = (first_output + usize::from(port)) as LinkId;
-                link_time.iter_mut().for_each(|record| record.link_blocked(now.into(), link));
-                watch.iter_mut().for_each(|watch| watch.link_blocked(now.into(), link));
-            }
+        if wants.blocked {
+            let link = |port: u16| Event::Blocked((first_output + usize::from(port)) as LinkId);
+            events.extend(router.stopped_outputs(rules).map(link));
         }
         let slots = wheel.len() as u32;
         let (inputs, outputs) = (rules.wiring.inputs(number as u32), rules.wiring.outputs(number as u32));
@@ -81,11 +77,8 @@ impl Lists {
             if let Some(links) = links {
                 links.add(at, now.into());
             }
-            if let Some(record) = link_time {
-                record.carry(now.into(), at as LinkId, packets[flit.packet].slice);
-            }
-            if let (Some(watch), End::Router(..)) = (&mut *watch, link.end) {
-                watch.flit_crosses(now.into(), at as LinkId, flit.channel as u8, packets.seen(&flit));
+            if let (true, End::Router(..)) = (wants.flits, link.end) {
+                events.push(Event::Crosses(at as LinkId, flit.channel as u8, packets.seen(&flit)));
             }
             let slot = &mut wheel[((now + link.latency + 1) % slots) as usize];
             match link.end {
@@ -123,10 +116,8 @@ impl Lists {
 impl NodePorts for Lists {
     fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
         let Cycle { now, rules, packets, shared, .. } = cycle;
-        if let Some(watch) = &mut shared.records.watch
-            && flit.is_head()
-        {
-            watch.packet_injected((*now).into(), packets.seen(flit));
+        if shared.records.wants.flits && flit.is_head() {
+            shared.records.events.push(Event::Injected(packets.seen(flit)));
         }
         let (router, port) = rules.wiring.entries[node as usize];
         let latency = rules.wiring.inputs(router)[usize::from(port)].latency;

@@ -1,8 +1,9 @@
 //! Lonely output allocator: requesters ask for the resource that the fewest ask for.
 
 use super::{
-    Allocator, NONE, Request,
+    Allocator, Request,
     arbiter::{after, behind},
+    turns::offer,
 };
 
 impl Allocator {
@@ -14,27 +15,19 @@ impl Allocator {
             self.touched[request.resource as usize] += 1;
         }
         for (index, request) in requests.iter().enumerate() {
-            let requester = request.requester as usize;
-            let key = |request: &Request| {
-                let distance = behind(request.resource, self.accepts[requester], self.resources);
-                (self.touched[request.resource as usize], distance)
-            };
-            let best = self.best_in[requester];
-            if best == NONE || key(request) < key(&requests[best as usize]) {
-                self.best_in[requester] = index as u32;
-            }
+            let turn = self.accepts[request.requester as usize];
+            offer(&mut self.best_in[request.requester as usize], index, requests, |one| {
+                (self.touched[one.resource as usize], behind(one.resource, turn, self.resources))
+            });
         }
         for (index, request) in requests.iter().enumerate() {
             if self.best_in[request.requester as usize] != index as u32 {
                 continue;
             }
-            let resource = request.resource as usize;
-            let distance =
-                |request: &Request| behind(request.requester, self.grants[resource], self.requesters);
-            let best = self.best_out[resource];
-            if best == NONE || distance(request) < distance(&requests[best as usize]) {
-                self.best_out[resource] = index as u32;
-            }
+            let turn = self.grants[request.resource as usize];
+            offer(&mut self.best_out[request.resource as usize], index, requests, |one| {
+                behind(one.requester, turn, self.requesters)
+            });
         }
         for (index, request) in requests.iter().enumerate() {
             if self.best_out[request.resource as usize] != index as u32 {

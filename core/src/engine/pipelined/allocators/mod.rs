@@ -8,6 +8,7 @@ mod pim;
 mod plain;
 mod select;
 mod separable;
+mod turns;
 mod wavefront;
 
 use super::{config_error::ConfigError, numbers::Numbers};

@@ -1,10 +1,7 @@
 //! iSLIP with priorities before turns. A grant that was not accepted stands until its resource grants anew, and
 //! requesters that are matched look at their grants again.
 
-use super::{
-    Allocator, NONE, Request,
-    arbiter::{after, behind},
-};
+use super::{Allocator, NONE, Request, arbiter::behind, turns::offer};
 use std::cmp::Reverse;
 
 impl Allocator {
@@ -39,24 +36,11 @@ impl Allocator {
                 }
                 let requester = request.requester as usize;
                 let turn = self.accepts[requester];
-                let key = |request: &Request| {
-                    (request.inner, Reverse(behind(request.resource, turn, self.resources)))
-                };
-                let best = self.best_in[requester];
-                if best == NONE || key(request) > key(&requests[best as usize]) {
-                    self.best_in[requester] = index as u32;
-                }
+                offer(&mut self.best_in[requester], index, requests, |one| {
+                    (Reverse(one.inner), behind(one.resource, turn, self.resources))
+                });
             }
-            for (index, request) in requests.iter().enumerate() {
-                if self.best_in[request.requester as usize] != index as u32 {
-                    continue;
-                }
-                self.pair(request.requester, request.resource);
-                if time == 0 {
-                    self.grants[request.resource as usize] = after(request.requester, self.requesters);
-                    self.accepts[request.requester as usize] = after(request.resource, self.resources);
-                }
-            }
+            self.pair_accepted(requests, time == 0);
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{
     super::{
         breach::Breach,
         flit::{Flit, Packets},
-        routers::{AnyRouters, Cycle, NodePorts, Parts, Routers, Wanted},
+        routers::{AnyRouters, Cycle, Event, NodePorts, Parts, Routers, Wanted},
         rules::Rules,
         seen::Seen,
         source::Source,
@@ -15,7 +15,7 @@ use super::{
     state::marked,
     step::Around,
 };
-use crate::{probe::Probe, save::Archive, visit::Visited};
+use crate::{save::Archive, visit::Visited};
 
 impl Sets {
     /// Routers without flits. They keep a number for every flit under way.
@@ -33,10 +33,9 @@ impl NodePorts for Sets {
     fn inject_flit(&mut self, node: u32, flit: &Flit, cycle: &mut Cycle<'_>) {
         let (lane, delay) = way_in(cycle.rules, node, flit.channel, self.layout.channel_bits);
         cycle.packets.note_sent(flit, cycle.now);
-        if let Some(watch) = &mut cycle.shared.records.watch
-            && flit.is_head()
-        {
-            watch.packet_injected(cycle.now.into(), cycle.packets.seen(flit));
+        let records = &mut cycle.shared.records;
+        if records.wants.flits && flit.is_head() {
+            records.events.push(Event::Injected(cycle.packets.seen(flit)));
         }
         self.flits.view().push(cycle.now + delay, false, lane, marked(flit));
     }

@@ -1,11 +1,11 @@
 //! What routers that work in turn put on links, where it is seen when every flit leaves.
 
 use super::{
-    super::routers::{Cycle, Records},
+    super::routers::{Cycle, Event, Records},
     beside::InTurn,
     state::{HEAD, PACKET, Sets, TAIL, View},
 };
-use crate::{bits::ones, fabric::LinkId, probe::Probe};
+use crate::{bits::ones, fabric::LinkId};
 
 /// The mark of the last credit of a message.
 pub(super) const LAST: u16 = 1 << 15;
@@ -51,9 +51,8 @@ impl Sets {
 
     /// Notes output ports with a flit that waits because the queue of its channel is full.
     fn note_blocked(&self, number: usize, cycle: &mut Cycle<'_>) {
-        let Records { link_time, watch, .. } = &mut cycle.shared.records;
-        // Records of packets need no blocked links.
-        if link_time.is_none() && watch.as_ref().is_none_or(|watch| watch.1.is_none()) {
+        let Records { wants, events, .. } = &mut cycle.shared.records;
+        if !wants.blocked {
             return;
         }
         let router = &self.routers[number];
@@ -64,9 +63,7 @@ impl Sets {
             if state.count == 0 || state.may_send || !self.is_active(number, lane) {
                 continue;
             }
-            let link = (router.first_output + u32::from(state.port)) as LinkId;
-            link_time.iter_mut().for_each(|record| record.link_blocked(cycle.now.into(), link));
-            watch.iter_mut().for_each(|watch| watch.link_blocked(cycle.now.into(), link));
+            events.push(Event::Blocked((router.first_output + u32::from(state.port)) as LinkId));
         }
     }
 
@@ -74,7 +71,7 @@ impl Sets {
     fn send_flits(&mut self, number: usize, cycle: &mut Cycle<'_>) {
         let now = cycle.now;
         let packets = &*cycle.packets;
-        let Records { links, link_time, watch } = &mut cycle.shared.records;
+        let Records { links, wants, events } = &mut cycle.shared.records;
         let Self { outputs, in_turn, flits, .. } = self;
         let InTurn { routers, outputs: queues, .. } = in_turn;
         let mut flits = flits.view();
@@ -85,15 +82,9 @@ impl Sets {
             if let Some(links) = links {
                 links.add(at, now.into());
             }
-            if let Some(record) = link_time {
-                record.carry(now.into(), at as LinkId, packets[flit & PACKET].slice);
-            }
-            if let Some(watch) = &mut *watch
-                && far.is_wired
-                && !far.is_node
-            {
+            if wants.flits && far.is_wired && !far.is_node {
                 let seen = packets.seen_as(flit & PACKET, flit & HEAD != 0, flit & TAIL != 0);
-                watch.flit_crosses(now.into(), at as LinkId, channel as u8, seen);
+                events.push(Event::Crosses(at as LinkId, channel as u8, seen));
             }
             if far.is_wired {
                 flits.push(now + far.delay, far.leaves, far.first + channel, flit);
