@@ -44,7 +44,7 @@ export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS := true
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted test-integration all-rust all-python always
+.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted test-integration all-rust all-linted all-python always
 
 # The extension needs one package to be built: the others are unpacked beside it.
 build: $(VENV)/builder.stamp
@@ -158,9 +158,8 @@ booksim: build
 # Rust and Python side by side, as in test, both with checks of overflow. Workers of Python tests start as new
 # processes. Where Rust lacks the target, the tests of live pages are left out and say so.
 test-all:
-	@$(MAKE) --no-print-directory CHECKED=1 lint-quick
-	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
-	@$(MAKE) --no-print-directory CHECKED=1 -j2 all-rust all-python
+	@$(MAKE) --no-print-directory CHECKED=1 build
+	@$(MAKE) --no-print-directory CHECKED=1 -j2 all-rust all-linted
 
 # All cases, and the examples in the documents of the core.
 all-rust: build
@@ -169,6 +168,10 @@ all-rust: build
 	@$(MAKE) --no-print-directory test-rust SAMPLE= TIMES=1
 	FLITLOOM_TESTS=quick cargo test --locked $(BUILT) --doc --quiet
 	$(MAKE) --no-print-directory model
+
+all-linted: lint-quick
+	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
+	@$(MAKE) --no-print-directory all-python
 
 all-python: build
 	$(PYTEST) -n auto --durations=20

@@ -421,7 +421,7 @@ fn compare_parts(case: &Case, threads: usize, steps: &[(u64, usize)]) -> Result<
 
 #[test]
 fn parts_do_what_one_does() {
-    let (threads, cases) = (select(vec![2_usize, 2, 3, 5]), cases(128));
+    let (threads, cases) = (select(vec![2_usize, 2, 3, 5]), cases(64));
     let steps = proptest::collection::vec((20_u64..200, select(vec![1_usize, 2, 3, 5])), 0..4);
     let (all, several) = (cases.cases, Cell::new(0));
     let ended = TestRunner::new(cases).run(&(drawn(), threads, steps), |(case, threads, steps)| {
@@ -508,7 +508,7 @@ fn passed(run: &mut Run, steps: &[u64]) -> (Vec<Looked>, Vec<Vec<u8>>) {
 
 #[test]
 fn processes_do_what_one_does() {
-    let (ranks, cases) = (select(vec![2_usize, 2, 3, 4]), cases(96));
+    let (ranks, cases) = (select(vec![2_usize, 2, 3, 4]), cases(64));
     let steps = proptest::collection::vec(20_u64..300, 1..5);
     let (all, several) = (cases.cases, Cell::new(0));
     let ended = TestRunner::new(cases).run(&(drawn(), ranks, steps), |(case, ranks, steps)| {

@@ -49,7 +49,7 @@ NETWORKS: list[AnyNetwork] = [
     fl.Torus(9),
     fl.Torus(2, 3, 4),
     fl.Mesh(5, 4),
-    fl.Torus(8, 8),
+    fl.Torus(4, 8),
     # Switches that only pass on: one, two, rails across servers, and some between each other.
     fl.Graph([f"{node}-5" for node in range(5)], nodes=6, hosts=[*range(5)]),
     fl.Graph(

@@ -29,6 +29,24 @@ def test_what_was_told_is_not_taken_back(monkeypatch):
     assert [(task, fields["completed"]) for task, fields in told] == [(0, 9), (0, 9), (1, 1), (0, 50), (1, 1)]
 
 
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory):
+    """A folder with tables, a plan and what belongs to them, none of which the checks pass."""
+    folder = tmp_path_factory.mktemp("refused")
+    file = folder / "tables.json"
+    fl.tables.make(fl.Torus(4, 4)).to_json(file)
+    assert run(["check", str(file), "--certificate", str(folder / "certificate.json")]) == 0
+    # A route that ends elsewhere.
+    wrong = file.read_text().replace('"nodes": [0, 1]}', '"nodes": [0, 3]}', 1)
+    (folder / "wrong.json").write_text(wrong)
+    (folder / "ring.csv").write_text("".join(f"s{n},s{(n + 1) % 6}\n" for n in range(6)))
+    assert run(["route", "--fabric", str(folder / "ring.csv"), "-o", str(folder / "ring")]) == 0
+    fl.plans.search(fl.Network(fl.Torus(4)), fl.Collective("torn")).save(folder / "plan.json")
+    plan = json.loads((folder / "plan.json").read_text())
+    (folder / "plan.json").write_text(json.dumps({**plan, "duration": plan["duration"] + 1}))
+    return folder
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -40,26 +58,15 @@ def test_what_was_told_is_not_taken_back(monkeypatch):
     ],
     ids=" ".join,
 )
-def test_a_verdict_survives_a_reader_that_leaves(words, tmp_path):
+def test_a_verdict_survives_a_reader_that_leaves(words, refused):
     """Standard output is a pipe that nobody reads, as behind ``| head``."""
-    file = tmp_path / "tables.json"
-    fl.tables.make(fl.Torus(4, 4)).to_json(file)
-    assert run(["check", str(file), "--certificate", str(tmp_path / "certificate.json")]) == 0
-    # A route that ends elsewhere.
-    wrong = file.read_text().replace('"nodes": [0, 1]}', '"nodes": [0, 3]}', 1)
-    (tmp_path / "wrong.json").write_text(wrong)
-    (tmp_path / "ring.csv").write_text("".join(f"s{n},s{(n + 1) % 6}\n" for n in range(6)))
-    assert run(["route", "--fabric", str(tmp_path / "ring.csv"), "-o", str(tmp_path / "ring")]) == 0
-    fl.plans.search(fl.Network(fl.Torus(4)), fl.Collective("torn")).save(tmp_path / "plan.json")
-    plan = json.loads((tmp_path / "plan.json").read_text())
-    (tmp_path / "plan.json").write_text(json.dumps({**plan, "duration": plan["duration"] + 1}))
     codes = []
     for closed in (False, True):
         reader, writer = os.pipe()
         if closed:
             os.close(reader)
         command = [sys.executable, "-m", "flitloom", *words]
-        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, check=False)
+        done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, cwd=refused, check=False)
         os.close(writer)
         codes.append(done.returncode)
         if not closed:

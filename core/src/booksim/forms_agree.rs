@@ -252,7 +252,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(drawn(40)))]
+        #![proptest_config(ProptestConfig::with_cases(drawn(24)))]
         #[test]
         fn planes_do_what_lists_do(words in words()) {
             let mut options = Options::default();

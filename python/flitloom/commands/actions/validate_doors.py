@@ -191,7 +191,7 @@ DOORS = (
         True,
     ),
     Door("route --network", "route --network {} --json", True),
-    Door("place --network", "place --network {} --axes a=4:ring:8 --json", True),
+    Door("place --network", "place --network {} --axes a=4:ring:8 --effort 1 --json", True),
     Door("collective --network", "collective all-gather --network {} --json", True),
     Door("collective advise --network", "collective advise --operation all-gather --network {} --json", True),
     Door("schedule --network", "schedule --network {} --pattern next --method greedy --json", True),
