@@ -136,7 +136,8 @@ impl FabricError {
             Self::Twist(sizes) => Fault::at(
                 "topology.twist",
                 format!("{} has none", named(sizes)),
-                "a twisted torus has short dimensions of size K and long ones of an even size nK, as 4x4x8 or 4x8x8",
+                "a twisted torus wraps around in every dimension and has short dimensions of size K and long ones of an \
+                 even size nK, as 4x4x8 or 4x8x8",
             ),
             Self::Node { node, last } => {
                 Fault::somewhere(format!("node {node} does not exist"), format!("nodes are 0 to {last}"))

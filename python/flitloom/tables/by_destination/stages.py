@@ -83,6 +83,7 @@ def stages_of(tables: MadeTables) -> list[Stage]:
     3 entries that others wait for
     30 entries whose cable or switch is gone
     41 entries that balance the load, in any order
+    2 entries that balance the load, in any order
     """
     update, old = tables.update, tables.old
     if update is None or old is None or not update.safe:
