@@ -374,7 +374,7 @@ def test_the_command_that_advice_prints_makes_the_plan(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["collective", "advise", "--torus", "4x4x8", "--twist", "--size", "1MiB", "--alpha", "2us"]
+    words = ["collective", "advise", "--torus", "4x8", "--twist", "--size", "1MiB", "--alpha", "2us"]
     assert run(words) == 0
     (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("plan of the best for")]
     command = shlex.split(line.partition(": ")[2])

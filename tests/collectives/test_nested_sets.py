@@ -123,13 +123,19 @@ def test_messages_beyond_the_links_are_a_question_of_their_cost() -> None:
     assert all(not any(one.crowd) for one in without.algorithms)
     with pytest.raises(fl.SpecError, match="--message-cost"):
         make_rounds(network, "all-reduce", name, size, 1e-6, 5e10)
-    nothing = weigh(network, [size], 1e-6, 5e10, message=0.0)
-    assert nothing.seconds[0][nothing.best(0)] == pytest.approx(seconds)
     some = weigh(network, [size, 2.0**10], 1e-6, 5e10, message=5e-8)
     assert 12e-6 < some.seconds[0][some.best(0)] < 14e-6
     # Sums of three at a time go to two nodes over every link.
     sums = next(one for one in some.algorithms if one.name == "family (sums,sums,sums)")
     assert max(sums.crowd) == 1
+
+
+def test_messages_that_cost_nothing_are_those_that_are_named_and_dear_ones_are_not_sent() -> None:
+    network, size = fl.Torus(4, 4, 4), 2.0**19
+    free = weigh(network, [size], 1e-6, 5e10).best_free(0)
+    assert free is not None
+    nothing = weigh(network, [size], 1e-6, 5e10, message=0.0)
+    assert nothing.seconds[0][nothing.best(0)] == pytest.approx(free[1])
     dear = weigh(network, [size], 1e-6, 5e10, message=1e-6)
     assert dear.algorithms[dear.best(0)].crowd in ((), (0,) * dear.algorithms[dear.best(0)].rounds)
 
