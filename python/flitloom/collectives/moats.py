@@ -21,7 +21,7 @@ from flitloom.spec.ground import Ground
 
 #: Messages by nodes, at most, that a proof looks at in a round.
 WORK = 1 << 24
-#: Hops of messages of which the linear program knows from the begin.
+#: Hops of messages of which the linear program knows from the beginning.
 NEAR = 1
 #: Times that messages which raise too much join the linear program, and how many of a sender in a round.
 TURNS, JOINING = 5, 20
@@ -259,7 +259,6 @@ def climbed(
             cost = costs[turn][behind[:, senders].T]
             raised = distances.raises(found[turn], found[turn - 1])
             over = max(over, _over(raised, cost))
-            row, ends = np.nonzero(raised > (1 + CLOSE) * cost)
             # The worst of every sender.
             worst = np.sort(cost - raised, axis=1)[:, min(JOINING, len(behind) - 1)]
             row, ends = np.nonzero((raised > (1 + CLOSE) * cost) & (cost - raised <= worst[:, None]))
