@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from flitloom.errors import SpecError
 from flitloom.ground.linear import solve
@@ -95,7 +95,7 @@ def reached(
     distances: Distances,
     behind: NDArray[np.int64],
     costs: Sequence[NDArray[np.float64]],
-    potentials: Potentials,
+    potentials: ArrayLike,
 ) -> float:
     """What potentials prove; those that raise more than messages cost count less.
 
@@ -115,26 +115,25 @@ def reached(
     SpecError
         They are not as many as there are rounds and distances, or one rises while nothing is sent.
     """
-    far = distances.far
-    if (
-        potentials.shape != (len(costs), far, far + 1)
-        or not np.isfinite(potentials).all()
-        or potentials.min(initial=0) < 0
-    ):
-        raise SpecError.at(
-            "prices.potentials", f"{len(costs)} times {far} times {far + 1} of them are needed"
-        )
+    far, needed = distances.far, (len(costs), distances.far, distances.far + 1)
+    try:
+        table = np.array(potentials, dtype=np.float64)
+    except ValueError:
+        # Rows are not equally long.
+        table = np.zeros(0)
+    if table.shape != needed or not np.isfinite(table).all() or table.min(initial=0) < 0:
+        raise SpecError.at("prices.potentials", f"{' times '.join(map(str, needed))} of them are needed")
     own = np.arange(far)
-    if (np.diff(potentials, axis=0) > 0).any() or potentials[0, own, own + 1].any():
+    if (np.diff(table, axis=0) > 0).any() or table[0, own, own + 1].any():
         raise SpecError.at("prices.potentials", "one rises while nothing is sent")
     over = 1.0
     for turn, cost in enumerate(costs):
-        before = potentials[turn - 1] if turn else None
-        raised = distances.raises(potentials[turn], before)
+        before = table[turn - 1] if turn else None
+        raised = distances.raises(table[turn], before)
         senders = distances.senders if turn else np.zeros(1, dtype=np.int64)
         over = max(over, _over(raised, cost[behind[:, senders].T]))
     counts = np.bincount(distances.away, minlength=far + 1)[1:]
-    return float(counts @ potentials[-1, :, 0]) / over if np.isfinite(over) else 0.0
+    return float(counts @ table[-1, :, 0]) / over if np.isfinite(over) else 0.0
 
 
 def _over(raised: NDArray[np.float64], cost: NDArray[np.float64]) -> float:

@@ -175,29 +175,29 @@ def _with_potentials(ground: Ground, priced: Prices) -> Prices:
     """The same, with potentials if these prove more."""
     if len(priced.links) == 1:
         return priced
-    costs = _message_costs(ground, priced.links)
-    distances = Distances(ground, _alike(ground, costs))
+    distances, costs = _distances(ground, priced.links)
     if not distances.small:
         return priced
-    found = climbed(distances, offsets(ground).behind, costs)
-    if found is None:
-        return priced
-    rows = tuple(tuple(map(tuple, table)) for table in found.tolist())
-    better = proven_prices(ground, priced.nodes, priced.links, rows)
-    return better if better.chunks > priced.chunks else priced
+    behind = offsets(ground).behind
+    found = climbed(distances, behind, costs)
+    if found is not None and (chunks := reached(distances, behind, costs, found)) > priced.chunks:
+        return _priced(ground, priced.nodes, priced.links, chunks, found.tolist())
+    return priced
 
 
-def _message_costs(ground: Ground, links: Sequence[Sequence[float]]) -> list[NDArray[np.float64]]:
-    """By round what a chunk costs, by the vector that it goes."""
+def _distances(
+    ground: Ground, links: Sequence[Sequence[float]]
+) -> tuple[Distances, list[NDArray[np.float64]]]:
+    """Hops between nodes, and by round what a chunk costs, by the vector that it goes.
+
+    Senders stand for others where symmetries keep what messages cost.
+    """
     group = offsets(ground)
     widths = np.array([ground.links[0, way] for way in group.ways])
-    return [group.along @ (np.array(row) * widths) for row in links]
-
-
-def _alike(ground: Ground, costs: Sequence[NDArray[np.float64]]) -> list[NDArray[np.int64]]:
-    """Symmetries of a network that keep what messages cost."""
+    costs = [group.along @ (np.array(row) * widths) for row in links]
     every = _symmetries(ground)
-    return [one for one in every if all(np.allclose(cost[one], cost, 1e-12, 0) for cost in costs)]
+    alike = [one for one in every if all(np.allclose(cost[one], cost, 1e-12, 0) for cost in costs)]
+    return Distances(ground, alike), costs
 
 
 def _first_loads(kinds: _Kinds) -> NDArray[np.int64]:
@@ -277,25 +277,28 @@ def proven_prices(
     links: Sequence[Sequence[float]],
     potentials: Sequence[Sequence[Sequence[float]]] = (),
 ) -> Prices:
-    """Prices and potentials with what they prove; see `proven` and `flitloom.collectives.moats.reached`.
+    """Prices and potentials with what they prove; see `proven` and `flitloom.collectives.moats.reached`."""
+    chunks = proven(ground, nodes, links)
+    if potentials:
+        distances, costs = _distances(ground, links)
+        if not distances.small:
+            raise SpecError.at("prices.potentials", f"{counted(ground.nodes, 'node')} are too many for them")
+        chunks = max(chunks, reached(distances, offsets(ground).behind, costs, potentials))
+    return _priced(ground, nodes, links, chunks, potentials)
+
+
+def _priced(
+    ground: Ground,
+    nodes: Sequence[float],
+    links: Sequence[Sequence[float]],
+    chunks: float,
+    potentials: Sequence[Sequence[Sequence[float]]],
+) -> Prices:
+    """Prices and potentials that prove so many chunks of an all-gather.
 
     A node that is the first to know a sum has it from what all others sent, as in a reduce-scatter of as many
     rounds. Every other node needs a transfer that ends no earlier, over a link at least.
     """
-    chunks = proven(ground, nodes, links)
-    if potentials:
-        costs = _message_costs(ground, links)
-        distances = Distances(ground, _alike(ground, costs))
-        if not distances.small:
-            raise SpecError.at("prices.potentials", f"{counted(ground.nodes, 'node')} are too many for them")
-        far = distances.far
-        if (
-            len(potentials) != len(links)
-            or {*map(len, potentials)} != {far}
-            or any(len(row) != far + 1 for table in potentials for row in table)
-        ):
-            raise SpecError.at("prices.potentials", f"{len(links)} times {far} times {far + 1} are needed")
-        chunks = max(chunks, reached(distances, offsets(ground).behind, costs, np.array(potentials)))
     sums = (chunks + (ground.nodes - 1) * min(map(min, links))) / ground.nodes
     kept = tuple(tuple(map(tuple, table)) for table in potentials)
     return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, chunks if len(links) == 1 else sums, kept)
