@@ -190,7 +190,7 @@ def _distances(
 ) -> tuple[Distances, list[NDArray[np.float64]]]:
     """Hops between nodes, and by round what a chunk costs, by the vector that it goes.
 
-    Senders stand for others where symmetries keep what messages cost.
+    Senders represent all that symmetries lead them to, if these keep what messages cost.
     """
     group = offsets(ground)
     widths = np.array([ground.links[0, way] for way in group.ways])
@@ -294,7 +294,7 @@ def _priced(
     chunks: float,
     potentials: Sequence[Sequence[Sequence[float]]],
 ) -> Prices:
-    """Prices and potentials that prove so many chunks of an all-gather.
+    """Prices and potentials with the chunks of an all-gather that they prove.
 
     A node that is the first to know a sum has it from what all others sent, as in a reduce-scatter of as many
     rounds. Every other node needs a transfer that ends no earlier, over a link at least.
