@@ -44,7 +44,6 @@ pub fn plan_collective<'py>(
         |_| Ok(()),
     )?;
     let plan = found.map_err(failed)?;
-    let torus = Torus::of(network).map_err(failed)?;
     let facts = PyDict::new(py);
     facts.set_item("steps", plan.steps)?;
     facts.set_item("bound", plan.bound.steps)?;
@@ -57,6 +56,7 @@ pub fn plan_collective<'py>(
                 vector[generator.dimension] = if generator.sign == Sign::Plus { step } else { -step };
                 vector
             };
+            let torus = Torus::of(network).map_err(failed)?;
             let generators = torus.iter().flat_map(|torus| torus.generators());
             facts.set_item("generators", generators.map(vector).collect::<Vec<Vec<i64>>>())?;
             let mut parts = Vec::new();

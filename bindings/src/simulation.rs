@@ -98,16 +98,13 @@ impl Simulation {
         if !records {
             return Ok(result);
         }
-        let mut cycles = 0;
-        if let Some(links) = self.links() {
-            // A cycle in which flits leave for nodes only is one, too.
-            let ends = links.last.iter().zip(&links.flits).map(|(last, &flits)| last + flits.min(1));
-            cycles = ends.max().unwrap_or(0) as usize;
+        let all = self.links();
+        if let Some(all) = &all {
             let links = match pipelined {
-                Some((terms, pipeline)) => terms.links(pipeline, &links),
-                None => links,
+                Some((terms, pipeline)) => &terms.links(pipeline, all),
+                None => all,
             };
-            result.set_item("links", link_table(py, &links)?)?;
+            result.set_item("links", link_table(py, links)?)?;
         }
         let Held::Recording(simulation) = &self.held else { return Ok(result) };
         let (packets, (time, _)) = &simulation.probe().1;
@@ -115,7 +112,11 @@ impl Simulation {
             result.set_item("packets", packet_table(py, &packets.clone().into_sorted())?)?;
         }
         match (time, pipelined) {
-            (Some(time), Some((terms, pipeline))) => terms.add_link_time(&result, pipeline, time, cycles)?,
+            (Some(time), Some((terms, pipeline))) => {
+                // A cycle in which flits leave for nodes only is one, too.
+                let cycles = all.map_or(0, |links| links.end()) as usize;
+                terms.add_link_time(&result, pipeline, time, cycles)?;
+            }
             (Some(time), None) => {
                 let cells = link_cells(py, time)?.to_vec();
                 result.set_item("link_time", (cells.into_pyarray(py), time.links()))?;

@@ -207,14 +207,15 @@ impl Network {
 
     /// Hosts at switches.
     pub fn of_switches(graph: Graph) -> Self {
-        let (hosts, switches) = (graph.all_hosts() as NodeId, graph.switches() as NodeId);
-        let at = (0..switches).flat_map(|switch| (0..graph.hosts(switch)).map(move |_| hosts + switch));
-        let cables = (0..hosts).zip(at).flat_map(|(host, switch)| [(host, switch), (switch, host)]);
-        let between = (0..graph.channels() as u32).map(|channel| graph.ends(channel));
-        let links = cables.chain(between.map(|(from, to)| (hosts + from, hosts + to))).collect();
-        let all = Self::new(vec![true; (hosts + switches) as usize], links);
-        let channels = Channels::Switches(Arc::new(graph));
-        Self { hosts: hosts as usize, sizes: vec![hosts], channels, ..all }
+        let hosts = graph.all_hosts() as usize;
+        Self {
+            works: vec![true; hosts + graph.switches()],
+            hosts,
+            sizes: vec![hosts as u32],
+            failed_cables: HashSet::new(),
+            channels: Channels::Switches(Arc::new(graph)),
+            links: OnceLock::new(),
+        }
     }
 
     /// A grid of lines; `ties` is which way dimension order goes to the opposite place of a ring.
@@ -290,15 +291,12 @@ impl Network {
 
     fn listed(&self) -> &Links {
         self.links.get_or_init(|| {
-            let Channels::Lines { lines, rings, .. } = &self.channels else {
-                return Links::new(self.nodes(), Vec::new());
+            let ends = match &self.channels {
+                Channels::Lines { lines, rings, .. } => self.working_links(along(lines, rings)),
+                Channels::Switches(graph) => self.working_links(between(graph)),
+                Channels::Listed => Vec::new(),
             };
-            let width = |dimension: usize| lines.widths.get(dimension).copied().unwrap_or(1);
-            let all = (0..self.nodes() as NodeId).flat_map(|node| {
-                let ends = lines.ends(rings, node);
-                ends.flat_map(move |(dimension, end)| (0..width(dimension)).map(move |_| (node, end)))
-            });
-            Links::new(self.nodes(), self.working_links(all))
+            Links::new(self.nodes(), ends)
         })
     }
 
@@ -407,6 +405,24 @@ impl Network {
     pub fn path(&self, ways: &Ways<f64>, source: NodeId, target: NodeId) -> Option<Vec<u32>> {
         ways.path(source, target, |link| self.links()[link as usize].0)
     }
+}
+
+/// All links along lines, node by node.
+fn along(lines: &Lines, rings: &Shape) -> impl Iterator<Item = (NodeId, NodeId)> {
+    let width = |dimension: usize| lines.widths.get(dimension).copied().unwrap_or(1);
+    (0..rings.nodes() as NodeId).flat_map(move |node| {
+        let ends = lines.ends(rings, node);
+        ends.flat_map(move |(dimension, end)| (0..width(dimension)).map(move |_| (node, end)))
+    })
+}
+
+/// All links of hosts, then all between switches, which are numbered behind the hosts.
+fn between(graph: &Graph) -> impl Iterator<Item = (NodeId, NodeId)> {
+    let (hosts, switches) = (graph.all_hosts() as NodeId, graph.switches() as NodeId);
+    let at = (0..switches).flat_map(move |switch| (0..graph.hosts(switch)).map(move |_| hosts + switch));
+    let cables = (0..hosts).zip(at).flat_map(|(host, switch)| [(host, switch), (switch, host)]);
+    let channels = (0..graph.channels() as u32).map(|channel| graph.ends(channel));
+    cables.chain(channels.map(move |(from, to)| (hosts + from, hosts + to)))
 }
 
 fn no_node(node: NodeId, nodes: usize) -> FabricError {

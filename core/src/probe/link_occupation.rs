@@ -56,6 +56,20 @@ impl LinkOccupation {
         });
         last.saturating_sub(first)
     }
+
+    /// The cycle after the one in which the last flit crossed a link; 0 if none did.
+    ///
+    /// ```
+    /// use flitloom_core::probe::LinkOccupation;
+    /// let mut seen = LinkOccupation::new(2);
+    /// assert_eq!(seen.end(), 0);
+    /// (seen.first[1], seen.last[1], seen.flits[1]) = (2, 9, 8);
+    /// assert_eq!(seen.end(), 10);
+    /// ```
+    pub fn end(&self) -> u64 {
+        let ends = self.last.iter().zip(&self.flits).map(|(last, &flits)| last + flits.min(1));
+        ends.max().unwrap_or(0)
+    }
 }
 
 impl SavedProbe for LinkOccupation {
