@@ -264,6 +264,12 @@ def _subnet_file(kind):
     return read
 
 
+def _port_lanes(file):
+    from flitloom.fabric import parse_fabric, with_port_lanes
+
+    with_port_lanes(parse_fabric(_subnet()), file).fewest_lanes()
+
+
 def _dump():
     """Forwarding tables of that subnet."""
     return "".join(
@@ -568,6 +574,15 @@ def _seeds(folder):
             f"Switch {a + 1:#018x}\n" + "".join(f"{i} {o} :" + " 0 1" * 8 + "\n" for i, o in [(1, 2), (5, 1)])
             for a, _ in _RING
         ).encode(),
+        "port-lanes": (
+            "".join(f"# Port info: Lid {a + 1} port 1\nVLCap:...VL0-7\nOperVLs:...VL0-3\n" for a, _ in _RING)
+            + "PortInfoRecord dump:\n\t\tEndPortLid...1\n\t\tPortNum...2\n\t\tOperVLs:...VL0\n"
+        ).encode(),
+        "port-table": (
+            "START_PORTS\nNodeGuid,PortNum,VLCap,OpVLs\n"
+            + "".join(f"{a + 1:#018x},1,4,3\n" for a, _ in _RING)
+            + "END_PORTS\n"
+        ).encode(),
     }
 
 
@@ -629,6 +644,8 @@ READERS = {
     "subnet-lft": Reader("dump", of_text, _subnet_file("tables")),
     "subnet-levels": Reader("txt", of_text, _subnet_file("path_levels")),
     "subnet-lanes": Reader("txt", of_text, _subnet_file("lane_tables")),
+    "port-lanes": Reader("txt", of_text, _port_lanes),
+    "port-table": Reader("csv", of_text, _port_lanes),
 }
 
 

@@ -77,6 +77,7 @@ RUN = {"flitloom", "echo", "printf"}
 OTHERS = {
     "ibnetdiscover": "asks a real fabric",
     "opensm": "takes a real fabric over; tests/fabric/test_opensm.py loads tables into it on a simulated one",
+    "smpquery": "asks a real fabric",
     "saquery": "asks a real fabric; tests/fabric/test_opensm.py asks a simulated one",
     "make": "builds and tests everything",
     "pip": "installs packages",
@@ -89,6 +90,7 @@ INCOMPLETE = re.compile(
 OWN = (
     "cluster.topo",
     "now.topo",
+    "ports.txt",
     "dump.lft",
     "packets.csv",
     "foreign.xml",

@@ -195,9 +195,19 @@ Switch: 0x0002c90300a1b2c0 MF0;sw1:
 Switch: 0x0002c90300a1b2d0 sw2:
            3   19[  ] ==( 4X       25.78125 Gbps Active/  LinkUp)==>       2   19[  ] "MF0;sw1" ( )
 """
+LINES = """\
+0x0002c90300aabbcc "                  node01 HCA-1"      5    1[  ] ==( 4X 14.0625 Gbps Active/  LinkUp)==>  0x0002c90300a1b2c0      2    1[  ] "MF0;sw1" (Could be 12X)
+0x0002c90300a1b2c0 "                       MF0;sw1"      2    1[  ] ==( 4X 14.0625 Gbps Active/  LinkUp)==>  0x0002c90300aabbcc      5    1[  ] "node01 HCA-1" ( )
+0x0002c90300a1b2c0 "                       MF0;sw1"      2    2[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+0x0002c90300a1b2c0 "                       MF0;sw1"      2   19[  ] ==( 4X 25.78125 Gbps Active/  LinkUp)==>  0x0002c90300a1b2d0      3   19[  ] "sw2" ( )
+0x0002c90300a1b2d0 "                           sw2"      3    1[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+0x0002c90300a1b2d0 "                           sw2"      3   19[  ] ==( 4X 25.78125 Gbps Active/  LinkUp)==>  0x0002c90300a1b2c0      2   19[  ] "MF0;sw1" ( )
+"""  # noqa: E501
 
 
-@pytest.mark.parametrize("text", [PORTS, LINKS], ids=["ibnetdiscover -p", "iblinkinfo"])
+@pytest.mark.parametrize(
+    "text", [PORTS, LINKS, LINES], ids=["ibnetdiscover -p", "iblinkinfo", "iblinkinfo -l"]
+)
 def test_lists_of_links(text):
     subnet = parse_fabric(text)
     assert [(switch.name, switch.guid, switch.lid) for switch in subnet.switches] == [

@@ -307,6 +307,9 @@ def test_tables_of_before_a_switch_failed_are_judged(tmp_path, capsys):
     told = "the tables are for a fabric with sw2-1, too: its entries are left out"
     code, text, err = command(capsys, "check", "--fabric", now, out)
     assert (code, told in err, "35 switches" in text) == (1, True, True), err
+    page = tmp_path / "page.html"
+    code, _, err = command(capsys, "view", out, "--fabric", now, "-o", page)
+    assert (code, err.count(told), page.exists()) == (0, 1, True), err
     stages = (new / "STAGES.txt").read_text().partition("The way back")[0]
     for words in re.findall(r"check --fabric now\.topo (\S+) --mix (\S+)", stages):
         one, other = (word.replace("$BEFORE", str(out)).replace("$NEXT", str(new)) for word in words)

@@ -41,9 +41,10 @@ class OfFabric(Group):
         ),
     ] = None
     lanes: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            help="With --fabric: lanes of links, 1 to 15; vl = sl mod lanes, and lanes of --slvl fold alike."
+            help="With --fabric: lanes of links, 1 to 15, or a file that says how many ports have, as route "
+            "takes it; vl = sl mod lanes, and lanes of --slvl fold alike. [default: as the fabric says, or 8]"
         ),
     ] = None
     manager: Annotated[

@@ -1,6 +1,7 @@
 """Real fabrics: in from ibnetdiscover, out to OpenSM, and the check of any tables."""
 
-from flitloom.fabric.model import Cable, Host, Subnet, Switch
+from flitloom.fabric.model import Cable, Host, PortLanes, Subnet, Switch
+from flitloom.fabric.port_lanes import with_port_lanes
 from flitloom.fabric.reading import parse_fabric, read_fabric
 from flitloom.fabric.recognition import Recognition, recognise
 from flitloom.ground.lazy import names_of
@@ -29,6 +30,7 @@ __all__ = [
     "Cable",
     "Host",
     "MixtureReport",
+    "PortLanes",
     "Recognition",
     "Subnet",
     "SubnetReport",
@@ -40,6 +42,7 @@ __all__ = [
     "read_fabric",
     "recognise",
     "route_subnet",
+    "with_port_lanes",
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from flitloom.errors import SpecError, show
 from flitloom.fabric.kinds import OTHERWISE, guessed_hosts
-from flitloom.fabric.model import NO_HOSTS, PORTS, Cable, Host, Subnet, Switch
+from flitloom.fabric.model import NO_HOSTS, PORTS, Cable, Host, PortLanes, Subnet, Switch
 from flitloom.fabric.names import Names
 from flitloom.ground.limits import FABRIC_PARTS
 from flitloom.ground.numerals import counted
@@ -208,8 +208,17 @@ class Assembly:
                     f"{self.source}: {show(made[switch].name)} has more than {PORTS} ports "
                     "(hosts included); no switch has that many"
                 )
-        subnet = Subnet(made, tuple(found), tuple(cables))
+        subnet = Subnet(made, tuple(found), tuple(cables), port_lanes=self._port_lanes())
         return replace(subnet, remarks=(*self.remarks, *self._told(subnet)))
+
+    def _port_lanes(self) -> PortLanes | None:
+        """Lanes of the ports of switches, if the file says any."""
+        lanes = {
+            (guid, port): facts["lanes"]
+            for (name, port), facts in self.port_facts.items()
+            if "lanes" in facts and (guid := self.nodes[name].guid)
+        }
+        return PortLanes(lanes, f"VLCap in {self.source}") if lanes else None
 
     def _tell_one_way(self, known: bool) -> None:
         """Say that links lead one way, or refuse them."""

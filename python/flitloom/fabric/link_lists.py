@@ -18,9 +18,14 @@ _UNPLUGGED = re.compile(r"(?:SW|CA|RT)\s+\d+\s+\d+\s+0x[0-9a-fA-F]+\s+\S+\s+\S+\
 _SECTION = re.compile(
     r"(?P<kind>Switch|CA|RT|Router):?\s+(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?P<name>.*?):?$"
 )
-_ROW = re.compile(
-    r"(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?:\"[^\"]*\"\s+)?(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\[[^\]]*\]\s*"
-    r"==\((?P<speed>[^()]*)\)==>\s+(?P<peer_lid>\d{1,5})\s+(?P<peer_port>\d{1,3})\[[^\]]*\]\s*\"(?P<peer_name>[^\"]*)\""
+#: A port and its link as iblinkinfo prints them; with --line its node's name stands in the same row.
+_OWN = re.compile(
+    r"(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?:\"(?P<name>[^\"]*)\"\s+)?(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})"
+    r"\[[^\]]*\]\s*==\((?P<speed>.*)\)==>"
+)
+_PEER = re.compile(
+    r"\s+(?:0x(?P<guid>[0-9a-fA-F]{1,16})\s+)?(?P<lid>\d{1,5})\s+(?P<port>\d{1,3})\[[^\]]*\]\s*"
+    r"\"(?P<name>[^\"]*)\""
 )
 
 
@@ -38,6 +43,8 @@ def parse(text: str, source: str) -> Assembly:
     """Read a list; nodes are told apart by their LIDs. Raises `SpecError` at a damaged line."""
     assembly = Assembly(source)
     section: re.Match[str] | None = None
+    #: Of nodes whose kind no line says, by their LIDs.
+    ports: dict[str, set[str]] = {}
     for number, line in enumerate(text_lines(text, source), start=1):
         row, place = line.strip(), f"{source}, line {number}"
         if not row or row.startswith("#"):
@@ -58,13 +65,10 @@ def parse(text: str, source: str) -> Assembly:
             ]
             assembly.leave_out_of((ends[0], ends[1]), "speed", f"{match['width']} {match['speed']}")
             assembly.connect(ends[0], ends[1], place)
-        elif section is not None and (match := _ROW.match(row)):
-            guid = section["guid"] or match["guid"] or "0"
-            here = _end(assembly, section["kind"], match["lid"], match["port"], guid, section["name"])
-            there = _end(assembly, "", match["peer_lid"], match["peer_port"], "0", match["peer_name"])
-            # Width and speed, and behind them states.
-            assembly.leave_out_of((here, there), "speed", " ".join(match["speed"].split()[:3]))
-            assembly.connect(here, there, place)
+        elif (own := _OWN.match(row)) and (section or own["name"] is not None):
+            if own["name"] is not None:
+                ports.setdefault(own["lid"], set()).add(own["port"])
+            _link(assembly, section, own, _PEER.match(row, own.end()), place)
         elif "==(" in row:
             if section is None or "==>" not in row:
                 raise SpecError(f"{place}: {row[:60]!r} is not a link of a node")
@@ -76,11 +80,34 @@ def parse(text: str, source: str) -> Assembly:
             raise SpecError(
                 f"{place}: {row[:60]!r} is not a link as ibnetdiscover -p or iblinkinfo print them"
             )
+    for lid, several in ports.items():
+        # Ports of a host have LIDs of their own.
+        if len(several) > 1 and (node := assembly.nodes.get(f"LID {int(lid)}")):
+            node.kind = "switch"
     _join_ports(assembly)
     assembly.remarks.append(
         "the list names GUIDs of ports; service levels by the GUIDs of hosts need what ibnetdiscover prints"
     )
     return assembly
+
+
+def _link(
+    assembly: Assembly,
+    section: re.Match[str] | None,
+    own: re.Match[str],
+    peer: re.Match[str] | None,
+    place: str,
+) -> None:
+    """Add the link of a row of iblinkinfo; a port that is down has no peer."""
+    if peer is None:
+        return
+    kind, name = ("", own["name"]) if section is None else (section["kind"], section["name"])
+    guid = (section and section["guid"]) or own["guid"] or "0"
+    here = _end(assembly, kind, own["lid"], own["port"], guid, name)
+    there = _end(assembly, "", peer["lid"], peer["port"], peer["guid"] or "0", peer["name"])
+    # Width and speed, and behind them states.
+    assembly.leave_out_of((here, there), "speed", " ".join(own["speed"].split()[:3]))
+    assembly.connect(here, there, place)
 
 
 def _join_ports(assembly: Assembly) -> None:
@@ -100,9 +127,9 @@ def _end(assembly: Assembly, kind: str, lid: str, port: str, guid: str, name: st
     """A port of a node, which becomes known; a peer of unknown kind is a host until it says otherwise."""
     key = f"LID {int(lid)}"
     node = assembly.nodes.setdefault(key, Node("host", name.strip() or key, lid=int(lid) or None))
+    node.guid = int(guid, 16) or node.guid
     if kind:
         node.kind = infiniband_kind(kind)
-        node.guid = int(guid, 16) or node.guid
     number = int(port)
     if not 0 < number < 255:
         raise SpecError(f"{assembly.source}: port {number} of {key}; ports are 1 to 254")

@@ -82,6 +82,23 @@ class Cable:
 
 @explained
 @dataclass(frozen=True)
+class PortLanes:
+    """Virtual lanes that ports of switches have.
+
+    Attributes
+    ----------
+    lanes : dict
+        How many, by the GUID of the switch and the port there.
+    source : str
+        What says so, e.g. ``OperVLs in ports.txt``.
+    """
+
+    lanes: Mapping[tuple[int, int], int]
+    source: str
+
+
+@explained
+@dataclass(frozen=True)
 class Subnet:
     """A fabric as a file describes it; switches are sorted by GUID, or by name.
 
@@ -97,6 +114,8 @@ class Subnet:
         Names of the same switches, which have no GUIDs in a file that names none.
     named : dict or None
         The fields of a topology that name it, if it was made from a name or a file.
+    port_lanes : PortLanes or None
+        Virtual lanes of ports, if a file says.
 
     Examples
     --------
@@ -113,6 +132,7 @@ class Subnet:
     gone: tuple[int, ...] = field(default=())
     gone_names: tuple[str, ...] = field(default=())
     named: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    port_lanes: PortLanes | None = field(default=None, compare=False, repr=False)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -147,6 +167,17 @@ class Subnet:
         for port, host in enumerate(self.hosts):
             ports.setdefault((host.name, host.guid), []).append(port)
         return list(ports.values())
+
+    def fewest_lanes(self) -> tuple[int, str] | None:
+        """The fewest lanes of a port of a cable between switches, and its name; None if no file says."""
+        known = {} if self.port_lanes is None else self.port_lanes.lanes
+        found = []
+        for cable in self.cables:
+            for switch, port in ((cable.a, cable.a_port), (cable.b, cable.b_port)):
+                lanes = known.get((self.switches[switch].guid or 0, port))
+                found += [] if lanes is None else [(lanes, switch, port)]
+        lanes, switch, port = min(found, default=(0, 0, 0))
+        return (lanes, self.port_name(switch, port)) if found else None
 
     def pieces(self) -> list[list[int]]:
         """The switches of every part that no cable between switches joins to others, the largest first."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from flitloom.errors import SpecError
 from flitloom.fabric.assembly import LONGEST, Assembly, Node, infiniband_kind
 from flitloom.fabric.model import Subnet
+from flitloom.fabric.port_lanes import LANES
 from flitloom.ground.limits import DIGITS
 from flitloom.ground.reading import text_lines
 
@@ -25,8 +26,8 @@ _FIELD = re.compile(r"(?P<name>[a-z]+guid|vendid|devid)\s*=\s*(?P<value>(?:0x)?[
 _GUID = re.compile(r"[SHRsh]-(?:0x)?([0-9a-fA-F]{1,16})$")
 _LID = re.compile(r"\blid\s+(0x[0-9a-fA-F]+|\d+)(?:\s+lmc\s+(\d+))?")
 _QUOTED = re.compile(r"[\"'](.*?)[\"'](?=\s|$)")
-#: Width and speed of a cable at the end of its line.
-_SPEED = re.compile(r"\s(\d{1,2}x[A-Z]{2,4}\d*)\s*$")
+#: Width and speed of a cable at the end of its line, and behind them with --full the lanes of this port.
+_SPEED = re.compile(r"\s(\d{1,2}x[A-Z]{2,4}\d*)(?:\s+s=\d+\s+w=\d+\s+v=(\d+))?\s*$")
 #: Lines that say nothing about cables.
 _SILENT = re.compile(
     r"#|\s*$|chassis\b|non-?chassis|include\b|do\b|spine\b|line\b|module\b|hosts?\s+on\b|\("
@@ -109,6 +110,8 @@ def _port(
     note = match["rest"].partition("#")[2]
     if speed := _SPEED.search(note):
         assembly.leave_out_of((here, there), "speed", speed[1])
+        if lanes := LANES.get(_number(speed[2] or "0")):
+            assembly.port_facts.setdefault(here, {})["lanes"] = lanes
     assembly.connect(here, there, place)
     mentioned.setdefault(match["peer"], (_description(note), place))
     # A host's line tells its own LID before the description of the peer, a switch's the peer's after it.

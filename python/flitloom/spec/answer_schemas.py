@@ -224,9 +224,9 @@ ANSWERS = {
         "flitloom route --fabric",
         False,
         "fabric switches hosts job_hosts max_load bound bound_proof gap optimal balanced_load "
-        "short_of_lanes mode_loads scratch_load mode lanes spare_lanes service_levels deadlock "
-        "unreachable seconds remarks entries changed_entries update update_safe update_rounds update_last "
-        "moved_levels method method_loads shift_load shift_load_worst safe_for traffic_kinds "
+        "short_of_lanes mode_loads scratch_load mode lanes lanes_there lanes_from spare_lanes service_levels "
+        "deadlock unreachable seconds remarks entries changed_entries update update_safe update_rounds "
+        "update_last moved_levels method method_loads shift_load shift_load_worst safe_for traffic_kinds "
         "given_up managers sm_sl multicast_sl host_pairs_load pairs_checksum first_again",
     ),
     "route-critical": Answer("flitloom route --critical", True, "part bound cut_off", "repair rounds moved"),

@@ -114,6 +114,8 @@ job_hosts: integer?: hosts whose pairs count, if not all do
 jobs: array: the jobs, an object each
 kind: string?: what it is: torus, mesh, twisted, fat tree or graph; of files tables, folder, plan, and so on
 lanes: integer: virtual lanes: those that a fabric's tables use, those of a torus's rules
+lanes_from: string?: the port with the fewest lanes, if a file says how many ports have
+lanes_there: integer: lanes that tables could use
 late: number?: mean duration with late nodes, in cycles; null where a trial ended in a deadlock
 latency: number?: mean cycles from the start of a packet to its ejection, h + L + 1 where nothing hinders
 lead: integer: cycles by which nodes aim before their planned starts

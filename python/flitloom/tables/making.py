@@ -48,7 +48,7 @@ def make(
     network: Subnet | Graph | Product | Path | str,
     *,
     mode: str | None = None,
-    lanes: int = 8,
+    lanes: int | None = None,
     spare_lanes: int = 0,
     sizes: tuple[int, ...] | None = None,
     torus_config: str | Path | None = None,

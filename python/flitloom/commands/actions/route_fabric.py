@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 
 from flitloom.commands.actions.matrices import read_matrix
-from flitloom.commands.actions.subnets import job_hosts, twisted
+from flitloom.commands.actions.subnets import job_hosts, twisted, with_lanes
 from flitloom.commands.inputs.seating import host_weights, placement_weights
 from flitloom.commands.options import refuse, sizes_of_fabric
 from flitloom.commands.route import Asked, OfFabric
@@ -51,16 +51,17 @@ def run(context: typer.Context, asked: Asked) -> None:
     described = named.fabric if named.network is None else named.network
     fail = sought.fail or []
     subnet = twisted(named.torus or "", fail) if described is None else fabric(described, fail=fail)
+    subnet, lanes = with_lanes(subnet, of_fabric.lanes)
     if named.words:
         if len(named.words) != 3 or named.words[0] != "diff":
             raise SpecError(f"{show(' '.join(named.words))}: write diff OLD NEW, or nothing")
         _show_changes(subnet, Path(named.words[1]), Path(named.words[2]), asked.written.as_json)
     elif of_fabric.critical:
-        _show_critical(subnet, asked)
+        _show_critical(subnet, asked, lanes)
     else:
         if sought.nodes is not None and sought.traffic is not None:
             raise SpecError("--nodes and --traffic both say which pairs count; give one")
-        _make(subnet, asked)
+        _make(subnet, asked, lanes)
 
 
 def _refuse(context: typer.Context, asked: Asked) -> None:
@@ -88,7 +89,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
         refuse(context, others, "does not go with --placement, which says all of that")
 
 
-def _make(subnet: Subnet, asked: Asked) -> None:
+def _make(subnet: Subnet, asked: Asked, lanes: int | None) -> None:
     """Make tables and write them to a folder."""
     of_fabric, sought, out = asked.of_fabric, asked.sought, asked.written.out
     if of_fabric.mode not in (None, "portable", "sl2vl"):
@@ -99,7 +100,7 @@ def _make(subnet: Subnet, asked: Asked) -> None:
     weights = _weights(subnet, asked)
     if of_fabric.reversible:
         say("note: --reversible is the default now, and --one-way gives it up; it goes with the next release")
-    tables, found = _made(subnet, asked, job, weights)
+    tables, found = _made(subnet, asked, lanes, job, weights)
     for remark in tables.report.remarks:
         # Those of a file were told when it was read.
         if remark not in subnet.remarks:
@@ -125,7 +126,11 @@ def _make(subnet: Subnet, asked: Asked) -> None:
 
 
 def _made(
-    subnet: Subnet, asked: Asked, job: list[int] | None, weights: NDArray[np.integer[Any]] | None
+    subnet: Subnet,
+    asked: Asked,
+    lanes: int | None,
+    job: list[int] | None,
+    weights: NDArray[np.integer[Any]] | None,
 ) -> tuple[SubnetTables, Survival | None]:
     """The tables, and with --survive what the repair of every cable asks for."""
     of_fabric = asked.of_fabric
@@ -136,7 +141,7 @@ def _made(
         raise SpecError.at("--survive", f"does not go with {other}", "it makes portable tables anew")
     options: dict[str, Any] = {
         "mode": of_fabric.mode,
-        "lanes": of_fabric.lanes,
+        "lanes": lanes,
         "spare_lanes": of_fabric.spare_lanes,
         "sizes": sizes_of_fabric(of_fabric.sizes),
         "torus_config": of_fabric.torus_config,
@@ -234,16 +239,15 @@ def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int |
     of_job = "" if job is None else f", {job} of the job"
     others = "".join(f"; {m} {n}" for m, n in facts["mode_loads"].items() if m != facts["mode"])
     modes = f", {facts['mode']} tables {facts['max_load']}{others}" if others else ""
-    verdict = {
-        row[0]: row
-        for row in tables.report.rows(f"{facts['lanes']} of {asked.of_fabric.lanes}, mode {facts['mode']}")
-    }
+    told = tables.report.rows(f"{facts['lanes']} of {facts['lanes_there']}, mode {facts['mode']}")
+    verdict = {row[0]: row for row in told}
+    lanes = verdict["lanes"][1] + ("" if facts["lanes_from"] is None else f"; {facts['lanes_from']}")
     rows = [verdict["load"], bound_row(facts["bound"], facts["bound_proof"], facts["max_load"])]
     if facts["shift_load"] is not None:
         shifts = f"shifts of hosts put at most {facts['shift_load']} on a channel in the mean"
         rows.append(("method", f"{facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst", []))
     kinds: list[Row] = [(*kind.row()[:2], []) for kind in tables.report.kinds[1:]]
-    rows += [verdict["lanes"], verdict["deadlock"], *kinds, verdict["unreachable"]]
+    rows += [("lanes", lanes, []), verdict["deadlock"], *kinds, verdict["unreachable"]]
     if asked.of_fabric.old is not None:
         changed = f"{facts['changed_entries']} of {counted(facts['entries'], 'entry')}"
         rows += [("changed", changed, []), ("update", facts["update"], [])]
@@ -271,7 +275,7 @@ def _show_changes(subnet: Subnet, old: Path, new: Path, as_json: bool) -> None:
         print_table(("switch", "entries", "first"), [(row.switch, row.entries, row.first) for row in changes])
 
 
-def _show_critical(subnet: Subnet, asked: Asked) -> None:
+def _show_critical(subnet: Subnet, asked: Asked, lanes: int | None) -> None:
     """Say which single failures would hurt most, and what the repair of given tables would ask for."""
     old, written = asked.of_fabric.old, asked.written
     verdict = ""
@@ -279,7 +283,6 @@ def _show_critical(subnet: Subnet, asked: Asked) -> None:
         if old is None:
             parts = critical_parts(subnet, step)
         else:
-            lanes = asked.of_fabric.lanes
             risk = repair_risk(
                 subnet, old, lanes=lanes, sample=written.sample, seed=written.seed, progress=step
             )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from flitloom.commands.screen import say
-from flitloom.fabric import Subnet
+from flitloom.errors import SpecError, show
+from flitloom.fabric import Subnet, with_port_lanes
 from flitloom.fabric.allocation import names_of_hosts, part_of
 from flitloom.fabric.networks import fabric
 from flitloom.spec import Topology
@@ -20,6 +24,18 @@ def job_hosts(subnet: Subnet, nodes: str, others: str) -> list[int]:
 def allocated(subnet: Subnet, nodes: str, others: str) -> Subnet:
     """The hosts of ``--nodes``, over all switches; says what that means for the `others`."""
     return part_of(subnet, job_hosts(subnet, nodes, others))
+
+
+def with_lanes(subnet: Subnet, lanes: str | None) -> tuple[Subnet, int | None]:
+    """A fabric with the lanes of ports that the file of ``--lanes`` says, or the number that it is."""
+    if lanes is None:
+        return subnet, None
+    if re.fullmatch(r"-?\d{1,9}", lanes):
+        return subnet, int(lanes)
+    if not Path(lanes).exists():
+        problem = f"{show(lanes)} is neither a number nor a file"
+        raise SpecError.at("--lanes", problem, "write 1 to 15, or a file with the output of saquery PIR")
+    return with_port_lanes(subnet, lanes), None
 
 
 def twisted(sizes: str, parts: list[str]) -> Subnet:

@@ -8,7 +8,7 @@ import typer
 
 from flitloom import view as pages
 from flitloom.commands import screen
-from flitloom.commands.actions.subnets import allocated
+from flitloom.commands.actions.subnets import allocated, with_lanes
 from flitloom.commands.check import Asked, OfFabric
 from flitloom.commands.inputs.input import Input, Refusal, Use, names_of
 from flitloom.commands.inputs.showing import NOT_ANEW, show
@@ -63,8 +63,8 @@ def judge_tables(subnet: Subnet, file: Path | None, asked: Asked) -> None:
     if file is None:
         raise SpecError.at("--fabric", "name the tables with --lft opensm-lfts.dump (or --fdbs opensm.fdbs)")
     beside = _beside(given, file)
-    subnet = with_gone(subnet, file)
-    tables = read_tables(subnet, file, path_levels=given.path_sl, lane_tables=given.slvl, lanes=given.lanes)
+    subnet, lanes = with_lanes(with_gone(subnet, file), given.lanes)
+    tables = read_tables(subnet, file, path_levels=given.path_sl, lane_tables=given.slvl, lanes=lanes)
     found = judge(tables, beside=beside)
     print_verdict(found, asked.judged.as_json)
     if wanted is not None and found.passed:
@@ -102,7 +102,7 @@ def view(asked: Viewed) -> None:
     if tables is None:
         show(asked, [pages.Cables(subnet, title=named if isinstance(named, str) else "")])
         return
-    forwarding = read_tables(subnet, tables)
+    forwarding = read_tables(with_gone(subnet, tables), tables)
     show(asked, [pages.Cables(forwarding.subnet, judge(forwarding))])
 
 

@@ -71,6 +71,11 @@ class Beside:
             levels_from=f" by {show_file(folder / 'report.json')}" if "sm_sl" in said else ", assumed",
         )
 
+    @property
+    def highest_level(self) -> int:
+        """The higher one of both service levels."""
+        return max(self.manager_level, self.multicast_level)
+
     def __post_init__(self) -> None:
         for option, level in (("--sm-sl", self.manager_level), ("--multicast-sl", self.multicast_level)):
             if not 0 <= level < LEVELS:

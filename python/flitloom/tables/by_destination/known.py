@@ -18,7 +18,13 @@ from flitloom.tables.by_destination.comparing import of_one_width
 from flitloom.tables.by_destination.covering import Cover
 from flitloom.tables.by_destination.remembered import First
 from flitloom.tables.by_destination.repairing import OldTables, Update
-from flitloom.tables.by_destination.tables import NONE, ForwardingTables, host_levels, with_lanes
+from flitloom.tables.by_destination.tables import (
+    NONE,
+    ForwardingTables,
+    fewest_in_words,
+    host_levels,
+    with_lanes,
+)
 from flitloom.tables.traffic import Demand, unit_of
 
 #: Loads up to so many times the best are not told as a price.
@@ -111,6 +117,8 @@ class MadeTables:
             "shift_load_worst": None if self.shifts is None else self.shifts[1],
             "mode": self.mode,
             "lanes": self.lanes,
+            "lanes_there": self.lanes_there,
+            "lanes_from": fewest_in_words(self.subnet) or None,
             "spare_lanes": self.spare_lanes,
             "service_levels": int(self.levels.max(initial=0)) + 1,
             "deadlock": self.report.deadlock,

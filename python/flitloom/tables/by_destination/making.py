@@ -33,8 +33,8 @@ from flitloom.tables.by_destination.tables import (
     NONE,
     destinations,
     host_levels,
+    lanes_there,
     report_in,
-    require_lanes,
     with_lanes,
 )
 from flitloom.tables.by_destination.ways import MOST, Step, way
@@ -63,7 +63,7 @@ def route_subnet(
     subnet: Subnet,
     *,
     mode: str | None = None,
-    lanes: int = 8,
+    lanes: int | None = None,
     spare_lanes: int = 0,
     sizes: tuple[int, ...] | None = None,
     torus_config: str | Path | None = None,
@@ -85,8 +85,9 @@ def route_subnet(
     mode : str, optional
         ``portable`` (the default, a packet keeps the lane of its level) or ``sl2vl`` (switches choose lanes,
         the default one way if the load of portable tables is more than 10 % above the others').
-    lanes : int
-        Virtual lanes there are, 1 to 15. Where they do not suffice, `SubnetTables.prices` tells the cost.
+    lanes : int, optional
+        Virtual lanes there are, 1 to 15; by default what the ports of `subnet` have, if a file says, else 8.
+        Where they do not suffice, `SubnetTables.prices` tells the cost.
     spare_lanes : int
         How many of these lanes portable tables leave free for repairs with `old`.
     sizes : tuple of int, optional
@@ -123,7 +124,7 @@ def route_subnet(
     'safe for host pairs, both ways, managers, multicast'
     """
     require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
-    _check_lanes(lanes, spare_lanes, mode)
+    lanes = _lanes(subnet, lanes, spare_lanes, mode)
     require_whole("effort", effort, 1, 1_000_000)
     require_whole("seed", seed, 0, 2**64 - 1)
     if job is not None and traffic is not None:
@@ -181,15 +182,16 @@ def _recognised(
     return found
 
 
-def _check_lanes(lanes: int, spare: int, mode: str | None) -> None:
-    """Refuse lanes that there cannot be, or that cannot be left free."""
-    require_lanes(lanes)
+def _lanes(subnet: Subnet, lanes: int | None, spare: int, mode: str | None) -> int:
+    """The lanes that tables may use; refuses more than there are, and those that cannot be left free."""
+    lanes = lanes_there(subnet, lanes)
     if not 0 <= spare < lanes:
         advice = f"write 0 to {lanes - 1}: tables need one of {counted(lanes, 'lane')}"
         raise SpecError.at("--spare-lanes", str(spare), advice)
     if spare and mode == "sl2vl":
         problem = "only portable tables can be repaired beside traffic"
         raise SpecError.at("--spare-lanes", problem, "leave --mode out")
+    return lanes
 
 
 def _require_suits(method: str, found: Recognition) -> None:
@@ -325,7 +327,7 @@ class _Routing:
 
     def repaired(self, before: OldTables) -> tuple[dict[str, Any], Update, OldTables] | None:
         """Old tables repaired such that they may be mixed with new ones, and what changes first."""
-        if self.mode == "sl2vl":
+        if self.mode == "sl2vl" or before.highest_level >= self.lanes:
             return None
         grid, tries = self.recognition.grid(), TRIES * self.effort
         made = repaired(self.subnet, before, self.lanes, grid=grid, demand=self.demand, tries=tries)
@@ -395,7 +397,7 @@ class _Routing:
         def on(pairs: Sequence[int]) -> dict[str, Any]:
             return made | {"levels": on_levels(made["levels"], pairs)}
 
-        if before is not None and before.beside is not None:
+        if before is not None and before.beside is not None and before.beside.highest_level < self.lanes:
             beside = replace(before.beside, managers=self.cover.managers or before.beside.managers)
             return made, beside, self.judged(made, beside)
         portable = made["mode"] == "portable"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from flitloom.errors import show_file
+from flitloom.errors import remarks, show_file
 from flitloom.fabric.identifiers import is_made_up
 from flitloom.fabric.model import Host, Subnet, Switch
 from flitloom.fabric.reading import parse_fabric
@@ -78,6 +78,7 @@ def with_gone(subnet: Subnet, tables: str | Path) -> Subnet:
     whose = "its" if len(names) == 1 else "their"
     whole = f"{', '.join(names[:_SHOWN])}{more}"
     told = f"the tables are for a fabric with {whole}, too: {whose} entries are left out"
+    remarks.tell(told)
     guids = (*subnet.gone, *(switch.guid for switch in gone if switch.guid is not None))
     return replace(subnet, gone=guids, remarks=(*subnet.remarks, told))
 
@@ -339,6 +340,7 @@ class First:
             and mode in (None, "portable")
             and method in (None, said.get("method"))
             and said.get("service_levels", lanes + 1) <= lanes
+            and max(said.get("sm_sl", 0), said.get("multicast_sl", 0)) < lanes
             and said.get("pairs_checksum") == pairs
         )
 

@@ -79,6 +79,11 @@ class OldTables:
     beside: Beside | None = None
     kept: frozenset[int] = frozenset()
 
+    @property
+    def highest_level(self) -> int:
+        """The highest service level of a pair."""
+        return 0 if self.pair_levels is None else int(self.pair_levels.max(initial=0))
+
     def both_ways(self, owners: NDArray[np.int64]) -> bool:
         """Whether both directions of every pair of hosts have one level."""
         if self.pair_levels is None:

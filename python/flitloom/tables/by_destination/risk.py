@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom import _core
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show_file
 from flitloom.fabric.failures import without
 from flitloom.fabric.identifiers import with_identifiers
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import grid_of
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.repairing import OldTables, moved_levels, read_old, repaired
-from flitloom.tables.by_destination.tables import destinations, require_lanes
+from flitloom.tables.by_destination.tables import destinations, fewest_in_words, lanes_there
 
 #: Parts whose repair is tried if nothing else is said.
 SAMPLE = 200
@@ -155,7 +155,7 @@ def repair_risk(
     subnet: Subnet,
     old: str | Path,
     *,
-    lanes: int = 8,
+    lanes: int | None = None,
     sample: int = SAMPLE,
     seed: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
@@ -166,8 +166,8 @@ def repair_risk(
     ----------
     old : path
         The tables, as a folder that ``route --fabric`` wrote or a dump with ``path-sl.txt`` beside it.
-    lanes : int
-        Lanes that a repair may use, 1 to 15.
+    lanes : int, optional
+        Lanes that a repair may use, 1 to 15; by default as for `route_subnet`.
     sample : int
         Parts to try; all of them where there are no more, else this many that `seed` draws.
     progress : callable
@@ -182,12 +182,16 @@ def repair_risk(
     ...     repair_risk(ring, route_subnet(ring).write(folder)).describe()
     'every single failure can be repaired without a stop (all 10 tried)'
     """
-    require_lanes(lanes)
+    lanes = lanes_there(subnet, lanes)
     if sample < 1:
         raise SpecError.at("--sample", f"{sample} is out of range", "it must be at least 1")
     subnet = with_identifiers(subnet)
     lids, owners = destinations(subnet)
     before = read_old(subnet, old, lids, owners)
+    if before.highest_level >= lanes:
+        problem = f"{show_file(Path(old))} has service levels up to {before.highest_level}"
+        there = fewest_in_words(subnet) or f"there {'is' if lanes == 1 else 'are'} {counted(lanes, 'lane')}"
+        raise SpecError.at("--from", f"{problem}, and {there}", "make tables anew, without --critical")
     both_ways = before.both_ways(owners)
     parts = single_parts(subnet)
     drawn = parts if len(parts) <= sample else random.Random(seed).sample(parts, sample)

@@ -22,7 +22,7 @@ from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.making import route_subnet
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.risk import kept_levels, repair_after, single_parts
-from flitloom.tables.by_destination.tables import destinations, with_lanes
+from flitloom.tables.by_destination.tables import destinations, lanes_there, with_lanes
 
 #: Switches of the largest fabrics that are searched.
 MOST = 128
@@ -133,7 +133,7 @@ def route_surviving(
     """
     _require_ways(with_identifiers(subnet))
     seed, spare = options.pop("seed", 1), options.pop("spare_lanes", 0)
-    most = options.get("lanes", 8)
+    most = lanes_there(subnet, options.get("lanes"))
     asked = [(seed + n, less) for n in range(_SEEDS) for less in (spare, spare + 1) if less < most]
     tried = []
     for number, (order, less) in enumerate(asked):

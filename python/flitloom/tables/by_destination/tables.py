@@ -150,6 +150,8 @@ def read_tables(
     handed = handed_over(subnet, ports, lids, owners)
     following = channels(subnet, ports, lids, owners)
     levels, rows, given = None, None, lanes
+    # Levels fold on links with few lanes, as they are asked for or as ports say.
+    lanes = lanes_there(subnet, lanes) if lanes is not None or subnet.fewest_lanes() else None
     if path_levels is not None and not all_are_zero(path_levels):
         # LIDs of the levels are those of the dump beside them, if there is one.
         was = with_dumped_lids(subnet, dump_in(Path(path_levels).parent))
@@ -161,21 +163,25 @@ def read_tables(
                 "service levels of these tables"
             )
         remarks += more
+    used = 1 if levels is None else int(levels.max(initial=0)) + 1
     if lane_tables is not None:
         rows = read_lane_tables(subnet, lane_tables)
         rule = f"lanes by {lane_tables}"
+        used = int(np.where(rows[1] < LEVELS - 1, rows[1], 0)[:, :used].max(initial=0)) + 1
         if lanes is not None:
-            require_lanes(lanes)
             rows = rows[0], np.where(rows[1] < LEVELS - 1, rows[1] % lanes, rows[1])
             rule += f" mod {lanes}"
     else:
         lanes = lanes or (8 if levels is not None else 1)
         rule = "one lane" if lanes == 1 or levels is None else f"lane = service level mod {lanes}"
-        require_lanes(lanes)
     if levels is None:
         rule += ", every packet on service level 0"
     else:
         rule += f", service levels by {path_levels}"
+    if given is None and (fewest := fewest_in_words(subnet)):
+        rule += f"; {fewest}"
+        if used > (lanes or LEVELS):
+            remarks += (f"the tables use {used} lanes, and {fewest}: levels share lanes there",)
     said = path_levels is not None or lane_tables is not None
     return ForwardingTables(
         subnet,
@@ -202,6 +208,32 @@ def require_lanes(lanes: int) -> None:
     """
     if not 1 <= lanes < LEVELS:
         raise SpecError.at("--lanes", str(lanes), f"links have 1 to {LEVELS - 1} lanes")
+
+
+def lanes_there(subnet: Subnet, lanes: int | None) -> int:
+    """The lanes that tables may use: those asked for, else what ports have, if a file says, else 8.
+
+    Raises
+    ------
+    SpecError
+        More lanes than a port of a cable has, or than any link.
+    """
+    fewest = subnet.fewest_lanes()
+    if lanes is None:
+        return _FEW_LANES if fewest is None else fewest[0]
+    require_lanes(lanes)
+    if fewest is not None and lanes > fewest[0]:
+        problem = f"{lanes}, and {fewest_in_words(subnet)}"
+        raise SpecError.at("--lanes", problem, f"write {fewest[0]} or less, or leave it out")
+    return lanes
+
+
+def fewest_in_words(subnet: Subnet) -> str:
+    """The port with the fewest lanes, how many it has and what says so; empty if no file says."""
+    fewest = subnet.fewest_lanes()
+    if fewest is None or subnet.port_lanes is None:
+        return ""
+    return f"port {fewest[1]} has {counted(fewest[0], 'lane')} ({subnet.port_lanes.source})"
 
 
 def lanes_of_links(lanes: int) -> int:
