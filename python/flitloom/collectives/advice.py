@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm
+from flitloom.collectives.bottlenecks import boxes, parts_of_sums
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
-from flitloom.collectives.least import Least, known_prices, least, least_rounds
-from flitloom.collectives.listing import applying, counted_messages, finer_steps, in_rounds
+from flitloom.collectives.least import Least, across, known_prices, least, least_rounds
+from flitloom.collectives.listing import NEAR, applying, counted_messages, finer_steps, in_rounds
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.proofs import nodes_of
 from flitloom.collectives.rounds_plan import bus_factor
@@ -34,6 +36,9 @@ MOST_PAIRED = 256
 
 #: Most nodes of a network without symmetry for which a cut is looked for.
 MOST_CUT = 512
+
+#: Largest denominator of what is proven of links, for parts of a network to be looked for that prove more.
+MOST_PARTS = 1 << 20
 
 #: Operations that algorithms are compared for.
 COMPARED = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
@@ -78,6 +83,8 @@ class Advice:
     cut : tuple of int
         Nodes with few links to all others, over which their parts go; none if no cut bounds more than what
         enters nodes.
+    clusters : tuple of list of int
+        Nodes with few links to those of other clusters, over which sums go; none if they bound no more.
     """
 
     operation: str
@@ -95,6 +102,7 @@ class Advice:
     proof: Least = field(default_factory=lambda: Least((0.0,), (0.0,)))
     halved: tuple[float, ...] = ()
     cut: tuple[int, ...] = ()
+    clusters: tuple[list[int], ...] = ()
 
     def best(self, row: int) -> int:
         """The fastest algorithm for a size of those of which a plan is made.
@@ -233,8 +241,7 @@ def weigh(
     told(40, 100)
     ground, members = plan.ground, len(plan.members)
     prices = known_prices(ground, operation)
-    cut = _cut(plan)
-    proof = least(ground, operation, members, prices, cut)
+    cut, clusters, proof = _proven(plan, operation, prices)
     told(55, 100)
     mixed = () if message is None else prices
     every = _every(plan, operation, plain, mixed, proof.every[-1], share(told, 100, 0.7, 1.0))
@@ -261,7 +268,21 @@ def weigh(
         if operation == "all-reduce"
         else (),
         cut,
+        clusters,
     )
+
+
+def _proven(
+    plan: CollectivePlan, operation: str, prices: Sequence[Prices]
+) -> tuple[tuple[int, ...], tuple[list[int], ...], Least]:
+    """Nodes around which there are few links, clusters between which there are, and what is proven."""
+    ground, members, cut = plan.ground, len(plan.members), _cut(plan)
+    proof = least(ground, operation, members, prices, cut)
+    if operation != "all-reduce":
+        return cut, (), proof
+    floor = Fraction(proof.every[-1]).limit_denominator(MOST_PARTS)
+    clusters = tuple(parts_of_sums(ground, floor))
+    return cut, clusters, least(ground, operation, members, prices, cut, clusters)
 
 
 def _carrier(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:
@@ -294,7 +315,14 @@ def _planned(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePla
 def _cut(plan: CollectivePlan) -> tuple[int, ...]:
     """Several nodes with few links to all others for their chunks, as plans of all-gathers prove them."""
     ground = plan.ground
-    if ground.whole or len(plan.members) > MOST_CUT:
+    if ground.whole:
+        # A box, if all else has fewer links to it than to a node, for what it holds.
+        every = sum(ground.directions.values())
+        narrow = [sorted(box) for box in boxes(ground)]
+        alone = (ground.nodes - 1) / ground.nodes / every
+        best = max(narrow, key=lambda box: across(ground, "all-gather", box), default=[])
+        return tuple(best) if best and across(ground, "all-gather", best) > alone * (1 + NEAR) else ()
+    if len(plan.members) > MOST_CUT:
         return ()
     gather = plan
     if plan.operation != "all-gather":

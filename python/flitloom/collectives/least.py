@@ -9,6 +9,7 @@ from math import inf, prod
 
 from flitloom.collectives.nested import MOST_NODES
 from flitloom.collectives.prices import Prices, least_chunks, proven_prices
+from flitloom.collectives.proofs import transfers
 from flitloom.collectives.unlike import MOST_NODES as MOST_UNLIKE
 from flitloom.collectives.unlike import least_chunks_unlike, prices_unlike
 from flitloom.errors import SpecError
@@ -100,14 +101,19 @@ def _starts(
 
 
 def least(
-    ground: Ground, operation: str, members: int, prices: Sequence[Prices], cut: Sequence[int] = ()
+    ground: Ground,
+    operation: str,
+    members: int,
+    prices: Sequence[Prices],
+    cut: Sequence[int] = (),
+    clusters: Sequence[Sequence[int]] = (),
 ) -> Least:
-    """What some prices prove, what enters or leaves nodes, and what goes over the links around some nodes.
+    """What some prices prove, what enters or leaves nodes, and what goes over links around or between some.
 
     Raises
     ------
     SpecError
-        The nodes of the cut do not exist, or none are left outside.
+        The nodes of the cut or of the clusters do not exist, or none are left outside.
 
     Examples
     --------
@@ -117,7 +123,11 @@ def least(
     >>> least(ground, "all-reduce", 8, known_prices(ground, "all-reduce")).every  # one round; more
     (1.0, 0.25)
     """
-    floor = max(_least_factor(ground, operation, members), across(ground, operation, cut))
+    floor = max(
+        _least_factor(ground, operation, members),
+        across(ground, operation, cut),
+        between(ground, operation, clusters),
+    )
     if operation not in GATHERING or not prices:
         return Least((floor,), (floor / (2 if operation == "all-reduce" else 1),))
     enters = max(_least_factor(ground, "all-gather", members), across(ground, "all-gather", cut))
@@ -155,6 +165,22 @@ def across(ground: Ground, operation: str, cut: Sequence[int]) -> float:
         return 1 / links
     chunks = count * rest if operation == "all-to-all" else max(count, rest)
     return chunks / links / len(members)
+
+
+def between(ground: Ground, operation: str, clusters: Sequence[Sequence[int]]) -> float:
+    """Vectors on the busiest of the links between clusters, nodes in none of which are alone, at least.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> between(Ground(fl.Product("full2*8 x ring3")), "all-reduce", [[0, 1], [2, 3], [4, 5]])
+    0.3333333333333333
+    """
+    if not clusters:
+        return 0.0
+    _, needed, links = transfers(ground, ground.members, clusters)
+    if operation != "all-reduce" or not needed or not links:
+        raise SpecError.at("clusters", "they are of all-reduces, and several are needed that links join")
+    return needed / links
 
 
 def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:

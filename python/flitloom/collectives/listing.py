@@ -46,9 +46,9 @@ MOST_ROUTED = 1024
 #: Most nodes of a torus with parallel links on which the messages of other tori are replayed.
 MOST_REPLAYED = 256
 #: Into how many chunks nodes cut their part of the vector, in the order in which they are tried.
-CHUNKS = (4, 2, 8, 12, 18, 24)
+CHUNKS = (4, 2, 8, 12, 18, 24, 36)
 #: Chunks of all nodes that are planned for all nodes, over all numbers of chunks.
-CHUNK_WORK = 100_000
+CHUNK_WORK = 120_000
 #: Shares by which bytes differ that count as equal.
 NEAR = 1e-3
 

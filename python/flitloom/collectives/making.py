@@ -152,6 +152,7 @@ def from_messages(
             for one in advice.prices
         ],
         "cut": list(advice.cut),
+        "clusters": [list(cluster) for cluster in advice.clusters],
         "version": provenance.version(),
         "alike": messages.alike,
         "sums": [list(row) for row in sorted(messages.sums)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,12 +96,6 @@ class _View:
         """Links by their ends, and how many there are; reversed if the operation runs backwards."""
         for (start, end), count in self.ground.links.items():
             yield ((end, start) if self.backwards else (start, end)), count
-
-    def nearest(self, starts: set[int], node: int) -> list[int]:
-        """Hops to a node from the nearest of some; empty if none reaches it."""
-        if node in starts:
-            return [0]
-        return sorted(far[node] for far in map(self.distances, starts) if node in far)[:1]
 
     def demands(self) -> Counter[tuple[int, int]]:
         """Chunks from node to node."""
@@ -351,23 +345,60 @@ def _transfers(view: _View, _proof: dict[str, Any]) -> tuple[int, str]:
     )
 
 
+def _parts(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
+    listed = [int(node) for part in proof["parts"] for node in part]
+    if (
+        view.operation != "all-reduce"
+        or len({*listed}) < len(listed)
+        or not {*listed} <= {*view.ground.working}
+    ):
+        raise KeyError("parts")
+    count, needed, links = transfers(view.ground, view.members, proof["parts"])
+    crossing = needed * view.chunks * len(view.members)
+    steps = up(crossing, links) + view.latency
+    return steps, (
+        f"{counted(crossing, 'transfer')} between {counted(count, 'part')} over {counted(links, 'link')}: at "
+        f"least {counted(steps, 'step')}"
+    )
+
+
+def transfers(ground: Ground, members: Sequence[int], parts: Iterable[Sequence[int]]) -> tuple[int, int, int]:
+    """Parts with nodes that take part, nodes alone included; transfers of a sum, and links between parts.
+
+    Before a part knows a sum every other one has sent something, and after that every other one receives
+    something.
+
+    >>> import flitloom as fl
+    >>> transfers(Ground(fl.Mesh(4)), [0, 1, 2, 3], [[0, 1], [2, 3]])
+    (2, 2, 2)
+    """
+    where = {node: node for node in ground.working}
+    for part in parts:
+        where.update(dict.fromkeys(part, part[0]))
+    count = len({where[node] for node in members})
+    links = sum(several for (start, end), several in ground.links.items() if where[start] != where[end])
+    return count, 2 * (count - 1), links
+
+
 def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     inside = nodes_of(view.ground, proof)
     end, members = int(proof["to"]), set(view.members)
     exchange = view.operation in ("all-to-all", "all-to-all-v")
-    gathers = view.operation == "all-gather"
-    if not (exchange or gathers or view.operation == "all-reduce"):
+    gathers, spreads = view.operation == "all-gather", view.operation == "broadcast"
+    if not (exchange or gathers or spreads or view.operation == "all-reduce"):
         raise KeyError(view.operation)
     # Chunks of an all-gather come from all members inside.
     starts = members & inside if gathers else {int(proof["from"])}
     if not starts or not starts <= members & inside or end not in members - inside:
         raise KeyError("members")
+    if spreads and starts != {view.root}:
+        raise KeyError("root")
+    before = view.ground.nearest(starts, view.backwards)
     behind = view.ground.distances(end, backwards=not view.backwards)
     ways = sorted(
-        (before + 1 + behind[head]) * (1 + view.latency)
+        (before[tail] + 1 + behind[head]) * (1 + view.latency)
         for (tail, head), count in view.over_links()
-        if tail in inside and head not in inside and head in behind
-        for before in view.nearest(starts, tail)
+        if tail in inside and head not in inside and tail in before and head in behind
         for _ in range(count)
     )
     if gathers:
@@ -376,9 +407,15 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         text = f"each of {counted(count, 'chunk')} {verb} node {view.called(end)} and {other}"
     else:
         (start,) = starts
-        count = view.demands()[start, end] if exchange else view.chunks * len(members)
-        what = f"each of {counted(count, 'chunk')}" if exchange else f"something of each of {count} sums"
-        text = f"{what} goes from node {view.called(start)} to node {view.called(end)} and leaves"
+        count = view.chunks if spreads else view.chunks * len(members)
+        count = view.demands()[start, end] if exchange else count
+        what = f"something of each of {counted(count, 'sum')}"
+        if exchange or spreads > view.backwards:
+            what = f"each of {counted(count, 'chunk')}"
+        ends = view.called(start), view.called(end)
+        ends = ends[::-1] if view.backwards else ends
+        verb = "enters" if view.backwards else "leaves"
+        text = f"{what} goes from node {ends[0]} to node {ends[1]} and {verb}"
     steps = next(steps for steps in range(count + max(ways)) if _crossed(ways, steps) >= count)
     return steps, (
         f"{text} {_set(inside, view)} by one of {counted(len(ways), 'link')}: at least "
@@ -399,5 +436,6 @@ RULES: dict[str, Callable[[_View, dict[str, Any]], tuple[int, str]]] = {
     "arrival": _arrival,
     "farthest": _farthest,
     "crossing": _crossing,
+    "parts": _parts,
     "transfers": _transfers,
 }

@@ -162,6 +162,11 @@ class RoundsPlan(Frozen):
         description="Several nodes with few links to all others, over which their parts go; the bound counts "
         "them.",
     )
+    clusters: list[list[Whole]] = Field(
+        default=[],
+        description="Nodes with few links to those of other clusters, over which sums go; the bound counts "
+        "them. Nodes in none are alone.",
+    )
     version: str = Field(default="", description="The flitloom that made it.")
     alike: bool = Field(
         default=False, description="Whether only what node 0 sends is listed, and all do the same, shifted."
@@ -234,7 +239,7 @@ class RoundsPlan(Frozen):
         rows = ("prices", "sums", "partials", "moves")
         given = {
             name
-            for name in ("owned", "lengths", "messages", "message", "bound", "cut")
+            for name in ("owned", "lengths", "messages", "message", "bound", "cut", "clusters")
             if getattr(self, name) == self.__class__.model_fields[name].default
         }
         head = self.model_dump(exclude={*rows, *given})

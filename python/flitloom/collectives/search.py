@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitloom import _core
+from flitloom.collectives.bottlenecks import tightened
 from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.collectives.flow import LARGEST, link_lengths
-from flitloom.collectives.proofs import nodes_of
 from flitloom.errors import SpecError, require_kind, show, unknown_parts
 from flitloom.fabric.networks import direct_network
 from flitloom.ground import provenance
@@ -259,27 +259,10 @@ def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
                 moves = _moves(raw, operation, taking, asked.chunks, 0, rows)
                 best = {"steps": raw["steps"], "optimal": raw["steps"] == plan.bound}
                 plan = plan.model_copy(update=moves | best)
-    if operation in ("all-gather", "reduce-scatter") and not plan.optimal and plan.proof["kind"] == "cut":
-        plan = _behind_cut(plan)
+    if not plan.optimal:
+        plan = tightened(plan)
     plan._seconds = time.perf_counter() - begin
     return plan
-
-
-def _behind_cut(plan: CollectivePlan) -> CollectivePlan:
-    """The same plan with the bound of chunks that have hops behind the cut, if that is better."""
-    inside = nodes_of(plan.ground, plan.proof)
-    outside = [node for node in plan.members if node not in inside]
-    backwards = plan.operation == "reduce-scatter"
-    links = (ends[::-1] if backwards else ends for ends in plan.ground.links)
-    heads = {head for tail, head in links if tail in inside and head not in inside}
-    far = [plan.ground.distances(head, backwards) for head in heads]
-    least = {node: min((one[node] for one in far if node in one), default=0) for node in outside}
-    end = max(outside, key=lambda node: (least[node], -node))
-    other = plan.model_copy(update={"proof": {**plan.proof, "kind": "crossing", "to": end}})
-    steps = other.proven()[0]
-    if steps <= plan.bound:
-        return plan
-    return other.model_copy(update={"bound": steps, "optimal": steps == plan.steps})
 
 
 def _is_small(plan: CollectivePlan) -> bool:

@@ -1164,7 +1164,7 @@ class Bound:
         if kind == "nothing":
             return 0
         rules = ("cut", "distance", "hops", "lengths", "root", "arrival", "farthest", "crossing", "transfers")
-        need(kind in rules, f"proof: {kind!r:.40} is unknown")
+        need(kind in (*rules, "parts"), f"proof: {kind!r:.40} is unknown")
         return getattr(self, kind)()
 
     def far(self, node):
@@ -1261,11 +1261,18 @@ class Bound:
         count = len(self.members)
         return up(2 * self.plan.chunks * count * (count - 1), sum(self.links.values())) + self.latency
 
+    def parts(self):
+        need(self.name == "all-reduce", "proof: parts are of sums")
+        count, links = between_parts(self.net, self.members, self.proof["parts"])
+        # Every part but one sends something of a sum, and every part but one receives something of it.
+        return up(2 * self.plan.chunks * len(self.members) * (count - 1), links) + self.latency
+
     def crossing(self):
         end, inside, gathers = self.proof["to"], self.inside(), self.name == "all-gather"
-        need(
-            self.exchange or gathers or self.name == "all-reduce", "proof: is one of exchanges and all-reduce"
-        )
+        spreads = self.name == "broadcast"
+        known = self.exchange or gathers or spreads or self.name == "all-reduce"
+        need(known, f"proof: a crossing says nothing of {self.plan.name}")
+        need(not spreads or self.proof["from"] == self.plan.root, "proof: it begins at the root")
         starts = self.members & inside if gathers else {self.proof["from"]}
         need(
             starts and starts <= self.members & inside and end in self.members - inside,
@@ -1287,13 +1294,26 @@ class Bound:
         elif self.exchange:
             count = self.plan.wanted()[self.proof["from"], end]
         else:
-            count = self.plan.chunks * len(self.members)
+            count = self.plan.chunks * (1 if spreads else len(self.members))
         need(over and count, "proof: nothing goes from one node to the other")
         steps = min(over)
         # A link of a path of so many steps can transfer one chunk more in each step from then on.
         while sum(max(0, steps + 1 - least) for least in over) < count:
             steps += 1
         return steps
+
+
+def between_parts(net, members, parts):
+    """How many parts of a network have members, with nodes alone that are in none, and the links between."""
+    where = {node: (node,) for node in net.working}
+    for number, part in enumerate(parts):
+        for node in part:
+            need(where.get(node) == (node,), f"parts: node {node!r:.20} is in two, or does not work")
+            where[node] = number
+    links = sum(several for (a, b), several in net.links.items() if where[a] != where[b])
+    count = len({where[node] for node in members})
+    need(count > 1 and links, "parts: several are needed, with links between them")
+    return count, links
 
 
 def of_groups(document):
@@ -1606,6 +1626,10 @@ def least_vectors(plan, document):
         enters = max(enters, gathered)
         crossing = {"all-reduce": 1 / most, "all-to-all": count * (nodes - count) / most / nodes}
         floor = max(floor, crossing.get(plan.name, gathered))
+    if clusters := document.get("clusters"):
+        need(plan.name == "all-reduce", "clusters: they are of sums")
+        count, several = between_parts(net, plan.members, clusters)
+        floor = max(floor, 2 * (count - 1) / several)
     found = []
     for number, row in enumerate(document.get("prices", []), 1):
         need(not plan.pairs and plan.members == net.working, "prices: they are of all nodes and of sums")

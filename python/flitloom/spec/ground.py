@@ -6,7 +6,7 @@ Nothing here is shared with the code that makes plans.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import product
 
@@ -317,9 +317,18 @@ class Ground:
 
     def distances(self, node: int, backwards: bool = False) -> dict[int, int]:
         """Hops from a node to every node it reaches, or to it from every node that reaches it."""
+        return self.nearest([node], backwards)
+
+    def nearest(self, nodes: Iterable[int], backwards: bool = False) -> dict[int, int]:
+        """The same from the nearest of some nodes, or to it.
+
+        >>> import flitloom as fl
+        >>> Ground(fl.Mesh(5)).nearest([0, 4])
+        {0: 0, 4: 0, 1: 1, 3: 1, 2: 2}
+        """
         after = self.incoming if backwards else self.outgoing
-        found = {node: 0}
-        border = [node]
+        found = dict.fromkeys(nodes, 0)
+        border = [*found]
         while border:
             following = []
             for one in border:
