@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import math
 import re
 from collections import Counter
 
@@ -11,12 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import flitloom as fl
 from fabrics import command, discovered, failed, torus_cables
 from flitloom.errors import SpecError
 from flitloom.fabric import check_subnet, examples, parse_fabric, read_fabric, recognise, route_subnet
 from flitloom.fabric.failures import fail_parts
 from flitloom.fabric.hostlist import expand
 from flitloom.fabric.torus_2qos import torus_2qos
+from flitloom.networks.fabric import Fabric
 from flitloom.tables.by_destination.checking import judge
 from flitloom.tables.by_destination.tables import (
     ForwardingTables,
@@ -861,3 +864,24 @@ def test_replaced_parts_keep_the_routes_of_those_before(tmp_path, capsys):
         assert facts["moved_levels"] == 0
         # Those of the new switch, or those for the new host.
         assert facts["changed_entries"] <= 2 * len(before.switches)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [fl.Torus(4, 8, twist=True), fl.Torus(2, 2, 4, twist=True), fl.Product("full3 x ring4")],
+    ids=str,
+)
+def test_failed_parts_of_a_network_are_those_at_their_coordinates(network):
+    """The first cable of a fabric names its first switches, which is not the order of the nodes."""
+    whole = {switch.name for switch in fl.tables.fabric(network).switches}
+    for node in range(network.nodes):
+        # By hand, the first dimension fastest.
+        at = [node // math.prod(network.sizes[:d]) % size for d, size in enumerate(network.sizes)]
+        there = network.model_copy(update={"failed_nodes": (node,)})
+        left = {switch.name for switch in fl.tables.fabric(there).switches}
+        assert whole - left == {"S" + "-".join(map(str, at))}
+
+
+def test_hosts_at_switches_are_a_fabric():
+    placed = Fabric(network="dragonfly(3,1,2)")
+    assert fl.tables.fabric(placed) == fl.tables.fabric("dragonfly(3,1,2)")

@@ -263,6 +263,7 @@ def test_what_is_no_network_is_refused_in_one_line(
         ({"cables": [(0, 0)], "nodes": 2}, "a cable joins node 0 to itself"),
         ({"cables": [(0, 2)], "nodes": 2}, "cables.0: node 2 does not exist; there are 2"),
         ({"cables": [(0, 1)], "nodes": 2, "names": ["a"]}, "1 names for 2 nodes"),
+        ({"cables": [(0, 1)], "nodes": 2, "names": ["a", "a"]}, "nodes 0 and 1 are both called 'a'"),
         ({"cables": [], "nodes": 2}, "cables: none are given"),
         ({"cables": [], "nodes": 2, "one_way": [(1, 1)]}, "a link joins node 1 to itself"),
         ({"cables": [], "nodes": 2, "one_way": [(1, 2)]}, "one_way.0: node 2 does not exist"),

@@ -23,6 +23,7 @@ from flitloom.spec.failed import read_failed
 from flitloom.spec.families import build, is_family
 from flitloom.spec.ground import Ground
 from flitloom.spec.product import network_of
+from flitloom.spec.topology import is_grid
 from flitloom.spec.what import fields_of, with_hosts, without_tables
 
 
@@ -37,7 +38,7 @@ def fabric(
     Parameters
     ----------
     network : Subnet, Graph, Product, Topology, path or str
-        A fabric; a graph or a product, one host at every node, without its failed parts; a twisted torus; a
+        A fabric; a graph, a product or a twisted torus, one host at every node, without its failed parts; a
         file of a fabric (a `pathlib.Path`); or a name, e.g. ``"dragonfly(6,3)"`` or ``"full8 x ring4"``.
     fail : iterable of str
         Failed parts, e.g. ``"node:S5"``, ``"cable:S5/3"``, ``"link:S5-S6"`` or ``"link:(0,1)+x"``.
@@ -103,26 +104,35 @@ def _whole(network: object) -> Subnet:
         case Subnet():
             return network
         case Graph():
-            network.require_both_ways()
-            names = list(network.names) or [f"S{node}" for node in range(network.nodes)]
-            pairs = [(names[a], names[b]) for a, b in network.cables]
-            if network.hosts:
-                return _with_hosts(network, names)
-            return _less(subnet(pairs, 1, str(network), names), names, network)
-        case Product():
-            ground = Ground(network)
-            names = [switch_name(ground.point(node)) for node in range(network.nodes)]
-            return _less(named_subnet(network.network), names, network)
-        case Topology() if network.twist:
-            made = twisted_torus(network.sizes)
-            return _less(made, [switch.name for switch in made.switches], network)
-        case Topology():
+            return _of_graph(network)
+        case AnyNetwork() if network.subnet is not None:
+            return network.subnet
+        case AnyNetwork() if network.twist or not is_grid(network):
+            return _of_grid(network)
+        case AnyNetwork():
             raise SpecError.at(
                 "network", f"{network} has tables of source routes", "give it to fl.tables.make itself"
             )
     raise SpecError.at(
         "network", f"{show(network)} is not a network", 'give fl.Graph(...) or "dragonfly(6,3)"'
     )
+
+
+def _of_grid(network: AnyNetwork) -> Subnet:
+    """The fabric of a network whose nodes have coordinates, without what has failed."""
+    ground = Ground(network).without_failures()
+    made = twisted_torus(ground.sizes) if network.twist else subnet_of_ground(ground)[0]
+    return _less(made, [switch_name(ground.point(node)) for node in range(ground.nodes)], network)
+
+
+def _of_graph(network: Graph) -> Subnet:
+    """The fabric of a graph, with a host at every node or where it says, without what has failed."""
+    network.require_both_ways()
+    names = list(network.names) or [f"S{node}" for node in range(network.nodes)]
+    if network.hosts:
+        return _with_hosts(network, names)
+    pairs = [(names[a], names[b]) for a, b in network.cables]
+    return _less(subnet(pairs, 1, str(network), names), names, network)
 
 
 def _with_hosts(network: Graph, names: list[str]) -> Subnet:
@@ -159,23 +169,15 @@ def _named(fields: dict[str, Any]) -> tuple[Subnet, dict[str, Any]]:
 
 def _of_fields(fields: dict[str, Any]) -> Subnet:
     """The fabric that the fields of a topology name, whole or without failed nodes and links."""
-    if "cables" in fields:
-        return _whole(Graph(**fields))
     if "graph" in fields:
         return read_fabric(Path(fields["graph"]), fields.get("hosts"))
-    if "network" in fields and is_family(fields["network"]):
+    if is_family(fields.get("network")):
         return named_subnet(fields["network"])
-    if "network" in fields:
-        return _whole(Product(**fields))
-    topology = Topology(**fields)
-    if topology.twist:
-        return _whole(topology)
-    whole = Ground(topology).without_failures()
-    made, _ = subnet_of_ground(whole)
-    return _less(made, [switch_name(whole.point(node)) for node in range(whole.nodes)], topology)
+    network = network_of(fields)
+    return _whole(network) if network.grid is None else _of_grid(network)
 
 
-def _less(made: Subnet, names: list[str], network: Graph | Product | Topology) -> Subnet:
+def _less(made: Subnet, names: list[str], network: AnyNetwork) -> Subnet:
     """A fabric without the failed parts of the network it was made from."""
     parts = [f"node:{names[node]}" for node in network.failed_nodes]
     parts += [f"link:{names[a]}-{names[b]}" for a, b in network.failed_links]

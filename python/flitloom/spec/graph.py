@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationInfo, model_serializer, model_validator
 
-from flitloom.errors import SpecError
+from flitloom.errors import SpecError, show
 from flitloom.ground.limits import FABRIC_PARTS
 from flitloom.ground.numerals import counted
 from flitloom.spec.any_network import AnyNetwork
@@ -144,6 +144,10 @@ class Graph(AnyNetwork):
                     raise problem(f"{field}.{place}: node {max(ends)} does not exist; there are {self.nodes}")
         if self.names and len(self.names) != self.nodes:
             raise problem(f"names: {len(self.names)} names for {counted(self.nodes, 'node')}")
+        known: dict[str, int] = {}
+        for node, name in enumerate(self.names):
+            if (first := known.setdefault(name, node)) < node:
+                raise problem(f"names: nodes {first} and {node} are both called {show(name)}")
         joined = {frozenset(ends) for ends in (*self.cables, *self.one_way)}
         for field, nodes in (("failed_nodes", self.failed_nodes), ("hosts", self.hosts)):
             for node in nodes:
