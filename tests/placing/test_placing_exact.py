@@ -13,11 +13,12 @@ import pytest
 
 import flitloom as fl
 from flitloom.commands import run
-from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
+from flitloom.placing import Fit, Ground, fit, ground_of, ground_of_fabric
 from flitloom.placing import check as check_placement
+from flitloom.placing.ground import grid_cables
 
 
-def of_grid(shape: Grid) -> nx.Graph:
+def of_grid(shape: fl.Topology) -> nx.Graph:
     """The grid as networkx makes it, one dimension after the other."""
     graph = nx.Graph([(0, 0)])
     graph.remove_edges_from(list(graph.edges))
@@ -37,8 +38,11 @@ def holds(found: Fit) -> None:
     """Every neighbour sits on a neighbour, nobody shares a node."""
     assert found.nodes is not None
     graph = of_ground(found)
-    assert len(set(found.nodes)) == found.shape.positions
-    assert all(graph.has_edge(found.nodes[a], found.nodes[b]) for a, b in found.shape.cables())
+    assert len(set(found.nodes)) == found.shape.nodes
+    assert all(
+        graph.has_edge(found.nodes[a], found.nodes[b])
+        for a, b in grid_cables(found.shape.sizes, found.shape.wraps)
+    )
 
 
 #: Sizes, and what closes.
@@ -59,7 +63,7 @@ def test_small_cases_are_decided_as_networkx_decides_them(seed: int) -> None:
     cut = dice.sample(cables, dice.randrange(4))
     topology = make(*sizes, failed_nodes=gone, failed_links=cut)
     shape = dice.choice(SHAPES)
-    grid = Grid(shape[0], tuple(map(bool, shape[1])))
+    grid = fl.Mesh(*shape[0], wrap=list(map(bool, shape[1])))
     found = fit(grid, ground_of(topology))
     matcher = nx.isomorphism.GraphMatcher(of_ground(found), of_grid(grid))
     assert (found.nodes is not None) == matcher.subgraph_is_monomorphic(), found.reason
@@ -74,7 +78,7 @@ def test_small_cases_are_decided_as_networkx_decides_them(seed: int) -> None:
     [("4x4x2", (8, 4)), ("8x8", (64,)), ("4x4x4", (16, 4)), ("4x6x4", (24, 4)), ("4x4x4x2", (8, 4, 4))],
 )
 def test_tori_hold_other_tori(torus: str, sizes: tuple[int, ...]) -> None:
-    found = fit(Grid(sizes, (True,) * len(sizes)), ground_of(fl.Torus(torus)))
+    found = fit(fl.Torus(*sizes), ground_of(torus))
     assert found.found_by == "layout"
     holds(found)
 
@@ -84,14 +88,14 @@ def test_layouts_move_away_from_what_is_missing(seed: int) -> None:
     dice = random.Random(seed)
     whole = ground_of(fl.Torus(8, 6, 5))
     cut = dice.sample(whole.cables, 3)
-    found = fit(Grid((5, 6, 4), (True, False, False)), ground_of(fl.Torus(8, 6, 5, failed_links=cut)))
+    found = fit(fl.Mesh(5, 6, 4, wrap=[True, False, False]), ground_of(fl.Torus(8, 6, 5, failed_links=cut)))
     holds(found)
 
 
 def test_what_would_have_to_come_back_is_the_fewest() -> None:
     # A seam in x avoids one cable along x, not two at different places, and none along y.
     for cut, parts in (([(0, 1)], 0), ([(0, 1), (6, 7)], 1), ([(0, 1), (6, 7), (12, 13)], 2)):
-        grid, topology = Grid((5, 3), (False, True)), fl.Torus(5, 3, failed_links=cut)
+        grid, topology = fl.Mesh(5, 3, wrap=[False, True]), fl.Torus(5, 3, failed_links=cut)
         found = fit(grid, ground_of(topology))
         if parts == 0:
             holds(found)
@@ -153,7 +157,7 @@ REASONS = [
 def test_reasons_say_what_is_short(
     topology: fl.Topology, sizes: tuple[int, ...], wraps: tuple[int, ...], kind: str, text: str
 ) -> None:
-    grid = Grid(sizes, tuple(map(bool, wraps)))
+    grid = fl.Mesh(*sizes, wrap=list(map(bool, wraps)))
     found = fit(grid, ground_of(topology))
     assert (found.nodes, found.reason["kind"], found.reason["text"]) == (None, kind, text)
     assert not nx.isomorphism.GraphMatcher(of_ground(found), of_grid(grid)).subgraph_is_monomorphic()
@@ -193,9 +197,9 @@ def test_a_damaged_torus_without_coordinates_is_recognised(tmp_path: Path) -> No
     named = {tuple(sorted(nodes[ground.names[end]] for end in part)) for part in missing}
     assert named == {(0, 1), (70, 100)}
     assert len(ground.missing) == 3
-    found = fit(Grid((6, 5, 7), (False, True, True)), ground)
+    found = fit(fl.Mesh(6, 5, 7, wrap=[False, True, True]), ground)
     assert found.reason["kind"] == "positions"
-    holds(fit(Grid((5, 5, 5), (False, True, False)), ground))
+    holds(fit(fl.Mesh(5, 5, 5, wrap=[False, True, False]), ground))
 
 
 def test_a_graph_of_any_kind_is_searched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,7 +234,7 @@ def test_a_product_holds_what_a_graph_of_its_cables_holds(
     factors = [parts[one[:4]](int(one[4:])) for one in reversed(network.split(" x "))]
     graph = reduce(nx.cartesian_product, factors)
     assert graph.number_of_nodes() == product.nodes
-    grid = Grid(sizes := tuple(map(int, shape.split("x"))), (True,) * len(sizes))
+    grid = fl.Torus(shape)
     wanted = of_grid(grid)
     within = nx.algorithms.isomorphism.GraphMatcher(graph, wanted).subgraph_is_monomorphic()
     assert within == fits
@@ -242,8 +246,8 @@ def test_a_product_holds_what_a_graph_of_its_cables_holds(
     number = {node: at for at, node in enumerate(sorted(graph, key=str))}
     cables = {frozenset((number[a], number[b])) for a, b in graph.edges}
     nodes = told["placement"]
-    assert len(set(nodes)) == grid.positions
-    assert all(frozenset((nodes[a], nodes[b])) in cables for a, b in grid.cables())
+    assert len(set(nodes)) == grid.nodes
+    assert all(frozenset((nodes[a], nodes[b])) in cables for a, b in grid_cables(grid.sizes, grid.wraps))
     report = check_placement(file)
     assert (report.problem, report.facts["busiest_channel"], report.facts["optimal"]) == (None, 1, True)
     assert run(["simulate", "--placement", str(file), "--json"]) == 0
@@ -265,7 +269,7 @@ def test_an_open_shape_fits_a_network_named_by_a_text(
     cables = {frozenset(pair) for pair in nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4)).edges}
     nodes = told["placement"]
     assert sorted(nodes) == list(range(12))
-    assert {frozenset((nodes[a], nodes[b])) for a, b in Grid((4, 3), (False, False)).cables()} == cables
+    assert {frozenset((nodes[a], nodes[b])) for a, b in grid_cables((4, 3), (False, False))} == cables
     assert run(["place", "--network", network, "--stencil", "4x3", "--wrap", "no,no"]) == 2
     assert "--wrap: a product says itself what wraps" in capsys.readouterr().err
 
@@ -334,7 +338,7 @@ def test_bad_input_is_told_in_one_message(
 
 
 def test_too_few_nodes_can_hold_some_positions() -> None:
-    shape = Grid((3, 3), (False, False))
+    shape = fl.Mesh(3, 3)
     needed = set()
     for seed in range(60):
         # Ten nodes of which only some have three cables; the corners of a grid have neighbours with three.
@@ -347,3 +351,10 @@ def test_too_few_nodes_can_hold_some_positions() -> None:
             assert found.reason["there"] < found.reason["needed"] <= 9
             needed.add(found.reason["needed"])
     assert {1, 4} & needed
+
+
+def test_shapes_sit_on_a_graph_of_nodes() -> None:
+    graph = fl.Graph(list(nx.petersen_graph().edges), nodes=10)
+    found = fit("9", ground_of(graph))
+    holds(found)
+    assert {frozenset(cable) for cable in found.ground.cables} == {frozenset(ends) for ends in graph.cables}

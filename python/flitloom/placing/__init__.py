@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from flitloom.placing.checking import PlacementReport
     from flitloom.placing.checking import check_placement as check
     from flitloom.placing.fitting import Fit, fit
-    from flitloom.placing.ground import Grid, Ground, ground_of, ground_of_fabric
+    from flitloom.placing.ground import Ground, ground_of, ground_of_fabric
     from flitloom.placing.jobs import Job, Seated, Seating, read_jobs, seat
     from flitloom.placing.phases import Phase
     from flitloom.placing.placement import Placement
@@ -33,7 +33,6 @@ _HOMES = {
     "Axis": "axes",
     "Demand": "streams",
     "Fit": "fitting",
-    "Grid": "ground",
     "Ground": "ground",
     "Job": "jobs",
     "Phase": "phases",
@@ -67,7 +66,6 @@ __all__ = [
     "Axis",
     "Demand",
     "Fit",
-    "Grid",
     "Ground",
     "Job",
     "Phase",

@@ -12,16 +12,20 @@ import numpy as np
 from flitloom.errors import SpecError
 from flitloom.ground.fixed import explained
 from flitloom.ground.numerals import counted
-from flitloom.placing.ground import Grid, Ground
+from flitloom.placing.ground import Ground, grid_cables, neighbours_of
 from flitloom.placing.layouts import fitted
 from flitloom.placing.placement import Placement
 from flitloom.placing.reasons import plain_reason
 from flitloom.placing.search import problem_of
 from flitloom.placing.traffic import pairs_traffic
 from flitloom.placing.ways import channels_between
+from flitloom.spec import Topology
+from flitloom.spec.grids import torus_of
 
 #: Steps of a search, and positions up to which there is one.
 EFFORT, MOST_SEARCHED = 30_000, 512
+#: Positions of a shape.
+MOST_POSITIONS = 1 << 14
 #: Missing parts of which every smaller set is tried.
 MOST_RETURNED = 3
 
@@ -35,7 +39,7 @@ class Fit:
     ----------
     ground : Ground
         The network.
-    shape : Grid
+    shape : Topology
         What must fit.
     nodes : list of int or None
         The node of every position, the first dimension fastest; None if there is none.
@@ -49,33 +53,38 @@ class Fit:
     """
 
     ground: Ground
-    shape: Grid
+    shape: Topology
     nodes: list[int] | None
     found_by: str
     reason: dict[str, Any]
 
 
-def fit(shape: Grid, ground: Ground, effort: int = EFFORT) -> Fit:
+def fit(shape: Topology | str, ground: Ground, effort: int = EFFORT) -> Fit:
     """Place a grid so that neighbours sit on neighbours.
 
     Parameters
     ----------
-    shape : Grid
-        What must fit; a position per node.
+    shape : Topology or str
+        The torus or mesh that must fit; a position per node.
     ground : Ground
-        The network.
+        The network, as `ground_of` makes it.
     effort : int
         Steps of a search.
 
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.placing import Grid, fit, ground_of
-    >>> fit(Grid((8, 4), (True, True)), ground_of(fl.Torus(4, 4, 2))).found_by
+    >>> from flitloom.placing import fit, ground_of
+    >>> fit("8x4", ground_of("4x4x2")).found_by
     'layout'
-    >>> fit(Grid((4, 4), (True, True)), ground_of(fl.Torus(4, 4, failed_links=[(0, 1)]))).reason["text"]
+    >>> fit(fl.Torus(4, 4), ground_of(fl.Torus(4, 4, failed_links=[(0, 1)]))).reason["text"]
     '32 cables are needed, 31 are there'
     """
+    shape = torus_of(shape, "shapes")
+    if shape.nodes > MOST_POSITIONS or shape.damaged:
+        raise SpecError.at(
+            "--shape", f"is a {shape}", f"it has at most {MOST_POSITIONS} positions, and none has failed"
+        )
     reason = plain_reason(shape, ground)
     if reason is not None:
         return Fit(ground, shape, None, "", reason)
@@ -102,7 +111,7 @@ def fit(shape: Grid, ground: Ground, effort: int = EFFORT) -> Fit:
 
 
 def _missing(
-    shape: Grid, ground: Ground, parts: Sequence[int | tuple[int, int]], effort: int
+    shape: Topology, ground: Ground, parts: Sequence[int | tuple[int, int]], effort: int
 ) -> dict[str, Any]:
     """The fewest missing parts with which the shape would fit, all smaller sets tried."""
     proven = True
@@ -141,7 +150,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def search(shape: Grid, ground: Ground, effort: int = EFFORT) -> tuple[str, list[int] | None]:
+def search(shape: Topology, ground: Ground, effort: int = EFFORT) -> tuple[str, list[int] | None]:
     """Place positions one after the other, each next to those placed before.
 
     Returns
@@ -149,16 +158,10 @@ def search(shape: Grid, ground: Ground, effort: int = EFFORT) -> tuple[str, list
     tuple
         ``found`` and the nodes; ``none`` if there is no placement; ``open`` if the steps did not suffice.
     """
-    if shape.positions > MOST_SEARCHED:
+    if shape.nodes > MOST_SEARCHED:
         return "open", None
-    around: list[list[int]] = [[] for _ in range(shape.positions)]
-    for a, b in shape.cables():
-        around[a].append(b)
-        around[b].append(a)
-    beside = [0] * len(ground.names)
-    for a, b in ground.cables:
-        beside[a] |= 1 << b
-        beside[b] |= 1 << a
+    around = neighbours_of(shape.nodes, grid_cables(shape.sizes, shape.wraps))
+    beside = [sum(1 << node for node in peers) for peers in ground.neighbours]
     domains = [
         sum(1 << node for node in ground.nodes if beside[node].bit_count() >= len(peers)) for peers in around
     ]
@@ -166,15 +169,15 @@ def search(shape: Grid, ground: Ground, effort: int = EFFORT) -> tuple[str, list
     # Whatever sits on a node can be moved to position 0 by a symmetry if all rings close; with a position on
     # every node, somebody sits on the node with the fewest cables.
     if all(wrap or size <= 2 for wrap, size in zip(shape.wraps, shape.sizes, strict=True)) and (
-        len(ground.nodes) == shape.positions
+        len(ground.nodes) == shape.nodes
     ):
         rarest = min(ground.nodes, key=lambda node: (beside[node].bit_count(), node))
         domains[order[0]] &= 1 << rarest
     # What every later position must still have free: neighbours placed before it.
     before = [[peer for peer in around[at] if order.index(peer) < step] for step, at in enumerate(order)]
     later = [[peer for peer in around[at] if order.index(peer) > step] for step, at in enumerate(order)]
-    nodes = [-1] * shape.positions
-    left = [0] * (shape.positions + 1)
+    nodes = [-1] * shape.nodes
+    left = [0] * (shape.nodes + 1)
     left[0] = domains[order[0]]
     used, steps, depth = 0, 0, 0
     while depth >= 0:
@@ -195,7 +198,7 @@ def search(shape: Grid, ground: Ground, effort: int = EFFORT) -> tuple[str, list
             nodes[at], used = -1, used & ~bit
             continue
         depth += 1
-        if depth == shape.positions:
+        if depth == shape.nodes:
             return "found", nodes
         free = domains[order[depth]] & ~used
         for peer in before[depth]:
@@ -248,15 +251,15 @@ def as_placement(found: Fit, seconds: float) -> Placement:
     SpecError
         There is none, or the network has no coordinates.
     """
-    topology = found.ground.product or found.ground.topology
+    topology = found.ground.network
     if topology is None or found.nodes is None:
         raise SpecError.at("--out", "such a file needs a network with coordinates", "write a .hosts file")
-    pairs = np.array(found.shape.cables(), dtype=np.int64).reshape(-1, 2)
+    pairs = np.array(grid_cables(found.shape.sizes, found.shape.wraps), dtype=np.int64).reshape(-1, 2)
     rows = np.column_stack([np.concatenate([pairs, pairs[:, ::-1]]), np.ones(2 * len(pairs), dtype=np.int64)])
-    traffic = pairs_traffic(found.shape.positions, rows, mesh=found.shape.sizes)
+    traffic = pairs_traffic(found.shape.nodes, rows, mesh=found.shape.sizes)
     nodes = np.array(found.nodes, dtype=np.int64)
     here, there = nodes[traffic.sources], nodes[traffic.destinations]
-    if found.ground.product is None:
+    if found.ground.topology is not None:
         loads = np.zeros(topology.nodes * 2 * len(topology.sizes), dtype=np.int64)
         loads[channels_between(topology, here, there)] = 1
         routing, ways = "direct", tuple(map(list, np.column_stack([here, there]).tolist()))

@@ -1,27 +1,21 @@
-"""The graphs of exact placements: a network with what it lacks, and the logical shape that must fit."""
+"""The graphs of exact placements: the cables of a shape, and a network with what it lacks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import product
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from flitloom.errors import SpecError
 from flitloom.fabric import Subnet, recognise
 from flitloom.fabric.networks import fabric
 from flitloom.ground.fixed import explained
-from flitloom.ground.numerals import counted
-from flitloom.networks.fabric import Fabric
-from flitloom.spec import Product, Topology
-from flitloom.spec.failed import read_failed
-from flitloom.spec.families import is_family
-from flitloom.spec.grids import torus_of
+from flitloom.networks.kinds import described, run_by
+from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground as Wired
-
-#: Positions of a shape.
-MOST_POSITIONS = 1 << 14
+from flitloom.spec.topology import is_grid
 
 
 def strides_of(sizes: Sequence[int]) -> list[int]:
@@ -31,6 +25,19 @@ def strides_of(sizes: Sequence[int]) -> list[int]:
     [1, 4, 8]
     """
     return [math.prod(sizes[:dimension]) for dimension in range(len(sizes))]
+
+
+def neighbours_of(nodes: int, cables: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    """The neighbours of every node, in the order of the cables.
+
+    >>> neighbours_of(3, [(0, 1), (0, 2)])
+    ((1, 2), (0,), (0,))
+    """
+    around: list[list[int]] = [[] for _ in range(nodes)]
+    for a, b in cables:
+        around[a].append(b)
+        around[b].append(a)
+    return tuple(map(tuple, around))
 
 
 def grid_cables(sizes: Sequence[int], wraps: Sequence[bool]) -> list[tuple[int, int]]:
@@ -54,48 +61,6 @@ def grid_cables(sizes: Sequence[int], wraps: Sequence[bool]) -> list[tuple[int, 
 
 @explained
 @dataclass(frozen=True)
-class Grid:
-    """A mesh or torus that a network should hold.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Positions per dimension, the first one fastest.
-    wraps : tuple of bool
-        Which dimensions close to rings.
-    """
-
-    sizes: tuple[int, ...]
-    wraps: tuple[bool, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.wraps) != len(self.sizes):
-            raise SpecError.at(
-                "--wrap",
-                f"has {len(self.wraps)} answers",
-                f"the shape has {counted(len(self.sizes), 'dimension')}",
-            )
-        if self.positions > MOST_POSITIONS:
-            raise SpecError.at(
-                "--shape", f"has {counted(self.positions, 'position')}", f"at most {MOST_POSITIONS}"
-            )
-
-    @property
-    def positions(self) -> int:
-        """How many positions it has."""
-        return math.prod(self.sizes)
-
-    def cables(self) -> list[tuple[int, int]]:
-        """The pairs of positions that need a cable."""
-        return grid_cables(self.sizes, self.wraps)
-
-    def __str__(self) -> str:
-        """The sizes and what closes."""
-        return f"{'x'.join(map(str, self.sizes))} {'torus' if all(self.wraps) else 'mesh'}"
-
-
-@explained
-@dataclass(frozen=True)
 class Ground:
     """A network of nodes and cables, of which some may be missing.
 
@@ -107,28 +72,30 @@ class Ground:
         The nodes that are there.
     cables : tuple of (int, int)
         The cables that are there, the lower node first.
-    topology : Topology or None
-        The torus or mesh that it is except for what is missing.
-    missing : tuple of int or (int, int)
-        Nodes and cables that the torus or mesh has and the network has not; no cables of missing nodes.
-    product : Product or None
-        The product with full meshes that it is, with nothing missing.
+    network : AnyNetwork or None
+        The torus or mesh that it is less its failed parts, or the product with full meshes, of which none has
+        failed.
     """
 
     names: tuple[str, ...]
     nodes: tuple[int, ...]
     cables: tuple[tuple[int, int], ...]
-    topology: Topology | None = None
-    missing: tuple[int | tuple[int, int], ...] = ()
-    product: Product | None = None
-    neighbours: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
+    network: AnyNetwork | None = None
 
-    def __post_init__(self) -> None:
-        around: list[list[int]] = [[] for _ in self.names]
-        for a, b in self.cables:
-            around[a].append(b)
-            around[b].append(a)
-        object.__setattr__(self, "neighbours", tuple(map(tuple, around)))
+    @cached_property
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        """The neighbours of every node."""
+        return neighbours_of(len(self.names), self.cables)
+
+    @property
+    def topology(self) -> Topology | None:
+        """The torus or mesh that it is except for what is missing."""
+        return self.network if is_grid(self.network) else None
+
+    @property
+    def missing(self) -> tuple[int | tuple[int, int], ...]:
+        """Nodes and cables that the torus or mesh has and the network has not; no cables of missing nodes."""
+        return () if self.topology is None else _missing_of(self.topology)
 
     def called(self, part: int | tuple[int, int]) -> str:
         """The name of a node or cable."""
@@ -139,16 +106,33 @@ class Ground:
     def given_back(self, parts: Sequence[int | tuple[int, int]]) -> Ground:
         """The network with some of the missing parts again."""
         assert self.topology is not None
-        missing = [part for part in self.missing if part not in parts]
-        return ground_of(self.topology, missing, self.names)
+        return _of_torus(
+            less(self.topology, [part for part in self.missing if part not in parts]), self.names
+        )
 
 
-def ground_of(
-    topology: Topology | str | Path,
-    missing: Sequence[int | tuple[int, int]] | None = None,
-    names: Sequence[str] | None = None,
-) -> Ground:
-    """The ground that a topology is, or that it would be without the given parts.
+def _missing_of(topology: Topology) -> tuple[int | tuple[int, int], ...]:
+    gone = set(topology.failed_nodes)
+    links = {(min(ends), max(ends)) for ends in topology.failed_links}
+    return (*sorted(gone), *sorted(link for link in links if not gone & {*link}))
+
+
+def less(topology: Topology, missing: Sequence[int | tuple[int, int]]) -> Topology:
+    """The same torus or mesh with exactly these failed parts.
+
+    >>> import flitloom as fl
+    >>> print(less(fl.Torus(4, 4, failed_nodes=[1]), [2, (4, 5)]))
+    4x4 torus with 2 failed parts
+    """
+    failed = {
+        "failed_nodes": tuple(part for part in missing if isinstance(part, int)),
+        "failed_links": tuple(part for part in missing if not isinstance(part, int)),
+    }
+    return topology.model_copy(update=failed)
+
+
+def ground_of(network: AnyNetwork | str | Path) -> Ground:
+    """The ground that a network is: a torus, a mesh, a product, or the switches with hosts of any other.
 
     Examples
     --------
@@ -156,68 +140,38 @@ def ground_of(
     >>> ground = ground_of(fl.Torus(4, 2, failed_links=[(0, 1)]))
     >>> len(ground.cables), [ground.called(part) for part in ground.missing]
     (11, ['cable 0 (0,0) - 1 (1,0)'])
-    """
-    topology = torus_of(topology, "exact placements")
-    if missing is None:
-        gone = set(topology.failed_nodes)
-        links = {(min(ends), max(ends)) for ends in topology.failed_links}
-        missing = [*sorted(gone), *sorted(link for link in links if not gone & {*link})]
-    lost = {part for part in missing if isinstance(part, int)}
-    cut = set(missing)
-    cables = [
-        cable
-        for cable in grid_cables(topology.sizes, topology.wraps)
-        if cable not in cut and not lost & {*cable}
-    ]
-    if names is None:
-        places = product(*(range(size) for size in reversed(topology.sizes)))
-        names = [f"{node} ({','.join(map(str, place[::-1]))})" for node, place in enumerate(places)]
-    nodes = tuple(node for node in range(topology.nodes) if node not in lost)
-    return Ground(tuple(names), nodes, tuple(cables), topology, tuple(missing))
-
-
-def ground_of_product(product: Product) -> Ground:
-    """The ground that a product is: a torus or mesh if it has rings and lines only.
-
-    Examples
-    --------
-    >>> import flitloom as fl
-    >>> ground = ground_of_product(fl.Product("full4 x ring3", failed_links=[(0, 3)]))
-    >>> len(ground.cables), ground.names[5], str(ground_of_product(fl.Product("ring4 x ring3")).topology)
+    >>> ground = ground_of(fl.Product("full4 x ring3", failed_links=[(0, 3)]))
+    >>> len(ground.cables), ground.names[5], str(ground_of("ring4 x ring3").topology)
     (29, '5 (1,1)', '4x3 torus')
+    >>> len(ground_of("slimfly(5)").cables), len(ground_of("fattree(4)").cables)
+    (175, 0)
     """
-    wired = Wired(product)
-    if wired.is_torus:
-        return ground_of(product.torus("exact placements"))
-    cables = sorted({(min(ends), max(ends)) for ends in wired.links})
-    names = [f"{node} ({','.join(map(str, wired.point(node)))})" for node in range(wired.nodes)]
-    healthy = not (product.damaged or any(product.steps)) and set(product.grid.width) == {1}
-    return Ground(tuple(names), wired.working, tuple(cables), product=product if healthy else None)
-
-
-def ground_of_network(network: str, failed: Sequence[str] = ()) -> Ground:
-    """The ground of a name: a product, or the switches with hosts of a family as ``dragonfly(4,2,2)``.
-
-    Raises
-    ------
-    SpecError
-        There is no such network, or a failed part is not in it.
-
-    Examples
-    --------
-    >>> ground = ground_of_network("slimfly(5)")
-    >>> len(ground.nodes), len(ground.cables), len(ground_of_network("fattree(4)").cables)
-    (50, 175, 0)
-    """
-    if is_family(network):
-        subnet = Fabric(network=network, failed=tuple(failed)).subnet
+    found = described(network)
+    subnet = None if found.grid else run_by(found, "pipelined").subnet
+    if subnet is not None:
         ground = ground_of_subnet(subnet)
         held = {switch for switch, count in enumerate(subnet.hosts_per_switch()) if count}
-        if len(held) == len(subnet.switches):
+        if len(held) == len(ground.names):
             return ground
         cables = tuple(cable for cable in ground.cables if held.issuperset(cable))
         return Ground(ground.names, tuple(sorted(held)), cables)
-    return ground_of_product(Product(network, **read_failed(failed)))
+    wired = Wired(found)
+    names = [f"{node} ({','.join(map(str, wired.point(node)))})" for node in range(wired.nodes)]
+    if wired.is_torus:
+        return _of_torus(found.torus("exact placements"), names)
+    cables = tuple(sorted({(min(ends), max(ends)) for ends in wired.links}))
+    healthy = not (found.damaged or any(wired.steps)) and set(wired.width) == {1}
+    return Ground(tuple(names), wired.working, cables, found if healthy else None)
+
+
+def _of_torus(topology: Topology, names: Sequence[str]) -> Ground:
+    """The ground that a torus or mesh is less its failed parts."""
+    cut = set(_missing_of(topology))
+    lost = set(topology.failed_nodes)
+    cables = grid_cables(topology.sizes, topology.wraps)
+    there = tuple(cable for cable in cables if cable not in cut and not lost & {*cable})
+    nodes = tuple(node for node in range(topology.nodes) if node not in lost)
+    return Ground(tuple(names), nodes, there, topology)
 
 
 def ground_of_fabric(file: str | Path, failed: Sequence[str] = ()) -> Ground:
@@ -245,27 +199,15 @@ def ground_of_subnet(subnet: Subnet, names: Sequence[str] | None = None) -> Grou
     ('3x4 torus with 1 failed part', 1)
     """
     cables = sorted({(min(cable.a, cable.b), max(cable.a, cable.b)) for cable in subnet.cables})
-    cables = [(a, b) for a, b in cables if a != b]
     names = tuple(switch.name for switch in subnet.switches) if names is None else tuple(names)
     seen = recognise(subnet)
     if seen.kind not in ("torus", "mesh") or seen.misfits:
-        return Ground(names, tuple(range(len(names))), tuple(cables))
+        return Ground(names, tuple(range(len(names))), tuple((a, b) for a, b in cables if a != b))
     topology = Topology(kind=seen.kind, sizes=seen.sizes, wrap=seen.wraps)
-    strides = strides_of(seen.sizes)
-
-    def number(place: Sequence[int]) -> int:
-        return sum(at * stride for at, stride in zip(place, strides, strict=True))
-
-    at = {number(place): name for name, place in zip(names, seen.coordinates, strict=True)}
-    called = []
-    for node in range(topology.nodes):
-        place = ",".join(str(node // s % size) for s, size in zip(strides, seen.sizes, strict=True))
-        called.append(at.get(node, f"at ({place})"))
-    lost = [number(place) for place in seen.missing_switches]
-    here = [number(place) for place in seen.coordinates]
-    ends = [sorted((here[a], here[b])) for a, b in seen.missing_cables]
-    missing: list[int | tuple[int, int]] = [*sorted(lost), *sorted((a, b) for a, b in ends)]
-    fields = topology.model_dump()
-    fields["failed_nodes"] = tuple(sorted(lost))
-    fields["failed_links"] = tuple(sorted((a, b) for a, b in ends))
-    return ground_of(Topology(**fields), missing, called)
+    wired = Wired(topology)
+    here = [wired.number(place) for place in seen.coordinates]
+    at = dict(zip(here, names, strict=True))
+    called = [at.get(node, f"at ({','.join(map(str, wired.point(node)))})") for node in range(wired.nodes)]
+    lost = sorted(wired.number(place) for place in seen.missing_switches)
+    ends = sorted((min(here[a], here[b]), max(here[a], here[b])) for a, b in seen.missing_cables)
+    return _of_torus(less(topology, [*lost, *ends]), called)

@@ -9,8 +9,9 @@ from itertools import combinations, permutations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.placing.ground import Grid, Ground, strides_of
+from flitloom.placing.ground import Ground, grid_cables, strides_of
 from flitloom.placing.ways import goes_up
+from flitloom.spec import Topology
 
 #: Layouts that are tried.
 MOST_LAYOUTS = 400
@@ -94,10 +95,10 @@ def _sides(size: int, most: Sequence[int]) -> Iterator[tuple[int, ...]]:
                 yield (side, *rest)
 
 
-def layouts(shape: Grid, sizes: Sequence[int], wraps: Sequence[bool]) -> Iterator[NDArray[np.int64]]:
+def layouts(shape: Topology, sizes: Sequence[int], wraps: Sequence[bool]) -> Iterator[NDArray[np.int64]]:
     """Coordinates of all positions of a shape, a row each, for every exact layout on a whole network."""
     seen: set[bytes] = set()
-    places = np.stack(np.unravel_index(np.arange(shape.positions), shape.sizes, order="F"), axis=1)
+    places = np.stack(np.unravel_index(np.arange(shape.nodes), shape.sizes, order="F"), axis=1)
 
     def assign(
         axis: int, left: list[int], factors: list[Factor]
@@ -114,12 +115,12 @@ def layouts(shape: Grid, sizes: Sequence[int], wraps: Sequence[bool]) -> Iterato
 
     for factors in _factors(sizes, wraps):
         for ways in assign(0, list(range(len(factors))), factors):
-            values = np.zeros((shape.positions, len(factors)), dtype=np.int64)
+            values = np.zeros((shape.nodes, len(factors)), dtype=np.int64)
             for axis, way in enumerate(ways):
                 if way:
                     course = _course([side for _, side in way], shape.wraps[axis] and shape.sizes[axis] > 2)
                     values[:, [number for number, _ in way]] = course[places[:, axis]]
-            found = np.zeros((shape.positions, len(sizes)), dtype=np.int64)
+            found = np.zeros((shape.nodes, len(sizes)), dtype=np.int64)
             for number, (dimension, _, _, digit) in enumerate(factors):
                 found[:, dimension] += values[:, number] << (digit or 0)
             for dimension in {factor[0] for factor in factors if factor[3] is not None}:
@@ -132,7 +133,7 @@ def layouts(shape: Grid, sizes: Sequence[int], wraps: Sequence[bool]) -> Iterato
                 return
 
 
-def fitted(shape: Grid, ground: Ground) -> tuple[list[int], list[int | tuple[int, int]]] | None:
+def fitted(shape: Topology, ground: Ground) -> tuple[list[int], list[int | tuple[int, int]]] | None:
     """The layout, moved, turned and mirrored, that meets the fewest missing parts, and these parts.
 
     None where the network has no coordinates or no layout holds the shape.
@@ -142,7 +143,7 @@ def fitted(shape: Grid, ground: Ground) -> tuple[list[int], list[int | tuple[int
         return None
     sizes, wraps = topology.sizes, topology.wraps
     strides = strides_of(sizes)
-    cables = np.array(shape.cables(), dtype=np.int64).reshape(-1, 2)
+    cables = np.array(grid_cables(shape.sizes, shape.wraps), dtype=np.int64).reshape(-1, 2)
     lost = [_parts(part, sizes, strides) for part in ground.missing]
     best: tuple[int, NDArray[np.int64]] | None = None
     orders = [

@@ -6,21 +6,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flitloom.ground.numerals import counted
-from flitloom.placing.ground import Grid, Ground
+from flitloom.placing.ground import Ground, grid_cables, neighbours_of
+from flitloom.spec import Topology
 
 
-def plain_reason(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+def plain_reason(shape: Topology, ground: Ground) -> dict[str, Any] | None:
     """The first proof that a grid does not fit: positions, cables, degrees, parts, colours, cuts, holders.
 
     Examples
     --------
     >>> import flitloom as fl
-    >>> from flitloom.placing import Grid, ground_of
-    >>> plain_reason(Grid((5, 3), (True, True)), ground_of(fl.Torus(4, 4)))["text"]
+    >>> from flitloom.placing import ground_of
+    >>> plain_reason(fl.Torus(5, 3), ground_of(fl.Torus(4, 4)))["text"]
     'a ring of 5 has an odd number of cables, and no ring of the network has'
     """
-    cables = shape.cables()
-    positions = shape.positions
+    cables = grid_cables(shape.sizes, shape.wraps)
+    positions = shape.nodes
     if positions > len(ground.nodes):
         text = f"{positions} nodes are needed, {len(ground.nodes)} are there"
         return {"kind": "positions", "text": text, "needed": positions, "there": len(ground.nodes)}
@@ -46,17 +47,14 @@ def plain_reason(shape: Grid, ground: Ground) -> dict[str, Any] | None:
 Surroundings = tuple[int, ...]
 
 
-def _held(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+def _held(shape: Topology, ground: Ground) -> dict[str, Any] | None:
     """Positions that fewer nodes can hold (Hall 1935).
 
     A node holds a position only if it has as many neighbours, and these as many cables one by one. Positions
     and nodes of the same surroundings are one class, and a flow between classes says whether all are held.
     """
-    around: list[list[int]] = [[] for _ in range(shape.positions)]
-    for a, b in shape.cables():
-        around[a].append(b)
-        around[b].append(a)
-    positions = _classes(range(shape.positions), around)
+    around = neighbours_of(shape.nodes, grid_cables(shape.sizes, shape.wraps))
+    positions = _classes(range(shape.nodes), around)
     nodes = _classes(ground.nodes, ground.neighbours)
     able = {
         wanted: [
@@ -141,12 +139,12 @@ def _flow(
     return held
 
 
-def _parted(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+def _parted(shape: Topology, ground: Ground) -> dict[str, Any] | None:
     largest = max(len(part) for part in _parts(ground))
-    if largest >= shape.positions:
+    if largest >= shape.nodes:
         return None
-    text = f"{shape.positions} connected nodes are needed, the largest part of the network has {largest}"
-    return {"kind": "parts", "text": text, "needed": shape.positions, "there": largest}
+    text = f"{shape.nodes} connected nodes are needed, the largest part of the network has {largest}"
+    return {"kind": "parts", "text": text, "needed": shape.nodes, "there": largest}
 
 
 def _parts(ground: Ground) -> list[list[int]]:
@@ -182,8 +180,8 @@ def _colours(neighbours: Sequence[Sequence[int]], start: int) -> tuple[int, int]
     return len(line) - ones, ones
 
 
-def _coloured(shape: Grid, ground: Ground) -> dict[str, Any] | None:
-    counts = [_colours(ground.neighbours, part[0]) for part in _parts(ground) if len(part) >= shape.positions]
+def _coloured(shape: Topology, ground: Ground) -> dict[str, Any] | None:
+    counts = [_colours(ground.neighbours, part[0]) for part in _parts(ground) if len(part) >= shape.nodes]
     if any(count is None for count in counts):
         return None
     pairs = [sorted(count) for count in counts if count is not None]
@@ -193,7 +191,7 @@ def _coloured(shape: Grid, ground: Ground) -> dict[str, Any] | None:
     if odd:
         text = f"a ring of {odd[0]} has an odd number of cables, and no ring of the network has"
         return {"kind": "odd_ring", "text": text, "ring": odd[0]}
-    wanted = [shape.positions // 2, shape.positions - shape.positions // 2]
+    wanted = [shape.nodes // 2, shape.nodes - shape.nodes // 2]
     if any(few >= wanted[0] and many >= wanted[1] for few, many in pairs):
         return None
     few, many = max(pairs)
@@ -204,20 +202,20 @@ def _coloured(shape: Grid, ground: Ground) -> dict[str, Any] | None:
     return {"kind": "colours", "text": text, "needed": wanted, "there": [few, many]}
 
 
-def _separated(shape: Grid, ground: Ground) -> dict[str, Any] | None:
+def _separated(shape: Topology, ground: Ground) -> dict[str, Any] | None:
     """A node whose loss parts the network; a shape that no node parts is on one side of it."""
     long = [(size, wrap) for size, wrap in zip(shape.sizes, shape.wraps, strict=True) if size > 1]
     if len(long) < 2 and not (long and long[0][1] and long[0][0] > 2):
         return None
     largest, cutters = _blocks(ground)
-    if largest >= shape.positions or not cutters:
+    if largest >= shape.nodes or not cutters:
         return None
     name = ground.names[cutters[0]]
     text = (
         f"node {name} separates the network: at most {largest} nodes are joined by two ways that share no "
-        f"node, {shape.positions} are needed"
+        f"node, {shape.nodes} are needed"
     )
-    return {"kind": "separated", "text": text, "node": name, "needed": shape.positions, "there": largest}
+    return {"kind": "separated", "text": text, "node": name, "needed": shape.nodes, "there": largest}
 
 
 def _blocks(ground: Ground) -> tuple[int, list[int]]:

@@ -15,10 +15,12 @@ from flitloom.errors import SpecError
 from flitloom.fabric.names import read_hosts
 from flitloom.ground.numerals import counted
 from flitloom.ground.outputs import write_text
-from flitloom.placing import Fit, Grid, Ground, fit, ground_of, ground_of_fabric
+from flitloom.networks.fabric import Fabric
+from flitloom.placing import Fit, Ground, fit, ground_of, ground_of_fabric
 from flitloom.placing.fitting import EFFORT, as_placement
-from flitloom.placing.ground import ground_of_network
-from flitloom.spec import Topology
+from flitloom.spec import Product, Topology
+from flitloom.spec.failed import read_failed
+from flitloom.spec.families import is_family
 from flitloom.spec.what import fields_of
 
 
@@ -51,19 +53,22 @@ def _write(found: Fit, seconds: float, out: Sequence[Path], names: list[str] | N
     """Write the nodes of ranks."""
     ground, nodes = found.ground, found.nodes or []
     for file in out:
-        if ground.topology is None and ground.product is None and file.suffix == ".hosts":
+        if ground.network is None and file.suffix == ".hosts":
             called = ground.names if names is None else names
             write_text(file, "".join(f"{called[node]}\n" for node in nodes))
         else:
             as_placement(found, seconds).save(file, names)
 
 
-def _grid(sizes: str, wrap: str | None) -> Grid:
+def _grid(sizes: str, wrap: str | None) -> Topology:
     parsed = options.sizes_of_fabric(sizes, "--shape")
     if parsed is None:
         raise SpecError.at("--shape", "write the sizes of the grid, e.g. 8x4")
     answers = options.topology_fields(None, None, wrap, None).get("wrap", [True] * len(parsed))
-    return Grid(parsed, tuple(answers))
+    if len(answers) != len(parsed):
+        advice = f"the shape has {counted(len(parsed), 'dimension')}"
+        raise SpecError.at("--wrap", f"has {len(answers)} answers", advice)
+    return Topology(kind="torus" if all(answers) else "mesh", sizes=parsed, wrap=answers)
 
 
 def _file(where: Where) -> Path | str | None:
@@ -80,13 +85,15 @@ def _ground(where: Where) -> Ground:
     if (file := _file(where)) is not None:
         return ground_of_fabric(file, fail)
     if where.network is not None:
-        return ground_of_network(where.network, fail)
+        if is_family(where.network):
+            return ground_of(Fabric(network=where.network, failed=tuple(fail)))
+        return ground_of(Product(where.network, **read_failed(fail)))
     return ground_of(Topology(**options.topology_fields(where.torus, where.mesh, None, list(fail))))
 
 
 def _facts(found: Fit, seconds: float) -> dict[str, Any]:
     ground = found.ground
-    network = str(ground.topology or ground.product or "graph")
+    network = str(ground.network or "graph")
     facts: dict[str, Any] = {
         "fits": found.nodes is not None,
         "placement": found.nodes,
