@@ -11,12 +11,13 @@ import pytest
 
 import flitloom as fl
 from flitloom.collectives.advice import weigh
-from flitloom.collectives.least import known_prices
+from flitloom.collectives.least import known_prices, least
 from flitloom.collectives.making import make_rounds
 from flitloom.collectives.nested import offsets
-from flitloom.collectives.prices import least_chunks
+from flitloom.collectives.nested_unlike import mixed
+from flitloom.collectives.prices import least_chunks, least_less_failures, prices_less_failures
 from flitloom.collectives.rounds_checking import check_rounds
-from flitloom.collectives.rounds_plan import RoundsPlan
+from flitloom.collectives.rounds_plan import Priced, RoundsPlan
 from flitloom.collectives.unlike import MOST_NODES, least_chunks_unlike, prices_unlike, routes
 from flitloom.ground.linear import solve
 from flitloom.spec.any_network import AnyNetwork
@@ -166,6 +167,100 @@ def test_few_links_between_many_nodes_are_seen_and_proven(
 def test_larger_networks_have_the_bytes_that_enter_nodes() -> None:
     ground = Ground(fl.Mesh(2, MOST_NODES))
     assert known_prices(ground, "all-gather") == ()
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        NETWORKS[1],
+        NETWORKS[2],
+        fl.Torus(2, 4, failed_nodes=[3]),
+        fl.Torus(4, 2, 2, twist=True, failed_nodes=[1]),
+    ],
+    ids=str,
+)
+def test_prices_without_failures_bound_what_is_left(network: AnyNetwork) -> None:
+    ground = Ground(network)
+    whole, random = ground.without_failures(), np.random.default_rng(1)
+    widths = np.array([whole.links[0, way] for way in offsets(whole).ways])
+    for rounds in (1, 2):
+        value = _least_by_shares(ground, rounds)
+        for _ in range(10):
+            lengths = random.random((rounds, len(widths)))
+            lengths /= (lengths @ widths)[:, None]
+            prices = random.random(whole.nodes) / 3
+            found = prices_less_failures(ground, prices.tolist(), lengths.tolist())
+            assert found.chunks <= value * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(
+    "network", [fl.Torus(4, 4, failed_nodes=[5]), fl.Torus(9, failed_links=[(0, 1)])], ids=str
+)
+def test_potentials_without_failures_bound_what_is_left(network: AnyNetwork) -> None:
+    ground = Ground(network)
+    whole, random = ground.without_failures(), np.random.default_rng(2)
+    far, ways = int(whole.routes[0].max()), offsets(whole).ways
+    for known in least_chunks_unlike(ground)[2:3]:
+        taken = sum(mixed(ground, known).loads)
+        even = [[1 / len(ways)] * len(ways)] * 3
+        for _ in range(10):
+            # They fall with every round and every hop.
+            drawn = random.random((3, far, far + 1)) * random.random() * 3
+            drawn = np.minimum.accumulate(np.minimum.accumulate(drawn, axis=0), axis=2)
+            for away in range(1, far + 1):
+                drawn[:, away - 1, away:] = 0
+            assert prices_less_failures(ground, [0.0] * whole.nodes, even, drawn.tolist()).chunks <= taken
+    for one in least_less_failures(ground):
+        same = prices_less_failures(ground, one.nodes, one.links, one.potentials)
+        assert same == one
+
+
+@pytest.mark.parametrize("operation", ["all-reduce", "all-gather"])
+def test_bounds_by_networks_without_failures_are_proven_by_both_programs(
+    operation: str, tmp_path: Path
+) -> None:
+    ground, file = Ground(fl.Torus(4, 4, failed_nodes=[5])), tmp_path / "plan.json"
+    known = least_less_failures(ground)
+    assert len(known) > 1
+    bound = least(ground, operation, 15, known).seconds(ground, 15, 2.0**12, 1e-6, 5e10)
+    prices = [
+        Priced(
+            nodes=[*one.nodes], links=[[*row] for row in one.links], potentials=one.potentials, healthy=True
+        )
+        for one in known
+    ]
+    made = make_rounds(ground.topology, operation, "spheres", 2.0**12, 1e-6, 5e10)
+    plan = made.model_copy(update={"prices": prices, "bound": bound})
+    assert check_rounds(plan)["problems"] == []
+    assert _rechecked(plan, file) == 0
+    second = plan.prices[1]
+    changes: list[dict[str, object]] = [
+        {"nodes": second.nodes[:-1]},
+        {"healthy": False},
+        {"links": [[2 * one for one in row] for row in second.links]},
+        {"links": [row[:-1] for row in second.links]},
+    ]
+    wrong = [
+        plan.model_copy(update={"prices": [prices[0], second.model_copy(update=change), *prices[2:]]})
+        for change in changes
+    ]
+    mesh = make_rounds(fl.Mesh(3, 3), operation, "spheres", 2.0**12, 1e-6, 5e10)
+    wrong += [
+        plan.model_copy(update={"bound": bound * 1.0001}),
+        mesh.model_copy(update={"prices": [mesh.prices[0].model_copy(update={"healthy": True})]}),
+    ]
+    for one in wrong:
+        assert not check_rounds(one)["passed"]
+        assert _rechecked(one, file) == 1
+
+
+def test_networks_of_more_nodes_have_bounds_by_those_without_failures() -> None:
+    network = fl.Torus(12, 12, failed_nodes=[5])
+    advice = weigh(network, [2.0**16], 1e-6, 5e10)
+    assert all(one.healthy for one in advice.prices)
+    # 142 chunks enter some nodes over three links. In two rounds more are needed.
+    assert advice.proof.halves[1] > 1.1 * advice.proof.halves[-1]
+    assert advice.halved[0] < advice.seconds[0][advice.best(0)]
 
 
 def _rechecked(plan: RoundsPlan, file: Path) -> int:

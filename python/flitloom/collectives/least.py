@@ -8,8 +8,15 @@ from itertools import product
 from math import inf, prod
 
 from flitloom.collectives.nested import MOST_NODES
-from flitloom.collectives.prices import Prices, least_chunks, proven_prices
+from flitloom.collectives.prices import (
+    Prices,
+    least_chunks,
+    least_less_failures,
+    prices_less_failures,
+    proven_prices,
+)
 from flitloom.collectives.proofs import transfers
+from flitloom.collectives.rounds_plan import Priced
 from flitloom.collectives.unlike import MOST_NODES as MOST_UNLIKE
 from flitloom.collectives.unlike import least_chunks_unlike, prices_unlike
 from flitloom.errors import SpecError
@@ -184,17 +191,21 @@ def between(ground: Ground, operation: str, clusters: Sequence[Sequence[int]]) -
 
 
 def known_prices(ground: Ground, operation: str) -> tuple[Prices, ...]:
-    """Prices for a network: of up to 1024 nodes that see the same, or of up to 128 others; else none."""
-    most = MOST_NODES if ground.whole else MOST_UNLIKE
-    if operation not in GATHERING or ground.has_relays or not 1 < len(ground.working) <= most:
+    """Prices for a network of up to 1024 nodes that see the same except for failures, or of up to 128 others.
+
+    There are none for other networks.
+    """
+    count = len(ground.working)
+    if operation not in GATHERING or ground.has_relays or not 1 < count <= MOST_NODES:
         return ()
-    return least_chunks(ground) if ground.whole else least_chunks_unlike(ground)
+    if ground.whole:
+        return least_chunks(ground)
+    if count <= MOST_UNLIKE:
+        return least_chunks_unlike(ground)
+    return least_less_failures(ground) if ground.without_failures().whole else ()
 
 
-def with_chunks(
-    ground: Ground,
-    prices: Sequence[tuple[Sequence[float], Sequence[Sequence[float]], Sequence[Sequence[Sequence[float]]]]],
-) -> list[Prices]:
+def with_chunks(ground: Ground, prices: Sequence[Priced]) -> list[Prices]:
     """Prices of a file, of nodes and links, and potentials, with what they prove.
 
     Raises
@@ -204,15 +215,23 @@ def with_chunks(
     """
     if prices and ground.has_relays:
         raise SpecError.at("prices", "they are of networks whose nodes all take part")
-    if any(len({*map(len, links)}) > 1 for _, links, _ in prices):
+    return [_with_chunks(ground, one) for one in prices]
+
+
+def _with_chunks(ground: Ground, one: Priced) -> Prices:
+    if len({*map(len, one.links)}) > 1:
         raise SpecError.at("prices", "all rounds need lengths of equally many links")
-    if not ground.whole:
-        if prices and len(ground.working) > MOST_UNLIKE:
-            raise SpecError.at("prices", f"not all nodes are alike, and they are more than {MOST_UNLIKE}")
-        if any(potentials for *_, potentials in prices):
-            raise SpecError.at("prices.potentials", "they are of networks in which all nodes are alike")
-        return [prices_unlike(ground, nodes, links) for nodes, links, _ in prices]
-    return [proven_prices(ground, *one) for one in prices]
+    if one.healthy:
+        if not ground.without_failures().whole:
+            raise SpecError.at("prices.healthy", "without failures not all nodes are alike either")
+        return prices_less_failures(ground, one.nodes, one.links, one.potentials)
+    if ground.whole:
+        return proven_prices(ground, one.nodes, one.links, one.potentials)
+    if len(ground.working) > MOST_UNLIKE:
+        raise SpecError.at("prices", f"not all nodes are alike, and they are more than {MOST_UNLIKE}")
+    if one.potentials:
+        raise SpecError.at("prices.potentials", "they are of networks in which all nodes are alike")
+    return prices_unlike(ground, one.nodes, one.links)
 
 
 def further_messages(ground: Ground, members: int, rounds: int) -> int:

@@ -240,7 +240,7 @@ def _nested_sets(ground: Ground) -> list[Algorithm]:
 
 def _mixed_sets(ground: Ground, prices: Sequence[Prices]) -> list[Algorithm]:
     """All-reduces in nested sets, where nodes do not see the same network."""
-    if ground.whole:
+    if ground.whole or any(one.healthy for one in prices):
         return []
     found = []
     for one in fastest([mixed(ground, each) for each in prices]):

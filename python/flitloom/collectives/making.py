@@ -148,6 +148,7 @@ def from_messages(
                 nodes=list(one.nodes),
                 links=[list(row) for row in one.links],
                 potentials=[[list(row) for row in table] for table in one.potentials],
+                healthy=one.healthy,
             )
             for one in advice.prices
         ],

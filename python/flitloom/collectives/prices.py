@@ -54,6 +54,8 @@ class Prices:
     potentials : tuple of tuple of tuple of float
         Where all nodes see the same network, potentials of nodes (`flitloom.collectives.moats`) with the same
         lengths of links; none if prices of nodes prove as much.
+    healthy : bool
+        Whether they are of the network without failures, where all nodes see the same.
     """
 
     nodes: tuple[float, ...]
@@ -61,6 +63,7 @@ class Prices:
     chunks: float
     sums: float
     potentials: tuple[tuple[tuple[float, ...], ...], ...] = ()
+    healthy: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,8 +135,10 @@ def _kinds(ground: Ground) -> _Kinds:
 
 
 @lru_cache(maxsize=4)
-def least_chunks(ground: Ground) -> tuple[Prices, ...]:
+def least_chunks(ground: Ground, enough: float = 0.0) -> tuple[Prices, ...]:
     """Bounds for all-gathers of 1, 2, ... rounds, up to the diameter or until only what enters nodes counts.
+
+    They also end with the first one that is not above `enough` chunks.
 
     Examples
     --------
@@ -166,7 +171,8 @@ def least_chunks(ground: Ground) -> tuple[Prices, ...]:
         priced = _proof(ground, kinds, nodes, lengths)
         target = priced.chunks
         found.append(_with_potentials(ground, priced))
-        if target <= floor * (1 + CLOSE) and found[-1].chunks <= floor * (1 + REACHED):
+        close = target <= floor * (1 + CLOSE) and found[-1].chunks <= floor * (1 + REACHED)
+        if close or found[-1].chunks <= enough:
             break
     return tuple(found)
 
@@ -175,7 +181,8 @@ def _with_potentials(ground: Ground, priced: Prices) -> Prices:
     """The same, with potentials if these prove more."""
     if len(priced.links) == 1:
         return priced
-    distances, costs = _distances(ground, priced.links)
+    costs = _costs(ground, priced.links)
+    distances = _distances(ground, costs)
     if not distances.small:
         return priced
     behind = offsets(ground).behind
@@ -185,19 +192,32 @@ def _with_potentials(ground: Ground, priced: Prices) -> Prices:
     return priced
 
 
-def _distances(
-    ground: Ground, links: Sequence[Sequence[float]]
-) -> tuple[Distances, list[NDArray[np.float64]]]:
-    """Hops between nodes, and by round what a chunk costs, by the vector that it goes.
-
-    Senders represent all that symmetries lead them to, if these keep what messages cost.
-    """
+def _costs(ground: Ground, links: Sequence[Sequence[float]]) -> list[NDArray[np.float64]]:
+    """By round what a chunk costs that takes all minimal routes evenly, by the vector that it goes."""
     group = offsets(ground)
     widths = np.array([ground.links[0, way] for way in group.ways])
-    costs = [group.along @ (np.array(row) * widths) for row in links]
+    return [group.along @ (np.array(row) * widths) for row in links]
+
+
+def _cheapest(ground: Ground, links: Sequence[Sequence[float]]) -> list[NDArray[np.float64]]:
+    """The same by the shortest of all routes, so that none that is left after failures costs less."""
+    group, found = offsets(ground), []
+    for row in np.array(links):
+        cost = np.where(np.arange(ground.nodes) == 0, 0.0, np.inf)
+        while (
+            (nearer := np.minimum(cost, (cost[group.behind[:, group.ways]] + row).min(axis=1))) < cost
+        ).any():
+            cost = nearer
+        found.append(cost)
+    return found
+
+
+def _distances(ground: Ground, costs: Sequence[NDArray[np.float64]]) -> Distances:
+    """Hops between nodes; senders represent all others, by symmetries that keep what messages cost."""
     every = _symmetries(ground)
-    alike = [one for one in every if all(np.allclose(cost[one], cost, 1e-12, 0) for cost in costs)]
-    return Distances(ground, alike), costs
+    return Distances(
+        ground, [one for one in every if all(np.allclose(cost[one], cost, 1e-12, 0) for cost in costs)]
+    )
 
 
 def _first_loads(kinds: _Kinds) -> NDArray[np.int64]:
@@ -280,11 +300,87 @@ def proven_prices(
     """Prices and potentials with what they prove; see `proven` and `flitloom.collectives.moats.reached`."""
     chunks = proven(ground, nodes, links)
     if potentials:
-        distances, costs = _distances(ground, links)
-        if not distances.small:
-            raise SpecError.at("prices.potentials", f"{counted(ground.nodes, 'node')} are too many for them")
-        chunks = max(chunks, reached(distances, offsets(ground).behind, costs, potentials))
+        costs = _costs(ground, links)
+        chunks = max(chunks, reached(_small(ground, costs), offsets(ground).behind, costs, potentials))
     return _priced(ground, nodes, links, chunks, potentials)
+
+
+def _small(ground: Ground, costs: Sequence[NDArray[np.float64]]) -> Distances:
+    """Hops between nodes, if they are few enough for potentials."""
+    distances = _distances(ground, costs)
+    if not distances.small:
+        raise SpecError.at("prices.potentials", f"{counted(ground.nodes, 'node')} are too many for them")
+    return distances
+
+
+def prices_less_failures(
+    ground: Ground,
+    nodes: Sequence[float],
+    links: Sequence[Sequence[float]],
+    potentials: Sequence[Sequence[Sequence[float]]] = (),
+) -> Prices:
+    """What prices and potentials of the network without failures prove of what is left of it.
+
+    A message costs at least the shortest way that it had without failures. What nodes that have failed would
+    pay does not count, and neither do lengths of links that have failed.
+
+    Raises
+    ------
+    SpecError
+        They are not such prices and potentials.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> ground = Ground(fl.Torus(4, 4, failed_nodes=[5]))
+    >>> one = least_chunks(ground.without_failures())[1]
+    >>> found = prices_less_failures(ground, one.nodes, one.links)
+    >>> round(one.chunks, 3), round(found.chunks, 3)  # 15 chunks of 16; 14 chunks over fewer links
+    (4.5, 4.5)
+    """
+    whole = ground.without_failures()
+    behind, ways = offsets(whole).behind, offsets(whole).ways
+    end, rows = _as_prices(whole, nodes, links)
+    costs = _cheapest(whole, links)
+    members = np.array(ground.working)
+    apart = behind[members[:, None], members]
+    every = end[apart].sum(axis=0) - _worth(behind, end, costs)
+    if potentials:
+        share = reached(_small(whole, costs), behind, costs, potentials)
+        last = np.array(potentials[-1])[:, 0]
+        away = whole.routes[0][0]
+        heights = np.where(away > 0, last[np.maximum(away, 1) - 1], 0.0)
+        others = heights[apart].sum(axis=0) * (share / max(heights.sum(), 1e-300))
+        every = max(every, others, key=lambda one: float(one.sum()))
+    starts, ends = np.array(list(ground.links), dtype=np.int64).T
+    several = np.array(list(ground.links.values()))
+    places = np.searchsorted(ways, behind[ends, starts])
+    # The lengths of all links that are left, in the round where they are the longest together.
+    once = float((rows[:, places] * several).sum(axis=1).max())
+    every = every / once
+    chunks = float(every.sum())
+    sums = float(every.min()) + (len(members) - 1) * float(rows.min()) / once if len(rows) > 1 else chunks
+    kept = tuple(tuple(map(tuple, table)) for table in potentials)
+    return Prices(tuple(nodes), tuple(map(tuple, links)), chunks, sums, kept, healthy=True)
+
+
+def least_less_failures(ground: Ground) -> tuple[Prices, ...]:
+    """Bounds for all-gathers of 1, 2, ... rounds on what failures leave of a network, by those without them.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> [round(one.chunks, 2) for one in least_less_failures(Ground(fl.Torus(4, 4, failed_nodes=[5])))]
+    [8.0, 4.5]
+    """
+    entering: dict[int, int] = {}
+    for (_, end), several in ground.links.items():
+        entering[end] = entering.get(end, 0) + several
+    floor = (len(ground.working) - 1) / min(entering.values())
+    every = least_chunks(ground.without_failures(), floor)
+    return tuple(prices_less_failures(ground, one.nodes, one.links, one.potentials) for one in every)
 
 
 def _priced(
@@ -366,13 +462,28 @@ def proven(
     >>> proven(ground, [0, 0.5, 0.5], [[0.5, 0.5]])  # two chunks over two links
     1.0
     """
-    group = offsets(ground)
-    widths = np.array([ground.links[0, way] for way in group.ways])
-    end, rows = as_prices(nodes, links, ground.nodes, widths, "all nodes")
+    end, rows = _as_prices(ground, nodes, links)
+    return float(end.sum() - _worth(offsets(ground).behind, end, _costs(ground, rows.tolist())))
+
+
+def _as_prices(
+    ground: Ground,
+    nodes: Sequence[float] | NDArray[np.float64],
+    links: Sequence[Sequence[float]] | NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Prices of all nodes and lengths of the links of node 0, where all nodes see the same."""
+    widths = np.array([ground.links[0, way] for way in offsets(ground).ways])
+    return as_prices(nodes, links, ground.nodes, widths, "all nodes")
+
+
+def _worth(
+    behind: NDArray[np.int64], end: NDArray[np.float64], costs: Sequence[NDArray[np.float64]]
+) -> float:
+    """What a chunk is worth at node 0 before the first round, from the last round back."""
     worth = end
-    for row in rows[::-1]:
+    for cost in costs[::-1]:
         # By receiver, and the vector over which it is reached.
-        gain = np.maximum(worth[:, None] - group.along @ (row * widths), 0)
+        gain = np.maximum(worth[:, None] - cost, 0)
         gain[:, 0] = 0
-        worth = worth + np.bincount(group.behind.ravel(), gain.ravel(), len(worth))
-    return float(end.sum() - worth[0])
+        worth = worth + np.bincount(behind.ravel(), gain.ravel(), len(worth))
+    return float(worth[0])

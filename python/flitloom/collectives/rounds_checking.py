@@ -109,11 +109,10 @@ def _bound(plan: RoundsPlan, problems: list[str]) -> float | None:
     if plan.bound is None:
         return None
     try:
-        prices = [(one.nodes, one.links, one.potentials) for one in plan.prices]
-        if [len(links) for _, links, _ in prices] != [*range(1, len(prices) + 1)]:
+        if [len(one.links) for one in plan.prices] != [*range(1, len(plan.prices) + 1)]:
             raise SpecError.at("prices", "they are of 1, 2, ... rounds, one after the other")
         members = len(plan.members)
-        known = with_chunks(plan.ground, prices)
+        known = with_chunks(plan.ground, plan.prices)
         proof = least(plan.ground, plan.operation, members, known, plan.cut, plan.clusters)
         found = proof.seconds(plan.ground, members, plan.size, plan.alpha, plan.bandwidth, plan.message)
         if plan.bound > found * (1 + 1e-9):

@@ -99,6 +99,11 @@ class Priced(Frozen):
         description="Per round, by hops of a node from node 0 (from 1 on) and hops from it to a node that "
         "has the chunk: its potential. Of nodes that are alike; none if prices prove as much.",
     )
+    healthy: bool = Field(
+        default=False,
+        description="Whether they are of the network without its failures, as where all nodes see the same: "
+        "messages cost the shortest way there.",
+    )
 
 
 class RoundsPlan(Frozen):

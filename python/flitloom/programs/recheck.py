@@ -1635,7 +1635,10 @@ def least_vectors(plan, document):
         need(not plan.pairs and plan.members == net.working, "prices: they are of all nodes and of sums")
         need(len(row["links"]) == number, f"prices: {number} rounds are needed")
         # The first sum needs a scatter, to where it costs least. Every other node needs a transfer.
-        if net.whole:
+        if row.get("healthy"):
+            every, least = less_failures(plan, row, document)
+            chunks, sums = sum(every), min(every) + (nodes - 1) * least
+        elif net.whole:
             chunks = priced_chunks(plan, row["nodes"], row["links"])
             if row.get("potentials"):
                 chunks = max(chunks, reached_chunks(plan, row["potentials"], row["links"]))
@@ -1656,14 +1659,67 @@ def least_vectors(plan, document):
     return [*found, floor]
 
 
-def priced_chunks(plan, prices, links):
+def less_failures(plan, row, document):
+    """What prices of the network without failures prove of every chunk on what is left, and the least length.
+
+    Messages cost the shortest way there. What failed nodes would pay does not count, nor do failed links.
+    """
+    topology = {**document["topology"], "failed_nodes": [], "failed_links": []}
+    whole_one = Rounds({**document, "topology": topology, "sums": [], "partials": [], "moves": []})
+    need(whole_one.network.whole, "prices: without failures not all nodes are alike either")
+    ways, net = sorted(whole_one.network.next[0]), plan.network
+    once = max(
+        sum(
+            several * lengths[ways.index(whole_one.apart(start, end))]
+            for (start, end), several in net.links.items()
+        )
+        for lengths in row["links"]
+        if vector_costs(whole_one, lengths)
+    )
+    prices, found = row["nodes"], []
+    worth = sum(prices) - priced_chunks(whole_one, prices, row["links"], cheapest)
+    found.append(
+        [sum(prices[whole_one.apart(owner, node)] for node in plan.members) - worth for owner in plan.members]
+    )
+    if row.get("potentials"):
+        far, last = whole_one.far(0), row["potentials"][-1]
+        reached = reached_chunks(whole_one, row["potentials"], row["links"], cheapest)
+        heights = [last[far[node] - 1][0] if node else 0.0 for node in range(net.count)]
+        share = reached / (sum(heights) or 1.0)
+        found.append(
+            [
+                share * sum(heights[whole_one.apart(owner, node)] for node in plan.members)
+                for owner in plan.members
+            ]
+        )
+    least = min(map(min, row["links"])) / once
+    return [one / once for one in max(found, key=sum)], least
+
+
+def cheapest(plan, row):
+    """What a chunk costs by the shortest of all its routes, by the vector that it goes."""
+    ways, found = sorted(plan.network.next[0]), {0: 0.0}
+    border = [0]
+    while border:
+        reached = {}
+        for node in border:
+            for way, length in zip(ways, row, strict=True):
+                end, cost = plan.sums[node][way], found[node] + length
+                if cost < min(found.get(end, cost + 1), reached.get(end, cost + 1)):
+                    reached[end] = cost
+        found.update(reached)
+        border = list(reached)
+    return [found[node] for node in range(plan.network.count)]
+
+
+def priced_chunks(plan, prices, links, costs_of=None):
     """Chunks on the busiest links of an all-gather that prices of nodes and lengths of links prove."""
-    net = plan.network
+    net, costs_of = plan.network, costs_of or vector_costs
     fits = len(prices) == net.count and all(0 <= price < 1 << 20 for price in prices)
     need(fits, "prices: one of every node is needed")
     worth = list(map(float, prices))
     for row in reversed(links):
-        costs = sorted((cost, end) for end, cost in enumerate(vector_costs(plan, row)) if end)
+        costs = sorted((cost, end) for end, cost in enumerate(costs_of(plan, row)) if end)
         # Vectors whose cost no chunk is worth gain nothing.
         cheap = [one for one in costs if one[0] < max(worth)]
         worth = [
@@ -1687,7 +1743,7 @@ def vector_costs(plan, row):
     ]
 
 
-def reached_chunks(plan, potentials, links):
+def reached_chunks(plan, potentials, links, costs_of=None):
     """Chunks on the busiest links of an all-gather that potentials of nodes prove: all must be reached."""
     far, sums = plan.far(0), plan.sums
     count, most = plan.network.count, max(far.values())
@@ -1711,7 +1767,7 @@ def reached_chunks(plan, potentials, links):
     kinds = [far[node] - 1 for node in range(1, count)]
     over, before = 1.0, [[0.0] * (count - 1)] * count
     for turn, table in enumerate(potentials):
-        costs = vector_costs(plan, links[turn])
+        costs = (costs_of or vector_costs)(plan, links[turn])
         after = [[table[kind][away] for kind, away in zip(kinds, row[1:], strict=True)] for row in hops]
         for sender in senders if turn else [0]:
             had = before[sender]
