@@ -5,40 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from flitloom.errors import SpecError
 from flitloom.errors.remarks import tell
 from flitloom.fabric.identifiers import has_none, with_identifiers
 from flitloom.fabric.model import NO_HOSTS, Subnet
 from flitloom.fabric.names import Names
-
-
-def hosts_named(subnet: Subnet, names: Iterable[str], place: str = "nodes") -> list[int]:
-    """Numbers of the hosts of a list in `subnet.hosts`.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names of hosts, or the first words of their names (``node3`` for ``node3 HCA-1``).
-    place : str
-        Where the list stands, for messages.
-
-    Raises
-    ------
-    SpecError
-        No host has the name.
-
-    Examples
-    --------
-    >>> from flitloom.fabric.allocation import hosts_named
-    >>> from flitloom.fabric.examples import torus
-    >>> hosts_named(torus((4,)), ["S2-host0", "S0-host0"])
-    [0, 2]
-    """
-    called = names_of_hosts(subnet)
-    kept = {host for name in names for host in called.of(name, place)}
-    if not kept:
-        raise SpecError(f"{place}: no hosts in the list")
-    return sorted(kept)
 
 
 def part_of(subnet: Subnet, hosts: Iterable[int]) -> Subnet:
