@@ -16,6 +16,7 @@ from flitloom import _core
 from flitloom.collectives.bottlenecks import tightened
 from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName
 from flitloom.collectives.flow import LARGEST, link_lengths
+from flitloom.collectives.trees import over_trees
 from flitloom.errors import SpecError, require_kind, show, unknown_parts
 from flitloom.fabric.networks import direct_network
 from flitloom.ground import provenance
@@ -26,6 +27,8 @@ from flitloom.spec.ground import Ground
 
 #: Further searches for an all-to-all that is above its bound.
 RETRIES = 3
+#: By how much an all-reduce has more steps than its bound for trees to be tried.
+FAR = 1.1
 #: Operations of which one node is the root.
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
@@ -261,8 +264,20 @@ def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
                 plan = plan.model_copy(update=moves | best)
     if not plan.optimal:
         plan = tightened(plan)
+    if operation == "all-reduce" and plan.steps > FAR * plan.bound and not plan.is_orbit:
+        plan = _along_trees(plan)
     plan._seconds = time.perf_counter() - begin
     return plan
+
+
+def _along_trees(plan: CollectivePlan) -> CollectivePlan:
+    """The plan over trees, if that has fewer steps."""
+    found = over_trees(plan.ground, plan.members, plan.chunks, plan.latency)
+    if found is None or found[2] >= plan.steps:
+        return plan
+    sums, moves, steps = found
+    made = {"sums": sums, "moves": moves, "steps": steps, "optimal": steps == plan.bound}
+    return plan.model_copy(update=made)
 
 
 def _is_small(plan: CollectivePlan) -> bool:
