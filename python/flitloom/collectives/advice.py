@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from flitloom.collectives.algorithms import Algorithm
-from flitloom.collectives.bottlenecks import boxes, parts_of_sums
+from flitloom.collectives.bottlenecks import boxes, narrowest, parts_of_sums
 from flitloom.collectives.collective_plan import CollectivePlan, OperationName
 from flitloom.collectives.least import Least, across, known_prices, least, least_rounds
-from flitloom.collectives.listing import NEAR, applying, counted_messages, finer_steps, in_rounds
+from flitloom.collectives.listing import NEAR, applying, counted_messages, finer_steps, in_rounds, pipelined
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.proofs import nodes_of
 from flitloom.collectives.rounds_plan import bus_factor
-from flitloom.collectives.search import collective
+from flitloom.collectives.search import ROOTED, collective
 from flitloom.collectives.telling import Told, share, untold
 from flitloom.errors import SpecError
 from flitloom.fabric.networks import direct_network
@@ -40,8 +40,10 @@ MOST_CUT = 512
 #: Largest denominator of what is proven of links, for parts of a network to be looked for that prove more.
 MOST_PARTS = 1 << 20
 
+#: Operations of which there are plans in rounds.
+IN_ROUNDS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 #: Operations that algorithms are compared for.
-COMPARED = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
+COMPARED = (*IN_ROUNDS, "broadcast", "reduce")
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ def weigh(
     bandwidth : float
         Bytes per second of a link in one direction.
     operation : str
-        ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
+        One of `COMPARED`; a root is the first node that takes part.
     twist : bool
         Whether the torus is twisted.
     message : float, optional
@@ -276,6 +278,9 @@ def _proven(
     plan: CollectivePlan, operation: str, prices: Sequence[Prices]
 ) -> tuple[tuple[int, ...], tuple[list[int], ...], Least]:
     """Nodes around which there are few links, clusters between which there are, and what is proven."""
+    if plan.root is not None:
+        over = 1 / narrowest(plan.ground, plan.root, backwards=operation == "reduce")
+        return (), (), Least((over,), (over,))
     ground, members, cut = plan.ground, len(plan.members), _cut(plan)
     proof = least(ground, operation, members, prices, cut)
     if operation != "all-reduce":
@@ -300,6 +305,8 @@ def _every(
     told: Told,
 ) -> list[Algorithm]:
     """All algorithms, with the steps of the plan if it is one of the operation."""
+    if plan.root is not None:
+        return pipelined(plan, least, told)
     if plan.operation != operation:
         return in_rounds(plan.ground, operation, plain, prices)
     every = applying(plan, plain, prices)
@@ -308,8 +315,9 @@ def _every(
 
 @lru_cache(maxsize=4)
 def _planned(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:
-    """The operation in steps, which is asked for several times."""
-    return collective(topology, operation, twist=twist)
+    """The operation in steps, which is asked for several times; a root is the first node that takes part."""
+    root = Ground(topology, twist).members[0] if operation in ROOTED else None
+    return collective(topology, operation, twist=twist, root=root)
 
 
 def _cut(plan: CollectivePlan) -> tuple[int, ...]:

@@ -39,7 +39,8 @@ def advise(
     bandwidth : float or str
         Bytes per second of a link in one direction, also as ``"400Gb/s"``.
     operation : str
-        ``all-reduce``, ``all-gather``, ``reduce-scatter`` or ``all-to-all``.
+        ``all-reduce``, ``all-gather``, ``reduce-scatter``, ``all-to-all``, ``broadcast`` or ``reduce``; these
+        are from and to the first node that takes part.
     twist : bool
         Whether the torus is twisted.
     message : float or str, optional

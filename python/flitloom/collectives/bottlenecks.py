@@ -255,6 +255,29 @@ def _proofs(plan: CollectivePlan) -> Iterator[dict[str, object]]:
             yield named("crossing", ground, cuts[end][1]) | {"from": plan.root, "to": end}
 
 
+def narrowest(ground: Ground, root: int, backwards: bool = False) -> int:
+    """The fewest links between a root and some member; from the member to the root if backwards.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> narrowest(Ground(fl.Mesh(4, 4)), 0), narrowest(Ground(fl.Product("full4*8 x ring4")), 0)
+    (2, 8)
+    """
+    if ground.whole:
+        degree = sum(ground.directions.values())
+        return min([degree, *(_leaving(ground, box) for box in boxes(ground))])
+    ends = [node for node in ground.members if node != root]
+    if len(ground.working) * len(ground.links) > LARGEST:
+        # The links of the root and of members.
+        return min(sum(n for pair, n in ground.links.items() if node in pair) // 2 for node in (root, *ends))
+    return min(_cut(ground, root, node, backwards)[0] for node in ends)
+
+
+def _leaving(ground: Ground, inside: set[int]) -> int:
+    return sum(n for (start, end), n in ground.links.items() if start in inside and end not in inside)
+
+
 def named(kind: str, ground: Ground, inside: set[int]) -> dict[str, object]:
     """A proof that names a set of nodes, or the fewer ones that are not in it.
 

@@ -49,13 +49,18 @@ MOST_REPLAYED = 256
 CHUNKS = (4, 2, 8, 12, 18, 24, 36)
 #: Chunks of all nodes that are planned for all nodes, over all numbers of chunks.
 CHUNK_WORK = 120_000
+#: Most chunks of a pipeline: a search takes as long as the square of their number.
+MOST_CHUNKS = 512
+#: Share by which a pipeline may be above its bound.
+FINEST = 0.01
 #: Shares by which bytes differ that count as equal.
 NEAR = 1e-3
 
 
 def _planned(plan: CollectivePlan) -> Algorithm:
     """One round a step; a chunk is an equal part of the vector."""
-    loads = (1 / len(plan.members) / plan.chunks,) * plan.steps
+    owners = len(plan.members) if plan.root is None else 1
+    loads = (1 / owners / plan.chunks,) * plan.steps
     name = "planned steps" if plan.chunks == 1 else f"planned steps ({plan.chunks} chunks)"
     return Algorithm(name, loads, "this project", plan=plan)
 
@@ -98,6 +103,41 @@ def finer_steps(
             found.append(one)
             fewest = one.factor
     return sorted(found, key=lambda one: one.rounds)
+
+
+def pipelined(plan: CollectivePlan, least: float, told: Told = untold) -> list[Algorithm]:
+    """The steps of a broadcast or its mirror with 1, 2, 4, ... chunks, as long as more take fewer bytes.
+
+    Parameters
+    ----------
+    plan : CollectivePlan
+        The planned steps, with one chunk.
+    least : float
+        Vectors that the busiest link transfers at least.
+    told : function
+        Told how much of the work is done.
+
+    Examples
+    --------
+    >>> import flitloom as fl
+    >>> plan = fl.collectives.plan(fl.Torus(8), "broadcast")
+    >>> [(one.name, one.rounds, one.factor) for one in pipelined(plan, 0.5)][:2]
+    [('planned steps', 4, 4.0), ('planned steps (2 chunks)', 4, 2.0)]
+    """
+    found, chunks, left = [_planned(plan)], 2, CHUNK_WORK
+    while (
+        found[-1].factor > least * (1 + FINEST)
+        and chunks <= MOST_CHUNKS
+        and chunks * len(plan.members) <= left
+    ):
+        told(CHUNK_WORK - left, CHUNK_WORK)
+        left -= chunks * len(plan.members)
+        more = collective(
+            plan.ground.topology, plan.operation, chunks=chunks, twist=plan.twist, root=plan.root
+        )
+        found.append(_planned(more))
+        chunks *= 2
+    return found
 
 
 def applying(plan: CollectivePlan, plain: bool, prices: Sequence[Prices] = ()) -> list[Algorithm]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.collectives.advice import COMPARED
+from flitloom.collectives.advice import IN_ROUNDS
 from flitloom.collectives.least import least, with_chunks
 from flitloom.collectives.rounds_plan import RoundsPlan
 from flitloom.collectives.telling import Told, telling, untold
@@ -123,7 +123,7 @@ def _bound(plan: RoundsPlan, problems: list[str]) -> float | None:
 
 
 def _head(plan: RoundsPlan) -> None:
-    if plan.operation not in COMPARED:
+    if plan.operation not in IN_ROUNDS:
         raise SpecError.at("operation", f"{plan.operation} has no plans in rounds")
     if len(plan.members) < 2:
         raise SpecError.at("topology", "fewer than two nodes take part")

@@ -288,11 +288,13 @@ def extent(parts: tuple[int, int], pieces: int, lengths: Sequence[int]) -> int:
 
 
 def bus_factor(operation: str, members: int) -> float:
-    """``busbw`` by ``algbw``: (N-1)/N, twice as much for an all-reduce.
+    """``busbw`` by ``algbw``: (N-1)/N, twice as much for an all-reduce, 1 where one node is the root.
 
-    >>> bus_factor("all-gather", 4), bus_factor("all-reduce", 4)
-    (0.75, 1.5)
+    >>> bus_factor("all-gather", 4), bus_factor("all-reduce", 4), bus_factor("reduce", 4)
+    (0.75, 1.5, 1.0)
     """
+    if operation in ("broadcast", "reduce"):
+        return 1.0
     return (2 if operation == "all-reduce" else 1) * (members - 1) / members
 
 

@@ -149,9 +149,13 @@ def costs(asked: InRounds | Weighed) -> Machine:
 class Weighed(Group):
     """What is compared, and what is made of it."""
 
-    operation: Annotated[str, typer.Option(help="all-reduce, all-gather, reduce-scatter or all-to-all.")] = (
-        "all-reduce"
-    )
+    operation: Annotated[
+        str,
+        typer.Option(
+            help="all-reduce, all-gather, reduce-scatter, all-to-all; broadcast or reduce, whose root is the "
+            "first node."
+        ),
+    ] = "all-reduce"
     size: Annotated[
         str, typer.Option(help="Smallest and largest vector, e.g. 1KiB:1GiB or 1MB:1GB.", metavar="LOW:HIGH")
     ] = "1KiB:1GiB"
