@@ -18,6 +18,8 @@ from flitloom.spec.families import is_family
 
 #: Where each dimension shifts a switch on the page.
 _SHIFTS = ((1.0, 0.0), (0.0, 1.0), (0.31, 0.23), (0.11, -0.07), (0.04, 0.05), (0.02, -0.015))
+#: Where a hung switch stands beside the one that it is joined to.
+_HUNG = (0.3, 0.3)
 
 
 def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes | None = None) -> Axes:
@@ -41,9 +43,12 @@ def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes 
     """
     subnet = found.subnet
     count = len(subnet.switches)
-    if found.grid():
+    # A hung switch stands close to the one that it is joined to.
+    near = [found.coordinates[found.service.get(n, n)] for n in range(count)] if found.grid() else []
+    if near:
         shifts = np.array(_SHIFTS[: len(found.sizes)])
-        points = np.array(found.coordinates, dtype=float) @ shifts
+        points = np.array(near, dtype=float) @ shifts
+        points[list(found.service)] += _HUNG
         gone = np.array(found.missing_switches, dtype=float).reshape(-1, len(found.sizes)) @ shifts
     else:
         places = np.array(stand(found))
@@ -52,9 +57,8 @@ def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes 
         misfits = set(found.misfits)
         for index, cable in enumerate(subnet.cables):
             ends = points[[cable.a, cable.b]]
-            over = bool(found.grid()) and any(
-                abs(p - q) > 1
-                for p, q in zip(found.coordinates[cable.a], found.coordinates[cable.b], strict=True)
+            over = bool(near) and any(
+                abs(p - q) > 1 for p, q in zip(near[cable.a], near[cable.b], strict=True)
             )
             color, style = (BOUND, "-") if index in misfits else ("0.75", ":") if over else ("0.4", "-")
             axes.plot(

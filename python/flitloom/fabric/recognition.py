@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError, require_kind
@@ -60,6 +62,9 @@ class Recognition:
         The group of every switch of a dragonfly.
     nested : Nested or None
         Of tori of tori, what they are inside and outside, and where links lead out of them.
+    service : dict
+        Switches that are hung on a torus or mesh, each with the one of its switches that it is joined to;
+        they have no coordinates.
     """
 
     subnet: Subnet
@@ -77,21 +82,35 @@ class Recognition:
     factors: tuple[str, ...] = ()
     groups: tuple[int, ...] = ()
     nested: Nested | None = None
+    service: Mapping[int, int] = field(default_factory=dict)
 
     def grid(self) -> Grid | None:
-        """Sizes, closed ways and coordinates of a torus or mesh, for dimension order."""
+        """Sizes, closed ways and coordinates of a torus or mesh, for dimension order.
+
+        A switch that is hung on it stands a step beside it, in a dimension of its own for the first at every
+        switch, in another one for the second, and so on.
+        """
         if not self.coordinates or self.factors:
             return None
-        return (
-            list(self.sizes),
-            [list(way) for way in self.closed],
-            [list(place) for place in self.coordinates],
-        )
+        more = max(Counter(self.service.values()).values(), default=0)
+        places = [[*place, *[0] * more] for place in self.coordinates]
+        taken = Counter[int]()
+        for switch, at in self.service.items():
+            places[switch] = list(places[at])
+            places[switch][len(self.sizes) + taken[at]] = 1
+            taken[at] += 1
+        closed = [[*way, *[0] * more] for way in self.closed]
+        return [*self.sizes, *[2] * more], closed, places
 
     def place(self, switch: int) -> str:
         """A switch as its name and coordinates."""
         name = self.subnet.switches[switch].name
-        return f"{name} ({','.join(map(str, self.coordinates[switch]))})" if self.coordinates else name
+        return f"{name} {self.where(switch)}" if self.coordinates else name
+
+    def where(self, switch: int) -> str:
+        """The coordinates of a switch; of one that is hung on a torus those of the switch that it is at."""
+        at = self.service.get(switch, switch)
+        return f"{'' if at == switch else 'at '}({','.join(map(str, self.coordinates[at]))})"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -121,6 +140,8 @@ class Recognition:
             text += f"; {_count(2 * len(self.swaps), '', 'cables')} swapped"
         if other := len(self.misfits) - 2 * len(self.swaps):
             text += f"; {_count(other, 'cable joins', 'cables join')} switches that are not neighbours"
+        if self.service:
+            text += f"; {_count(len(self.service), 'switch is', 'switches are')} hung on it"
         return text
 
     def _describe_whole(self) -> str:
@@ -225,7 +246,18 @@ def grid_of(subnet: Subnet) -> Grid | None:
 def _grid(subnet: Subnet, sizes: Sequence[int] | None) -> Recognition | None:
     """The torus or mesh that a subnet is, if it is one."""
     asked = None if sizes is None else list(sizes)
-    found: dict[str, Any] | None = _core.recognise(len(subnet.switches), subnet.cable_ends(), asked)
+    ends = subnet.cable_ends()
+    found: dict[str, Any] | None = _core.recognise(len(subnet.switches), ends, asked)
+    service: dict[int, int] = {}
+    if found is None or found["misfits"]:
+        hung = _hung(subnet)
+        left = np.array([switch not in hung for switch in range(len(subnet.switches))])
+        number = np.cumsum(left) - 1
+        among = ends[left[ends].all(axis=1)]
+        few = 0 < 2 * len(hung) <= int(left.sum())
+        less = _core.recognise(int(left.sum()), number[among].astype(np.uint32), asked) if few else None
+        if less is not None and (found is None or len(less["misfits"]) < len(found["misfits"])):
+            found, service = _renamed(less, np.flatnonzero(left).tolist(), len(left)), hung
     if found is None:
         return None
     wraps = tuple(found["wraps"])
@@ -244,7 +276,27 @@ def _grid(subnet: Subnet, sizes: Sequence[int] | None) -> Recognition | None:
         tuple(index for pair in found["misfits"] for index in by_ends[pair]),
         tuple((by_ends[swap[0]][0], by_ends[swap[1]][0]) for swap in found["swaps"]),
         tuple(map(tuple, found["closed"])),
+        service=service,
     )
+
+
+def _hung(subnet: Subnet) -> dict[int, int]:
+    """Switches that are joined to one other, which has others besides; and that one."""
+    near: list[set[int]] = [set() for _ in subnet.switches]
+    for cable in subnet.cables:
+        near[cable.a].add(cable.b)
+        near[cable.b].add(cable.a)
+    return {n: min(joined) for n, joined in enumerate(near) if len(joined) == 1}
+
+
+def _renamed(found: dict[str, Any], names: list[int], count: int) -> dict[str, Any]:
+    """What was recognised of a part of the switches, by their numbers in the whole; others have no place."""
+    coordinates: list[Any] = [()] * count
+    for switch, place in zip(names, found["coordinates"], strict=True):
+        coordinates[switch] = place
+    cables = {what: [(names[a], names[b]) for a, b in found[what]] for what in ("missing_cables", "misfits")}
+    swaps = [[(names[a], names[b]) for a, b in swap] for swap in found["swaps"]]
+    return found | cables | {"coordinates": coordinates, "swaps": swaps}
 
 
 def _fat_tree(subnet: Subnet) -> Recognition | None:
@@ -253,6 +305,10 @@ def _fat_tree(subnet: Subnet) -> Recognition | None:
     if tree is None:
         return None
     levels, order = tree
+    hosts = subnet.hosts_per_switch()
+    if 2 * sum(hosts[switch] for switch, level in enumerate(levels) if level == 0) < sum(hosts):
+        # Above a few switches with many hosts every network of two colours has levels.
+        return None
     sizes = tuple(map(levels.count, range(max(level for level in levels if level != _APART) + 1)))
     return Recognition(subnet, "fat tree", sizes, levels=tuple(levels), order=tuple(order))
 

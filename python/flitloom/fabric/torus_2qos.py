@@ -28,7 +28,11 @@ def torus_2qos(recognition: Recognition) -> str | None:
     <BLANKLINE>
     xp_link 0x0000000000200001 0x0000000000200002
     """
-    if recognition.kind not in ("torus", "mesh") or not 2 <= len(recognition.sizes) <= 3:
+    if (
+        recognition.kind not in ("torus", "mesh")
+        or recognition.service
+        or not 2 <= len(recognition.sizes) <= 3
+    ):
         return None
     sizes = [
         f"{size}{'t' if wrap else 'm'}"

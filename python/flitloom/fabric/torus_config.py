@@ -249,13 +249,20 @@ def _placed(
 ) -> Recognition:
     """A recognised torus or mesh with the coordinates that a seed gives it."""
     lines = _Lines(found)
-    begin = lines.place(found.coordinates[index[seed.links[0][2]]])
+
+    def at(guid: int, number: int) -> list[int]:
+        if coordinates := found.coordinates[index[guid]]:
+            return lines.place(coordinates)
+        problem = f"{found.subnet.switches[index[guid]].name} is hung on the torus or mesh"
+        raise SpecError.at(f"{config.place}, line {number}", problem, "name a switch of it")
+
+    begin = at(seed.links[0][2], seed.links[0][4])
     led: dict[int, dict[int, tuple[int, int]]] = {axis: {} for axis in axes}
     for axis, way, _, neighbour, number in seed.links:
         place = f"{config.place}, line {number}"
         if axis not in led:
             raise SpecError.at(place, f"{'xyz'[axis]} has radix 1", "leave the link out")
-        there = lines.way(begin, lines.place(found.coordinates[index[neighbour]]))
+        there = lines.way(begin, at(neighbour, number))
         if there is None:
             raise SpecError.at(place, "these switches are not neighbours in the torus or mesh that was found")
         for before, (line, step) in led[axis].items():
@@ -278,7 +285,7 @@ def _placed(
         found,
         sizes=tuple(axis.size for axis in turned),
         wraps=tuple(axis.wrap for axis in turned),
-        coordinates=tuple(map(moved, found.coordinates)),
+        coordinates=tuple(moved(place) if place else () for place in found.coordinates),
         missing_switches=tuple(map(moved, found.missing_switches)),
         closed=tuple(
             tuple(axis.size if other is axis else 0 for other in turned) for axis in turned if axis.wrap

@@ -201,7 +201,7 @@ def ground_of_subnet(subnet: Subnet, names: Sequence[str] | None = None) -> Grou
     cables = sorted({(min(cable.a, cable.b), max(cable.a, cable.b)) for cable in subnet.cables})
     names = tuple(switch.name for switch in subnet.switches) if names is None else tuple(names)
     seen = recognise(subnet)
-    if seen.kind not in ("torus", "mesh") or seen.misfits:
+    if seen.kind not in ("torus", "mesh") or seen.misfits or seen.service:
         return Ground(names, tuple(range(len(names))), tuple((a, b) for a, b in cables if a != b))
     topology = Topology(kind=seen.kind, sizes=seen.sizes, wrap=seen.wraps)
     wired = Wired(topology)

@@ -223,7 +223,8 @@ ANSWERS = {
     "route-fabric": Answer(
         "flitloom route --fabric",
         False,
-        "fabric switches hosts job_hosts max_load bound bound_proof gap optimal balanced_load "
+        "fabric switches hosts job_hosts max_load bound bound_proof gap optimal balanced_load behind "
+        "behind_load behind_bound "
         "short_of_lanes mode_loads scratch_load mode lanes lanes_there lanes_from spare_lanes service_levels "
         "deadlock unreachable seconds remarks entries changed_entries update update_safe update_rounds "
         "update_last moved_levels method method_loads shift_load shift_load_worst safe_for traffic_kinds "

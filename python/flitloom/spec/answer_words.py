@@ -21,6 +21,9 @@ apart: boolean: whether no channel has bytes of two jobs, so that none slows ano
 arbitration: string: the arbitration scheme, e.g. C00
 averaging: integer?: windows that are averaged
 balanced_load: integer?: largest load of tables balanced before lanes were chosen
+behind: string?: the busiest channel, where it joins a switch that is hung on a torus or mesh
+behind_bound: integer?: what no tables can go below on channels that join no hung switch
+behind_load: integer?: largest load of these channels
 below: number?: a rate below saturation, or the lower end of its 95 % interval, in flits/node/cycle
 best_node: integer?: the node that sends most
 bottleneck: string?: the channel that the lower bound is for

@@ -108,7 +108,7 @@ class Cables:
             channels.setdefault((cable.a, cable.b), []).append(2 * number)
             channels.setdefault((cable.b, cable.a), []).append(2 * number + 1)
         labels: list[list[Any]] = []
-        grid = found.grid()
+        grid = None if found.service else found.grid()
         if grid and len(found.sizes) > 2:
             tops = [n for n, at in enumerate(found.coordinates) if at[0] == 0 and at[1] == found.sizes[1] - 1]
             for node in tops:
@@ -133,6 +133,6 @@ class Cables:
     def _places(self) -> list[Point]:
         """Of switches, and of those that are missing. Full meshes would hide links in planes."""
         found = self.found
-        if not found.grid():
+        if not found.grid() or found.service:
             return stand(found)
         return in_planes(found.sizes, [*found.coordinates, *found.missing_switches])

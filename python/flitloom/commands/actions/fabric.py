@@ -76,8 +76,8 @@ def _print(found: Recognition) -> None:
     print_table(
         ("switch", "coordinates", "hosts"),
         [
-            (switch.name, f"({','.join(map(str, place))})", " ".join(names))
-            for switch, place, names in zip(subnet.switches, found.coordinates, hosts, strict=True)
+            (switch.name, found.where(number), " ".join(names))
+            for number, (switch, names) in enumerate(zip(subnet.switches, hosts, strict=True))
         ],
     )
 

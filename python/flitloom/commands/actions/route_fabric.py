@@ -242,7 +242,8 @@ def _print(tables: SubnetTables, facts: dict[str, Any], asked: Asked, job: int |
     told = tables.report.rows(f"{facts['lanes']} of {facts['lanes_there']}, mode {facts['mode']}")
     verdict = {row[0]: row for row in told}
     lanes = verdict["lanes"][1] + ("" if facts["lanes_from"] is None else f"; {facts['lanes_from']}")
-    rows = [verdict["load"], bound_row(facts["bound"], facts["bound_proof"], facts["max_load"])]
+    load = verdict["load"][1] + ("" if tables.behind is None else f": {tables.behind.describe()}")
+    rows: list[Row] = [("load", load, []), bound_row(facts["bound"], facts["bound_proof"], facts["max_load"])]
     if facts["shift_load"] is not None:
         shifts = f"shifts of hosts put at most {facts['shift_load']} on a channel in the mean"
         rows.append(("method", f"{facts['method']}; {shifts}, {facts['shift_load_worst']} in the worst", []))

@@ -16,6 +16,7 @@ from flitloom.tables.by_destination.beside import BOTH_WAYS, KINDS, MANAGERS, Be
 from flitloom.tables.by_destination.checking import SubnetReport, proof
 from flitloom.tables.by_destination.comparing import of_one_width
 from flitloom.tables.by_destination.covering import Cover
+from flitloom.tables.by_destination.hanging import Behind
 from flitloom.tables.by_destination.remembered import First
 from flitloom.tables.by_destination.repairing import OldTables, Update
 from flitloom.tables.by_destination.tables import (
@@ -70,6 +71,7 @@ class MadeTables:
     asked: int | None = None
     first: First | None = field(default=None, repr=False)
     again: bool = False
+    behind: Behind | None = None
 
     @property
     def subnet(self) -> Subnet:
@@ -107,6 +109,9 @@ class MadeTables:
             "bound_proof": proof(self.bound),
             "gap": self.report.max_load - self.bound["value"],
             "optimal": self.report.max_load == self.bound["value"],
+            "behind": None if self.behind is None else self.behind.bottleneck,
+            "behind_load": None if self.behind is None else self.behind.load,
+            "behind_bound": None if self.behind is None else self.behind.bound,
             "balanced_load": self.balanced,
             "short_of_lanes": self.short_of_lanes,
             "mode_loads": self.mode_loads,

@@ -73,6 +73,8 @@ class SubnetTables(MadeTables):
         The first tables of a row of repairs, which are right when all is back.
     again : bool
         Whether these are the first tables, since all is back.
+    behind : Behind or None
+        What is behind the busiest channel, where that joins a switch that is hung on a torus or mesh.
     """
 
     def write(self, folder: str | Path) -> Path:

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -24,6 +25,7 @@ from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
 from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.covering import ENOUGH, Cover, cover_of, on_levels
+from flitloom.tables.by_destination.hanging import Hanging
 from flitloom.tables.by_destination.known import NEAR
 from flitloom.tables.by_destination.made import SubnetTables
 from flitloom.tables.by_destination.remembered import First, Match, fabric_in, with_away
@@ -261,6 +263,15 @@ class _Routing:
         """The switch of every destination."""
         return [self.subnet.hosts[owner].switch for owner in self.owners]
 
+    @cached_property
+    def hanging(self) -> Hanging | None:
+        """What is hung on the torus or mesh, if anything is."""
+        return Hanging.of(self.recognition) if self.recognition.service else None
+
+    def load(self, report: SubnetReport) -> int:
+        """The largest load that tables can change: that of channels which do not join hung switches."""
+        return report.max_load if self.hanging is None else self.hanging.busiest(report.loads)[2]
+
     @property
     def portable(self) -> bool:
         """Whether tables of lanes are out of the question."""
@@ -297,21 +308,26 @@ class _Routing:
             draw = random.Random(self.seed)
             draw.shuffle(base)
             draw.shuffle(further)
-        place, roots = {row: n for n, row in enumerate(base)}, self.roots
+        place, found, demand = {row: n for n, row in enumerate(base)}, self.recognition, self.demand
+        hanging = self.hanging if old is None and (self.portable or self.mode == "portable") else None
+        if hanging is not None:
+            found, demand = hanging.part(found), hanging.demand(demand)
         made: dict[str, Any] = _core.forward(
-            self.subnet.core(),
-            self.recognition.grid(),
-            [roots[row] for row in base],
+            found.subnet.core(),
+            found.grid(),
+            [found.subnet.hosts[self.owners[row]].switch for row in base],
             None if old is None else np.ascontiguousarray(old[base]),
-            None if self.demand is None else self.demand.rows(base).core(),
+            None if demand is None else demand.rows(base).core(),
             [place[first[int(self.owners[row])]] for row in further],
             "portable" if self.portable else self.mode,
             max(1, self.lanes - self.spare_lanes - kept),
             self.effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(self.subnet.switches)),
             0.0 if old is None else REPAIR_SLACK,
             self.cover.both_ways if both_ways is None else both_ways,
-            method or self.method,
+            method or self.method or ("balanced" if found.kind == "graph" else None),
         )
+        if hanging is not None:
+            made = hanging.with_hung(made, [self.roots[row] for row in base + further])
         back = np.argsort(np.array(base + further, dtype=np.int64))
         return made | {name: np.ascontiguousarray(made[name][back]) for name in ("next", "levels")}
 
@@ -319,9 +335,11 @@ class _Routing:
         """What a check says of tables; without `beside` of host pairs alone."""
         rows = None if made["mode"] == "portable" else (made["start"], made["entries"])
         laid = with_lanes(self.subnet, self.owners, made["next"], made["levels"], rows)
-        # Further LIDs of hosts change the loads.
+        # Further LIDs of hosts change the loads, and hung switches have a bound of their own.
         known = (
-            (self.recognition.grid(), made["bound"]) if len(self.owners) == len(self.subnet.hosts) else None
+            (self.recognition.grid(), made["bound"])
+            if len(self.owners) == len(self.subnet.hosts) and self.hanging is None
+            else None
         )
         return judge(replace(laid, demand=self.demand), known, beside)
 
@@ -361,7 +379,7 @@ class _Routing:
             made, methods = self.by_method(old, kept)
             made, beside, report = self.settled(made)
             fewer = best is None or len(self.cover.missing(report)) < len(self.cover.missing(best[2]))
-            if best is None or (fewer and (few_lanes or report.max_load <= NEAR * best[2].max_load)):
+            if best is None or (fewer and (few_lanes or self.load(report) <= NEAR * self.load(best[2]))):
                 best = made, beside, report, methods
             if not self.cover.missing(report):
                 break
@@ -463,6 +481,9 @@ class _Routing:
             made, beside, report = self.settled(made, source)
             if report.deadlock:
                 raise AssertionError(f"tables with a cycle were made: {report.cycle}")
+        behind = None
+        if self.hanging is not None and "part" in made:
+            made, behind = self.hanging.told(made, report)
         kept = self.cover.kept(self.lanes - self.spare_lanes)[0]
         scratch = host_pairs = None
         if (
@@ -505,4 +526,5 @@ class _Routing:
             self.asked,
             first if first is not None and first.has_all_of(self.subnet) else None,
             again is not None,
+            behind,
         )
