@@ -11,6 +11,7 @@ import numpy as np
 
 from flitloom import _core
 from flitloom.errors import SpecError, require_kind
+from flitloom.fabric.dragonflies import Dragonfly, damaged_dragonfly
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.nested import Nested, tori_of_tori
 from flitloom.ground.fixed import explained
@@ -65,6 +66,8 @@ class Recognition:
     service : dict
         Switches that are hung on a torus or mesh, each with the one of its switches that it is joined to;
         they have no coordinates.
+    damaged : Dragonfly or None
+        Of a dragonfly, what is missing, if anything is.
     """
 
     subnet: Subnet
@@ -83,6 +86,7 @@ class Recognition:
     groups: tuple[int, ...] = ()
     nested: Nested | None = None
     service: Mapping[int, int] = field(default_factory=dict)
+    damaged: Dragonfly | None = None
 
     def grid(self) -> Grid | None:
         """Sizes, closed ways and coordinates of a torus or mesh, for dimension order.
@@ -128,13 +132,10 @@ class Recognition:
             least, most = min(self.sizes), max(self.sizes)
             size = str(most) if least == most else f"{least} to {most}"
             groups = f"{counted(len(self.sizes), 'group')} of {size} switches"
-            return f"a dragonfly of {groups} and {counted(len(self.subnet.cables), 'cable')}"
+            text = f"a dragonfly of {groups} and {counted(len(self.subnet.cables), 'cable')}"
+            return text + (f", {less} missing" if (less := self._less()) else "")
         text = self._describe_whole()
-        lost = [
-            _count(len(self.missing_switches), "switch", "switches"),
-            _count(len(self.missing_cables), "cable", "cables"),
-        ]
-        if less := " and ".join(part for part in lost if part):
+        if less := self._less():
             text += f" less {less}"
         if self.swaps:
             text += f"; {_count(2 * len(self.swaps), '', 'cables')} swapped"
@@ -143,6 +144,22 @@ class Recognition:
         if self.service:
             text += f"; {_count(len(self.service), 'switch is', 'switches are')} hung on it"
         return text
+
+    def _less(self) -> str:
+        """How many switches and cables are missing, as text; empty for none."""
+        switches, cables = self.missing()
+        lost = [_count(switches, "switch", "switches"), _count(cables, "cable", "cables")]
+        return " and ".join(part for part in lost if part)
+
+    def missing(self) -> tuple[int, int]:
+        """How many switches are missing, and how many cables."""
+        if self.damaged is not None:
+            return len(self.damaged.switches), self.damaged.missing_cables()
+        return len(self.missing_switches), len(self.missing_cables)
+
+    def group(self, number: int) -> str:
+        """A group of a dragonfly by one of its switches."""
+        return f"the group of {self.subnet.switches[self.groups.index(number)].name}"
 
     def _describe_whole(self) -> str:
         """What it is if nothing is missing."""
@@ -352,10 +369,19 @@ def _tori(subnet: Subnet) -> Recognition | None:
 
 def _dragonfly(subnet: Subnet) -> Recognition | None:
     """The dragonfly that a subnet is, if it is one."""
-    groups = _core.recognise_groups(subnet.core())
+    groups: Sequence[int] | None = _core.recognise_groups(subnet.core())
+    damaged = None
     if groups is None:
-        return None
+        damaged = damaged_dragonfly(len(subnet.switches), subnet.cable_ends().tolist())
+        if damaged is None:
+            return None
+        groups = damaged.groups
     counts = Counter(groups)
     return Recognition(
-        subnet, "dragonfly", tuple(counts[group] for group in sorted(counts)), groups=tuple(groups)
+        subnet,
+        "dragonfly",
+        tuple(counts[group] for group in sorted(counts)),
+        groups=tuple(groups),
+        missing_cables=() if damaged is None else damaged.cables,
+        damaged=damaged,
     )

@@ -64,6 +64,11 @@ def _print(found: Recognition) -> None:
         echo(f"missing switch: ({','.join(map(str, place))})")
     for a, b in found.missing_cables:
         echo(f"missing cable: {found.place(a)} - {found.place(b)}")
+    if found.damaged is not None:
+        for group in found.damaged.switches:
+            echo(f"missing switch: in {found.group(group)}")
+        for one, other in found.damaged.between:
+            echo(f"missing cable: between {found.group(one)} and {found.group(other)}")
     for switch, has, most in found.uneven():
         name = subnet.switches[switch].name
         echo(f"uneven: {name} has {counted(has, 'cable')} up, most switches of its level have {most}")
@@ -93,8 +98,8 @@ def facts(found: Recognition) -> dict[str, Any]:
         "switches": len(subnet.switches),
         "hosts": len(subnet.ports_of_hosts()),
         "cables": len(subnet.cables),
-        "missing_switches": len(found.missing_switches),
-        "missing_cables": len(found.missing_cables),
+        "missing_switches": found.missing()[0],
+        "missing_cables": found.missing()[1],
         "misfits": len(found.misfits),
         "description": found.describe(),
         "missing_switch_coordinates": [list(place) for place in found.missing_switches],

@@ -200,8 +200,10 @@ def _require_suits(method: str, found: Recognition) -> None:
     """Refuse a method that is unknown, or for fabrics of another kind."""
     if method not in FORWARDING_METHODS:
         raise SpecError.at("--method", *unknown_parts(method, FORWARDING_METHODS))
-    if _KINDS[method] not in ("any", found.kind):
-        problem = f"{method} is for fabrics of kind {_KINDS[method]}; this is {found.describe()}"
+    kind = "any" if _KINDS[method] == "any" else found.kind
+    whole = "whole " if kind == "dragonfly" and found.damaged is not None else ""
+    if _KINDS[method] != kind or whole:
+        problem = f"{method} is for {whole}fabrics of kind {_KINDS[method]}; this is {found.describe()}"
         raise SpecError.at("--method", problem, "leave it out")
 
 
