@@ -43,6 +43,7 @@ check-collective: check ag.json
 recheck: recheck ag.json
 simulate-collective: simulate ag.json
 collective-advise: collective advise --torus 4x4
+collective-advise-groups: collective advise --torus 4x4 --groups axis:0
 collective-rounds: collective all-reduce --torus 4x4 --algorithm best --size 1MiB -o rounds.json
 check-rounds: check rounds.json
 recheck: recheck rounds.json

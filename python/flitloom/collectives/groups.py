@@ -9,6 +9,7 @@ from typing import Any
 
 from flitloom.collectives.collective_plan import OPERATIONS, CollectivePlan, OperationName, nodes_end
 from flitloom.collectives.search import ROOTED, collective
+from flitloom.collectives.telling import Told, telling, untold
 from flitloom.errors import SpecError
 from flitloom.ground import provenance
 from flitloom.ground.numerals import counted
@@ -64,6 +65,7 @@ def plan_groups(
     twist: bool = False,
     latency: int = 0,
     seed: int = 1,
+    told: Told = untold,
 ) -> CollectivePlan:
     """Plan an operation in every group, all at the same time.
 
@@ -79,6 +81,8 @@ def plan_groups(
         The nodes of every group; no node is in two of them.
     chunks, twist, latency, seed
         As of `flitloom.collectives.plan`.
+    told : function
+        Told how many of how many groups are planned.
 
     Raises
     ------
@@ -94,13 +98,13 @@ def plan_groups(
     if operation not in GROUPED:
         raise SpecError.at("groups", f"{operation} has none", f"{', '.join(GROUPED)} have")
     ground = Ground(topology, twist or topology.twist)
-    _check(ground, groups)
+    checked_groups(ground, groups)
     known: dict[Any, CollectivePlan] = {}
     sought = partial(collective, operation=operation, chunks=chunks, latency=latency, seed=seed)
     steps, bound, last = 0, 0, nodes_end(operation)
     rows: dict[str, list[list[int]]] = {"sums": [], "moves": []}
     proofs = []
-    for number, group in enumerate(groups):
+    for number, group in enumerate(telling(groups, told, 1)):
         cables = ground.cables_between(group)
         key = len(group), tuple(cables)
         if key not in known:
@@ -130,8 +134,14 @@ def plan_groups(
     return made
 
 
-def _check(ground: Ground, groups: Sequence[Sequence[int]]) -> None:
-    """Refuse groups that cannot be."""
+def checked_groups(ground: Ground, groups: Sequence[Sequence[int]]) -> None:
+    """Refuse groups that cannot be.
+
+    Raises
+    ------
+    SpecError
+        There is none, one has a single node or one that does not work, or two share a node.
+    """
     if not groups:
         raise SpecError.at("groups", "there is none of two nodes or more")
     if ground.topology.one_way_links:
@@ -148,6 +158,22 @@ def _check(ground: Ground, groups: Sequence[Sequence[int]]) -> None:
             seen[node] = number
 
 
+def sub_network(count: int, cables: Sequence[tuple[int, int]], number: int) -> Graph:
+    """A group as a network of its own.
+
+    Raises
+    ------
+    SpecError
+        Its cables do not join its nodes.
+    """
+    network = Graph([f"{a}-{b}" for a, b in cables], nodes=count) if cables else None
+    if network is None or len(Ground(network).distances(0)) < count:
+        raise SpecError.at(
+            "groups", f"the links of group {number} do not join its nodes", "a group uses its own links only"
+        )
+    return network
+
+
 def _planned(
     count: int,
     cables: Sequence[tuple[int, int]],
@@ -155,11 +181,7 @@ def _planned(
     number: int,
 ) -> CollectivePlan:
     """The plan of a group with these cables, move by move."""
-    network = Graph([f"{a}-{b}" for a, b in cables], nodes=count) if cables else None
-    if network is None or len(Ground(network).distances(0)) < count:
-        raise SpecError.at(
-            "groups", f"the links of group {number} do not join its nodes", "a group uses its own links only"
-        )
+    network = sub_network(count, cables, number)
     ring = sorted([*((one, one + 1) for one in range(count - 1)), (0, count - 1)])
     made = sought(network)
     if not made.optimal and list(cables) == ring:

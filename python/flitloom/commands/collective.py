@@ -156,6 +156,12 @@ class Weighed(Group):
             "first node."
         ),
     ] = "all-reduce"
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="In several groups at once: axis:0, axis:0,1 or a file, as of plans.", metavar="GROUPS"
+        ),
+    ] = None
     size: Annotated[
         str, typer.Option(help="Smallest and largest vector, e.g. 1KiB:1GiB or 1MB:1GB.", metavar="LOW:HIGH")
     ] = "1KiB:1GiB"
@@ -246,6 +252,7 @@ def advise(*, where: Where, weighed: Weighed) -> None:
     For example:
       flitloom collective advise --torus 8x8x8 --size 1KiB:1GiB --alpha 1us --bandwidth 50GB/s
       flitloom collective advise --torus 8x8 --fail link:0-1 --operation all-gather
+      flitloom collective advise --torus 8x8 --groups axis:0 --size 1MiB
       flitloom collective advise --network "dragonfly(6,3)" --bandwidth 400Gb/s
     """
     perform("collective_advise", where, weighed)

@@ -205,6 +205,11 @@ ANSWERS = {
         False,
         "operation network members rounds algorithms cases crossovers compared",
     ),
+    "collective-advise-groups": Answer(
+        "flitloom collective advise --groups",
+        False,
+        "operation network kinds cases",
+    ),
     "sweep": Answer(
         "flitloom sweep",
         True,

@@ -116,6 +116,7 @@ jitter: integer: largest delay of a start, in cycles
 job_hosts: integer?: hosts whose pairs count, if not all do
 jobs: array: the jobs, an object each
 kind: string?: what it is: torus, mesh, twisted, fat tree or graph; of files tables, folder, plan, and so on
+kinds: array: groups whose nodes are joined alike, with their nodes and algorithms
 lanes: integer: virtual lanes: those that a fabric's tables use, those of a torus's rules
 lanes_from: string?: the port with the fewest lanes, if a file says how many ports have
 lanes_there: integer: lanes that tables could use

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from flitloom.collectives.advice import Advice, compare, in_words, powers, weigh
+from flitloom.collectives.grouped_advice import weigh_groups
 from flitloom.commands import pictures, screen
-from flitloom.commands.actions.collective_plan import say_who_takes_part
+from flitloom.commands.actions.collective_plan import ADDS, read_groups, say_who_takes_part
 from flitloom.commands.actions.collective_rounds import equal_links
 from flitloom.commands.collective import Weighed, Where, costs
+from flitloom.errors import SpecError
 from flitloom.ground.extras import check_picture
 from flitloom.ground.numerals import counted
 from flitloom.ground.units import read_size, show_size
+from flitloom.placing.hosts import names_of
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
+from flitloom.spec.machine import Machine
 from flitloom.spec.product import network_of
 
 
@@ -23,12 +30,15 @@ def run(where: Where, weighed: Weighed) -> None:
         check_picture(weighed.chart, "--picture")
     fields = where.fields("give --torus 8x8x8, --mesh 6x6, --network or --graph")
     topology = network_of(fields)
-    say_who_takes_part(topology)
+    say_who_takes_part(topology, ADDS if weighed.operation == "reduce" else "only forward")
     twist = where.twist or topology.twist
     low, _, high = weighed.size.partition(":")
     sizes = powers(read_size(low, "--size"), read_size(high or low, "--size"))
     topology, twist, machine = equal_links(topology, twist, costs(weighed))
     machine.require_ports(Ground(topology, twist).most_links)
+    if weighed.groups is not None:
+        _in_groups(topology, twist, where, weighed, machine, sizes)
+        return
     with screen.progress("comparison of algorithms", "percent") as told:
         advice = weigh(
             topology,
@@ -50,6 +60,63 @@ def run(where: Where, weighed: Weighed) -> None:
         failed = bool(topology.failed_nodes or topology.failed_links)
         command = _command(where, weighed, show_size(sizes[-1]))
         _print(advice, compared, command, failed, twist)
+
+
+def _in_groups(
+    topology: AnyNetwork,
+    twist: bool,
+    where: Where,
+    weighed: Weighed,
+    machine: Machine,
+    sizes: list[float],
+) -> None:
+    """Compare the algorithms of all groups, and print the slowest one for every size."""
+    if weighed.chart is not None:
+        raise SpecError.at("--groups", "does not go with --picture")
+    groups = read_groups(topology, str(weighed.groups), names_of(topology, where.hosts))
+    with screen.progress("comparison of algorithms", "percent") as told:
+        advice = weigh_groups(
+            topology,
+            groups,
+            sizes,
+            machine.round,
+            machine.bandwidth,
+            operation=weighed.operation,
+            twist=twist,
+            message=machine.message,
+            told=told,
+        )
+    if weighed.json:
+        screen.print_json(advice.facts(str(Ground(topology, twist))))
+        return
+    screen.print_table(
+        ["groups", "nodes", "network of a group", "first one"],
+        [
+            [len(one.groups), one.advice.members, str(one.network), _listed(one.groups[0])]
+            for one in advice.kinds
+        ],
+    )
+    screen.echo()
+    rows = []
+    for row in range(len(sizes)):
+        slowest = advice.slowest(row)
+        size, *said = _row(replace(slowest.advice, halved=()), row)
+        bound = advice.bound(row)
+        taken = slowest.advice.seconds[row][slowest.advice.best(row)]
+        said[2:4] = [round(1e6 * bound, 2), round(100 * bound / taken, 1)]
+        rows.append([size, str(slowest.network), *said])
+    screen.print_table(
+        ["size", "slowest group", "best", "us", "bound us", "% of bound", "algbw GB/s", "busbw GB/s"], rows
+    )
+    screen.echo("every group uses the links between its own nodes only; all end with the slowest one")
+    if slowest.network.grid is not None and not machine.links:
+        size = show_size(sizes[-1])
+        command = _command(Where(network=str(slowest.network)), weighed, size)
+        screen.echo(f"plan of one of the slowest groups for {size}: {command}")
+
+
+def _listed(nodes: Sequence[int]) -> str:
+    return " ".join(map(str, nodes[:4])) + " ..." * (len(nodes) > 4)
 
 
 def _command(where: Where, weighed: Weighed, size: str) -> str:

@@ -20,6 +20,8 @@ from flitloom.placing.hosts import names_of
 from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.product import network_of
 
+#: What switches do in plans of sums in steps.
+ADDS = "forward, and add what they forward"
 ADVICE = "give --torus 8x8x8, --mesh 6x6, --network 'full8 x ring16' or --graph cluster.topo"
 
 
@@ -36,7 +38,7 @@ def run(operation: str, where: Where, planned: Planned) -> None:
         sums = operation in ("all-reduce", "reduce-scatter", "reduce")
         does = "only forward"
         if sums:
-            does = "forward, and add what they forward"
+            does = ADDS
             does += "; --algorithm best --size BYTES plans without that" * (operation != "reduce")
         say_who_takes_part(topology, does)
     width, matrix, called = planned.width, planned.matrix, names_of(topology, where.hosts)
@@ -84,22 +86,28 @@ def _in_groups(
     """The plan of all groups."""
     if any(one is not None for one in (planned.nodes, planned.root, planned.matrix, planned.width)):
         raise SpecError.at("--groups", "does not go with --nodes, --root, --matrix and --width")
-    kind, _, given = str(planned.groups).partition("axis:")
-    if kind:
-        lines = read_text(Path(kind), limits.MATRIX_BYTES).splitlines()
-        groups = [called.listed(line, f"--groups {kind}") for line in lines if line.strip()]
-    else:
-        groups = along_axes(topology, options.whole_numbers(given, "--groups axis:"))
+    groups = read_groups(topology, str(planned.groups), called)
     seed = 1 if planned.seed is None else planned.seed
-    return plan_groups(
-        topology,
-        operation,
-        groups,
-        chunks=planned.chunks,
-        twist=where.twist,
-        latency=planned.latency,
-        seed=seed,
-    )
+    with screen.progress("groups") as told:
+        return plan_groups(
+            topology,
+            operation,
+            groups,
+            chunks=planned.chunks,
+            twist=where.twist,
+            latency=planned.latency,
+            seed=seed,
+            told=told,
+        )
+
+
+def read_groups(topology: AnyNetwork, asked: str, called: Names) -> list[list[int]]:
+    """The nodes of all groups, along axes or from a file."""
+    kind, _, given = asked.partition("axis:")
+    if not kind:
+        return along_axes(topology, options.whole_numbers(given, "--groups axis:"))
+    lines = read_text(Path(kind), limits.MATRIX_BYTES).splitlines()
+    return [called.listed(line, f"--groups {kind}") for line in lines if line.strip()]
 
 
 def _print(found: CollectivePlan, facts: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from flitloom.collectives.advice import COMPARED, Advice, weigh
 from flitloom.collectives.making import choose, from_messages
 from flitloom.collectives.telling import share
 from flitloom.commands import options, screen
-from flitloom.commands.actions.collective_plan import ADVICE, say_who_takes_part
+from flitloom.commands.actions.collective_plan import ADDS, ADVICE, say_who_takes_part
 from flitloom.commands.collective import InRounds, Planned, Where, costs
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
@@ -37,7 +37,7 @@ def run(operation: str, where: Where, planned: Planned, asked: InRounds) -> None
         )
     options.check_files(planned.out, (".json",), None)
     topology = network_of(where.fields(ADVICE))
-    say_who_takes_part(topology)
+    say_who_takes_part(topology, ADDS if operation == "reduce" else "only forward")
     size = read_size(asked.size, "--size")
     topology, twist, machine = equal_links(topology, where.twist or topology.twist, costs(asked))
     alpha, bandwidth, message = machine.round, machine.bandwidth, machine.message
