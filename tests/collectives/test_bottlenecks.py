@@ -127,6 +127,24 @@ def test_chunks_of_a_root_cross_the_narrowest_cut(operation, seed, tmp_path):
             assert run(["recheck", str(tmp_path / "plan.json")]) in (1, 2)
 
 
+@pytest.mark.parametrize("operation", ["scatter", "gather"])
+def test_chunks_for_others_cross_the_narrowest_cut(operation, tmp_path):
+    """Eight nodes for each of which four chunks cross the one cable, behind a hop and before one."""
+    boxes_in_row = [pair for box in (0, 4, 8) for pair in combinations(range(box, box + 4), 2)]
+    network = fl.Graph([*boxes_in_row, (1, 4), (5, 8)], nodes=12)
+    plan = fl.collectives.plan(network, operation, chunks=4)
+    assert (plan.steps, plan.bound, plan.proof["kind"]) == (33, 33, "crossing")
+    assert fl.collectives.check(plan)["problems"] == []
+    plan.save(tmp_path / "plan.json")
+    assert run(["recheck", str(tmp_path / "plan.json")]) == 0
+    for changed in ({"from": 1}, {"nodes": [*range(12)]}, {"nodes": []}, {"nodes": [*range(8)]}):
+        proof = {name: value for name, value in plan.proof.items() if name != "all_but"}
+        wrong = plan.model_copy(update={"proof": proof | changed})
+        assert fl.collectives.check(wrong)["problems"]
+        wrong.save(tmp_path / "plan.json")
+        assert run(["recheck", str(tmp_path / "plan.json")]) in (1, 2)
+
+
 @pytest.mark.parametrize(
     ("operation", "steps", "bound"),
     [("all-gather", 13, 13), ("reduce-scatter", 13, 13), ("all-reduce", 26, 24), ("broadcast", 4, 4)],

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from flitloom.collectives.collective_plan import CollectivePlan
-from flitloom.collectives.proofs import nodes_of, transfers
+from flitloom.collectives.proofs import BACKWARDS, nodes_of, transfers
 from flitloom.spec.ground import Ground
 
 #: Largest number of nodes times links for which flows are looked for; some seconds at most.
@@ -236,7 +236,7 @@ def tightened(plan: CollectivePlan) -> CollectivePlan:
 def _proofs(plan: CollectivePlan) -> Iterator[dict[str, object]]:
     """Proofs that may be better than that of a plan."""
     ground, all_nodes = plan.ground, {*plan.ground.working}
-    backwards = plan.operation in ("reduce-scatter", "reduce")
+    backwards = plan.operation in BACKWARDS
     if plan.operation in ("all-gather", "reduce-scatter"):
         sets = [nodes_of(ground, plan.proof)] if plan.proof["kind"] == "cut" else []
         sets += [all_nodes - box for box in boxes(ground)] if ground.whole else []
@@ -246,13 +246,19 @@ def _proofs(plan: CollectivePlan) -> Iterator[dict[str, object]]:
         sums = plan.chunks * len(plan.members)
         if parts := parts_of_sums(ground, Fraction(max(plan.bound - plan.latency, 1), sums)):
             yield {"kind": "parts", "parts": parts}
-    elif plan.operation in ("broadcast", "reduce") and len(all_nodes) * len(ground.links) <= LARGEST:
-        assert plan.root is not None
+    elif plan.root is not None and len(all_nodes) * len(ground.links) <= LARGEST:
         far = ground.distances(plan.root, backwards)
         cuts = {node: _cut(ground, plan.root, node, backwards) for node in plan.members if node != plan.root}
-        ends = sorted(cuts, key=lambda node: -plan.chunks / cuts[node][0] - far[node])
-        for end in ends[:ENDS]:
-            yield named("crossing", ground, cuts[end][1]) | {"from": plan.root, "to": end}
+        scatters = plan.operation in ("scatter", "gather")
+
+        def steps(node: int) -> float:
+            """Steps that the chunks behind the cut need, about."""
+            links, inside = cuts[node]
+            return far[node] + plan.chunks * (len({*plan.members} - inside) if scatters else 1) / links
+
+        for end in sorted(cuts, key=steps, reverse=True)[:ENDS]:
+            proof = named("crossing", ground, cuts[end][1]) | {"from": plan.root}
+            yield proof if scatters else proof | {"to": end}
 
 
 def narrowest(ground: Ground, root: int, backwards: bool = False) -> int:

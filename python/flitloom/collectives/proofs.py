@@ -382,40 +382,45 @@ def transfers(ground: Ground, members: Sequence[int], parts: Iterable[Sequence[i
 
 def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
     inside = nodes_of(view.ground, proof)
-    end, members = int(proof["to"]), set(view.members)
+    members, scatters = set(view.members), view.operation == "scatter"
     exchange = view.operation in ("all-to-all", "all-to-all-v")
     gathers, spreads = view.operation == "all-gather", view.operation == "broadcast"
-    if not (exchange or gathers or spreads or view.operation == "all-reduce"):
+    if not (exchange or gathers or spreads or scatters or view.operation == "all-reduce"):
         raise KeyError(view.operation)
+    # Chunks of a scatter go to all members outside.
+    ends = members - inside if scatters else {int(proof["to"])}
     # Chunks of an all-gather come from all members inside.
     starts = members & inside if gathers else {int(proof["from"])}
-    if not starts or not starts <= members & inside or end not in members - inside:
+    if not starts or not starts <= members & inside or not ends or not ends <= members - inside:
         raise KeyError("members")
-    if spreads and starts != {view.root}:
+    if (spreads or scatters) and starts != {view.root}:
         raise KeyError("root")
     before = view.ground.nearest(starts, view.backwards)
-    behind = view.ground.distances(end, backwards=not view.backwards)
+    behind = view.ground.nearest(ends, backwards=not view.backwards)
     ways = sorted(
         (before[tail] + 1 + behind[head]) * (1 + view.latency)
         for (tail, head), count in view.over_links()
         if tail in inside and head not in inside and tail in before and head in behind
         for _ in range(count)
     )
-    if gathers:
-        count = view.chunks * len(starts)
-        verb, other = ("comes from", "enters") if view.backwards else ("goes to", "leaves")
-        text = f"each of {counted(count, 'chunk')} {verb} node {view.called(end)} and {other}"
+    if gathers or scatters:
+        count = view.chunks * len(starts) * len(ends)
+        (node,) = ends if gathers else starts
+        verb = "comes from" if gathers is view.backwards else "goes to"
+        other = "enters" if view.backwards else "leaves"
+        text = f"each of {counted(count, 'chunk')} {verb} node {view.called(node)} and {other}"
     else:
+        (end,) = ends
         (start,) = starts
         count = view.chunks if spreads else view.chunks * len(members)
         count = view.demands()[start, end] if exchange else count
         what = f"something of each of {counted(count, 'sum')}"
         if exchange or spreads > view.backwards:
             what = f"each of {counted(count, 'chunk')}"
-        ends = view.called(start), view.called(end)
-        ends = ends[::-1] if view.backwards else ends
+        named = view.called(start), view.called(end)
+        named = named[::-1] if view.backwards else named
         verb = "enters" if view.backwards else "leaves"
-        text = f"{what} goes from node {ends[0]} to node {ends[1]} and {verb}"
+        text = f"{what} goes from node {named[0]} to node {named[1]} and {verb}"
     steps = next(steps for steps in range(count + max(ways)) if _crossed(ways, steps) >= count)
     return steps, (
         f"{text} {_set(inside, view)} by one of {counted(len(ways), 'link')}: at least "

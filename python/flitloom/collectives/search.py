@@ -264,7 +264,9 @@ def _planned(asked: _Asked, width: list[int], seed: int) -> CollectivePlan:
                 plan = plan.model_copy(update=moves | best)
     if not plan.optimal:
         plan = tightened(plan)
-    if operation == "all-reduce" and plan.steps > FAR * plan.bound and not plan.is_orbit:
+    # Where all links are busy trees are no better.
+    narrow = plan.proof["kind"] != "transfers" or plan.ground.has_relays
+    if operation == "all-reduce" and narrow and plan.steps > FAR * plan.bound and not plan.is_orbit:
         plan = _along_trees(plan)
     plan._seconds = time.perf_counter() - begin
     return plan

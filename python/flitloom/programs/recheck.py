@@ -1268,31 +1268,36 @@ class Bound:
         return up(2 * self.plan.chunks * len(self.members) * (count - 1), links) + self.latency
 
     def crossing(self):
-        end, inside, gathers = self.proof["to"], self.inside(), self.name == "all-gather"
+        inside, gathers, scatters = self.inside(), self.name == "all-gather", self.name == "scatter"
         spreads = self.name == "broadcast"
-        known = self.exchange or gathers or spreads or self.name == "all-reduce"
+        known = self.exchange or gathers or spreads or scatters or self.name == "all-reduce"
         need(known, f"proof: a crossing says nothing of {self.plan.name}")
-        need(not spreads or self.proof["from"] == self.plan.root, "proof: it begins at the root")
+        rooted = spreads or scatters
+        need(not rooted or self.proof["from"] == self.plan.root, "proof: it begins at the root")
+        ends = self.members - inside if scatters else {self.proof["to"]}
         starts = self.members & inside if gathers else {self.proof["from"]}
         need(
-            starts and starts <= self.members & inside and end in self.members - inside,
+            starts and starts <= self.members & inside and ends and ends <= self.members - inside,
             "proof: both ends take part",
         )
         before = {}
         for start in starts:
             for node, hops in self.far(start).items():
                 before[node] = min(hops, before.get(node, hops))
-        behind = self.net.distances(end, not self.backwards)
+        behind = {}
+        for end in ends:
+            for node, hops in self.net.distances(end, not self.backwards).items():
+                behind[node] = min(hops, behind.get(node, hops))
         over = [
             (before[a] + 1 + behind[b]) * (1 + self.latency)
             for (a, b), n in self.links.items()
             if a in inside and b not in inside and a in before and b in behind
             for _ in range(n)
         ]
-        if gathers:
-            count = self.plan.chunks * len(starts)
+        if gathers or scatters:
+            count = self.plan.chunks * len(starts) * len(ends)
         elif self.exchange:
-            count = self.plan.wanted()[self.proof["from"], end]
+            count = self.plan.wanted()[self.proof["from"], self.proof["to"]]
         else:
             count = self.plan.chunks * (1 if spreads else len(self.members))
         need(over and count, "proof: nothing goes from one node to the other")
