@@ -165,7 +165,7 @@ def test_a_failed_cable_leaves_most_of_the_speed(capsys: pytest.CaptureFixture[s
     out = capsys.readouterr().out
     assert "busbw GB/s" in out
     assert "\n1MB " in out
-    for wrong in (["--operation", "broadcast"], ["--bandwidth", "50Gb"], ["--bandwidth", "50GBps"]):
+    for wrong in (["--operation", "scatter"], ["--bandwidth", "50Gb"], ["--bandwidth", "50GBps"]):
         assert run(["collective", "advise", "--torus", "4x4", *wrong]) == 2
         assert capsys.readouterr().err.count("\n") == 1
     assert run(["collective", "advise", "--torus", "40x40", "--fail", "node:1"]) == 2
