@@ -167,6 +167,14 @@ class Sought(Group):
             metavar="LIST",
         ),
     ] = None
+    hca: Annotated[
+        str | None,
+        typer.Option(
+            help="With --fabric: the HCAs whose pairs are balanced, by the name behind that of the host: "
+            "mlx5_0 of 'node1 mlx5_0'.",
+            metavar="NAME",
+        ),
+    ] = None
     through: Annotated[
         bool,
         typer.Option(
