@@ -412,6 +412,16 @@ def repair_forwarding(
     tries: int,
     slack: float,
 ) -> dict[str, Any] | None: ...
+def survive_forwarding(
+    network: Network,
+    roots: Sequence[int],
+    following: NDArray[np.uint32],
+    demand: tuple[NDArray[np.uint32], list[int] | None] | None,
+    lanes: int,
+    load: int,
+    seed: int,
+    looks: int,
+) -> dict[str, Any] | None: ...
 def check_forwarding(
     network: Network,
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,

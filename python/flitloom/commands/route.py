@@ -118,7 +118,8 @@ class OfFabric(Group):
         str | None,
         typer.Option(
             help="With --fabric: cables. Of several tables those are taken that keep all levels when they "
-            "are repaired after the most single cables; pairs of the other ones are in survive.txt.",
+            "are repaired after the most single cables, at 4 % more load at most; pairs of the others are in "
+            "survive.txt.",
             metavar="PARTS",
         ),
     ] = None
