@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import itertools
 import os
 import random
 import re
@@ -32,7 +33,7 @@ SOLVERS = "from ortools.sat.python import cp_model; from ortools.linear_solver i
 
 @pytest.mark.parametrize(
     "order",
-    [[SOLVERS, "import flitloom", BOUND], [BOUND, "import flitloom", SOLVERS]],
+    list(itertools.permutations([SOLVERS, "import flitloom", BOUND])),
     ids=lambda order: order[0][:12],
 )
 def test_solvers_of_others_and_ours_share_a_process(order):

@@ -1,4 +1,4 @@
-use super::{FabricError, rows::Rows, walk};
+use super::{FabricError, walk};
 
 /// Switches joined by cables of any shape, with the hosts that hang off each switch.
 ///
@@ -17,7 +17,8 @@ use super::{FabricError, rows::Rows, walk};
 pub struct Graph {
     hosts: Vec<u32>,
     ends: Vec<(u32, u32)>,
-    outgoing: Rows,
+    first: Vec<u32>,
+    outgoing: Vec<u32>,
 }
 
 /// Ports of a switch, as InfiniBand numbers them in a byte.
@@ -49,14 +50,22 @@ impl Graph {
             }
             ends.extend([(a, b), (b, a)]);
         }
-        let outgoing = Rows::new(switches, ends.iter().map(|&(from, _)| from));
-        for (switch, &hosts) in (0..).zip(&hosts) {
-            let ports = outgoing.row(switch).len() as u64 + u64::from(hosts);
+        let mut first = vec![0_u32; switches + 1];
+        ends.iter().for_each(|&(from, _)| first[from as usize + 1] += 1);
+        for switch in 0..switches {
+            let ports = u64::from(first[switch + 1]) + u64::from(hosts[switch]);
             if ports > MAX_PORTS {
-                return Err(FabricError::Ports(switch, ports));
+                return Err(FabricError::Ports(switch as u32, ports));
             }
+            first[switch + 1] += first[switch];
         }
-        Ok(Self { hosts, ends, outgoing })
+        let mut next = first.clone();
+        let mut outgoing = vec![0; ends.len()];
+        for (channel, &(from, _)) in ends.iter().enumerate() {
+            outgoing[next[from as usize] as usize] = channel as u32;
+            next[from as usize] += 1;
+        }
+        Ok(Self { hosts, ends, first, outgoing })
     }
 
     /// The same switches and cables with other hosts.
@@ -91,7 +100,7 @@ impl Graph {
 
     /// The channels that leave a switch, in the order of their cables.
     pub fn outgoing(&self, switch: u32) -> &[u32] {
-        self.outgoing.row(switch)
+        &self.outgoing[self.first[switch as usize] as usize..self.first[switch as usize + 1] as usize]
     }
 
     /// Place of a channel among those that leave its switch.

@@ -12,7 +12,6 @@ mod lattice;
 mod network;
 mod product;
 mod recognise;
-mod rows;
 mod sets;
 mod shape;
 mod shifts;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 from flitloom.collectives.algorithms import Algorithm, algorithms, cycles
 from flitloom.collectives.collective_plan import CollectivePlan
@@ -20,6 +20,7 @@ from flitloom.collectives.exchanged import (
 )
 from flitloom.collectives.nested import MOST_NODES as MOST_IN_SETS
 from flitloom.collectives.nested import best_nested, fastest, nested_messages
+from flitloom.collectives.nested_orbits import turned, turned_messages
 from flitloom.collectives.nested_unlike import mixed, mixed_messages
 from flitloom.collectives.phases import phase_makers
 from flitloom.collectives.prices import Prices
@@ -39,7 +40,6 @@ from flitloom.collectives.search import collective
 from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.collectives.telling import Told, untold
 from flitloom.spec import Topology
-from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 
 #: Most nodes for which every message is routed.
@@ -99,7 +99,7 @@ def finer_steps(
         if fewest <= least * (1 + NEAR) or work > left:
             continue
         left -= work
-        one = _planned(_in_chunks(plan.ground.topology, plan.operation, chunks, plan.twist))
+        one = _planned(collective(plan.ground.topology, plan.operation, chunks=chunks, twist=plan.twist))
         if one.factor < fewest * (1 - NEAR):
             found.append(one)
             fewest = one.factor
@@ -139,12 +139,6 @@ def pipelined(plan: CollectivePlan, least: float, told: Told = untold) -> list[A
         found.append(_planned(more))
         chunks *= 2
     return found
-
-
-@lru_cache(maxsize=4 * len(CHUNKS))
-def _in_chunks(topology: AnyNetwork, operation: str, chunks: int, twist: bool) -> CollectivePlan:
-    """The operation in steps, with more chunks, which is asked for with other costs of messages, too."""
-    return collective(topology, operation, chunks=chunks, twist=twist)
 
 
 def applying(plan: CollectivePlan, plain: bool, prices: Sequence[Prices] = ()) -> list[Algorithm]:
@@ -287,8 +281,10 @@ def _nested_sets(ground: Ground) -> list[Algorithm]:
 
 def _mixed_sets(ground: Ground, prices: Sequence[Prices]) -> list[Algorithm]:
     """All-reduces in nested sets, where nodes do not see the same network."""
-    if ground.whole or any(one.healthy for one in prices):
+    if ground.whole:
         return []
+    if any(one.healthy for one in prices):
+        return _turned_sets(ground, len(prices))
     found = []
     for one in fastest([mixed(ground, each) for each in prices]):
         rounds = len(one.loads)
@@ -296,6 +292,22 @@ def _mixed_sets(ground: Ground, prices: Sequence[Prices]) -> list[Algorithm]:
         crowd = crowding(most_messages(gathered, rounds), ground.most_links)
         half = tuple(load / len(ground.working) for load in one.loads)
         found.append(_mirrored(f"nested sets ({rounds})", half, partial(mixed_messages, ground, one), crowd))
+    return found
+
+
+def _turned_sets(ground: Ground, rounds: int) -> list[Algorithm]:
+    """All-reduces in nested sets, where nodes see the same network except for failures, by orbits.
+
+    More rounds than bounds are known for save bytes, too.
+    """
+    every = [turned(ground, turns) for turns in range(1, rounds + 2)]
+    found = []
+    for one in fastest([one for one in every if one is not None]):
+        gathered = turned_messages(ground, one).of("all-gather", 2 * len(one.loads))
+        crowd = crowding(most_messages(gathered, len(one.loads)), ground.most_links)
+        half = tuple(load / len(ground.working) for load in one.loads)
+        name = f"nested sets ({len(half)})"
+        found.append(_mirrored(name, half, partial(turned_messages, ground, one), crowd))
     return found
 
 

@@ -156,6 +156,7 @@ def from_messages(
         "clusters": [list(cluster) for cluster in advice.clusters],
         "version": provenance.version(),
         "alike": messages.alike,
+        "symmetries": [list(row) for row in messages.symmetries],
         "sums": [list(row) for row in sorted(messages.sums)],
         "partials": [list(row) for row in sorted(messages.partials)],
         "moves": [list(row) for row in sorted(messages.moves)],

@@ -91,7 +91,7 @@ class _Kinds:
     vectors: NDArray[np.float64]
 
 
-def _symmetries(ground: Ground) -> list[NDArray[np.int64]]:
+def network_symmetries(ground: Ground) -> list[NDArray[np.int64]]:
     """Dimensions that are mirrored or exchanged, where that changes nothing."""
     group, hops = offsets(ground), offsets(ground).hops
     points = np.array([ground.point(node) for node in range(ground.nodes)])
@@ -114,7 +114,7 @@ def _symmetries(ground: Ground) -> list[NDArray[np.int64]]:
 def _kinds(ground: Ground) -> _Kinds:
     group = offsets(ground)
     least = np.arange(ground.nodes)
-    every = _symmetries(ground)
+    every = network_symmetries(ground)
     while True:
         before = least.copy()
         for one in every:
@@ -214,7 +214,7 @@ def _cheapest(ground: Ground, links: Sequence[Sequence[float]]) -> list[NDArray[
 
 def _distances(ground: Ground, costs: Sequence[NDArray[np.float64]]) -> Distances:
     """Hops between nodes; senders represent all others, by symmetries that keep what messages cost."""
-    every = _symmetries(ground)
+    every = network_symmetries(ground)
     return Distances(
         ground, [one for one in every if all(np.allclose(cost[one], cost, 1e-12, 0) for cost in costs)]
     )

@@ -169,6 +169,15 @@ def busiest_loads(ground: Ground, messages: Messages, rounds: int, told: Told = 
     for turn, start, end, first, count, *_ in (*messages.sums, *messages.partials, *messages.moves):
         table[turn][start, end] += extent((first, first + count), messages.pieces, messages.lengths)
     replay = Replay(ground)
+    if messages.symmetries:
+        # Links have what all that symmetries lead to them have.
+        tails, heads = replay.ends
+        number = np.zeros((ground.nodes, ground.nodes), dtype=np.int64)
+        number[tails, heads] = np.arange(len(tails))
+        images = np.array(messages.symmetries)
+        led = number[images[:, tails], images[:, heads]].ravel()
+        every = [replay.loads((*ends, float(length)) for ends, length in row.items()) for row in table]
+        return [float(np.bincount(led, np.tile(row, len(images))).max()) for row in every]
     if not messages.alike:
         rows = telling(table, told, 1)
         return [replay.busiest((*ends, float(length)) for ends, length in row.items()) for row in rows]

@@ -62,9 +62,10 @@ def check_rounds(plan: RoundsPlan, told: Told = untold) -> dict[str, Any]:
     messages: list[int] = []
     try:
         _head(plan)
+        led = _Led(plan) if plan.symmetries else None
         by_round = _by_round(plan)
         messages = [_messages(plan, *one, problems) for one in enumerate(by_round)]
-        replay = _Replay(plan)
+        replay = _Replay(plan, led)
         loads = [replay.round(turn, rows, problems) for turn, rows in enumerate(telling(by_round, told, 1))]
         replay.end(problems)
     except SpecError as error:
@@ -134,7 +135,8 @@ def _head(plan: RoundsPlan) -> None:
             "owned", "nodes have a share if all do the same, and of an all-gather and its mirror"
         )
     members = len(plan.members)
-    words = (plan.pieces if plan.alike else plan.parts) * members * _words(plan)
+    followed = _listed(plan) if plan.symmetries else plan.pieces if plan.alike else plan.parts
+    words = followed * members * _words(plan)
     if words > MOST_WORDS:
         raise SpecError.at(
             "plan", f"{counted(plan.parts, 'part')} at {members} nodes", "fewer of them can be followed"
@@ -145,6 +147,8 @@ def _head(plan: RoundsPlan) -> None:
         raise SpecError.at("sums", f"have no part in {plan.operation}")
     if plan.operation == "all-to-all" and (plan.alike or plan.lengths or plan.pieces != members):
         raise SpecError.at("pieces", "in an all-to-all a node has a part for every node, one by one")
+    if plan.symmetries and (plan.alike or plan.lengths or plan.partials or not plan.owned):
+        raise SpecError.at("symmetries", "they are of equal parts of all nodes, which are not alike")
     if plan.partials and plan.alike:
         raise SpecError.at("partials", "they are those of all nodes")
     if plan.moves and plan.operation == "reduce-scatter":
@@ -165,6 +169,52 @@ def _head(plan: RoundsPlan) -> None:
             raise SpecError(f"{what}: only what node 0 sends is listed")
 
 
+def _listed(plan: RoundsPlan) -> int:
+    """Parts of the nodes whose parts are listed."""
+    return len({row[3] // plan.pieces for _, row in plan.rows()}) * plan.pieces
+
+
+class _Led:
+    """What symmetries make of rows: whose parts are listed, how many, and where nodes and links go."""
+
+    def __init__(self, plan: RoundsPlan) -> None:
+        ground, members, count = plan.ground, np.array(plan.members), len(plan.symmetries)
+        if {*map(len, plan.symmetries)} != {ground.nodes} or plan.operation == "all-to-all":
+            raise SpecError.at("symmetries", f"places of {counted(ground.nodes, 'node')} are needed")
+        self.images = np.array(plan.symmetries)
+        tails, heads = np.array(list(ground.links), dtype=np.int64).T
+        number = np.full((ground.nodes, ground.nodes), -1)
+        number[tails, heads] = np.arange(len(tails))
+        widths = np.array(list(ground.links.values()))
+        sorted_ = np.sort(self.images[:, members], axis=1)
+        if not (sorted_ == members).all():
+            raise SpecError.at("symmetries", "two nodes go to the same one, or one to a node that has failed")
+        self.links = number[self.images[:, tails], self.images[:, heads]]
+        if self.links.min() < 0 or (widths[self.links] != widths).any():
+            raise SpecError.at("symmetries", "one leads a link to where there is none, or fewer")
+        self.shares: dict[int, int] = {}
+        led = np.zeros(ground.nodes, dtype=np.int64)
+        for owner in sorted({row[3] // plan.pieces for _, row in plan.rows()}):
+            if owner >= len(members):
+                continue
+            times = np.bincount(self.images[:, members[owner]], minlength=ground.nodes)
+            several = {*times[times > 0].tolist()}
+            share, rest = divmod(plan.pieces * int((times > 0).sum()), count)
+            if len(several) > 1 or rest:
+                raise SpecError.at(
+                    "symmetries", f"they do not lead node {members[owner]} to all equally often"
+                )
+            self.shares[owner] = share
+            led += times > 0
+        if (led[members] != 1).any():
+            raise SpecError.at("symmetries", "the parts of a node are those of no listed node, or of several")
+        for _, row in plan.rows():
+            owner, piece = divmod(row[3], plan.pieces)
+            if piece + row[4] > self.shares.get(owner, 0):
+                raise SpecError.at("symmetries", f"{[*row]} is not of the first share of a node")
+        self.begins = dict(zip(self.shares, np.cumsum([0, *self.shares.values()]).tolist(), strict=False))
+
+
 def _by_round(plan: RoundsPlan) -> list[list[tuple[bool, list[int]]]]:
     found: list[list[tuple[bool, list[int]]]] = [[] for _ in range(plan.rounds)]
     for adds, rows in ((True, plan.sums), (True, plan.partials), (False, plan.moves)):
@@ -180,6 +230,12 @@ def _messages(plan: RoundsPlan, turn: int, rows: list[tuple[bool, list[int]]], p
     all-reduce it is every part for which this holds, since some of its parts may go other ways than others.
     """
     pairs = {(row[1], row[2]) for _, row in rows}
+    if plan.symmetries and pairs:
+        ends, images = np.array(sorted(pairs)).T, np.array(plan.symmetries)
+        starts, others = np.divmod(
+            np.unique(images[:, ends[0]] * images.shape[1] + images[:, ends[1]]), images.shape[1]
+        )
+        pairs = set(zip(starts.tolist(), others.tolist(), strict=True))
     most, links = 0, plan.ground.most_links
     for side, verb in ((0, "sends to"), (1, "receives from")):
         counts = Counter(pair[side] for pair in pairs)
@@ -187,7 +243,7 @@ def _messages(plan: RoundsPlan, turn: int, rows: list[tuple[bool, list[int]]], p
         if plan.message is not None:
             continue
         for node in (node for node, count in counts.items() if count > links):
-            if plan.operation == "all-reduce" and not plan.alike:
+            if plan.operation == "all-reduce" and not plan.alike and not plan.symmetries:
                 begins = np.zeros(plan.parts + 1, dtype=np.int64)
                 for _, row in rows:
                     if row[1 + side] == node:
@@ -210,14 +266,18 @@ def _words(plan: RoundsPlan) -> int:
 class _Replay:
     """Contributions to every part at every node, as bits; where all do the same, to the parts of node 0."""
 
-    def __init__(self, plan: RoundsPlan) -> None:
-        self.plan, self.ground = plan, plan.ground
+    def __init__(self, plan: RoundsPlan, led: _Led | None = None) -> None:
+        self.plan, self.ground, self.led = plan, plan.ground, led
         self.members = np.array(plan.members)
         count = len(self.members)
         self.place = {node: place for place, node in enumerate(plan.members)}
         self.points = [self.ground.point(node) for node in range(self.ground.nodes)] if plan.alike else []
         self.parts = plan.pieces if plan.alike else plan.parts
         self.own = np.arange(self.parts) // plan.pieces
+        if led is not None:
+            # Those of the nodes whose parts are listed.
+            self.own = np.repeat(np.array([*led.shares]), [*led.shares.values()])
+            self.parts = len(self.own)
         # By node, part and word of bits; without sums a part is there or not.
         if plan.operation in ("all-gather", "all-to-all"):
             self.full: NDArray[Any] = np.ones(1, dtype=np.uint8)
@@ -229,7 +289,7 @@ class _Replay:
             one[numbers, numbers // 64] = np.uint64(1) << (numbers % 64).astype(np.uint64)
             self.full = np.bitwise_or.reduce(one, axis=0)
             self.held = np.repeat(one[:, None], self.parts, axis=1)
-        self.routes = _Routes(self.ground, plan.alike)
+        self.routes = _Routes(self.ground, plan.alike, None if led is None else led.links)
         share = np.array(plan.lengths or [1] * plan.pieces, dtype=np.int64)
         self.until = np.concatenate([[0], np.cumsum(np.tile(share, plan.parts // plan.pieces))])
         # What partial sums are made of: what was there when a round began, and what came in it from where.
@@ -247,6 +307,9 @@ class _Replay:
     def pieces(self, row: list[int]) -> Iterator[tuple[int, int, slice]]:
         """Sender, receiver and parts of a row; if alike, as the node with the parts of node 0 sees it."""
         start, end, first, count = row[1:5]
+        if self.led is not None:
+            owner, piece = divmod(first, self.plan.pieces)
+            first = self.led.begins[owner] + piece
         if not self.plan.alike:
             yield self.place[start], self.place[end], slice(first, first + count)
             return
@@ -354,8 +417,8 @@ class _Replay:
 class _Routes:
     """The share of a message on every link: all minimal routes transfer equally much."""
 
-    def __init__(self, ground: Ground, alike: bool) -> None:
-        self.ground, self.alike = ground, alike
+    def __init__(self, ground: Ground, alike: bool, led: NDArray[np.int64] | None = None) -> None:
+        self.ground, self.alike, self.led = ground, alike, led
         self.known: dict[tuple[int, int], list[tuple[tuple[int, int], float]]] = {}
         self.distances = cache(ground.distances)
         self.beside = cache(self._beside)
@@ -373,6 +436,9 @@ class _Routes:
         if far:
             for link, load in zip(self.ground.links, self.together(far).tolist(), strict=True):
                 loads[link] += load
+        if self.led is not None:
+            row = np.array([loads.get(link, 0.0) for link in self.ground.links])
+            return float(np.bincount(self.led.ravel(), np.tile(row, len(self.led))).max())
         return max(loads.values(), default=0.0)
 
     def together(self, sizes: Mapping[tuple[int, int], int]) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from math import gcd
 
 from flitloom.collectives.collective_plan import MOST_MOVES
-from flitloom.collectives.rounds_plan import RoundsPlan, shifted
+from flitloom.collectives.rounds_plan import RoundsPlan, image_rows, shifted
 from flitloom.collectives.telling import Told, telling, untold
 from flitloom.collectives.transfers import Transfer
 from flitloom.errors import SpecError
@@ -115,6 +115,10 @@ class Arrivals:
 def messages_by_round(plan: RoundsPlan) -> list[list[Message]]:
     """All messages of all nodes, per round, parts in ascending order."""
     found: list[list[Message]] = [[] for _ in range(plan.rounds)]
+    if plan.symmetries:
+        for adds, led in image_rows(plan):
+            found[led[0]].append(Message(led[1], led[2], adds, led[3], led[4], ()))
+        return [sorted(row, key=lambda one: (one.first, one.start, one.end)) for row in found]
     for adds, rows in ((True, plan.sums), (True, plan.partials), (False, plan.moves)):
         for row in rows:
             named = tuple(zip(row[5::2], row[6::2], strict=True))

@@ -11,6 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import pydantic
 from pydantic import ConfigDict, Field
 
@@ -28,6 +29,8 @@ from flitloom.spec.product import network_of
 FORMAT: Literal["flitloom rounds 1"] = "flitloom rounds 1"
 #: Most rows of a plan that are made.
 MOST_ROWS = 1 << 20
+#: Most rows of all nodes that are listed of one in which symmetries lead some of them.
+MOST_LISTED = 1 << 22
 Whole = Annotated[int, Field(ge=0, lt=2**32)]
 #: Round, sender, receiver, first part, number of parts.
 Row = tuple[int, int, int, int, int]
@@ -55,6 +58,8 @@ class Messages:
         Whether every node has a share.
     lengths : tuple of int
         Relative lengths of the pieces; none if they are equal.
+    symmetries : tuple of tuple of int
+        Where nodes go, if only what is done with the parts of some of them is listed; see `image_rows`.
     """
 
     pieces: int
@@ -64,6 +69,7 @@ class Messages:
     partials: list[tuple[int, ...]] = field(default_factory=list)
     owned: bool = True
     lengths: tuple[int, ...] = ()
+    symmetries: tuple[tuple[int, ...], ...] = ()
 
     def of(self, operation: str, rounds: int) -> Messages:
         """Those of one half of an all-reduce of that many rounds: the first scatters, the second gathers."""
@@ -176,6 +182,13 @@ class RoundsPlan(Frozen):
     alike: bool = Field(
         default=False, description="Whether only what node 0 sends is listed, and all do the same, shifted."
     )
+    symmetries: list[list[Whole]] = Field(
+        default=[],
+        description="Where every node goes under symmetries that keep all links. Then only what is done with "
+        "the parts of some nodes is listed. The same, led by all symmetries, is done with the parts of all "
+        "nodes: those that lead a node to the same node, in their order, take its equal shares of pieces, "
+        "one after the other, and the listed pieces are the first share.",
+    )
     sums: list[WholeRow] = Field(
         default=[],
         description="[round, from, to, first part, parts]: partial sums that the receiver adds to its own.",
@@ -241,7 +254,7 @@ class RoundsPlan(Frozen):
 
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
-        rows = ("prices", "sums", "partials", "moves")
+        rows = ("prices", "symmetries", "sums", "partials", "moves")
         given = {
             name
             for name in ("owned", "lengths", "messages", "message", "bound", "cut", "clusters")
@@ -266,6 +279,32 @@ def shifted(ground: Ground, pieces: int, row: Row) -> Iterator[Row]:
             owner, piece = divmod(part, pieces)
             there = vector_sum(ground, node, owner) * pieces + piece
             yield turn, node, vector_sum(ground, node, end), there, 1
+
+
+def image_rows(plan: RoundsPlan) -> Iterator[tuple[bool, Row]]:
+    """All rows of a plan of which symmetries lead those that are listed, with whether they are sums.
+
+    Raises
+    ------
+    SpecError
+        They are too many.
+    """
+    place = {node: number for number, node in enumerate(plan.members)}
+    owners = {row[3] // plan.pieces for _, row in plan.rows()}
+    shares: dict[int, list[tuple[list[int], int]]] = {}
+    for owner in sorted(owners):
+        nth = Counter[int]()
+        ends = [place[one[plan.members[owner]]] for one in plan.symmetries]
+        share = plan.pieces * len({*ends}) // len(ends)
+        shares[owner] = []
+        for one, end in zip(plan.symmetries, ends, strict=True):
+            shares[owner].append((one, end * plan.pieces + nth[end] * share - owner * plan.pieces))
+            nth[end] += 1
+    if (len(plan.sums) + len(plan.moves)) * len(plan.symmetries) > MOST_LISTED:
+        raise SpecError.at("plan", f"more than {counted(MOST_LISTED, 'message')}", "it is kept as rounds")
+    for adds, (turn, start, end, first, count) in plan.rows():
+        for one, ahead in shares[first // plan.pieces]:
+            yield adds, (turn, one[start], one[end], first + ahead, count)
 
 
 def vector_sum(ground: Ground, a: int, b: int, sign: int = 1) -> int:
@@ -310,6 +349,12 @@ def crowding(messages: Sequence[int], links: int) -> tuple[int, ...]:
 def most_messages(messages: Messages, rounds: int) -> list[int]:
     """Per round to how many nodes a node sends, or from how many it receives, at most."""
     pairs = {row[:3] for row in (*messages.sums, *messages.partials, *messages.moves)}
+    if messages.symmetries:
+        turns, starts, ends = np.array(sorted(pairs), dtype=np.int64).T
+        images = np.array(messages.symmetries)
+        side = images.shape[1]
+        led = np.unique((turns * side + images[:, starts]) * side + images[:, ends])
+        pairs = {(one // side**2, one // side % side, one % side) for one in led.tolist()}
     counts = Counter((turn, node, sends) for turn, *ends in pairs for sends, node in enumerate(ends))
     most = [0] * rounds
     for (turn, *_), count in counts.items():
@@ -329,7 +374,8 @@ def further_messages(plan: RoundsPlan) -> int:
     """
     sums, moves = ([(a, b, c, d, e) for a, b, c, d, e in rows] for rows in (plan.sums, plan.moves))
     partials = [tuple(row) for row in plan.partials]
-    messages = Messages(plan.pieces, plan.alike, sums, moves, partials)
+    led = tuple(map(tuple, plan.symmetries))
+    messages = Messages(plan.pieces, plan.alike, sums, moves, partials, symmetries=led)
     return sum(crowding(most_messages(messages, plan.rounds), plan.ground.most_links))
 
 

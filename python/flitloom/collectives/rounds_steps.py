@@ -7,7 +7,7 @@ from typing import Any
 
 from flitloom.collectives.collective_plan import MOST_MOVES, CollectivePlan
 from flitloom.collectives.rounds_hops import Hops, first_chunks, hop_by_hop, is_direct
-from flitloom.collectives.rounds_plan import RoundsPlan, Row, shifted, vector_sum
+from flitloom.collectives.rounds_plan import RoundsPlan, Row, image_rows, shifted, vector_sum
 from flitloom.errors import SpecError
 from flitloom.ground.numerals import counted
 
@@ -103,7 +103,7 @@ def _by_round(plan: RoundsPlan, first: list[int], whole: bool) -> list[list[tupl
     if total * (len(plan.members) if plan.alike and whole else 1) > MOST_MOVES:
         raise SpecError.at("plan", f"more than {counted(MOST_MOVES, 'move')}", "it is kept as rounds")
     found: list[list[tuple[bool, Row]]] = [[] for _ in range(plan.rounds)]
-    for adds, row in plan.rows():
+    for adds, row in image_rows(plan) if plan.symmetries else plan.rows():
         for one in shifted(plan.ground, plan.pieces, row) if plan.alike and whole else (row,):
             found[row[0]].append((adds, one))
     # What is exchanged between several nodes is sent to all of them in the same step.

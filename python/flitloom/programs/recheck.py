@@ -1417,6 +1417,40 @@ class Rounds:
             every = product(*map(range, self.network.sizes))
             self.points = {self.network.number(point): point for point in every}
         self.routes, self.known, self.spots, self.ahead = {}, {}, {}, {}
+        #: Symmetries, and by the place of a node how many pieces of its part are listed; all without them.
+        self.moved, self.shares = document.get("symmetries", []), {}
+        if self.moved:
+            bare = not (self.alike or self.pairs or partials or lengths) and self.owned
+            need(bare, "symmetries: they are of equal parts of all nodes, which are not alike")
+            self.led_by(self.moved)
+
+    def led_by(self, moved):
+        """What symmetries make of rows; `Refused` unless they keep links and lead parts to all parts."""
+        net, listed = (
+            self.network,
+            {whole(row[3], 0, 1 << 32, "a row") // self.pieces for _, row in self.rows},
+        )
+        place = {node: number for number, node in enumerate(self.members)}
+        for one in moved:
+            need(len(one) == net.count, f"symmetries: places of {net.count} nodes are needed")
+            ends = sorted(one[node] for node in self.members)
+            need(ends == sorted(self.members), "symmetries: two nodes go to the same one")
+            same = all(net.links.get((one[a], one[b])) == several for (a, b), several in net.links.items())
+            need(same, "symmetries: one leads a link to where there is none, or fewer")
+        reached = Counter()
+        for owner in sorted(listed):
+            need(owner < len(self.members), "a row: there are no such parts")
+            ends = Counter(place[one[self.members[owner]]] for one in moved)
+            even = len({*ends.values()}) == 1 and self.pieces * len(ends) % len(moved) == 0
+            need(even, "symmetries: they do not lead a node to all equally often")
+            self.shares[owner] = self.pieces * len(ends) // len(moved)
+            reached.update(ends.keys())
+        once = [reached[number] for number in range(len(self.members))]
+        need(once == [1] * len(once), "symmetries: the parts of a node are of no listed node, or of several")
+        for _, row in self.rows:
+            owner, piece = divmod(row[3], self.pieces)
+            fits = piece + whole(row[4], 1, 1 << 32, "a row") <= self.shares[owner]
+            need(fits, f"{row}: is not of the first share of a node")
 
     def far(self, node, backwards=False):
         """Hops from a node, or to it."""
@@ -1442,12 +1476,14 @@ class Rounds:
         """Per round the parts on the busiest link; `Refused` unless all nodes get all they need."""
         # Without shares of nodes all parts are alike.
         owners = self.members[:1] if self.alike or not self.owned else self.members
+        places = [*self.shares] if self.moved else [*range(len(owners))]
+        owners = [owners[place] for place in places]
         need(len(owners) * len(self.members) * self.pieces <= MOST_MOVES, "pieces: too many to be followed")
         bit = {node: 1 << place for place, node in enumerate(self.members)}
         full = (1 << len(bit)) - 1
         has, wanted = {}, []
-        for place, owner in enumerate(owners):
-            for part in range(place * self.pieces, (place + 1) * self.pieces):
+        for place, owner in zip(places, owners, strict=True):
+            for part in range(place * self.pieces, place * self.pieces + self.shares.get(place, self.pieces)):
                 if self.passed_on:
                     has[owner, part] = full
                 else:
@@ -1492,9 +1528,16 @@ class Rounds:
             for row in rows:
                 others.setdefault(row[side], set()).add(row[3 - side])
                 parts.setdefault(row[side], []).append(row)
+            if self.moved:
+                led = {
+                    (one[a], one[b]) for a, several in others.items() for b in several for one in self.moved
+                }
+                others = {}
+                for a, b in led:
+                    others.setdefault(a, set()).add(b)
             for node, several in others.items():
                 most, count = max(most, len(several)), len(several)
-                if count > links and self.name == "all-reduce" and not self.alike:
+                if count > links and self.name == "all-reduce" and not (self.alike or self.moved):
                     each = {}
                     for row in parts[node]:
                         for part in row[3]:
@@ -1536,6 +1579,12 @@ class Rounds:
             for (start, end), length in lengths.items():
                 for link, share in self.along(start, end):
                     loads[link] += share * length
+            if self.moved:
+                led = Counter()
+                for one in self.moved:
+                    for (a, b), load in loads.items():
+                        led[one[a], one[b]] += load
+                loads = led
             return max(loads.values(), default=0.0)
         # From all nodes it is as from node 0; where all do the same, so are the links that lead the same way.
         along = {}
@@ -1670,7 +1719,8 @@ def less_failures(plan, row, document):
     Messages cost the shortest way there. What failed nodes would pay does not count, nor do failed links.
     """
     topology = {**document["topology"], "failed_nodes": [], "failed_links": []}
-    whole_one = Rounds({**document, "topology": topology, "sums": [], "partials": [], "moves": []})
+    rows = {key: [] for key in ("symmetries", "sums", "partials", "moves")}
+    whole_one = Rounds({**document, "topology": topology, **rows})
     need(whole_one.network.whole, "prices: without failures not all nodes are alike either")
     ways, net = sorted(whole_one.network.next[0]), plan.network
     once = max(

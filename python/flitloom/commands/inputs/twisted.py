@@ -43,10 +43,9 @@ INPUT = Input(
     uses={
         "check": Use(
             check,
-            names_of(OfFabric, "torus", "twist", "fail", "certificate", "_threads", "as_json")
-            - {"nodes", "hca"},
+            names_of(OfFabric, "torus", "twist", "fail", "certificate", "_threads", "as_json") - {"nodes"},
             (
-                Refusal.plain(names_of("nodes", "hca"), "{option} belongs to --fabric"),
+                Refusal.plain(names_of("nodes"), "{option} belongs to --fabric"),
                 Refusal.plain(names_of("mesh", "rules"), "{option} does not go with --twist and --lft"),
             ),
         ),
