@@ -34,7 +34,9 @@ export PROPTEST_RNG_SEED := $(SEED)
 SAMPLE ?= quick
 # Compiling every module of every package takes twice as long as unpacking them; Python compiles what it imports.
 PIP := --quiet --disable-pip-version-check --no-compile
-PYTEST := $(BIN)/pytest --hypothesis-seed=$(SEED)
+# Tests wait for each other, for processes and for files: with a process more than there are cores, none is idle. Each
+# has neighbouring tests, which share what they prepare, and takes of others' when its own are done.
+PYTEST := $(BIN)/pytest --hypothesis-seed=$(SEED) -n $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1))) --dist worksteal
 # The tests start many short processes, which would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 # CHECKED=1 builds the extension, and the core of the tests with it, with checks of overflow and of assertions.
@@ -44,7 +46,7 @@ export CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS := true
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted test-integration all-rust all-linted all-python always
+.PHONY: build recording demo test test-all test-rust test-python golden booksim fabric lint lock mutants clean docs-commands fuzz dist dist-aarch64 wasm model docs pictures installed lint-quick test-linted test-integration all-read all-rust all-python always
 
 # The extension needs one package to be built: the others are unpacked beside it.
 build: $(VENV)/builder.stamp
@@ -116,10 +118,10 @@ test-integration: build
 	cargo test --locked $(BUILT) --test integration $(REPORT)
 
 test-python: build
-	FLITLOOM_TESTS=$(SAMPLE) $(PYTEST) -n auto -m "not long"
+	FLITLOOM_TESTS=$(SAMPLE) $(PYTEST) -m "not long"
 
 docs-commands: build
-	FLITLOOM_DOCS=all $(PYTEST) tests/docs/test_docs_commands.py -n auto
+	FLITLOOM_DOCS=all $(PYTEST) tests/docs/test_docs_commands.py
 
 # Warnings, links that lead nowhere among them, are errors.
 docs: build
@@ -131,7 +133,7 @@ docs: build
 # Every picture of the papers, looked at by machine at two sizes; test draws those of the docs and some of these.
 pictures: build
 	FLITLOOM_PICTURES=all $(PYTEST) tests/papers/test_papers_congestion.py tests/papers/test_papers.py tests/plots/test_pictures.py \
-		-k "picture or figure" -n auto
+		-k "picture or figure"
 
 fuzz: build
 	$(BIN)/python tests/fuzz.py --cases 100000 --save
@@ -155,26 +157,27 @@ DRAWN ?= 0
 booksim: build
 	$(BIN)/flitloom validate booksim --binary $(BOOKSIM) --configs $(CONFIGS) --seed $(DRAWN)
 
-# Rust and Python side by side, as in test, both with checks of overflow. Workers of Python tests start as new
-# processes. Where Rust lacks the target, the tests of live pages are left out and say so.
+# Rust and Python side by side, as in test, both with checks of overflow, and beside the build what needs no extension.
+# Workers of Python tests start as new processes. Where Rust lacks the target, the tests of live pages are left out and
+# say so.
 test-all:
-	@$(MAKE) --no-print-directory CHECKED=1 build
-	@$(MAKE) --no-print-directory CHECKED=1 -j2 all-rust all-linted
+	@$(MAKE) --no-print-directory CHECKED=1 -j3 build all-read
+	@$(MAKE) --no-print-directory CHECKED=1 -j2 all-rust all-python
+
+# Documents and lints of the core have a profile of their own, so that no build waits for another.
+all-read: $(VENV)/builder.stamp
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
 # All cases, and the examples in the documents of the core.
 all-rust: build
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
-	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 	@$(MAKE) --no-print-directory test-rust SAMPLE= TIMES=1
 	FLITLOOM_TESTS=quick cargo test --locked $(BUILT) --doc --quiet
 	$(MAKE) --no-print-directory model
 
-all-linted: lint-quick
+all-python: lint-quick
 	if rustup target list --installed 2>/dev/null | grep -q $(WASM); then $(MAKE) --no-print-directory wasm; fi
-	@$(MAKE) --no-print-directory all-python
-
-all-python: build
-	$(PYTEST) -n auto --durations=20
+	$(PYTEST) --durations=20
 
 # Judges from outside: OpenSM on ibsim loads our tables, ibdmchk looks for loops. As root on Debian the packages are
 # installed; elsewhere the tests say what is missing.
@@ -182,7 +185,7 @@ FABRIC_PACKAGES := opensm ibsim-utils libumad2sim0 ibutils infiniband-diags
 fabric: build
 	@command -v ibdmchk >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(FABRIC_PACKAGES); } || true
-	FLITLOOM_FABRIC=full $(PYTEST) -rs tests/fabric/test_opensm.py tests/fabric/test_events.py
+	FLITLOOM_FABRIC=full $(PYTEST) -n 0 -rs tests/fabric/test_opensm.py tests/fabric/test_events.py
 
 # What the wheel runs on; the extension needs nothing newer than what that standard names.
 WHEEL ?= manylinux_2_28

@@ -141,12 +141,16 @@ class Lab:
                 manager.kill()
         return folder
 
-    def discover(self):
+    def ask(self, *command):
+        """What a program prints."""
+        done = self._run(self.folder, *command)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def discover(self, *options):
         """What ibnetdiscover prints."""
         file = self.folder / "cluster.topo"
-        done = self._run(self.folder, "ibnetdiscover")
-        assert done.returncode == 0, done.stderr
-        file.write_text(done.stdout)
+        file.write_text(self.ask("ibnetdiscover", *options))
         return file
 
 

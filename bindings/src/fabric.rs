@@ -1,6 +1,6 @@
 //! Fabrics without coordinates: what they are, tables by destination, and the check of tables.
 
-use crate::{errors::spec_error, network::Network};
+use crate::{errors::spec_error, network::Network, running::interruptible};
 use flitloom_core::{
     fabric::{self, Factor, FatTree, Graph, Grid, Groups, Lattice, Product, walk::Ways},
     flow::{
@@ -12,6 +12,7 @@ use flitloom_core::{
         by_destination::{
             self, Before, Beside, BesideVerdict, DimensionOrder, DumpError, DumpReader, Forwarding,
             ForwardingRequest, LaneRule, LevelReader, MAX_LANES, Mode, SERVICE_LEVELS, ShiftLoads,
+            SurviveRequest,
         },
         methods::Method,
     },
@@ -291,6 +292,38 @@ pub fn repair_forwarding<'py>(
     facts.set_item("last", made.last)?;
     facts.set_item("both_ways", made.both_ways)?;
     facts.set_item("bound", bound.map(|bound| bound_facts(py, &bound)).transpose()?)?;
+    Ok(Some(facts))
+}
+
+/// Entries, levels, numbers of switches by lane and pairs left by cable of tables that survive the loss of cables; `None`
+/// if none were found.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the fields of a request")]
+pub fn survive_forwarding<'py>(
+    py: Python<'py>,
+    network: &Network,
+    roots: Vec<u32>,
+    following: PyReadonlyArray2<'py, u32>,
+    demand: Option<Counted<'py>>,
+    lanes: usize,
+    load: u64,
+    seed: u64,
+    looks: u64,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let graph = network.switches(py)?;
+    let mut table = Forwarding::new(graph.switches(), roots, entries(&following));
+    if let Some(demand) = demand {
+        table = table.with_demand(counted(demand).pairs);
+    }
+    let request = SurviveRequest { lanes, load, seed, looks };
+    let search = |interrupt: &_| by_destination::survive(graph, &table, request, interrupt);
+    let Some(found) = interruptible(py, search, |_| Ok(()))? else { return Ok(None) };
+    let shape = [found.table.roots.len(), graph.switches()];
+    let facts = PyDict::new(py);
+    facts.set_item("next", PyArray1::from_vec(py, found.table.next).reshape(shape)?)?;
+    facts.set_item("levels", PyArray1::from_vec(py, found.levels).reshape(shape)?)?;
+    facts.set_item("orders", found.orders)?;
+    facts.set_item("left", found.left)?;
     Ok(Some(facts))
 }
 

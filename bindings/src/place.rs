@@ -2,10 +2,10 @@
 
 use crate::{errors::spec_error, network::Network, running::keeping};
 use flitloom_core::{
-    fabric::Shape,
+    fabric::FabricError,
     placement::{
-        Axis, AxisKind, Bound, Demand, Fit, Floor, Found, Problem, Proof, Score, StreamJob, Turn, Watch,
-        Ways, channel_loads, fullest_channel, fullest_port, least_hops, score, search, stream,
+        Axis, AxisKind, Bound, Demand, Fit, Floor, Found, Listed, Problem, Proof, Score, StreamJob, Turn,
+        Watch, Ways, channel_loads, fullest_channel, fullest_port, least_hops, score, search, stream,
     },
 };
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -23,63 +23,82 @@ pub struct PlacementProblem {
     per_node: usize,
 }
 
+/// Bytes between ranks as a description has them.
+#[derive(FromPyObject)]
+struct Traffic<'py> {
+    ranks: u32,
+    sources: PyReadonlyArray1<'py, u32>,
+    destinations: PyReadonlyArray1<'py, u32>,
+    bytes: PyReadonlyArray1<'py, u64>,
+}
+
+/// Ways that are listed, as descriptions of networks have them.
+#[derive(FromPyObject)]
+struct Routes<'py> {
+    rows: PyReadonlyArray1<'py, u32>,
+    starts: PyReadonlyArray1<'py, u32>,
+    channels: PyReadonlyArray1<'py, u32>,
+    numbers: usize,
+}
+
+impl Routes<'_> {
+    /// The same if starts and channels are those of so many nodes.
+    fn listed(&self, nodes: usize) -> PyResult<Listed> {
+        let rows = self.rows.as_slice()?.to_vec();
+        let (starts, channels) = (self.starts.as_slice()?.to_vec(), self.channels.as_slice()?.to_vec());
+        let count = rows.iter().max().map_or(0, |last| *last as usize + 1);
+        let are_listed = rows.len() == nodes
+            && starts.len() == count * nodes + 1
+            && starts.is_sorted()
+            && starts.last().copied() == Some(channels.len() as u32);
+        if !are_listed || channels.iter().any(|channel| *channel as usize >= self.numbers) {
+            return Err(PyValueError::new_err("ways are channels per pair of nodes"));
+        }
+        Ok(Listed { rows, starts, channels, numbers: self.numbers })
+    }
+}
+
 #[pymethods]
 impl PlacementProblem {
+    /// `order` are sizes in whose order the nodes are, where they have no grid.
     #[new]
-    #[pyo3(signature = (network, ranks, sources, destinations, units, slots, ways=None))]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
+    #[pyo3(signature = (network, order, traffic, slots, ways=None))]
     fn new(
         py: Python<'_>,
         network: &Network,
-        ranks: u32,
-        sources: PyReadonlyArray1<'_, u32>,
-        destinations: PyReadonlyArray1<'_, u32>,
-        units: PyReadonlyArray1<'_, u64>,
+        order: Vec<u32>,
+        traffic: Traffic<'_>,
         slots: Vec<u32>,
-        ways: Option<(Vec<u32>, Vec<u32>)>,
+        ways: Option<Routes<'_>>,
     ) -> PyResult<Self> {
-        let shape = network.grid(py)?.shape().clone();
-        if (shape.is_twisted() || ways.is_some()) && shape.nodes() > Ways::MAX_LISTED_NODES {
-            return Err(PyValueError::new_err("too many nodes for listed ways"));
-        }
-        let nodes = shape.nodes();
         let ways = match ways {
-            None => Ways::new(shape),
-            Some((starts, channels)) => {
-                let numbers = nodes * shape.directions();
-                are_listed(&starts, &channels, nodes * nodes, numbers)?;
-                Ways::listed(shape, starts, channels)
+            None => {
+                let shape = network.grid(py)?.shape().clone();
+                if shape.is_twisted() && shape.nodes() > Ways::MAX_LISTED_NODES {
+                    return Err(PyValueError::new_err("too many nodes for listed ways"));
+                }
+                Ways::new(shape)
+            }
+            Some(routes) => {
+                let listed = routes.listed(network.inner.hosts())?;
+                let ways = Ways::listed(&network.inner, &order, listed);
+                ways.map_err(|error| spec_error(py, "topology", error))?
             }
         };
-        Self::of_ways(ways, demand_of(py, ranks, (sources, destinations, units))?, slots)
-    }
-
-    /// The same on hosts of switches: `order` are sizes of a mesh in whose order they are, `rows` says whose ways
-    /// begin alike, and `starts` where those to every host stand in `channels`, of which there are `numbers`.
-    #[staticmethod]
-    #[expect(clippy::too_many_arguments, reason = "the fields of a spec")]
-    fn between_hosts(
-        py: Python<'_>,
-        order: Vec<u32>,
-        ranks: u32,
-        sources: PyReadonlyArray1<'_, u32>,
-        destinations: PyReadonlyArray1<'_, u32>,
-        units: PyReadonlyArray1<'_, u64>,
-        slots: Vec<u32>,
-        rows: Vec<u32>,
-        starts: PyReadonlyArray1<'_, u32>,
-        channels: PyReadonlyArray1<'_, u32>,
-        numbers: usize,
-    ) -> PyResult<Self> {
-        let order = Shape::mesh(&order).map_err(|error| spec_error(py, "topology", error))?;
-        let switches = rows.iter().max().map_or(0, |last| *last as usize + 1);
-        let (starts, channels) = (starts.as_slice()?.to_vec(), channels.as_slice()?.to_vec());
-        if rows.len() != order.nodes() {
-            return Err(PyValueError::new_err("a row per host is needed"));
+        let rows = (traffic.sources.as_slice()?.iter().zip(traffic.destinations.as_slice()?))
+            .zip(traffic.bytes.as_slice()?);
+        let rows: Vec<_> =
+            rows.map(|((source, destination), bytes)| (*source, *destination, *bytes)).collect();
+        let demand = Demand::new(traffic.ranks, &rows).map_err(|error| spec_error(py, "traffic", error))?;
+        let mut places = vec![0; ways.shape().nodes()];
+        for node in &slots {
+            *places.get_mut(*node as usize).ok_or_else(|| PyValueError::new_err("no such node"))? += 1;
         }
-        are_listed(&starts, &channels, switches * rows.len(), numbers)?;
-        let ways = Ways::between_hosts(order, rows, starts, channels, numbers);
-        Self::of_ways(ways, demand_of(py, ranks, (sources, destinations, units))?, slots)
+        if slots.len() < demand.ranks() || demand.ranks() == 0 {
+            return Err(PyValueError::new_err("more ranks than places, or none"));
+        }
+        let per_node = places.into_iter().max().unwrap_or(1);
+        Ok(Self { ways, demand, slots, per_node })
     }
 
     /// The bounds of the fullest channel and of hop-bytes: value and proof.
@@ -88,14 +107,12 @@ impl PlacementProblem {
         py: Python<'py>,
         axes: Vec<(u32, String, u64)>,
     ) -> PyResult<(Bound_<'py>, Bound_<'py>)> {
-        if self.ways.are_between_hosts() {
-            return Err(PyValueError::new_err("these bounds are those of tori, meshes and products"));
-        }
         let axes = axes.into_iter().map(axis).collect::<PyResult<Vec<_>>>()?;
-        let (channel, hops) = py.detach(|| {
-            let channel = fullest_channel(&self.ways, &self.demand, &axes, self.per_node);
-            (channel, least_hops(&self.ways, &self.demand, self.per_node))
+        let found = py.detach(|| {
+            let channel = fullest_channel(&self.ways, &self.demand, &axes, self.per_node)?;
+            Ok((channel, least_hops(&self.ways, &self.demand, self.per_node)?))
         });
+        let (channel, hops) = found.map_err(|error: FabricError| spec_error(py, "topology", error))?;
         Ok((described(py, &channel)?, described(py, &hops)?))
     }
 
@@ -158,42 +175,6 @@ impl PlacementProblem {
         let score = score_parts(score(&loads));
         Ok((loads.into_pyarray(py), score, fullest_port(&self.demand, nodes, network)))
     }
-}
-
-impl PlacementProblem {
-    fn of_ways(ways: Ways, demand: Demand, slots: Vec<u32>) -> PyResult<Self> {
-        let mut places = vec![0; ways.shape().nodes()];
-        for node in &slots {
-            *places.get_mut(*node as usize).ok_or_else(|| PyValueError::new_err("no such node"))? += 1;
-        }
-        if slots.len() < demand.ranks() || demand.ranks() == 0 {
-            return Err(PyValueError::new_err("more ranks than places, or none"));
-        }
-        let per_node = places.into_iter().max().unwrap_or(1);
-        Ok(Self { ways, demand, slots, per_node })
-    }
-}
-
-/// Sources, destinations and units of rows.
-type Rows<'py> = (PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>);
-
-fn demand_of(py: Python<'_>, ranks: u32, (sources, destinations, units): Rows<'_>) -> PyResult<Demand> {
-    let rows: Vec<(u32, u32, u64)> = (sources.as_slice()?.iter().zip(destinations.as_slice()?))
-        .zip(units.as_slice()?)
-        .map(|((source, destination), units)| (*source, *destination, *units))
-        .collect();
-    Demand::new(ranks, &rows).map_err(|error| spec_error(py, "traffic", error))
-}
-
-/// Whether starts and channels are those of so many pairs.
-fn are_listed(starts: &[u32], channels: &[u32], pairs: usize, numbers: usize) -> PyResult<()> {
-    let listed = starts.len() == pairs + 1
-        && starts.is_sorted()
-        && starts.last().copied() == Some(channels.len() as u32);
-    if !listed || channels.iter().any(|channel| *channel as usize >= numbers) {
-        return Err(PyValueError::new_err("ways are channels per pair of nodes"));
-    }
-    Ok(())
 }
 
 /// Loads by channel, the score, and the fullest port.
@@ -262,12 +243,13 @@ impl JobFloor {
 #[pymethods]
 impl JobFloor {
     #[new]
-    fn new(py: Python<'_>, sizes: Vec<u32>, wraps: Vec<bool>, closed: Vec<u32>) -> PyResult<Self> {
-        let shape = Shape::new(&sizes, &wraps).map_err(|error| spec_error(py, "topology", error))?;
+    fn new(py: Python<'_>, network: &Network, taken: Vec<u32>) -> PyResult<Self> {
+        let fabric = network.grid(py)?;
+        let shape = fabric.shape();
         let (dimensions, nodes) = (shape.dimensions(), shape.nodes());
-        let mut floor =
-            Floor::new(shape).ok_or_else(|| PyValueError::new_err("rows of at most 128 nodes"))?;
-        for node in closed {
+        let mut floor = Floor::new(shape.clone())
+            .ok_or_else(|| PyValueError::new_err("no twist, and rows of at most 128 nodes"))?;
+        for node in fabric.failed_nodes().chain(taken) {
             if node as usize >= nodes {
                 return Err(PyValueError::new_err("no such node"));
             }

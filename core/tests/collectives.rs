@@ -161,7 +161,7 @@ fn all_shapes_up_to_512_nodes_meet_their_bounds() {
     let shapes = shapes(512);
     assert_eq!(shapes.len(), 2378);
     for sizes in sampled(shapes, 5) {
-        let torus = Torus::new(&sizes, false, &[]).unwrap();
+        let torus = Torus::new(&Lines::rings(&sizes, false)).unwrap();
         let replay = Replay::new(&torus);
         let gathered = gather(&torus, 1, 0, 1);
         replay.run(&gathered, 1, 0);
@@ -187,12 +187,12 @@ fn twisted_tori_meet_the_known_steps() {
     for (sizes, steps) in
         [(vec![4, 4, 8], 74), (vec![4, 8, 8], 184), (vec![8, 8, 16], 1190), (vec![8, 16, 16], 2976)]
     {
-        let torus = Torus::new(&sizes, true, &[]).unwrap();
+        let torus = Torus::new(&Lines::rings(&sizes, true)).unwrap();
         let orbit = exchange(&torus, 1, 0, 1);
         assert_eq!(orbit.steps, steps, "{sizes:?}");
         Replay::new(&torus).run(&orbit, 1, 0);
     }
-    let long = Torus::new(&[4, 4, 12], true, &[]).unwrap();
+    let long = Torus::new(&Lines::rings(&[4, 4, 12], true)).unwrap();
     Replay::new(&long).run(&exchange(&long, 2, 0, 1), 2, 0);
     Replay::new(&long).run(&gather(&long, 3, 2, 1), 3, 2);
 }
@@ -207,7 +207,7 @@ fn sums_latency_chunks_and_parallel_links() {
         (vec![2, 4, 4], true, vec![]),
         (vec![7], false, vec![3]),
     ] {
-        let torus = Torus::new(&sizes, twisted, &widths).unwrap();
+        let torus = Torus::new(&Lines { widths, ..Lines::rings(&sizes, twisted) }).unwrap();
         for (chunks, latency) in [(1, 0), (2, 0), (3, 1), (1, 4)] {
             for kind in [
                 CollectiveKind::AllGather,

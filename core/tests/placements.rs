@@ -53,8 +53,8 @@ proptest! {
         let slots: Vec<NodeId> =
             (0..ways.shape().nodes() as NodeId).flat_map(|node| std::iter::repeat_n(node, per_node)).collect();
         let problem = Problem { ways: &ways, demand: &demand, slots: &slots, axes: vec![ranks], by_hops };
-        let channel = fullest_channel(&ways, &demand, &[], per_node);
-        let hops = least_hops(&ways, &demand, per_node);
+        let channel = fullest_channel(&ways, &demand, &[], per_node).unwrap();
+        let hops = least_hops(&ways, &demand, per_node).unwrap();
         let bound = if by_hops { &hops } else { &channel };
         let find = || search(&problem, bound, seed, 20_000, &mut Watch::new(&|_| false));
         let found = find();

@@ -877,3 +877,108 @@ fn rings_of_one_lane_come_to_a_stop_where_the_check_sees_a_cycle() {
     let (ended, mut run) = sent(&ring, &made.table, Some(&levels), &rule, &packets, (2, 1));
     assert_eq!((ended, run.totals().unwrap().packets_delivered), (Ok(()), 5));
 }
+
+/// Whether the numbers of the switches on a way fall, then rise, where one switch takes another channel.
+fn falls_and_rises(
+    graph: &Graph,
+    table: &Forwarding,
+    order: &[u32],
+    (destination, from): (usize, u32),
+    instead: Option<(u32, u32)>,
+) -> bool {
+    let number = |switch| order.iter().position(|&other| other == switch);
+    let (mut at, mut rose) = (from, false);
+    for _ in 0..graph.switches() {
+        if at == table.roots[destination] {
+            return true;
+        }
+        let channel = match instead {
+            Some((switch, channel)) if switch == at => channel,
+            _ => table.row(destination)[at as usize],
+        };
+        let there = graph.ends(channel).1;
+        let rises = number(at) < number(there);
+        if rose && !rises {
+            return false;
+        }
+        (at, rose) = (there, rises);
+    }
+    false
+}
+
+/// Cables that survive, when the claims of a search have been tried one by one.
+fn survivors(looks: u64) -> usize {
+    let cables: Vec<_> = (0..9).flat_map(|from| [(from, (from + 1) % 9), (from, (from + 2) % 9)]).collect();
+    let mut hosts = vec![1; 9];
+    hosts[4] = 0;
+    let graph = Graph::new(hosts, &cables).unwrap();
+    let roots: Vec<u32> = (0..9).filter(|&switch| switch != 4).collect();
+    let start = Forwarding::spread(&graph, roots);
+    let request = SurviveRequest { lanes: 4, load: start.max_load(&graph) + 1, seed: 1, looks };
+    let found = survive(&graph, &start, request, &false.into()).unwrap();
+    let (table, switches) = (&found.table, graph.switches());
+    let by_host = found.levels.chunks(switches);
+    let by_host: Vec<u8> = by_host.flat_map(|row| [&row[..4], &row[5..]].concat()).collect();
+    let verdict = check(&graph, table, Some(&by_host), &LaneRule::Identity(4));
+    assert_eq!((verdict.cycle().len(), verdict.problem_count()), (0, 0));
+    assert!(found.is_certified(&graph));
+    let level = |row: usize, from: u32| usize::from(found.levels[row * switches + from as usize]);
+    for (row, &root) in table.roots.iter().enumerate() {
+        for (other, &from) in table.roots.iter().enumerate().filter(|&(other, _)| other != row) {
+            assert_eq!(level(row, from), level(other, root));
+            let lane = &found.orders[level(row, from)];
+            assert!(falls_and_rises(&graph, table, lane, (row, from), None));
+        }
+    }
+    let serves = |row: usize, switch: u32, port: u32| {
+        let through = |from: u32| {
+            let mut at = from;
+            while at != switch && at != table.roots[row] {
+                at = graph.ends(table.row(row)[at as usize]).1;
+            }
+            at == switch
+        };
+        table.roots.iter().filter(|&&from| from != table.roots[row] && through(from)).all(|&from| {
+            falls_and_rises(&graph, table, &found.orders[level(row, from)], (row, from), Some((switch, port)))
+        })
+    };
+    for (cable, &left) in found.left.iter().enumerate() {
+        let over = (0..table.roots.len()).flat_map(|row| (0..9).map(move |switch| (row, switch))).filter(
+            |&(row, switch)| {
+                switch != table.roots[row] && table.row(row)[switch as usize] as usize / 2 == cable
+            },
+        );
+        let served = over.clone().filter(|&(row, switch)| {
+            let ports = graph.outgoing(switch);
+            ports.iter().any(|&port| port as usize / 2 != cable && serves(row, switch, port))
+        });
+        assert_eq!(left == 0, served.count() == over.count(), "cable {cable}");
+    }
+    // Other numbers do not certify the tables.
+    let mut other = found.clone();
+    other.orders.iter_mut().for_each(|order| order.reverse());
+    assert!(!other.is_certified(&graph));
+    found.left.iter().filter(|&&left| left == 0).count()
+}
+
+#[test]
+fn cables_that_survive_have_a_legal_backup_port_for_every_entry() {
+    let (few, many) = (survivors(200), survivors(40_000));
+    assert!(few < many && many > 12, "{few} and {many} of 18");
+}
+
+#[test]
+fn what_cannot_be_searched_for_survivors_gives_none() {
+    let request = SurviveRequest { lanes: 2, load: 9, seed: 1, looks: 1_000 };
+    let found = |cables: &[(u32, u32)], switches: u32, interrupt: bool| {
+        let graph = Graph::new(vec![1; switches as usize], cables).unwrap();
+        let table = Forwarding::shortest(&graph, (0..switches).collect());
+        survive(&graph, &table, request, &interrupt.into())
+    };
+    assert!(found(&[(0, 1), (1, 2), (2, 0)], 3, false).is_some());
+    assert!(found(&[(0, 1), (1, 2), (2, 0)], 3, true).is_none());
+    assert!(found(&[(0, 1), (2, 3)], 4, false).is_none());
+    let ring: Vec<_> =
+        (0..MOST_SWITCHES as u32 + 1).map(|a| (a, (a + 1) % (MOST_SWITCHES as u32 + 1))).collect();
+    assert!(found(&ring, MOST_SWITCHES as u32 + 1, false).is_none());
+}

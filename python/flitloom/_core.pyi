@@ -412,6 +412,16 @@ def repair_forwarding(
     tries: int,
     slack: float,
 ) -> dict[str, Any] | None: ...
+def survive_forwarding(
+    network: Network,
+    roots: Sequence[int],
+    following: NDArray[np.uint32],
+    demand: tuple[NDArray[np.uint32], list[int] | None] | None,
+    lanes: int,
+    load: int,
+    seed: int,
+    looks: int,
+) -> dict[str, Any] | None: ...
 def check_forwarding(
     network: Network,
     grid: tuple[list[int], list[list[int]], list[list[int]]] | None,
@@ -441,27 +451,7 @@ def octant_pair(mixed: bool, cycles: int, beams: int, width: int, seed: int) -> 
 
 class PlacementProblem:
     def __new__(
-        cls,
-        network: Network,
-        ranks: int,
-        sources: NDArray[np.uint32],
-        destinations: NDArray[np.uint32],
-        units: NDArray[np.uint64],
-        slots: Sequence[int],
-        ways: tuple[Sequence[int], Sequence[int]] | None = None,
-    ) -> PlacementProblem: ...
-    @staticmethod
-    def between_hosts(
-        order: Sequence[int],
-        ranks: int,
-        sources: NDArray[np.uint32],
-        destinations: NDArray[np.uint32],
-        units: NDArray[np.uint64],
-        slots: Sequence[int],
-        rows: Sequence[int],
-        starts: NDArray[np.uint32],
-        channels: NDArray[np.uint32],
-        numbers: int,
+        cls, network: Network, order: Sequence[int], traffic: Any, slots: Sequence[int], ways: Any = None
     ) -> PlacementProblem: ...
     def bounds(
         self, axes: Sequence[tuple[int, str, int]]
@@ -478,7 +468,7 @@ class PlacementProblem:
     def loads(self, nodes: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], tuple[int, int, int], int]: ...
 
 class JobFloor:
-    def __new__(cls, sizes: Sequence[int], wraps: Sequence[bool], closed: Sequence[int]) -> JobFloor: ...
+    def __new__(cls, network: Network, taken: Sequence[int]) -> JobFloor: ...
     def free(self) -> int: ...
     def find(self, boxes: Sequence[Sequence[int]], contact: bool) -> tuple[int, int] | None: ...
     def flip(self, corner: int, sides: Sequence[int]) -> None: ...

@@ -402,7 +402,7 @@ def test_the_command_that_advice_prints_makes_the_plan(
         ("all-reduce --torus 4x4 --algorithm swim --size 1MiB", "'swim'"),
         ("all-reduce --torus 4x4 --algorithm best", "--size: is missing"),
         ("all-reduce --torus 4x4 --size 1MiB", "they belong to --algorithm"),
-        ("broadcast --torus 4x4 --algorithm best --size 1MiB", "all-reduce, all-gather"),
+        ("scatter --torus 4x4 --algorithm best --size 1MiB", "all-reduce, all-gather"),
         ("all-reduce --torus 4x4 --algorithm best --size 1MiB --chunks 2", "leave the others out"),
         ("all-reduce --torus 4x4 --algorithm best --size 1MiB -o plan.txt", ".json"),
     ],

@@ -83,7 +83,7 @@ def test_processes_of_a_session_are_found():
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda words: " ".join(words[:5]))
-@pytest.mark.parametrize("longest", [0.3, 3.0], ids=["start", "work"])
+@pytest.mark.parametrize("longest", [0.3, 1.2], ids=["start", "work"])
 def test_ctrl_c_is_answered_with_one_line(arguments, longest, tmp_path):
     small = (ROOT / "examples" / "campaigns" / "small.toml").read_text(encoding="utf-8")
     (tmp_path / "long.toml").write_text(small.replace("generations = 60", "generations = 9000000"))

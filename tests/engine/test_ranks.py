@@ -184,19 +184,6 @@ def test_a_mistake_is_told_once():
     done = ranks(3, "simulate", "--torus", "8x2", "--pattern", "rand")
     assert done.returncode != 0
     assert "error: mpiexec: 3 ranks for a network of 2 rows" in done.stderr
-    words = [
-        "--model",
-        "pipelined",
-        "--set",
-        "router.vc_allocator=pim",
-        "--torus",
-        "4x4",
-        "--pattern",
-        "rand",
-    ]
-    done = ranks(2, "simulate", *words)
-    assert done.returncode != 0
-    assert done.stderr.count("error: mpiexec: 2 ranks for pipelined routers whose options") == 1
 
 
 def test_pipelined_routers_run_on_ranks(tmp_path, capsys):

@@ -77,7 +77,7 @@ def test_verbs_answer_alike_whatever_the_format(tmp_path: Path, capsys: pytest.C
         file.write_text(text)
         for verb, words in (
             ("route", ["route", "--fabric", file, "--json"]),
-            ("place", ["place", "--graph", file, "--stencil", "2x3", "--json"]),
+            ("place", ["place", "--graph", file, "--stencil", "2x3", "--effort", "1", "--json"]),
             ("simulate", ["simulate", "--graph", file, "--json"]),
         ):
             assert run([str(word) for word in words]) == 0

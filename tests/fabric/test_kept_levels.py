@@ -10,14 +10,14 @@ import pytest
 
 import flitloom as fl
 from fabrics import command
-from flitloom.fabric import check_mixture, examples, route_subnet
+from flitloom.fabric import check_mixture, check_subnet, examples, route_subnet
 from flitloom.fabric.failures import fail_parts, without
 from flitloom.tables.by_destination import repairing
 from flitloom.tables.by_destination.mixing import judge_mixture
 from flitloom.tables.by_destination.patching import patched
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.risk import repair_risk
-from flitloom.tables.by_destination.surviving import _on_more_lanes, survival
+from flitloom.tables.by_destination.surviving import _on_more_lanes, _searched, route_surviving, survival
 from flitloom.tables.by_destination.tables import destinations, with_lanes
 
 FABRICS = {
@@ -160,6 +160,35 @@ def test_pairs_of_a_lane_on_several_lanes_leave_more_repairs():
     assert survival(before).kept < survival(tables).kept == 90
     # Without free lanes there are none.
     assert _on_more_lanes(before, 3) == []
+
+
+def test_searched_tables_of_an_irregular_fabric_keep_all_levels_after_every_cable(tmp_path):
+    whole, out = examples.random_regular(28, 4), tmp_path / "out"
+    before = route_subnet(whole)
+    load = int(1.04 * before.report.max_load)
+    assert survival(before).kept < 56
+    (tables,) = _searched(before, 8, load, 1, 200_000)
+    assert tables.report.safe_for == before.report.safe_for
+    assert tables.report.max_load <= load
+    assert survival(tables).describe() == "56 of 56 cables are repaired with no level moved"
+    tables.write(out)
+    levels = (out / "path-sl.txt").read_text()
+    assert levels != (before.write(tmp_path / "before") / "path-sl.txt").read_text()
+    for cable in whole.cables[::14]:
+        left = fail_parts(whole, [f"cable:{whole.port_name(cable.a, cable.a_port)}"])
+        folder = route_subnet(left, old=out).write(tmp_path / "next")
+        report = check_subnet(left, folder / "opensm-lfts.dump", path_levels=folder / "path-sl.txt")
+        assert (report.passed, report.unreachable) == (True, 0)
+        # Pair by pair, in both directions.
+        assert (folder / "path-sl.txt").read_text() == levels
+
+
+def test_nothing_is_searched_where_it_cannot_help():
+    _, found = route_surviving(fl.tables.fabric("full5"))
+    assert (found.kept, found.loads) == (10, (1, 1))
+    assert found.describe().endswith("moved; load 1, 1 without --survive")
+    # One lane without room for another order: pairs without a legal way stay, and nothing is made of them.
+    assert _searched(route_subnet(examples.torus((5, 5)), lanes=1), 1, 1, 1, 1_000) == []
 
 
 def test_what_cannot_survive_is_refused_by_name(tmp_path, capsys):

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from fabrics import failed
-from flitloom.fabric import check_subnet, read_fabric, recognise, route_subnet
+from flitloom.fabric import check_subnet, read_fabric, recognise, route_subnet, with_port_lanes
 from flitloom.fabric.torus_2qos import torus_2qos
 from flitloom.tables.by_destination.beside import Beside, assumed_tree, read_multicast
 from flitloom.tables.by_destination.tables import read_forwarding
 from flitloom.tables.by_destination.writing import levels_text
-from opensm_lab import engine_used, judge, lab, lane_lines, missing, netlist
+from opensm_lab import engine_used, judge, lab, lane_lines, missing, netlist, torus
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
@@ -71,6 +71,28 @@ def loaded(tmp_path, nodes, cables, mode, hosts=1):
         assert (out / "README.txt").read_text().startswith("Not to be loaded: lanes change along routes")
         assert judge(dumped, out / "path-sl.txt", out / "slvl.txt") == (False, count * (count - 1))
     return tables
+
+
+def test_lanes_and_links_as_the_programs_of_infiniband_print_them(tmp_path):
+    file, links = tmp_path / "ports.txt", tmp_path / "links.txt"
+    settings = tmp_path / "opensm.conf"
+    settings.write_text("max_op_vls 3\n")
+    with lab(tmp_path, netlist(*torus((4,)))) as fabric:
+        fabric.opensm("first", "-F", str(settings))
+        subnet = read_fabric(fabric.discover("-f"))
+        ends = [end for cable in subnet.cables for end in ((cable.a, cable.a_port), (cable.b, cable.b_port))]
+        asked = [
+            ("smpquery", "portinfo", str(subnet.switches[switch].lid), str(port)) for switch, port in ends
+        ]
+        file.write_text("".join(fabric.ask(*words) for words in asked))
+        links.write_text(fabric.ask("iblinkinfo", "-l"))
+    # ibsim has eight lanes, and OpenSM enables four.
+    assert (subnet.fewest_lanes() or (0,))[0] == 8
+    found = with_port_lanes(subnet, file)
+    assert (len(found.port_lanes.lanes), found.fewest_lanes()[0], found.remarks) == (8, 4, subnet.remarks)
+    listed = read_fabric(links)
+    assert (listed.switches, listed.cables) == (subnet.switches, subnet.cables)
+    assert [host.lid for host in listed.hosts] == [host.lid for host in subnet.hosts]
 
 
 def test_without_its_policy_the_subnet_administrator_answers_what_can_deadlock(tmp_path):

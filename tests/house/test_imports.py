@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import itertools
 import os
 import random
 import re
@@ -33,7 +32,7 @@ SOLVERS = "from ortools.sat.python import cp_model; from ortools.linear_solver i
 
 @pytest.mark.parametrize(
     "order",
-    list(itertools.permutations([SOLVERS, "import flitloom", BOUND])),
+    [[SOLVERS, "import flitloom", BOUND], [BOUND, "import flitloom", SOLVERS]],
     ids=lambda order: order[0][:12],
 )
 def test_solvers_of_others_and_ours_share_a_process(order):

@@ -50,7 +50,7 @@ def verdict(loads, cycles, seed, spread=0.8):
 
 @pytest.mark.parametrize("count", [1, 64])
 def test_queues_below_their_limit_are_steady_and_those_above_grow(count):
-    for seed in range(4):
+    for seed in range(2):
         assert verdict([0.9] * count, 20_000, seed) != "growing"
         assert verdict([1.1] * count, 20_000, seed) != "steady"
     assert verdict([0.9] * count, 80_000, 5) == "steady"

@@ -76,7 +76,7 @@ def test_what_is_missing_is_found(name):
     whole = named_subnet(name)
     draw = random.Random(name)
     known = 0
-    for seed in range(12):
+    for seed in range(6):
         gone = draw.sample(range(len(whole.switches)), seed % 2)
         less = {
             index
@@ -89,7 +89,7 @@ def test_what_is_missing_is_found(name):
         if found.kind == "tori" and found.nested.name == name:
             known += 1
             assert (len(found.missing_switches), len(found.missing_cables)) == (len(gone), len(less))
-    assert known >= 10
+    assert known >= 5
 
 
 def test_a_cable_that_leads_elsewhere_is_no_torus_of_tori():

@@ -20,10 +20,10 @@ const TRIES: usize = 8;
 /// on edge colouring). With link latency the steps come from list scheduling instead.
 ///
 /// ```
-/// use flitloom_core::collective::{Torus, exchange};
-/// let orbit = exchange(&Torus::new(&[8, 8], false, &[])?, 1, 0, 1);
+/// use flitloom_core::{collective::{Torus, exchange}, fabric::Lines};
+/// let orbit = exchange(&Torus::new(&Lines::rings(&[8, 8], false))?, 1, 0, 1);
 /// assert_eq!(orbit.steps, 64); // 256 hops per node over 4 links
-/// assert_eq!(exchange(&Torus::new(&[4, 4, 8], true, &[])?, 3, 0, 1).steps, 220);
+/// assert_eq!(exchange(&Torus::new(&Lines::rings(&[4, 4, 8], true))?, 3, 0, 1).steps, 220);
 /// # Ok::<(), flitloom_core::collective::CollectiveError>(())
 /// ```
 pub fn exchange(torus: &Torus, chunks: u32, latency: u32, seed: u64) -> Orbit {

@@ -14,8 +14,8 @@ const ATTEMPTS: u64 = 200;
 /// order of distance, at random within, and a matching gives each generator one of its own.
 ///
 /// ```
-/// use flitloom_core::collective::{Torus, gather};
-/// let orbit = gather(&Torus::new(&[8, 8, 8], false, &[])?, 1, 0, 1);
+/// use flitloom_core::{collective::{Torus, gather}, fabric::Lines};
+/// let orbit = gather(&Torus::new(&Lines::rings(&[8, 8, 8], false))?, 1, 0, 1);
 /// assert_eq!(orbit.steps, 86); // ceil(511 / 6)
 /// assert_eq!(orbit.rows.len(), 511);
 /// # Ok::<(), flitloom_core::collective::CollectiveError>(())

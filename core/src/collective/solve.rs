@@ -62,9 +62,9 @@ pub fn plan(
 /// Operations with a root have none: plan them with [`plan_graph`].
 ///
 /// ```
-/// use flitloom_core::collective::{CollectiveKind, Request, Torus, plan_torus};
+/// use flitloom_core::{collective::{CollectiveKind, Request, Torus, plan_torus}, fabric::Lines};
 /// let request = Request { kind: CollectiveKind::AllToAll, chunks: 1, root: 0, latency: 0, seed: 1 };
-/// let plan = plan_torus(&Torus::new(&[4, 4, 8], true, &[])?, &request)?;
+/// let plan = plan_torus(&Torus::new(&Lines::rings(&[4, 4, 8], true))?, &request)?;
 /// assert_eq!((u64::from(plan.steps), 74), (plan.bound.steps, 74));
 /// # Ok::<(), flitloom_core::collective::CollectiveError>(())
 /// ```

@@ -29,8 +29,8 @@ pub struct Generator {
 /// the twist makes its two senses differ. Along a full mesh every node has a link to every other one of its line.
 ///
 /// ```
-/// use flitloom_core::collective::Torus;
-/// let torus = Torus::new(&[4, 4, 8], true, &[])?;
+/// use flitloom_core::{collective::Torus, fabric::Lines};
+/// let torus = Torus::new(&Lines::rings(&[4, 4, 8], true))?;
 /// let east = torus.generators()[0].element;
 /// // Four steps along a short dimension end half way round the long one: z = 4.
 /// assert_eq!((0..4).fold(0, |node, _| torus.add(node, east)), 4 * 16);
@@ -45,12 +45,32 @@ pub struct Torus {
 }
 
 impl Torus {
-    /// A torus of the given sizes, twisted or not, with so many parallel links per dimension (none
-    /// given: one each).
+    /// The group of the nodes of a network of rings and full meshes, if it is one; failures do not count.
     ///
     /// # Errors
-    /// A size or number of links is out of range, or the sizes have no twist.
-    pub fn new(sizes: &[u32], twisted: bool, widths: &[u32]) -> Result<Self, CollectiveError> {
+    /// Sizes or numbers of links are out of range.
+    pub fn of(network: &Network) -> Result<Option<Self>, CollectiveError> {
+        let torus = network.lines().map(Self::new).transpose()?;
+        Ok(torus.filter(|_| network.lines().is_some_and(Lines::are_closed)))
+    }
+
+    /// The group of nodes along lines, all of which are closed to rings where they are no full meshes.
+    ///
+    /// ```
+    /// use flitloom_core::{collective::Torus, fabric::{Factor, Lines}};
+    /// // Full meshes of 8 and of 4 nodes, and a ring: 7 + 3 + 2 links leave a node.
+    /// let factors = vec![Factor::Full(8), Factor::Full(4), Factor::Ring(6)];
+    /// let product = Torus::new(&Lines { factors, widths: vec![], twisted: false })?;
+    /// assert_eq!(product.generators().len(), 12);
+    /// assert_eq!(product.distances(&product.neighbours()).into_iter().max(), Some(5));
+    /// # Ok::<(), flitloom_core::collective::CollectiveError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A size or number of links is out of range, the sizes have no twist, or a node would have more than
+    /// [`MAX_PORTS`] links.
+    pub fn new(lines: &Lines) -> Result<Self, CollectiveError> {
+        let (sizes, widths) = (lines.sizes(), &lines.widths);
         let nodes = sizes.iter().fold(1_u64, |product, &size| product.saturating_mul(size.into()));
         if sizes.is_empty() || sizes.iter().any(|&size| size < 2) || nodes > MAX_ORBIT_NODES {
             return Err(CollectiveError::Sizes { nodes });
@@ -61,70 +81,30 @@ impl Torus {
         if let Some(&width) = widths.iter().find(|&&width| !(1..=64).contains(&width)) {
             return Err(CollectiveError::Width(width));
         }
-        let shape = if twisted { Shape::twisted(sizes) } else { Shape::torus(sizes) }?;
-        Ok(Self::with(shape, vec![false; sizes.len()], widths))
-    }
-
-    /// A product of full meshes and, where `full` does not say so, rings, with so many parallel links per dimension
-    /// (none given: one each).
-    ///
-    /// ```
-    /// use flitloom_core::collective::Torus;
-    /// // Full meshes of 8 and of 4 nodes, and a ring: 7 + 3 + 2 links leave a node.
-    /// let product = Torus::product(&[8, 4, 6], &[true, true, false], &[])?;
-    /// assert_eq!(product.generators().len(), 12);
-    /// assert_eq!(product.distances(&product.neighbours()).into_iter().max(), Some(5));
-    /// # Ok::<(), flitloom_core::collective::CollectiveError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// A size or number of links is out of range, or a node would have more than [`MAX_PORTS`] links.
-    pub fn product(sizes: &[u32], full: &[bool], widths: &[u32]) -> Result<Self, CollectiveError> {
-        let rings = Self::new(sizes, false, widths)?;
-        let full = (0..sizes.len()).map(|place| full.get(place).copied().unwrap_or(false)).collect();
-        let product = Self::with(rings.shape, full, widths);
-        match product.generators.len() {
+        let shape = if lines.twisted { Shape::twisted(&sizes) } else { Shape::torus(&sizes) }?;
+        let full = lines.factors.iter().map(|factor| !lines.twisted && matches!(factor, Factor::Full(_)));
+        let mut torus = Self { shape, full: full.collect(), generators: Vec::new() };
+        for dimension in 0..sizes.len() {
+            torus.add_generators(dimension, widths.get(dimension).copied().unwrap_or(1));
+        }
+        match torus.generators.len() {
             ports if ports > MAX_PORTS => Err(CollectiveError::Ports(ports)),
-            _ => Ok(product),
+            _ => Ok(torus),
         }
     }
 
-    fn with(shape: Shape, full: Vec<bool>, widths: &[u32]) -> Self {
-        let mut torus = Self { shape, full, generators: Vec::new() };
-        for dimension in 0..torus.sizes().len() {
-            let (size, stride) = (torus.sizes()[dimension], torus.shape.stride(dimension));
-            let lanes = widths.get(dimension).copied().unwrap_or(1);
-            let links: Vec<(Sign, u32, NodeId)> = if torus.full[dimension] {
-                (1..size).map(|step| (Sign::Plus, step, step * stride)).collect()
-            } else {
-                let back = torus.negative(stride);
-                let ring = [(Sign::Plus, 1, stride), (Sign::Minus, 1, back)];
-                ring[..1 + usize::from(back != stride)].to_vec()
-            };
-            for (sign, step, element) in links {
-                let lanes = (0..lanes).map(|lane| Generator { dimension, sign, step, lane, element });
-                torus.generators.extend(lanes);
-            }
-        }
-        torus
-    }
-
-    /// The group of the nodes of a network of rings and full meshes; failures do not count.
-    ///
-    /// # Errors
-    /// Sizes or numbers of links are out of range.
-    pub fn of(network: &Network) -> Result<Option<Self>, CollectiveError> {
-        let group = network.lines().map(Self::closed).transpose()?;
-        Ok(group.filter(|_| network.lines().is_some_and(Lines::are_closed)))
-    }
-
-    /// The group of the nodes where all lines are closed to rings.
-    fn closed(lines: &Lines) -> Result<Self, CollectiveError> {
-        let full = lines.factors.iter().map(|factor| matches!(factor, Factor::Full(_)));
-        let (sizes, full) = (lines.sizes(), full.collect::<Vec<_>>());
-        match lines.twisted {
-            true => Self::new(&sizes, true, &lines.widths),
-            false => Self::product(&sizes, &full, &lines.widths),
+    fn add_generators(&mut self, dimension: usize, lanes: u32) {
+        let (size, stride) = (self.sizes()[dimension], self.shape.stride(dimension));
+        let links: Vec<(Sign, u32, NodeId)> = if self.full[dimension] {
+            (1..size).map(|step| (Sign::Plus, step, step * stride)).collect()
+        } else {
+            let back = self.negative(stride);
+            let ring = [(Sign::Plus, 1, stride), (Sign::Minus, 1, back)];
+            ring[..1 + usize::from(back != stride)].to_vec()
+        };
+        for (sign, step, element) in links {
+            let lanes = (0..lanes).map(|lane| Generator { dimension, sign, step, lane, element });
+            self.generators.extend(lanes);
         }
     }
 
@@ -213,7 +193,7 @@ mod tests {
         for (sizes, twisted) in
             [(vec![4, 4, 8], true), (vec![2, 4], true), (vec![3, 6, 6], true), (vec![3, 5], false)]
         {
-            let torus = Torus::new(&sizes, twisted, &[]).unwrap();
+            let torus = Torus::new(&Lines::rings(&sizes, twisted)).unwrap();
             for a in 0..torus.nodes() as NodeId {
                 assert_eq!(torus.add(a, torus.negative(a)), 0);
                 for b in 0..torus.nodes() as NodeId {
@@ -228,10 +208,12 @@ mod tests {
 
     #[test]
     fn size_two_has_one_link_unless_the_twist_makes_two_of_it() {
-        assert_eq!(Torus::new(&[2, 3], false, &[]).unwrap().generators().len(), 3);
-        assert_eq!(Torus::new(&[2, 4], true, &[]).unwrap().generators().len(), 4);
-        assert_eq!(Torus::new(&[4, 4], false, &[2, 1]).unwrap().generators().len(), 6);
-        assert!(Torus::new(&[4, 4, 4], true, &[]).is_err());
-        assert!(Torus::new(&[4, 6, 8], true, &[]).is_err());
+        let torus = |sizes: &[u32], twisted| Torus::new(&Lines::rings(sizes, twisted));
+        assert_eq!(torus(&[2, 3], false).unwrap().generators().len(), 3);
+        assert_eq!(torus(&[2, 4], true).unwrap().generators().len(), 4);
+        let wide = Lines { widths: vec![2, 1], ..Lines::rings(&[4, 4], false) };
+        assert_eq!(Torus::new(&wide).unwrap().generators().len(), 6);
+        assert!(torus(&[4, 4, 4], true).is_err());
+        assert!(torus(&[4, 6, 8], true).is_err());
     }
 }

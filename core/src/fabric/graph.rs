@@ -1,4 +1,4 @@
-use super::{FabricError, walk};
+use super::{FabricError, rows::Rows, walk};
 
 /// Switches joined by cables of any shape, with the hosts that hang off each switch.
 ///
@@ -17,8 +17,7 @@ use super::{FabricError, walk};
 pub struct Graph {
     hosts: Vec<u32>,
     ends: Vec<(u32, u32)>,
-    first: Vec<u32>,
-    outgoing: Vec<u32>,
+    outgoing: Rows,
 }
 
 /// Ports of a switch, as InfiniBand numbers them in a byte.
@@ -50,22 +49,14 @@ impl Graph {
             }
             ends.extend([(a, b), (b, a)]);
         }
-        let mut first = vec![0_u32; switches + 1];
-        ends.iter().for_each(|&(from, _)| first[from as usize + 1] += 1);
-        for switch in 0..switches {
-            let ports = u64::from(first[switch + 1]) + u64::from(hosts[switch]);
+        let outgoing = Rows::new(switches, ends.iter().map(|&(from, _)| from));
+        for (switch, &hosts) in (0..).zip(&hosts) {
+            let ports = outgoing.row(switch).len() as u64 + u64::from(hosts);
             if ports > MAX_PORTS {
-                return Err(FabricError::Ports(switch as u32, ports));
+                return Err(FabricError::Ports(switch, ports));
             }
-            first[switch + 1] += first[switch];
         }
-        let mut next = first.clone();
-        let mut outgoing = vec![0; ends.len()];
-        for (channel, &(from, _)) in ends.iter().enumerate() {
-            outgoing[next[from as usize] as usize] = channel as u32;
-            next[from as usize] += 1;
-        }
-        Ok(Self { hosts, ends, first, outgoing })
+        Ok(Self { hosts, ends, outgoing })
     }
 
     /// The same switches and cables with other hosts.
@@ -100,7 +91,7 @@ impl Graph {
 
     /// The channels that leave a switch, in the order of their cables.
     pub fn outgoing(&self, switch: u32) -> &[u32] {
-        &self.outgoing[self.first[switch as usize] as usize..self.first[switch as usize + 1] as usize]
+        self.outgoing.row(switch)
     }
 
     /// Place of a channel among those that leave its switch.

@@ -12,6 +12,7 @@ mod lattice;
 mod network;
 mod product;
 mod recognise;
+mod rows;
 mod sets;
 mod shape;
 mod shifts;

@@ -1,5 +1,6 @@
 use super::{
     Direction, Fabric, FabricError, Factor, Graph, NodeId, Shape, Sign, Steps, Ties,
+    rows::Rows,
     walk::{self, Ways},
 };
 use std::{
@@ -19,6 +20,11 @@ pub struct Lines {
 }
 
 impl Lines {
+    /// Rings of single links.
+    pub fn rings(sizes: &[u32], twisted: bool) -> Self {
+        Self { factors: sizes.iter().map(|&size| Factor::Ring(size)).collect(), widths: Vec::new(), twisted }
+    }
+
     /// Those of a shape.
     fn of(shape: &Shape, widths: &[u32]) -> Self {
         let factor = |dimension: usize| {
@@ -46,7 +52,7 @@ impl Lines {
     }
 
     /// The rings and lines among them; what else is joined along them is not in it.
-    fn rings(&self) -> Result<Shape, FabricError> {
+    fn shape(&self) -> Result<Shape, FabricError> {
         let sizes = self.sizes();
         match self.twisted {
             true if !self.are_closed() => Err(FabricError::Twist(sizes)),
@@ -84,7 +90,7 @@ impl Lines {
 
     /// The grid that routers can stand on, if the directions of links are not too many for them.
     fn grid(&self) -> Result<Shape, FabricError> {
-        if self.twisted { self.rings() } else { Shape::product(&self.factors) }
+        if self.twisted { self.shape() } else { Shape::product(&self.factors) }
     }
 }
 
@@ -112,32 +118,6 @@ impl Links {
         let out = Rows::new(nodes, ends.iter().map(|&(from, _)| from));
         let into = Rows::new(nodes, ends.iter().map(|&(_, to)| to));
         Self { ends, out, into }
-    }
-}
-
-/// Numbers in rows, one row after the other.
-#[derive(Clone, Debug)]
-struct Rows {
-    first: Vec<u32>,
-    numbers: Vec<u32>,
-}
-
-impl Rows {
-    /// Numbers from 0 on by the row of each; they ascend in every row.
-    fn new(count: usize, rows: impl Iterator<Item = NodeId> + Clone) -> Self {
-        let mut first = vec![0_u32; count + 1];
-        rows.clone().for_each(|row| first[row as usize + 1] += 1);
-        (0..count).for_each(|row| first[row + 1] += first[row]);
-        let (mut next, mut numbers) = (first.clone(), vec![0; first[count] as usize]);
-        for (number, row) in (0..).zip(rows) {
-            numbers[next[row as usize] as usize] = number;
-            next[row as usize] += 1;
-        }
-        Self { first, numbers }
-    }
-
-    fn row(&self, row: NodeId) -> &[u32] {
-        &self.numbers[self.first[row as usize] as usize..self.first[row as usize + 1] as usize]
     }
 }
 
@@ -223,7 +203,7 @@ impl Network {
     /// # Errors
     /// The grid cannot be.
     pub fn of_lines(lines: Lines, ties: Ties) -> Result<Self, FabricError> {
-        let rings = lines.rings()?;
+        let rings = lines.shape()?;
         let grid = match lines.grid() {
             Ok(shape) => Some(Arc::new(Fabric::new(shape.with_ties(ties)))),
             // No router has so many ports, and the links exist all the same.

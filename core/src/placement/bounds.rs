@@ -4,6 +4,7 @@ use super::{
     Demand, Ways,
     loads::{channel_loads, score},
 };
+use crate::fabric::FabricError;
 
 /// A proof that no placement is better.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,14 +162,26 @@ fn nearest(ways: &Ways, demand: &Demand, lengths: &[u64], per_node: usize) -> u1
 }
 
 /// The bound of hop-bytes by sorted traffic at sorted distances (Gilmore 1962, Lawler 1963, without an assignment problem).
-pub fn least_hops(ways: &Ways, demand: &Demand, per_node: usize) -> Bound {
-    let lengths = vec![1; ways.shape().dimensions()];
+///
+/// # Errors
+/// Nodes have no grid.
+pub fn least_hops(ways: &Ways, demand: &Demand, per_node: usize) -> Result<Bound, FabricError> {
+    let lengths = vec![1; ways.grid()?.dimensions()];
     let hops = nearest(ways, demand, &lengths, per_node) as u64;
-    Bound { value: up(hops, demand), proof: Proof::Sorted { lengths } }
+    Ok(Bound { value: up(hops, demand), proof: Proof::Sorted { lengths } })
 }
 
 /// The best bound of the fullest channel.
-pub fn fullest_channel(ways: &Ways, demand: &Demand, axes: &[Axis], per_node: usize) -> Bound {
+///
+/// # Errors
+/// Nodes have no grid.
+pub fn fullest_channel(
+    ways: &Ways,
+    demand: &Demand,
+    axes: &[Axis],
+    per_node: usize,
+) -> Result<Bound, FabricError> {
+    let nodes = ways.grid()?.nodes();
     let mut best = Bound::none();
     let mut offer = |bound: Bound| {
         if bound.value > best.value {
@@ -180,11 +193,11 @@ pub fn fullest_channel(ways: &Ways, demand: &Demand, axes: &[Axis], per_node: us
         offer(degree(ways, demand));
     }
     offer(sorted(ways, demand, per_node));
-    if per_node == 1 && demand.ranks() == ways.shape().nodes() {
+    if per_node == 1 && demand.ranks() == nodes {
         offer(cuts(ways, axes));
         offer(uniform(ways, demand));
     }
-    Bound { value: up(best.value, demand), ..best }
+    Ok(Bound { value: up(best.value, demand), ..best })
 }
 
 /// Loads are multiples of the greatest common divisor of all units.
@@ -349,10 +362,10 @@ mod tests {
     fn sorted_distances_of_a_small_torus_are_counted_by_hand() {
         // In a 4x4 torus a node has 4 others at distance 1 and 6 at distance 2: a clique of 8 needs 4 + 3 * 2 per rank.
         let ways = Ways::new(Shape::torus(&[4, 4]).unwrap());
-        let bound = least_hops(&ways, &cliques(16, 8, 3), 1);
+        let bound = least_hops(&ways, &cliques(16, 8, 3), 1).unwrap();
         assert_eq!(bound.value, 16 * (4 + 6) * 3);
         // 480 over 64 channels.
-        assert_eq!(fullest_channel(&ways, &cliques(16, 8, 3), &[], 1).value, 9);
+        assert_eq!(fullest_channel(&ways, &cliques(16, 8, 3), &[], 1).unwrap().value, 9);
     }
 
     #[test]
@@ -361,7 +374,7 @@ mod tests {
         // clique of all 64 sends 32 * 32 over it.
         let ways = Ways::new(Shape::mesh(&[8, 8]).unwrap());
         let axes = [Axis { size: 64, kind: AxisKind::Clique, units: 1 }];
-        let bound = fullest_channel(&ways, &cliques(64, 64, 1), &axes, 1);
+        let bound = fullest_channel(&ways, &cliques(64, 64, 1), &axes, 1).unwrap();
         assert_eq!(bound.value, 128);
         assert_eq!(bound.proof, Proof::Cut { dimension: 0, nodes: 32, channels: 8 });
     }
@@ -371,7 +384,7 @@ mod tests {
         // A ring of 4 under the rule of ties: 0 to 2 and 1 to 3 and 1 to 0 go over channel 0-, 12 in a row of 4x4
         // since each of 3 pairs counts for the 4 nodes of the column where it ends.
         let ways = Ways::new(Shape::torus(&[4, 4]).unwrap());
-        let bound = fullest_channel(&ways, &cliques(16, 16, 1), &[], 1);
+        let bound = fullest_channel(&ways, &cliques(16, 16, 1), &[], 1).unwrap();
         assert_eq!(bound, Bound { value: 12, proof: Proof::Uniform });
     }
 

@@ -11,7 +11,7 @@
 //! let demand = Demand::new(16, &rows)?;
 //! let slots: Vec<u32> = (0..16).collect();
 //! let problem = Problem { ways: &ways, demand: &demand, slots: &slots, axes: vec![16], by_hops: false };
-//! let bound = fullest_channel(&ways, &demand, &[], 1);
+//! let bound = fullest_channel(&ways, &demand, &[], 1)?;
 //! let found = search(&problem, &bound, 1, 100_000, &mut Watch::new(&|_| false));
 //! assert_eq!((found.row_major.fullest, found.score.fullest, bound.value), (1, 1, 1));
 //! assert_eq!(found.score.hops, 32);
@@ -39,4 +39,4 @@ pub use floor::{Begun, Fit, Floor, MAX_ROW, StreamJob, Streamed, Turn, stream};
 pub use loads::{Score, channel_loads, fullest_port, score};
 pub use problem::{Problem, Watch};
 pub use search::{Found, search};
-pub use ways::Ways;
+pub use ways::{Listed, Ways};

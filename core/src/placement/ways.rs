@@ -1,25 +1,41 @@
 //! Which channels the bytes of a pair of nodes use.
 
 use crate::{
-    fabric::{Direction, Fabric, LinkId, NodeId, Shape},
+    fabric::{Direction, Fabric, FabricError, LinkId, Network, NodeId, Shape},
     routing::dimension_order,
 };
 
+/// Ways that are listed. From a node of row `rows[from]` to node `to` the channels, which are below `numbers`, stand in
+/// `channels` from `starts[row * nodes + to]` on, up to the next start.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Per node its row: nodes of a row have the same ways.
+    pub rows: Vec<u32>,
+    /// One start per row and node, and one behind the last.
+    pub starts: Vec<u32>,
+    /// Channels of all ways.
+    pub channels: Vec<LinkId>,
+    /// Numbers that channels may have: below this.
+    pub numbers: usize,
+}
+
 /// The ways of all pairs of nodes, by dimension order or listed; one channel is one direction of one link.
 ///
-/// On networks of switches the nodes are hosts, and the shape is an order of them: a mesh of any sizes.
+/// On networks of switches the nodes are hosts, which have an order and no grid.
 pub struct Ways {
+    /// The grid of the nodes, or any sizes in whose order hosts are.
     shape: Shape,
+    has_grid: bool,
     /// Per dimension, start and destination: channels of the way, for the node whose coordinate there is 0.
     segments: Vec<Vec<Vec<LinkId>>>,
     /// Of listed ways, per pair: where its channels stand in `listed`. Empty by dimension order on plain networks.
     starts: Vec<u32>,
     listed: Vec<LinkId>,
-    /// On networks of switches, the row of `starts` of every host: hosts of a switch have the same.
+    /// The row of every node, in `starts` and where there is no grid in `near`; empty if each has its own.
     rows: Vec<u32>,
     /// Numbers that channels may have: below this.
     numbers: usize,
-    /// The nodes that are nearest, by node or by row.
+    /// The nodes that are nearest, by row.
     near: Vec<Vec<NodeId>>,
     coordinates: Vec<u32>,
     channels: Vec<u32>,
@@ -46,40 +62,28 @@ impl Ways {
         ways
     }
 
-    /// Ways that tables say: the channels of the pair (from, to) stand in `listed` from `starts[from * nodes + to]` on,
-    /// up to the next start.
+    /// Ways that are listed. Where nodes have no grid, `order` are any sizes whose product is their number.
+    ///
+    /// # Errors
+    /// The order cannot be.
     ///
     /// # Panics
-    ///
-    /// There is not one start per pair and one behind the last.
-    pub fn listed(shape: Shape, starts: Vec<u32>, listed: Vec<LinkId>) -> Self {
+    /// There is not one row per node, or not one start per row and node and one behind the last.
+    pub fn listed(network: &Network, order: &[u32], listed: Listed) -> Result<Self, FabricError> {
+        let grid = network.grid().ok().map(|fabric| fabric.shape().clone());
+        let has_grid = grid.is_some();
+        let shape = grid.map_or_else(|| Shape::mesh(order), Ok)?;
+        let Listed { rows, starts, channels, numbers } = listed;
+        let (nodes, count) = (shape.nodes(), rows.iter().max().map_or(0, |last| *last as usize + 1));
+        assert_eq!((rows.len(), starts.len()), (nodes, count * nodes + 1));
         let fabric = Fabric::new(shape.clone());
-        assert_eq!(starts.len(), shape.nodes() * shape.nodes() + 1);
-        let mut ways = Self { starts, listed, ..Self::without(shape, &fabric) };
+        let of_network = Self::without(shape, &fabric);
+        let mut ways = Self { has_grid, rows, starts, listed: channels, numbers, ..of_network };
         ways.measure();
-        ways
-    }
-
-    /// Ways between hosts of switches: from a host to host `to` stand in `listed` from
-    /// `starts[row * hosts + to]` on, where `rows` has the row of the host.
-    ///
-    /// # Panics
-    ///
-    /// There is not one row per host, or not one start per row and host and one behind the last.
-    pub fn between_hosts(
-        order: Shape,
-        rows: Vec<u32>,
-        starts: Vec<u32>,
-        listed: Vec<LinkId>,
-        numbers: usize,
-    ) -> Self {
-        let (hosts, switches) = (order.nodes(), rows.iter().max().map_or(0, |last| *last as usize + 1));
-        assert_eq!((rows.len(), starts.len()), (hosts, switches * hosts + 1));
-        let fabric = Fabric::new(order.clone());
-        let mut ways = Self { starts, listed, rows, numbers, ..Self::without(order, &fabric) };
-        ways.measure();
-        ways.near = (0..switches).map(|row| ways.nearest(row)).collect();
-        ways
+        if !has_grid {
+            ways.near = (0..count).map(|row| ways.nearest(row)).collect();
+        }
+        Ok(ways)
     }
 
     /// Hosts at a switch, and those at the least number of channels from there.
@@ -104,7 +108,20 @@ impl Ways {
             .collect();
         let (segments, starts, listed, rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let numbers = shape.nodes() * shape.directions();
-        Self { segments, starts, listed, rows, numbers, near, coordinates, channels, shape, reach: 0 }
+        let has_grid = true;
+        Self {
+            has_grid,
+            segments,
+            starts,
+            listed,
+            rows,
+            numbers,
+            near,
+            coordinates,
+            channels,
+            shape,
+            reach: 0,
+        }
     }
 
     fn measure(&mut self) {
@@ -122,19 +139,22 @@ impl Ways {
         self.measure();
     }
 
-    /// The network.
+    /// Sizes in whose order nodes are; its links are those of the network where there is a [`grid`](Self::grid).
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// The grid of the nodes.
+    ///
+    /// # Errors
+    /// They are hosts of switches.
+    pub fn grid(&self) -> Result<&Shape, FabricError> {
+        self.has_grid.then_some(&self.shape).ok_or(FabricError::NoGrid)
     }
 
     /// Numbers that channels may have: below this.
     pub fn numbers(&self) -> usize {
         self.numbers
-    }
-
-    /// Whether ways are those between hosts of switches: the shape then says nothing of links.
-    pub fn are_between_hosts(&self) -> bool {
-        !self.rows.is_empty()
     }
 
     /// The nodes that are nearest to a node: its neighbours, or hosts of its switch and the nearest others.
@@ -236,13 +256,18 @@ fn segments(fabric: &Fabric, dimension: usize) -> Vec<Vec<LinkId>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        fabric::Graph,
+        placement::{Demand, fullest_channel, least_hops},
+    };
 
     #[test]
     fn hosts_of_a_switch_have_the_same_ways() {
         // Hosts 0 and 1 at one switch, 2 at another one, one cable between them: channels 0 and 1.
+        let graph = Graph::new(vec![2, 1], &[(0, 1)]).unwrap();
         let starts = vec![0, 0, 0, 1, 2, 3, 3];
-        let order = Shape::mesh(&[3]).unwrap();
-        let ways = Ways::between_hosts(order, vec![0, 0, 1], starts, vec![0, 1, 1], 2);
+        let listed = Listed { rows: vec![0, 0, 1], starts, channels: vec![0, 1, 1], numbers: 2 };
+        let ways = Ways::listed(&Network::of_switches(graph), &[3], listed).unwrap();
         let channels = |from, to| {
             let mut found = Vec::new();
             ways.each(from, to, |channel| found.push(channel));
@@ -254,6 +279,9 @@ mod tests {
         );
         assert_eq!((ways.numbers(), ways.reach(), ways.length(2, 0)), (2, 1, 1));
         assert_eq!((ways.near(0), ways.near(2)), (&[0, 1, 2][..], &[0, 1, 2][..]));
-        assert!(ways.are_alike(0, 1) && !ways.are_alike(1, 2) && ways.are_between_hosts());
+        assert!(ways.are_alike(0, 1) && !ways.are_alike(1, 2));
+        // The order of hosts says nothing of links, so the bounds of grids are refused.
+        let demand = Demand::new(3, &[(0, 2, 1)]).unwrap();
+        assert!(least_hops(&ways, &demand, 1).is_err() && fullest_channel(&ways, &demand, &[], 1).is_err());
     }
 }

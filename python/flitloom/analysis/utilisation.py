@@ -9,10 +9,12 @@ exactly if no source queue grows.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom._core import LISTS, source_queue_verdict
 from flitloom.ground.fixed import explained
@@ -20,6 +22,8 @@ from flitloom.ground.fixed import explained
 if TYPE_CHECKING:
     import xarray as xr
 
+#: What is counted in slots: busy cycles, packets sent and generated, and flits for a node.
+COUNTED = ("busy_by_source", "sent_by_source", "generated_by_source", "generated_for")
 STEADY, GROWING, UNDECIDED = LISTS["verdicts"]
 
 
@@ -77,13 +81,39 @@ def utilisation(series: xr.Dataset, rate: float | None = None) -> Utilisation:
     >>> found.verdict, 0.2 < found.value < 0.5
     ('steady', True)
     """
-    whole = int(series.window.values[-1] + series.attrs["window_cycles"]) // series.attrs["slot_cycles"]
-    counted = series.isel(slot=slice(0, whole))
-    busy, sent, made, received = (
-        np.ascontiguousarray(counted[name].values, dtype=np.uint64).ravel()
-        for name in ("busy_by_source", "sent_by_source", "generated_by_source", "generated_for")
-    )
+    cycles = int(series.window.values[-1] + series.attrs["window_cycles"])
     slot, length = int(series.attrs["slot_cycles"]), float(series.attrs["packet_length"])
     known = None if "queue" in series.dims else rate
-    verdict, log, error, worst = source_queue_verdict(whole, slot, length, busy, sent, made, received, known)
+    return of_counted({name: series[name].values for name in COUNTED}, cycles, slot, length, known)
+
+
+def of_counted(
+    counted: Mapping[str, NDArray[np.uint64]], cycles: int, slot: int, length: float, rate: float | None
+) -> Utilisation:
+    """The same from what was counted in slots, which are the first axis of every array.
+
+    Parameters
+    ----------
+    counted : mapping of arrays
+        The arrays of `COUNTED`.
+    cycles : int
+        Cycles that are judged.
+    slot : int
+        Cycles of a slot.
+    length : float
+        Flits of a packet.
+    rate : float, optional
+        See `utilisation`.
+
+    Examples
+    --------
+    >>> counted = dict.fromkeys(COUNTED, np.full((64, 1), 5, dtype=np.uint64))
+    >>> of_counted(counted, cycles=640, slot=10, length=1.0, rate=0.5).verdict
+    'steady'
+    """
+    whole = cycles // slot
+    busy, sent, made, received = (
+        np.ascontiguousarray(counted[name][:whole], dtype=np.uint64).ravel() for name in COUNTED
+    )
+    verdict, log, error, worst = source_queue_verdict(whole, slot, length, busy, sent, made, received, rate)
     return Utilisation(verdict, math.exp(log), log, error, worst)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from flitloom.collectives.algorithms import Algorithm, algorithms, cycles
 from flitloom.collectives.collective_plan import CollectivePlan
@@ -40,6 +40,7 @@ from flitloom.collectives.search import collective
 from flitloom.collectives.spheres import spheres, spheres_messages
 from flitloom.collectives.telling import Told, untold
 from flitloom.spec import Topology
+from flitloom.spec.any_network import AnyNetwork
 from flitloom.spec.ground import Ground
 
 #: Most nodes for which every message is routed.
@@ -99,7 +100,7 @@ def finer_steps(
         if fewest <= least * (1 + NEAR) or work > left:
             continue
         left -= work
-        one = _planned(collective(plan.ground.topology, plan.operation, chunks=chunks, twist=plan.twist))
+        one = _planned(_in_chunks(plan.ground.topology, plan.operation, chunks, plan.twist))
         if one.factor < fewest * (1 - NEAR):
             found.append(one)
             fewest = one.factor
@@ -139,6 +140,12 @@ def pipelined(plan: CollectivePlan, least: float, told: Told = untold) -> list[A
         found.append(_planned(more))
         chunks *= 2
     return found
+
+
+@lru_cache(maxsize=4 * len(CHUNKS))
+def _in_chunks(topology: AnyNetwork, operation: str, chunks: int, twist: bool) -> CollectivePlan:
+    """The operation in steps, with more chunks, which is asked for with other costs of messages, too."""
+    return collective(topology, operation, chunks=chunks, twist=twist)
 
 
 def applying(plan: CollectivePlan, plain: bool, prices: Sequence[Prices] = ()) -> list[Algorithm]:

@@ -190,6 +190,7 @@ def _turns(
     return tuple({each.tobytes(): each for each in found}.values())
 
 
+@lru_cache(maxsize=4 * MOST_ROUNDS)
 def nested(ground: Ground, rounds: int, moves: int = MOVES, *, longer: bool = True) -> Nested:
     """An all-gather of a number of rounds with few bytes.
 

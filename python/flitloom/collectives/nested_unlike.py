@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.collectives.nested import HOP, nested, offsets, searched
+from flitloom.collectives.nested import HOP, MOST_ROUNDS, nested, offsets, searched
 from flitloom.collectives.prices import Prices
 from flitloom.collectives.rounds_plan import Messages
 from flitloom.collectives.unlike import Routes, routes
@@ -186,6 +187,7 @@ def _in_hops(lengths: NDArray[np.float64], table: Routes) -> NDArray[np.int64]:
     return np.rint(np.where(np.isfinite(tables), tables, 0)).astype(np.int64)
 
 
+@lru_cache(maxsize=4 * MOST_ROUNDS)
 def mixed(ground: Ground, prices: Prices) -> Mixed:
     """An all-gather of as many rounds as prices are for, with few bytes.
 

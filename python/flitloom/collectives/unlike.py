@@ -106,6 +106,7 @@ def routes(ground: Ground) -> Routes:
     )
 
 
+@lru_cache(maxsize=4)
 def least_chunks_unlike(ground: Ground) -> tuple[Prices, ...]:
     """Bounds for all-gathers of 1, 2, ... rounds, until only what enters nodes counts; none if it is large.
 

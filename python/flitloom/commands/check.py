@@ -40,6 +40,14 @@ class OfFabric(Group):
             metavar="LIST",
         ),
     ] = None
+    hca: Annotated[
+        str | None,
+        typer.Option(
+            help="With --fabric: the HCAs that are judged, by the name behind that of the host: mlx5_0 of "
+            "'node1 mlx5_0'.",
+            metavar="NAME",
+        ),
+    ] = None
     lanes: Annotated[
         str | None,
         typer.Option(

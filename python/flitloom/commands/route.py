@@ -118,7 +118,8 @@ class OfFabric(Group):
         str | None,
         typer.Option(
             help="With --fabric: cables. Of several tables those are taken that keep all levels when they "
-            "are repaired after the most single cables; pairs of the other ones are in survive.txt.",
+            "are repaired after the most single cables, at 4 % more load at most; pairs of the others are in "
+            "survive.txt.",
             metavar="PARTS",
         ),
     ] = None
@@ -165,6 +166,14 @@ class Sought(Group):
             help="The allocated nodes in Slurm notation, node[0-7,12], or a file; with --fabric: the hosts "
             "whose pairs are balanced; all others are served, too.",
             metavar="LIST",
+        ),
+    ] = None
+    hca: Annotated[
+        str | None,
+        typer.Option(
+            help="With --fabric: the HCAs whose pairs are balanced, by the name behind that of the host: "
+            "mlx5_0 of 'node1 mlx5_0'.",
+            metavar="NAME",
         ),
     ] = None
     through: Annotated[

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flitloom.analysis.series import sending
-from flitloom.analysis.utilisation import GROWING, UNDECIDED, utilisation
+from flitloom.analysis.utilisation import COUNTED, GROWING, UNDECIDED, of_counted
 from flitloom.ground.fixed import explained
 from flitloom.load.bounds import ideal_loads
 from flitloom.load.steady import is_proven
@@ -77,16 +76,21 @@ def run_judged(simulation: Simulation, tables: Tables | None = None, **how: obje
     assert load.rate is not None
     end = load.cycles if spec.stop_at is None else min(load.cycles, spec.stop_at)
     simulation.run(until=end, **how)  # type: ignore[arg-type]
-    series = simulation.windows()
-    window = int(series.attrs["window_cycles"])
+    raw, window = simulation.counted_windows()
     # What was saved later, and not judged, has seen more.
-    series = series.sel(window=slice(None, end - window))
-    later = series.sel(window=slice(end // 2, end - window))
-    cells = int(sending(series).sum()) * window * later.sizes["window"]
-    throughput = float(later.ejected_flits.sum()) / cells if cells else None
+    count, half = min(len(raw["ejected_flits"]), end // window), -(-(end // 2) // window)
+    later = raw["ejected_flits"][half:count]
+    nodes, queues = simulation.network.nodes, raw["source_queues"]
+    senders = nodes - len(load.silent(simulation.network, spec.seed))
+    throughput = float(later.sum()) / (senders * window * len(later)) if senders and len(later) else None
     if is_proven(spec, load.rate, ideal_loads(spec, tables)["bound"]):
         verdict = GROWING
+    elif not count:
+        verdict = UNDECIDED
     else:
-        verdict = utilisation(series, load.rate).verdict if series.sizes["window"] else UNDECIDED
+        counted = {name: raw[name].reshape(len(raw["generated_for"]) // nodes, -1) for name in COUNTED}
+        rate = load.rate if queues == 1 else None
+        slot, length = raw["slot_cycles"], float(load.common_length)
+        verdict = of_counted(counted, count * window, slot, length, rate).verdict
     simulation.remember(Judged.model_validate({"verdict": verdict, "throughput": throughput}))
     return Finite(verdict, throughput)

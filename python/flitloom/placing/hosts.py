@@ -96,11 +96,6 @@ class HostWays:
             missing=self.missing[self.rows],
         )
 
-    @property
-    def core(self) -> HostWays:
-        """The ways as `problem_of` takes them."""
-        return self
-
     def missing_between(self, hosts: NDArray[np.int64]) -> NDArray[np.bool_]:
         """From which of these hosts to which the tables do not lead."""
         missing: NDArray[np.bool_] = self.missing[np.ix_(self.rows[hosts], hosts)]

@@ -315,7 +315,7 @@ def floor_of(topology: AnyNetwork, taken: Sequence[int] | dict[int, str] = ()) -
         raise SpecError.at(
             "topology", f"has rows of {counted(topology.sizes[0], 'node')}", "at most 128 are allocated"
         )
-    return _core.JobFloor(list(topology.sizes), list(topology.wraps), [*topology.failed_nodes, *taken])
+    return _core.JobFloor(topology.core(), list(taken))
 
 
 def _check_names(jobs: Sequence[Job], fit: str) -> None:

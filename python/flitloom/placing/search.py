@@ -193,7 +193,7 @@ def problem_of(
     topology: AnyNetwork,
     traffic: Traffic,
     slots: Sequence[int],
-    ways: tuple[list[int], list[int]] | HostWays | None = None,
+    ways: Ways | None = None,
 ) -> _core.PlacementProblem:
     """Traffic that is to be placed, as the core takes it.
 
@@ -205,7 +205,7 @@ def problem_of(
         Who sends what.
     slots : sequence of int
         The node of every place that a rank can have.
-    ways : tuple of list, or HostWays, optional
+    ways : TableWays or HostWays, optional
         Channels of all routes, where they are not those of dimension order.
 
     Examples
@@ -216,20 +216,9 @@ def problem_of(
     >>> problem.loads(np.arange(4, dtype=np.uint32))[1]
     (1, 8, 8)
     """
-    columns = traffic.sources, traffic.destinations, traffic.bytes
-    if isinstance(ways, HostWays):
-        return _core.PlacementProblem.between_hosts(
-            topology.order,
-            traffic.ranks,
-            *columns,
-            list(slots),
-            ways.rows.tolist(),
-            ways.starts,
-            ways.channels,
-            ways.numbers,
-        )
-    topology.require_grid("routes in dimension order are")
-    return _core.PlacementProblem(topology.core(), traffic.ranks, *columns, list(slots), ways)
+    if ways is None:
+        topology.require_grid("routes in dimension order are")
+    return _core.PlacementProblem(topology.core(), topology.order, traffic, list(slots), ways)
 
 
 @dataclass(frozen=True)
@@ -243,8 +232,7 @@ class _Task:
     @cached_property
     def problem(self) -> _core.PlacementProblem:
         """The same as the core takes it."""
-        ways = None if self.ways is None else self.ways.core
-        return problem_of(self.asked.topology, self.asked.traffic, self.slots, ways)
+        return problem_of(self.asked.topology, self.asked.traffic, self.slots, self.ways)
 
     @cached_property
     def parts(self) -> list[_Task]:

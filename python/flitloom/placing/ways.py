@@ -120,14 +120,28 @@ class TableWays:
         return listed_ways(self.tables)
 
     @property
-    def core(self) -> tuple[list[int], list[int]]:
-        """The ways as `problem_of` takes them."""
-        starts, channels = self._listed
-        return starts.tolist(), channels.tolist()
+    def rows(self) -> NDArray[np.uint32]:
+        """Per node its place in `starts`."""
+        return np.arange(self.tables.topology.nodes, dtype=np.uint32)
+
+    @property
+    def starts(self) -> NDArray[np.uint32]:
+        """Where the channels from a node to another one begin in `channels`."""
+        return self._listed[0]
+
+    @property
+    def channels(self) -> NDArray[np.uint32]:
+        """Channels of all routes, one after the other."""
+        return self._listed[1]
+
+    @property
+    def numbers(self) -> int:
+        """Channels that there are."""
+        return self.tables.topology.nodes * 2 * len(self.tables.topology.sizes)
 
     def missing_between(self, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """From which of these nodes to which the tables do not lead."""
-        counts = np.diff(self._listed[0].astype(np.int64)).reshape(self.tables.topology.nodes, -1)
+        counts = np.diff(self.starts.astype(np.int64)).reshape(self.tables.topology.nodes, -1)
         missing: NDArray[np.bool_] = counts[np.ix_(nodes, nodes)] == 0
         np.fill_diagonal(missing, False)
         return missing

@@ -461,11 +461,15 @@ class Simulation:
         >>> float(series.offered_flits[0])     # flits per window: 0.2 of 64 nodes in 100 cycles
         1280.0
         """
+        raw, length = self.counted_windows()
+        return make_series(self.network, self._spec.traffic, raw, length, self._spec.seed)
+
+    def counted_windows(self) -> tuple[dict[str, Any], int]:
+        """What `windows` tells, as the core counted it, and cycles of a window."""
         raw = self._core.windows()
         if raw is None:
             raise SpecError.at("windows", "are not kept", "give fl.Simulation(..., windows=100)")
-        spec = self._spec
-        return make_series(self.network, spec.traffic, raw, self._records["windows"], spec.seed)
+        return raw, self._records["windows"]
 
     def measure(self, first: int | None = None, end: int | None = None) -> None:
         """Measure ages and packets by source from a cycle on (now), to another (for good).

@@ -72,6 +72,21 @@ class Ground:
     def __str__(self) -> str:
         return str(self.routers)
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Ground and self._given == other._given
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def _given(self) -> tuple[AnyNetwork, bool, tuple[int, ...]]:
+        """What makes it: what is found out about one is kept for all that are equal."""
+        return self.topology, self.twist, self.width
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._given)
+
     @property
     def routers(self) -> AnyNetwork:
         """The topology with the twist."""

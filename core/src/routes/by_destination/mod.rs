@@ -14,6 +14,7 @@ mod request;
 mod route;
 mod search;
 mod shifts;
+mod survive;
 mod table;
 
 pub use super::lanes::{PairLanes, lane};
@@ -31,5 +32,6 @@ pub use route::{LanedForwarding, forward};
 pub use search::{Effort, balance};
 pub(crate) use search::{Guard, LeveledBothWays, balance_guarded, both_ways};
 pub use shifts::ShiftLoads;
+pub use survive::{MOST_SWITCHES, SurviveRequest, Surviving, survive};
 pub(crate) use table::way;
 pub use table::{Forwarding, NO_CHANNEL};

@@ -482,7 +482,7 @@ impl<'a> Search<'a> {
 
 /// How often 1 is halved down to a number drawn from 0 to 1, in 2^32nds; between powers of two on a straight line, which
 /// is the same on every machine.
-fn halvings(drawn: u32) -> f64 {
+pub(super) fn halvings(drawn: u32) -> f64 {
     let drawn = drawn.max(1);
     let zeros = drawn.leading_zeros();
     f64::from(zeros) + 2.0 - f64::from(drawn << zeros) / f64::from(1_u32 << 31)

@@ -92,7 +92,7 @@ def run(context: typer.Context, asked: Asked) -> None:
 def _refuse(context: typer.Context, asked: Asked) -> None:
     """Refuse options that would be ignored."""
     sought, written = asked.sought, asked.written
-    of_fabrics = ["critical", "old", "mode", "lanes", "spare_lanes", "sizes", *route_fabric.COVERING]
+    of_fabrics = ["critical", "old", "mode", "hca", "lanes", "spare_lanes", "sizes", *route_fabric.COVERING]
     refuse(context, of_fabrics, "belongs to --fabric and --network")
     if asked.named.words:
         raise SpecError("diff OLD NEW belongs to a fabric named with --fabric")

@@ -59,8 +59,9 @@ def run(context: typer.Context, asked: Asked) -> None:
     elif of_fabric.critical:
         _show_critical(subnet, asked, lanes)
     else:
-        if sought.nodes is not None and sought.traffic is not None:
-            raise SpecError("--nodes and --traffic both say which pairs count; give one")
+        given = "--nodes" if sought.nodes is not None else "--hca" if sought.hca is not None else None
+        if given is not None and sought.traffic is not None:
+            raise SpecError(f"{given} and --traffic both say which pairs count; give one")
         _make(subnet, asked, lanes)
 
 
@@ -74,7 +75,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     others += ["placement"] if twisted_alone or aside else []
     others += [] if risk else ["sample"]
     if aside or twisted_alone:
-        others += ["nodes", "through", "traffic"]
+        others += ["nodes", "hca", "through", "traffic"]
     elif sought.through and sought.nodes is None:
         raise SpecError("--through goes with --nodes")
     if aside:
@@ -85,7 +86,7 @@ def _refuse(context: typer.Context, asked: Asked) -> None:
     what = "diff" if named.words else "--critical" if critical else "--twist" if twisted_alone else given
     refuse(context, others, f"does not go with {what}")
     if sought.placement is not None:
-        others = ["nodes", "through", "traffic", "fail"]
+        others = ["nodes", "hca", "through", "traffic", "fail"]
         refuse(context, others, "does not go with --placement, which says all of that")
 
 
@@ -96,7 +97,8 @@ def _make(subnet: Subnet, asked: Asked, lanes: int | None) -> None:
         raise SpecError.at("--mode", f"{of_fabric.mode!r} is unknown", "write portable or sl2vl")
     _check_outputs(out, asked.written.certificate)
     others = "they are served, but count neither in the load nor in the bound"
-    job = None if sought.nodes is None else job_hosts(subnet, sought.nodes, others)
+    is_job = sought.nodes is not None or sought.hca is not None
+    job = job_hosts(subnet, sought.nodes, sought.hca, others) if is_job else None
     weights = _weights(subnet, asked)
     if of_fabric.reversible:
         say("note: --reversible is the default now, and --one-way gives it up; it goes with the next release")

@@ -18,7 +18,7 @@ from flitloom.ground.claims import Claims
 TAKES = names_of(Judged)
 #: What is said of these.
 OF_FABRICS = (
-    Refusal.plain(names_of("nodes"), "{option} belongs to --fabric"),
+    Refusal.plain(names_of("nodes", "hca"), "{option} belongs to --fabric"),
     Refusal.plain(
         names_of("lft", "fdbs", "path_sl", "slvl", "lanes"), "{option} belongs to --fabric or --torus --twist"
     ),

@@ -29,8 +29,8 @@ def check(asked: Asked) -> None:
     given = asked.of_fabric
     tables = tables_of(asked)
     subnet = subnet_of(asked)
-    if given.nodes is not None:
-        subnet = allocated(subnet, given.nodes, "what they send is not judged")
+    if given.nodes is not None or given.hca is not None:
+        subnet = allocated(subnet, given.nodes, given.hca, "what they send is not judged")
     judge_tables(subnet, tables, asked)
 
 

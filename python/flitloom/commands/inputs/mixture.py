@@ -52,7 +52,7 @@ INPUT = Input(
             (
                 Refusal(
                     names_of(
-                        *("path_sl", "slvl", "lanes", "nodes", "sm_sl", "mcfdbs", "multicast_sl"),
+                        *("path_sl", "slvl", "lanes", "nodes", "hca", "sm_sl", "mcfdbs", "multicast_sl"),
                         *("certificate",),
                     ),
                     "{option}",

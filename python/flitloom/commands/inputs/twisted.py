@@ -43,9 +43,10 @@ INPUT = Input(
     uses={
         "check": Use(
             check,
-            names_of(OfFabric, "torus", "twist", "fail", "certificate", "_threads", "as_json") - {"nodes"},
+            names_of(OfFabric, "torus", "twist", "fail", "certificate", "_threads", "as_json")
+            - {"nodes", "hca"},
             (
-                Refusal.plain(names_of("nodes"), "{option} belongs to --fabric"),
+                Refusal.plain(names_of("nodes", "hca"), "{option} belongs to --fabric"),
                 Refusal.plain(names_of("mesh", "rules"), "{option} does not go with --twist and --lft"),
             ),
         ),

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitloom import _core
 from flitloom.errors import SpecError
@@ -30,6 +31,11 @@ MOST = 128
 SLACK = 0.04
 #: Orders of destinations that are tried, each with all lanes and with one lane less.
 _SEEDS = 3
+#: Searches of routes and levels together.
+_SEARCHES = 3
+#: How often they look at the ways to a destination, for each of them, and at switches on such ways in all.
+_LOOKS = 130_000
+_MOST_LOOKS = 300_000_000
 
 
 @dataclass(frozen=True)
@@ -50,9 +56,18 @@ class CableRepair:
 
 @dataclass(frozen=True)
 class Survival:
-    """What the repair of every single cable asks for."""
+    """What the repair of every single cable asks for.
+
+    Attributes
+    ----------
+    cables : list of CableRepair
+        Every cable.
+    loads : tuple of int, optional
+        Pairs of hosts on the busiest channel, and those of tables that are not made for repairs.
+    """
 
     cables: list[CableRepair]
+    loads: tuple[int, int] | None = None
 
     @property
     def kept(self) -> int:
@@ -64,7 +79,8 @@ class Survival:
         counts = {cable.part: None if cable.pairs is None else len(cable.pairs) for cable in self.cables}
         stops = [cable for cable in self.cables if cable.pairs is None]
         stop = f"; {counted(len(stops), 'cable')} need a stop ({stops[0].part})" if stops else ""
-        return kept_levels(counts) + stop
+        load = "; load {}, {} without --survive".format(*self.loads) if self.loads else ""
+        return kept_levels(counts) + stop + load
 
     def lines(self) -> Iterator[str]:
         """Cables whose repair moves levels, with the hosts whose jobs must reconnect, and the pairs."""
@@ -132,12 +148,12 @@ def route_surviving(
     (10, 10, 1)
     """
     _require_ways(with_identifiers(subnet))
-    seed, spare = options.pop("seed", 1), options.pop("spare_lanes", 0)
+    seed, spare, effort = options.pop("seed", 1), options.pop("spare_lanes", 0), options.get("effort", 1)
     most = lanes_there(subnet, options.get("lanes"))
     asked = [(seed + n, less) for n in range(_SEEDS) for less in (spare, spare + 1) if less < most]
-    tried = []
+    tried: list[tuple[SubnetTables, Survival]] = []
     for number, (order, less) in enumerate(asked):
-        progress(number, len(asked))
+        progress(number, len(asked) + _SEARCHES)
         tables = route_subnet(subnet, seed=order, spare_lanes=less, **options)
         if tables.mode == "portable":
             made = [tables, *_on_more_lanes(tables, most - less)]
@@ -145,13 +161,94 @@ def route_surviving(
     if not tried:
         problem = "only portable tables can be repaired beside traffic"
         raise SpecError.at("--survive", problem, "leave --mode out")
+    first = tried[0][0]
+    for number in range(_SEARCHES):
+        progress(len(asked) + number, len(asked) + _SEARCHES)
+        best, found = _best(tried)
+        if found.kept == len(found.cables):
+            break
+        load = int((1 + SLACK) * _least(tried))
+        looks = effort * min(_LOOKS * len(best.owners), _MOST_LOOKS // len(subnet.switches))
+        searched = _searched(best, most - spare, load, seed + number, looks)
+        if not searched:
+            break
+        tried += [(one, survival(one)) for one in searched]
+    best, found = _best(tried)
+    return best, replace(found, loads=(best.report.max_load, first.report.max_load))
+
+
+def _least(tried: list[tuple[SubnetTables, Survival]]) -> int:
+    """The least of the largest loads of some tables."""
+    return min(tables.report.max_load for tables, _ in tried)
+
+
+def _best(tried: list[tuple[SubnetTables, Survival]]) -> tuple[SubnetTables, Survival]:
+    """The safest tables, of these those that keep all levels after the most cables, with little more load."""
 
     def worth(one: tuple[SubnetTables, Survival]) -> tuple[int, int, int]:
         missing = len(one[0].cover.missing(one[0].report))
         return -missing, one[1].kept, -one[0].report.max_load
 
-    least = min(tables.report.max_load for tables, _ in tried)
-    return max((one for one in tried if one[0].report.max_load <= (1 + SLACK) * least), key=worth)
+    most = (1 + SLACK) * _least(tried)
+    return max((one for one in tried if one[0].report.max_load <= most), key=worth)
+
+
+def _apart(tables: SubnetTables) -> NDArray[np.bool_]:
+    """By destination and switch, whether hosts at the switch send over cables."""
+    roots = np.array([tables.subnet.hosts[owner].switch for owner in tables.owners.tolist()])
+    apart: NDArray[np.bool_] = roots[:, None] != np.arange(len(tables.subnet.switches))
+    return apart & (np.array(tables.subnet.hosts_per_switch()) > 0)
+
+
+def _searched(tables: SubnetTables, lanes: int, load: int, seed: int, looks: int) -> list[SubnetTables]:
+    """Tables whose routes and levels were searched together with backup ports of entries, if any are found.
+
+    In every lane switches have numbers, which fall and then rise along every route: no repair inside them can
+    deadlock.
+    """
+    subnet = tables.subnet
+    found = _core.survive_forwarding(
+        subnet.core(),
+        [subnet.hosts[owner].switch for owner in tables.owners.tolist()],
+        tables.following,
+        None if tables.demand is None else tables.demand.core(),
+        max(1, lanes - tables.cover.kept(lanes)[0]),
+        load,
+        seed,
+        looks,
+    )
+    if found is None:
+        return []
+    known = np.unique(found["levels"][_apart(tables)])
+    made = np.searchsorted(known, found["levels"]).astype(np.uint8)
+    other = replace(tables, method="balanced", method_loads={}, shifts=None)
+    return _laid(other, found["next"], made, len(known))
+
+
+def _laid(
+    tables: SubnetTables, following: NDArray[np.uint32], levels: NDArray[np.uint8], used: int
+) -> list[SubnetTables]:
+    """Tables with other entries and lanes, if nothing gets unsafe by that."""
+    subnet, cover = tables.subnet, tables.cover
+
+    def judged(pairs: Sequence[int], beside: Beside) -> SubnetReport:
+        laid = with_lanes(subnet, tables.owners, following, on_levels(levels, pairs), None)
+        return judge(replace(laid, demand=tables.demand), None, beside)
+
+    pairs, beside, report = cover.settled(used, tables.lanes_there, judged)
+    if report.deadlock or len(cover.missing(report)) > len(cover.missing(tables.report)):
+        return []
+    return [
+        replace(
+            tables,
+            following=following,
+            levels=on_levels(levels, pairs),
+            lanes=used,
+            report=report,
+            beside=beside,
+            mode_loads=tables.mode_loads | {tables.mode: report.max_load},
+        )
+    ]
 
 
 def _on_more_lanes(tables: SubnetTables, lanes: int) -> list[SubnetTables]:
@@ -160,13 +257,11 @@ def _on_more_lanes(tables: SubnetTables, lanes: int) -> list[SubnetTables]:
     Part of what cannot deadlock cannot either. Pairs with an end in common stay together: their routes have
     turns in common.
     """
-    following, subnet, cover = tables.following, tables.subnet, tables.cover
+    subnet, apart = tables.subnet, _apart(tables)
     roots = np.array([subnet.hosts[owner].switch for owner in tables.owners.tolist()])
-    apart = roots[:, None] != np.arange(len(subnet.switches))
-    apart &= np.array(subnet.hosts_per_switch()) > 0
     known = np.unique(tables.levels[apart])
     lane = np.searchsorted(known, tables.levels)
-    free = lanes - cover.kept(lanes)[0] - len(known)
+    free = lanes - tables.cover.kept(lanes)[0] - len(known)
     if free <= 0:
         return []
     sizes = np.bincount(lane[apart], minlength=len(known))
@@ -178,16 +273,7 @@ def _on_more_lanes(tables: SubnetTables, lanes: int) -> list[SubnetTables]:
     for one, part in enumerate(parts):
         here = apart & (lane == one)
         made[here] = np.array(part, dtype=np.uint8)[first[here] % len(part)]
-
-    def judged(pairs: Sequence[int], beside: Beside) -> SubnetReport:
-        laid = with_lanes(subnet, tables.owners, following, on_levels(made, pairs), None)
-        return judge(replace(laid, demand=tables.demand), None, beside)
-
-    used = len(known) + free
-    pairs, beside, report = cover.settled(used, tables.lanes_there, judged)
-    if len(cover.missing(report)) > len(cover.missing(tables.report)):
-        return []
-    return [replace(tables, levels=on_levels(made, pairs), lanes=used, report=report, beside=beside)]
+    return _laid(tables, tables.following, made, len(known) + free)
 
 
 def _require_ways(subnet: Subnet) -> None:
