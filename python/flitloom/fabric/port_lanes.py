@@ -167,6 +167,6 @@ def _of_table(text: str, source: str) -> Iterator[_Said]:
             if not (re.fullmatch(r"0x[0-9a-fA-F]{1,16}", guid) and re.fullmatch(r"\d{1,3}", port)):
                 raise SpecError(f"{source}, line {number}: {row[:60]!r} does not name a port")
             # Ports that are down say anything.
-            if lanes := LANES.get(int(value) if value.isdecimal() else 0):
+            if lanes := LANES.get(int(value) if re.fullmatch("[0-9]{1,2}", value) else 0):
                 yield _Said(int(guid, 16), int(port), fact, lanes)
     raise SpecError(f"{source}: {_SECTION} has no end: the file was cut off")
