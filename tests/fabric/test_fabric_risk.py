@@ -109,7 +109,7 @@ def test_spare_lanes_stay_free_and_spare_stops(tmp_path):
         assert (made.mode, made.lanes, made.facts()["spare_lanes"]) == ("portable", 3 - spare, spare)
         assert any("--spare-lanes" in said for said in made.notes()) == (spare == 0)
         made.write(tmp_path / str(spare))
-        stops[spare] = repair_risk(fabric, tmp_path / str(spare), lanes=3, sample=40).stops
+        stops[spare] = repair_risk(fabric, tmp_path / str(spare), lanes=3, sample=24).stops
     assert stops[1] < stops[0] / 3
 
 
