@@ -159,9 +159,9 @@ def command(*words):
 @pytest.mark.parametrize(
     ("network", "cycles"),
     [
-        (["--torus", "32x32"], "60000"),
-        (["--torus", "16x16", "--model", "pipelined"], "12000"),
-        (["--network", "dragonfly(4,2,2)"], "100000"),
+        (["--torus", "32x32"], "150000"),
+        (["--torus", "16x16", "--model", "pipelined"], "30000"),
+        (["--network", "dragonfly(4,2,2)"], "250000"),
     ],
     ids=["one-cycle", "pipelined", "switches"],
 )
