@@ -295,8 +295,7 @@ pub fn repair_forwarding<'py>(
     Ok(Some(facts))
 }
 
-/// Entries, levels, numbers of switches by lane and pairs left by cable of tables that survive the loss of cables; `None`
-/// if none were found.
+/// Entries and levels of tables that survive the loss of cables; `None` if none were found.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the fields of a request")]
 pub fn survive_forwarding<'py>(
@@ -322,8 +321,6 @@ pub fn survive_forwarding<'py>(
     let facts = PyDict::new(py);
     facts.set_item("next", PyArray1::from_vec(py, found.table.next).reshape(shape)?)?;
     facts.set_item("levels", PyArray1::from_vec(py, found.levels).reshape(shape)?)?;
-    facts.set_item("orders", found.orders)?;
-    facts.set_item("left", found.left)?;
     Ok(Some(facts))
 }
 

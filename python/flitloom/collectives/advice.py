@@ -287,7 +287,9 @@ def _proven(
         return cut, (), proof
     floor = Fraction(proof.every[-1]).limit_denominator(MOST_PARTS)
     clusters = tuple(parts_of_sums(ground, floor))
-    return cut, clusters, least(ground, operation, members, prices, cut, clusters)
+    if clusters:
+        proof = least(ground, operation, members, prices, cut, clusters)
+    return cut, clusters, proof
 
 
 def _carrier(topology: AnyNetwork, operation: str, twist: bool) -> CollectivePlan:

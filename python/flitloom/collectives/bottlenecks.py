@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 from flitloom.collectives.collective_plan import CollectivePlan
@@ -116,19 +117,25 @@ def parts_of_sums(ground: Ground, least: Fraction) -> list[list[int]]:
     >>> parts_of_sums(path, Fraction(3, 5))  # 6 transfers over 10 links, and 2 over 2
     [[0, 1], [2, 3]]
     """
-    best: list[set[int]] = []
+    best, parts = _strongest(ground)
+    return sorted(sorted(part) for part in parts if len(part) > 1) if best > least else []
+
+
+@lru_cache(maxsize=4)
+def _strongest(ground: Ground) -> tuple[Fraction, list[set[int]]]:
+    """The most transfers per sum and link that parts need, and the parts; every node alone to begin with."""
+    parts = [{node} for node in ground.working]
+    best = _per_link(ground, parts)
     if ground.whole:
-        tried = [list(_shifted(ground, box)) for box in boxes(ground)]
-        for parts in tried:
-            if (found := _per_link(ground, parts)) > least:
-                best, least = parts, found
+        for tried in (list(_shifted(ground, box)) for box in boxes(ground)):
+            if (found := _per_link(ground, tried)) > best:
+                best, parts = found, tried
     elif len(ground.working) * len(ground.links) <= LARGEST:
-        while parts := _densest(ground, least):
-            found = _per_link(ground, parts)
-            if found <= least:
+        while tried := _densest(ground, best):
+            if (found := _per_link(ground, tried)) <= best:
                 break
-            best, least = parts, found
-    return sorted(sorted(part) for part in best if len(part) > 1)
+            best, parts = found, tried
+    return best, parts
 
 
 def _per_link(ground: Ground, parts: Sequence[set[int]]) -> Fraction:

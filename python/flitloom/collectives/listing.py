@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -19,7 +19,7 @@ from flitloom.collectives.exchanged import (
     torus_makers,
 )
 from flitloom.collectives.nested import MOST_NODES as MOST_IN_SETS
-from flitloom.collectives.nested import best_nested, fastest, nested_messages
+from flitloom.collectives.nested import Gathers, best_nested, fastest, nested_messages
 from flitloom.collectives.nested_orbits import turned, turned_messages
 from flitloom.collectives.nested_unlike import mixed, mixed_messages
 from flitloom.collectives.phases import phase_makers
@@ -292,14 +292,7 @@ def _mixed_sets(ground: Ground, prices: Sequence[Prices]) -> list[Algorithm]:
         return []
     if any(one.healthy for one in prices):
         return _turned_sets(ground, len(prices))
-    found = []
-    for one in fastest([mixed(ground, each) for each in prices]):
-        rounds = len(one.loads)
-        gathered = mixed_messages(ground, one).of("all-gather", 2 * rounds)
-        crowd = crowding(most_messages(gathered, rounds), ground.most_links)
-        half = tuple(load / len(ground.working) for load in one.loads)
-        found.append(_mirrored(f"nested sets ({rounds})", half, partial(mixed_messages, ground, one), crowd))
-    return found
+    return _in_sets(ground, [mixed(ground, each) for each in prices], mixed_messages)
 
 
 def _turned_sets(ground: Ground, rounds: int) -> list[Algorithm]:
@@ -308,13 +301,20 @@ def _turned_sets(ground: Ground, rounds: int) -> list[Algorithm]:
     More rounds than bounds are known for save bytes, too.
     """
     every = [turned(ground, turns) for turns in range(1, rounds + 2)]
+    return _in_sets(ground, [one for one in every if one is not None], turned_messages)
+
+
+def _in_sets(
+    ground: Ground, every: Sequence[Gathers], made: Callable[[Ground, Gathers], Messages]
+) -> list[Algorithm]:
+    """All-reduces by the all-gathers that are the fastest for some size, with their messages counted."""
     found = []
-    for one in fastest([one for one in every if one is not None]):
-        gathered = turned_messages(ground, one).of("all-gather", 2 * len(one.loads))
-        crowd = crowding(most_messages(gathered, len(one.loads)), ground.most_links)
+    for one in fastest(every):
+        rounds = len(one.loads)
+        gathered = made(ground, one).of("all-gather", 2 * rounds)
+        crowd = crowding(most_messages(gathered, rounds), ground.most_links)
         half = tuple(load / len(ground.working) for load in one.loads)
-        name = f"nested sets ({len(half)})"
-        found.append(_mirrored(name, half, partial(turned_messages, ground, one), crowd))
+        found.append(_mirrored(f"nested sets ({rounds})", half, partial(made, ground, one), crowd))
     return found
 
 

@@ -17,10 +17,10 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from flitloom.collectives.nested import HOP, Nested, nested, numbers, offsets, searched
+from flitloom.collectives.nested import HOP, Nested, nested, numbers, offsets
+from flitloom.collectives.nested_unlike import EVEN, NEW, Path, Ways, better_rounds, mellowed
 from flitloom.collectives.prices import network_symmetries
 from flitloom.collectives.rounds_plan import Messages
-from flitloom.ground.linear import solve
 from flitloom.spec.ground import Ground
 
 #: Chunks of orbits by all nodes by orbits of links, at most.
@@ -29,12 +29,8 @@ MOST = 1 << 23
 TURNS, LATER = 5, 2
 #: Nodes for which rounds are searched, ways of a chunk that are improved, and moves for each.
 FEW, BETTER, MOVES = 256, 2, 40
-#: Share of new prices among those of a search, and of equal ones.
-NEW, EVEN = 0.5, 0.15
 #: Pieces of a chunk, at least.
 PIECES = 8
-#: Times that a way may have no share before it is forgotten.
-KEPT = 3
 
 
 @dataclass(frozen=True)
@@ -80,15 +76,9 @@ class Orbits:
         return -(-PIECES // least) * least
 
 
-@lru_cache(maxsize=2)
-def _whole(ground: Ground) -> Ground:
-    """The network without failures, with what is known of it."""
-    return ground.without_failures()
-
-
 def _kept_symmetries(ground: Ground) -> list[NDArray[np.int64]]:
     """Turns, mirrors and shifts of the network without failures that lead what has failed to itself."""
-    whole = _whole(ground)
+    whole = ground.without_failures()
     behind, points = offsets(whole).behind, np.array([whole.point(node) for node in range(whole.nodes)])
     every = {np.arange(whole.nodes).tobytes(): np.arange(whole.nodes)}
     border, moves = list(every.values()), network_symmetries(whole)
@@ -150,28 +140,6 @@ def orbits(ground: Ground) -> Orbits | None:
 
 
 @dataclass(frozen=True)
-class Path:
-    """One way of the chunk of the first node of an orbit to all nodes.
-
-    Attributes
-    ----------
-    orbit : int
-        The orbit.
-    rounds : array of int
-        By node the round in which the chunk comes, counted from 1; 0 for its owner.
-    senders : array of int
-        By node the one that sends it.
-    loads : array of float, by round and orbit of links
-        Chunks on every link, if those of all nodes of the orbit go this way.
-    """
-
-    orbit: int
-    rounds: NDArray[np.int64]
-    senders: NDArray[np.int64]
-    loads: NDArray[np.float64]
-
-
-@dataclass(frozen=True)
 class Turned:
     """How an all-gather is done.
 
@@ -191,14 +159,12 @@ class Turned:
     loads: tuple[float, ...]
 
 
-class _Search:
+class _Search(Ways):
     """Ways of the chunks of all orbits in a number of rounds."""
 
     def __init__(self, found: Orbits, rounds: int) -> None:
-        self.orbits, self.rounds = found, rounds
-        self.paths: list[Path] = []
-        #: By way how often in a row it had no share.
-        self.idle: list[int] = []
+        super().__init__(rounds, len(found.firsts), found.links)
+        self.orbits = found
         self.parts: list[float] = []
 
     def add(self, orbit: int, own: NDArray[np.int64], costs: Sequence[NDArray[np.float64]]) -> None:
@@ -211,56 +177,19 @@ class _Search:
             if len(new):
                 senders[new] = have[cost[have[:, None], new].argmin(axis=0)]
                 loads[turn - 1] = known.table[known.pairs[senders[new], new]].sum(axis=0)
-        self.paths.append(Path(orbit, own, senders, loads * known.counts[orbit] / known.links))
-        self.idle.append(0)
+        self.note(Path(orbit, own, senders, loads * known.counts[orbit] / known.links))
 
-    def mix(self) -> NDArray[np.float64]:
+    def lengths(self) -> NDArray[np.float64]:
         """Find shares of all ways that load the busiest links least; lengths of links, by round."""
-        links, paths = len(self.orbits.links), len(self.paths)
-        rows, owners = self.rounds * links, np.array([path.orbit for path in self.paths])
-        way, row = np.nonzero(loads := np.array([path.loads.ravel() for path in self.paths]))
-        every = np.arange(rows)
-        found = solve(
-            np.concatenate([np.zeros(paths), np.ones(self.rounds)]),
-            (
-                np.concatenate([row, every, rows + owners]),
-                np.concatenate([way, paths + every // links, np.arange(paths)]),
-                np.concatenate([loads[way, row], np.full(rows, -1.0), np.ones(paths)]),
-            ),
-            np.concatenate([np.full(rows, -np.inf), np.ones(len(self.orbits.firsts))]),
-            np.concatenate([np.zeros(rows), np.ones(len(self.orbits.firsts))]),
-            "simplex",
-        )
-        assert found is not None
-        parts = found.variables[:paths].tolist()
-        self.idle = [0 if part > 1e-9 else turns + 1 for part, turns in zip(parts, self.idle, strict=True)]
-        kept = [number for number, turns in enumerate(self.idle) if turns <= KEPT]
-        self.paths, self.idle = [self.paths[one] for one in kept], [self.idle[one] for one in kept]
-        self.parts = [parts[one] for one in kept]
-        prices = np.maximum(-found.duals[:rows], 0).reshape(self.rounds, links) / self.orbits.links
-        return _mellowed(prices, self.orbits, 0.0)
+        parts, prices = self.mix("simplex")
+        self.parts = parts.tolist()
+        return mellowed(prices, self.widths, 0.0)
 
     def used(self, orbit: int) -> list[Path]:
         """Ways of an orbit that have a share, those with the largest first."""
-        mine = [number for number, path in enumerate(self.paths) if path.orbit == orbit]
+        mine = [number for number, path in enumerate(self.paths) if path.owner == orbit]
         mine.sort(key=lambda number: -self.parts[number])
         return [self.paths[number] for number in mine if self.parts[number] > 1e-9]
-
-    def better(self, path: Path, whole: NDArray[np.int64], number: int) -> NDArray[np.int64]:
-        """Rounds of a chunk that cost less, by moves of single nodes."""
-        owner = self.orbits.firsts[path.orbit]
-        order = np.concatenate([[owner], np.delete(np.arange(len(path.rounds)), owner)])
-        costs = np.ascontiguousarray(whole[:, order[:, None], order])
-        found = np.zeros(len(order), dtype=np.int64)
-        found[order] = searched(costs, MOVES, path.rounds[order], number)
-        return found
-
-
-def _mellowed(lengths: NDArray[np.float64], found: Orbits, even: float) -> NDArray[np.float64]:
-    """Lengths of links that add up to one in every round, a share of them equal."""
-    once = np.maximum((lengths * found.links).sum(axis=1, keepdims=True), 1e-12)
-    mellowed: NDArray[np.float64] = (1 - even) * lengths / once + even / found.links.sum()
-    return mellowed
 
 
 def turned(ground: Ground, rounds: int) -> Turned | None:
@@ -278,13 +207,13 @@ def turned(ground: Ground, rounds: int) -> Turned | None:
     if known is None:
         return None
     search = _Search(known, rounds)
-    whole = nested(_whole(ground), rounds)
+    whole = nested(ground.without_failures(), rounds)
     costs = [known.costs(np.full(len(known.links), 1 / known.links.sum()))] * rounds
     _begin(search, ground, whole, costs)
-    lengths = search.mix()
+    lengths = search.lengths()
     few = len(known.of) <= FEW and rounds > 1
     for turn in range(TURNS + LATER * few if rounds > 1 else 0):
-        calm = _mellowed(lengths, known, EVEN)
+        calm = mellowed(lengths, known.links, EVEN)
         costs = [known.costs(row) for row in calm]
         again = few and turn >= TURNS - LATER // 2
         hops = np.array(costs) * known.links.sum() * HOP if again else np.zeros(0)
@@ -293,17 +222,18 @@ def turned(ground: Ground, rounds: int) -> Turned | None:
             mine = search.used(orbit)
             if again:
                 for path in mine[:BETTER]:
-                    search.add(orbit, search.better(path, table, turn * len(known.of) + orbit), costs)
+                    owner, number = int(known.firsts[orbit]), turn * len(known.of) + orbit
+                    search.add(orbit, better_rounds(owner, path.rounds, table, MOVES, number), costs)
             else:
                 for own in {path.rounds.tobytes(): path.rounds for path in mine}.values():
                     search.add(orbit, own, costs)
-        lengths = NEW * search.mix() + (1 - NEW) * lengths
+        lengths = NEW * search.lengths() + (1 - NEW) * lengths
     return _whole_shares(search)
 
 
 def _begin(search: _Search, ground: Ground, whole: Nested, costs: Sequence[NDArray[np.float64]]) -> None:
     """Ways of the network without failures, those that begin at failed nodes over others."""
-    known, group, members = search.orbits, offsets(_whole(ground)), np.array(ground.working)
+    known, group, members = search.orbits, offsets(ground.without_failures()), np.array(ground.working)
     for orbit, owner in enumerate(known.firsts):
         ahead = group.behind[members, members[owner]]
         for way in whole.ways:
@@ -315,7 +245,7 @@ def _whole_shares(search: _Search) -> Turned:
     """Pieces of every way, the largest rests rounded up, then moved while busiest links have less."""
     known, pieces = search.orbits, search.orbits.pieces
     places = [
-        [n for n, path in enumerate(search.paths) if path.orbit == one] for one in range(len(known.firsts))
+        [n for n, path in enumerate(search.paths) if path.owner == one] for one in range(len(known.firsts))
     ]
     shares = [0] * len(search.paths)
     room = (pieces * known.counts // len(known.images)).tolist()
@@ -327,7 +257,7 @@ def _whole_shares(search: _Search) -> Turned:
             down[one] += 1
         for number, share in zip(several, down, strict=True):
             shares[number] = share
-    each = np.array([path.loads / room[path.orbit] for path in search.paths])
+    each = np.array([path.loads / room[path.owner] for path in search.paths])
     loads = np.tensordot(np.array(shares, dtype=np.float64), each, 1)
     best, moved = float(loads.max(axis=1).sum()), True
     while moved:
@@ -367,9 +297,9 @@ def turned_messages(ground: Ground, found: Turned) -> Messages:
         symmetries.append(tuple(row.tolist()))
     made = Messages(found.pieces, alike=False, symmetries=tuple(symmetries))
     first, before = 0, -1
-    for path, share in sorted(found.paths, key=lambda one: one[0].orbit):
-        owner = int(known.firsts[path.orbit])
-        first, before = (0 if path.orbit != before else first), path.orbit
+    for path, share in sorted(found.paths, key=lambda one: one[0].owner):
+        owner = int(known.firsts[path.owner])
+        first, before = (0 if path.owner != before else first), path.owner
         place = owner * found.pieces + first
         first += share
         for end, (sender, when) in enumerate(zip(path.senders.tolist(), path.rounds.tolist(), strict=True)):

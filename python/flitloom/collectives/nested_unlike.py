@@ -43,12 +43,12 @@ class Path:
     Attributes
     ----------
     owner : int
-        The node whose chunk it is.
+        The node whose chunk it is, or the number of the orbit of such nodes.
     rounds : array of int
         By node the round in which the chunk comes, counted from 1; 0 for its owner.
     senders : array of int
         By node the one that sends it.
-    loads : array of float, by round and link
+    loads : array of float, by round and link, or orbit of links
         Chunks on every link.
     """
 
@@ -77,19 +77,60 @@ class Mixed:
     loads: tuple[float, ...]
 
 
-class _Search:
-    """Ways of all chunks in a number of rounds."""
+class Ways:
+    """Ways of chunks in a number of rounds, by owner, and widths of links: how many are parallel."""
+
+    def __init__(self, rounds: int, owners: int, widths: NDArray[np.float64]) -> None:
+        self.rounds, self.owners, self.widths = rounds, owners, widths
+        self.paths: list[Path] = []
+        #: By way how often in a row it had no share.
+        self.idle: list[int] = []
+
+    def note(self, path: Path) -> None:
+        """Remember a way."""
+        self.paths.append(path)
+        self.idle.append(0)
+
+    def mix(self, solver: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Shares of all ways that load the busiest links least, and the prices of links, by round.
+
+        Ways that have had no share for long are forgotten.
+        """
+        paths, links = len(self.paths), len(self.widths)
+        rows = self.rounds * links
+        way, row = np.nonzero(loads := np.array([path.loads.ravel() for path in self.paths]))
+        every, owners = np.arange(rows), np.array([path.owner for path in self.paths])
+        found = solve(
+            np.concatenate([np.zeros(paths), np.ones(self.rounds)]),
+            (
+                np.concatenate([row, every, rows + owners]),
+                np.concatenate([way, paths + every // links, np.arange(paths)]),
+                np.concatenate([loads[way, row], np.full(rows, -1.0), np.ones(paths)]),
+            ),
+            np.concatenate([np.full(rows, -np.inf), np.ones(self.owners)]),
+            np.concatenate([np.zeros(rows), np.ones(self.owners)]),
+            solver,
+        )
+        assert found is not None
+        prices = np.maximum(-found.duals[:rows], 0).reshape(self.rounds, links)
+        parts = found.variables[:paths]
+        idle = [0 if part > 1e-9 else n + 1 for part, n in zip(parts.tolist(), self.idle, strict=True)]
+        kept = [one for one, turns in enumerate(idle) if turns <= KEPT]
+        self.paths, self.idle = [self.paths[one] for one in kept], [idle[one] for one in kept]
+        return parts[kept], prices / self.widths
+
+
+class _Search(Ways):
+    """Ways of the chunks of all nodes."""
 
     def __init__(self, ground: Ground, rounds: int) -> None:
-        self.ground, self.rounds, self.table = ground, rounds, routes(ground)
+        self.ground, self.table = ground, routes(ground)
         self.count = self.table.count
+        super().__init__(rounds, self.count, self.table.widths)
         order = np.argsort(self.table.pairs, kind="stable")
         self.links = self.table.links[order]
         self.shares = (self.table.crossing / self.table.widths[self.table.links])[order]
         self.begins = np.searchsorted(self.table.pairs[order], np.arange(self.count**2 + 1))
-        self.paths: list[Path] = []
-        #: By way how often in a row it had no share.
-        self.idle: list[int] = []
 
     def loads(self, senders: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
         """Chunks on every link if each of some nodes sends one."""
@@ -108,47 +149,11 @@ class _Search:
             if len(new):
                 senders[new] = have[cost[np.ix_(have, new)].argmin(axis=0)]
                 loads[turn - 1] = self.loads(senders[new], new)
-        self.paths.append(Path(owner, own, senders, loads))
-
-    def better(
-        self, owner: int, own: NDArray[np.int64] | None, whole: NDArray[np.int64], moves: int, number: int
-    ) -> NDArray[np.int64]:
-        """Rounds of a chunk that cost less, by moves of single nodes."""
-        order = np.concatenate([[owner], np.delete(np.arange(self.count), owner)])
-        costs = np.ascontiguousarray(whole[:, order[:, None], order])
-        found = np.zeros(self.count, dtype=np.int64)
-        found[order] = searched(costs, moves, None if own is None else own[order], number)
-        return found
-
-    def mix(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Shares of all ways that load the busiest links least, and the prices of links, by round."""
-        paths, links = len(self.paths), len(self.table.widths)
-        rows = self.rounds * links
-        way, row = np.nonzero(loads := np.array([path.loads.ravel() for path in self.paths]))
-        every, owners = np.arange(rows), np.array([path.owner for path in self.paths])
-        found = solve(
-            np.concatenate([np.zeros(paths), np.ones(self.rounds)]),
-            (
-                np.concatenate([row, every, rows + owners]),
-                np.concatenate([way, paths + every // links, np.arange(paths)]),
-                np.concatenate([loads[way, row], np.full(rows, -1.0), np.ones(paths)]),
-            ),
-            np.concatenate([np.full(rows, -np.inf), np.ones(self.count)]),
-            np.concatenate([np.zeros(rows), np.ones(self.count)]),
-            "ipm",
-        )
-        assert found is not None
-        prices = np.maximum(-found.duals[:rows], 0).reshape(self.rounds, links)
-        parts = found.variables[:paths]
-        idle = [*self.idle, *[0] * (paths - len(self.idle))]
-        idle = [0 if part > 1e-9 else turns + 1 for part, turns in zip(parts.tolist(), idle, strict=True)]
-        kept = [one for one, turns in enumerate(idle) if turns <= KEPT]
-        self.paths, self.idle = [self.paths[one] for one in kept], [idle[one] for one in kept]
-        return parts[kept], prices / self.table.widths
+        self.note(Path(owner, own, senders, loads))
 
     def begin(self, prices: Prices) -> list[NDArray[np.int64]]:
         """First ways of all chunks: those of the network without failures, or such as moves find."""
-        lengths = _mellowed(np.array(prices.links), self.table)
+        lengths = mellowed(np.array(prices.links), self.widths)
         costs = [self.table.costs(row) for row in lengths]
         whole, ground = self.ground.without_failures(), self.ground
         if ground.topology.damaged and whole.whole:
@@ -169,15 +174,29 @@ class _Search:
             if found:
                 known_rounds = found[-1].copy()
                 known_rounds[owner - 1], known_rounds[owner] = self.rounds, 0
-            found.append(self.better(owner, known_rounds, table, OTHERS if found else FIRST, owner))
+            found.append(better_rounds(owner, known_rounds, table, OTHERS if found else FIRST, owner))
             self.path(owner, found[-1], costs)
         return found
 
 
-def _mellowed(lengths: NDArray[np.float64], table: Routes, even: float = 0.4) -> NDArray[np.float64]:
+def better_rounds(
+    owner: int, own: NDArray[np.int64] | None, whole: NDArray[np.int64], moves: int, number: int
+) -> NDArray[np.int64]:
+    """Rounds of a chunk that cost less, by moves of single nodes (`flitloom.collectives.nested.searched`)."""
+    count = whole.shape[1]
+    order = np.concatenate([[owner], np.delete(np.arange(count), owner)])
+    costs = np.ascontiguousarray(whole[:, order[:, None], order])
+    found = np.zeros(count, dtype=np.int64)
+    found[order] = searched(costs, moves, None if own is None else own[order], number)
+    return found
+
+
+def mellowed(
+    lengths: NDArray[np.float64], widths: NDArray[np.float64], even: float = 0.4
+) -> NDArray[np.float64]:
     """Lengths of links that add up to one in every round, a share of them equal."""
-    once = np.maximum((lengths * table.widths).sum(axis=1, keepdims=True), 1e-12)
-    found: NDArray[np.float64] = (1 - even) * lengths / once + even / table.widths.sum()
+    once = np.maximum((lengths * widths).sum(axis=1, keepdims=True), 1e-12)
+    found: NDArray[np.float64] = (1 - even) * lengths / once + even / widths.sum()
     return found
 
 
@@ -222,14 +241,14 @@ def mixed(ground: Ground, prices: Prices) -> Mixed:
     own, moves = search.begin(prices), max(min(MOVES, WORK // count**2), 1)
     lengths = np.array(prices.links)
     for turn in range(TURNS):
-        _, latest = search.mix()
-        lengths = _mellowed(NEW * latest + (1 - NEW) * lengths if turn else latest, table, 0.0)
-        calm = _mellowed(lengths, table, EVEN)
+        _, latest = search.mix("ipm")
+        lengths = mellowed(NEW * latest + (1 - NEW) * lengths if turn else latest, table.widths, 0.0)
+        calm = mellowed(lengths, table.widths, EVEN)
         costs, whole = [table.costs(row) for row in calm], _in_hops(calm, table)
         for owner in range(count):
-            own[owner] = search.better(owner, own[owner], whole, moves, turn * count + owner)
+            own[owner] = better_rounds(owner, own[owner], whole, moves, turn * count + owner)
             search.path(owner, own[owner], costs)
-    parts, _ = search.mix()
+    parts, _ = search.mix("ipm")
     shares = _whole_shares(parts, [path.owner for path in search.paths], count)
     kept = [(path, share) for path, share in zip(search.paths, shares, strict=True) if share]
     return Mixed(kept, PIECES, _busiest(kept, PIECES))

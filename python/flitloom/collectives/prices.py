@@ -10,6 +10,7 @@ in which nodes hold shares of chunks; it has no other variables than these price
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -375,12 +376,22 @@ def least_less_failures(ground: Ground) -> tuple[Prices, ...]:
     >>> [round(one.chunks, 2) for one in least_less_failures(Ground(fl.Torus(4, 4, failed_nodes=[5])))]
     [8.0, 4.5]
     """
-    entering: dict[int, int] = {}
-    for (_, end), several in ground.links.items():
-        entering[end] = entering.get(end, 0) + several
-    floor = (len(ground.working) - 1) / min(entering.values())
-    every = least_chunks(ground.without_failures(), floor)
+    every = least_chunks(ground.without_failures(), entering_chunks(ground))
     return tuple(prices_less_failures(ground, one.nodes, one.links, one.potentials) for one in every)
+
+
+def entering_chunks(ground: Ground) -> float:
+    """Chunks on the links to the node with the fewest, which need those of all others.
+
+    >>> import flitloom as fl
+    >>> from flitloom.spec.ground import Ground
+    >>> entering_chunks(Ground(fl.Torus(4, 4, failed_nodes=[5])))
+    4.666666666666667
+    """
+    entering = Counter[int]()
+    for (_, end), several in ground.links.items():
+        entering[end] += several
+    return (len(ground.working) - 1) / min(entering.values())
 
 
 def _priced(

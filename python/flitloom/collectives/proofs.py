@@ -415,7 +415,7 @@ def _crossing(view: _View, proof: dict[str, Any]) -> tuple[int, str]:
         count = view.chunks if spreads else view.chunks * len(members)
         count = view.demands()[start, end] if exchange else count
         what = f"something of each of {counted(count, 'sum')}"
-        if exchange or spreads > view.backwards:
+        if exchange or (spreads and not view.backwards):
             what = f"each of {counted(count, 'chunk')}"
         named = view.called(start), view.called(end)
         named = named[::-1] if view.backwards else named

@@ -135,7 +135,9 @@ def _head(plan: RoundsPlan) -> None:
             "owned", "nodes have a share if all do the same, and of an all-gather and its mirror"
         )
     members = len(plan.members)
-    followed = _listed(plan) if plan.symmetries else plan.pieces if plan.alike else plan.parts
+    followed = plan.pieces if plan.alike else plan.parts
+    if plan.symmetries:
+        followed = len(plan.listed_owners) * plan.pieces
     words = followed * members * _words(plan)
     if words > MOST_WORDS:
         raise SpecError.at(
@@ -169,11 +171,6 @@ def _head(plan: RoundsPlan) -> None:
             raise SpecError(f"{what}: only what node 0 sends is listed")
 
 
-def _listed(plan: RoundsPlan) -> int:
-    """Parts of the nodes whose parts are listed."""
-    return len({row[3] // plan.pieces for _, row in plan.rows()}) * plan.pieces
-
-
 class _Led:
     """What symmetries make of rows: whose parts are listed, how many, and where nodes and links go."""
 
@@ -186,15 +183,14 @@ class _Led:
         number = np.full((ground.nodes, ground.nodes), -1)
         number[tails, heads] = np.arange(len(tails))
         widths = np.array(list(ground.links.values()))
-        sorted_ = np.sort(self.images[:, members], axis=1)
-        if not (sorted_ == members).all():
+        if not (np.sort(self.images[:, members], axis=1) == members).all():
             raise SpecError.at("symmetries", "two nodes go to the same one, or one to a node that has failed")
         self.links = number[self.images[:, tails], self.images[:, heads]]
         if self.links.min() < 0 or (widths[self.links] != widths).any():
             raise SpecError.at("symmetries", "one leads a link to where there is none, or fewer")
         self.shares: dict[int, int] = {}
         led = np.zeros(ground.nodes, dtype=np.int64)
-        for owner in sorted({row[3] // plan.pieces for _, row in plan.rows()}):
+        for owner in plan.listed_owners:
             if owner >= len(members):
                 continue
             times = np.bincount(self.images[:, members[owner]], minlength=ground.nodes)

@@ -252,6 +252,11 @@ class RoundsPlan(Frozen):
             for one in rows:
                 yield adds, (one[0], one[1], one[2], one[3], one[4])
 
+    @property
+    def listed_owners(self) -> list[int]:
+        """The nodes whose parts are listed, by their places among those that take part."""
+        return sorted({row[3] // self.pieces for _, row in self.rows()})
+
     def save(self, file: str | Path) -> None:
         """Write it as JSON, a row a line."""
         rows = ("prices", "symmetries", "sums", "partials", "moves")
@@ -290,9 +295,8 @@ def image_rows(plan: RoundsPlan) -> Iterator[tuple[bool, Row]]:
         They are too many.
     """
     place = {node: number for number, node in enumerate(plan.members)}
-    owners = {row[3] // plan.pieces for _, row in plan.rows()}
     shares: dict[int, list[tuple[list[int], int]]] = {}
-    for owner in sorted(owners):
+    for owner in plan.listed_owners:
         nth = Counter[int]()
         ends = [place[one[plan.members[owner]]] for one in plan.symmetries]
         share = plan.pieces * len({*ends}) // len(ends)

@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitloom.collectives.nested import offsets
-from flitloom.collectives.prices import AHEAD, CLOSE, PATIENCE, Prices, as_prices, least_chunks, shares
+from flitloom.collectives.prices import (
+    AHEAD,
+    CLOSE,
+    PATIENCE,
+    Prices,
+    as_prices,
+    entering_chunks,
+    least_chunks,
+    shares,
+)
 from flitloom.spec.ground import Ground
 
 #: Most nodes that take part.
@@ -119,10 +128,7 @@ def least_chunks_unlike(ground: Ground) -> tuple[Prices, ...]:
     """
     table = routes(ground)
     count, far = table.count, int(ground.routes[0].max())
-    entering: dict[int, int] = {}
-    for (_, end), several in ground.links.items():
-        entering[end] = entering.get(end, 0) + several
-    floor = (count - 1) / min(entering.values())
+    floor = entering_chunks(ground)
     found: list[Prices] = []
     start = _start(ground, table)
     nodes, lengths = start[0]

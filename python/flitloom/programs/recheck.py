@@ -1723,13 +1723,14 @@ def less_failures(plan, row, document):
     whole_one = Rounds({**document, "topology": topology, **rows})
     need(whole_one.network.whole, "prices: without failures not all nodes are alike either")
     ways, net = sorted(whole_one.network.next[0]), plan.network
+    for lengths in row["links"]:
+        lengths_by_way(whole_one, lengths)
     once = max(
         sum(
             several * lengths[ways.index(whole_one.apart(start, end))]
             for (start, end), several in net.links.items()
         )
         for lengths in row["links"]
-        if vector_costs(whole_one, lengths)
     )
     prices, found = row["nodes"], []
     worth = sum(prices) - priced_chunks(whole_one, prices, row["links"], cheapest)
@@ -1784,8 +1785,8 @@ def priced_chunks(plan, prices, links, costs_of=None):
     return sum(prices) - worth[0]
 
 
-def vector_costs(plan, row):
-    """What a chunk costs, by the vector that it goes, if links have some lengths."""
+def lengths_by_way(plan, row):
+    """Lengths of all links that lead a way together; `Refused` unless they are those of a round."""
     net = plan.network
     ways = sorted(net.next[0])
     fits = len(row) == len(ways) and all(0 <= length <= 1 for length in row)
@@ -1793,8 +1794,14 @@ def vector_costs(plan, row):
     # Parallel links have the same share each.
     length = {way: net.links[0, way] * one for way, one in zip(ways, row, strict=True)}
     need(sum(length.values()) <= 1 + 1e-9, "prices: the lengths of links add up to more than one")
+    return length
+
+
+def vector_costs(plan, row):
+    """What a chunk costs, by the vector that it goes, if links have some lengths."""
+    length, count = lengths_by_way(plan, row), plan.network.count
     return [0.0] + [
-        sum(share * length[way] for _, way, share in plan.from_origin(end)) for end in range(1, net.count)
+        sum(share * length[way] for _, way, share in plan.from_origin(end)) for end in range(1, count)
     ]
 
 

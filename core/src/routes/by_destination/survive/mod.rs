@@ -43,5 +43,7 @@ pub fn survive(
         return None;
     }
     let mut search = Search::new(graph, table, SurviveRequest { lanes, ..request })?;
-    search.run(interrupt).then(|| search.found(table))
+    let found = search.run(interrupt).then(|| search.found(table));
+    debug_assert!(found.as_ref().is_none_or(|found| found.is_certified(graph)));
+    found
 }
