@@ -127,8 +127,8 @@ class OfFabric(Group):
         str | None,
         typer.Option(
             help="With --fabric: number of virtual lanes, 1 to 15, or a file that says how many ports have: "
-            "the output of saquery PIR or smpquery portinfo, or ibdiagnet2.db_csv. [default: as the fabric "
-            "says, or 8]"
+            "the output of saquery PortInfoRecord or smpquery portinfo, or ibdiagnet2.db_csv. [default: as "
+            "the fabric says, or 8]"
         ),
     ] = None
     spare_lanes: Annotated[

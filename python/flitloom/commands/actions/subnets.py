@@ -63,7 +63,8 @@ def with_lanes(subnet: Subnet, lanes: str | None) -> tuple[Subnet, int | None]:
         return subnet, int(lanes)
     if not Path(lanes).exists():
         problem = f"{show(lanes)} is neither a number nor a file"
-        raise SpecError.at("--lanes", problem, "write 1 to 15, or a file with the output of saquery PIR")
+        advice = "write 1 to 15, or a file with the output of saquery PortInfoRecord"
+        raise SpecError.at("--lanes", problem, advice)
     return with_port_lanes(subnet, lanes), None
 
 
