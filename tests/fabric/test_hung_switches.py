@@ -176,7 +176,7 @@ def test_two_colours_around_a_switch_with_many_hosts_are_no_fat_tree() -> None:
     joined = [f"s{n},s{(n + step) % 24}" for n in range(24) for step in (1, 5)]
     hosts = [f"s{n},h{n}" for n in range(24)] + [f"s0,d{n}" for n in range(3)]
     subnet = parse_fabric("\n".join(joined + hosts), hosts="h[0-23],d[0-2]")
-    assert recognise(subnet).kind == "graph"
+    assert recognise(subnet).kind == "circulant"
     made = route_subnet(subnet)
     assert (made.method, list(made.method_loads)) == ("balanced", ["balanced"])
     # Some hosts, for storage, may be above the leaves.

@@ -1,4 +1,4 @@
-"""What a fabric is: a torus, mesh, product with full meshes, torus of tori, fat tree, dragonfly or graph."""
+"""What a fabric is: a torus, mesh, product with full meshes, member of another family or a graph."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from flitloom import _core
 from flitloom.errors import SpecError, require_kind
 from flitloom.fabric.dragonflies import Dragonfly, damaged_dragonfly
+from flitloom.fabric.members import Member, member_of_family
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.nested import Nested, tori_of_tori
 from flitloom.ground.fixed import explained
@@ -34,7 +35,8 @@ class Recognition:
     Attributes
     ----------
     kind : str
-        ``torus``, ``mesh``, ``twisted``, ``product``, ``tori``, ``fat tree``, ``dragonfly`` or ``graph``.
+        ``torus``, ``mesh``, ``twisted``, ``product``, ``tori``, ``fat tree``, ``dragonfly``, ``slim fly``,
+        ``circulant`` or ``graph``.
     sizes : tuple of int
         Switches along every dimension, of a fat tree on every level from the leaves up, of a dragonfly in
         every group, of tori of tori inside and outside; empty for a graph.
@@ -68,6 +70,8 @@ class Recognition:
         they have no coordinates.
     damaged : Dragonfly or None
         Of a dragonfly, what is missing, if anything is.
+    member : Member or None
+        Of a Slim Fly or circulant network, which one it is, and what is missing.
     """
 
     subnet: Subnet
@@ -87,6 +91,7 @@ class Recognition:
     nested: Nested | None = None
     service: Mapping[int, int] = field(default_factory=dict)
     damaged: Dragonfly | None = None
+    member: Member | None = None
 
     def grid(self) -> Grid | None:
         """Sizes, closed ways and coordinates of a torus or mesh, for dimension order.
@@ -128,11 +133,8 @@ class Recognition:
             return f"a graph of {counted(count, 'switch')} and {counted(len(self.subnet.cables), 'cable')}"
         if self.kind == "fat tree":
             return self._describe_fat_tree()
-        if self.kind == "dragonfly":
-            least, most = min(self.sizes), max(self.sizes)
-            size = str(most) if least == most else f"{least} to {most}"
-            groups = f"{counted(len(self.sizes), 'group')} of {size} switches"
-            text = f"a dragonfly of {groups} and {counted(len(self.subnet.cables), 'cable')}"
+        if self.kind == "dragonfly" or self.member is not None:
+            text = f"{self._describe_family()} and {counted(len(self.subnet.cables), 'cable')}"
             return text + (f", {less} missing" if (less := self._less()) else "")
         text = self._describe_whole()
         if less := self._less():
@@ -155,11 +157,22 @@ class Recognition:
         """How many switches are missing, and how many cables."""
         if self.damaged is not None:
             return len(self.damaged.switches), self.damaged.missing_cables()
+        if self.member is not None:
+            return len(self.member.switches), len(self.member.cables)
         return len(self.missing_switches), len(self.missing_cables)
 
     def group(self, number: int) -> str:
         """A group of a dragonfly by one of its switches."""
         return f"the group of {self.subnet.switches[self.groups.index(number)].name}"
+
+    def _describe_family(self) -> str:
+        """A dragonfly, Slim Fly or circulant network and its switches."""
+        if self.member is not None:
+            kind = {"slim fly": "a Slim Fly", "circulant": "a circulant network"}[self.kind]
+            return f"{kind}, {self.member.name}, of {counted(len(self.subnet.switches), 'switch')}"
+        least, most = min(self.sizes), max(self.sizes)
+        size = str(most) if least == most else f"{least} to {most}"
+        return f"a dragonfly of {counted(len(self.sizes), 'group')} of {size} switches"
 
     def _describe_whole(self) -> str:
         """What it is if nothing is missing."""
@@ -233,7 +246,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition:
-    """Find the torus, mesh or product a subnet is, with coordinates, the fat tree or the dragonfly.
+    """Find the torus, mesh or product a subnet is, with coordinates, or the member of another family.
 
     Parallel cables count once. Rings of four and meshes of 2x2 are the same graph; the fewest dimensions
     are reported unless `sizes` say otherwise. If the topology is ambiguous, the answer is ``graph``.
@@ -246,11 +259,13 @@ def recognise(subnet: Subnet, sizes: Sequence[int] | None = None) -> Recognition
     '6 torus'
     """
     require_kind("subnet", subnet, Subnet, "fabric", "fl.tables.fabric('dragonfly(4,2)')")
-    if grid := _grid(subnet, sizes):
-        return grid
+    grid = _grid(subnet, sizes)
+    if grid is not None:
+        doubtful = sizes is None and len(grid.misfits) > 2 * len(grid.swaps)
+        return (_member(subnet) if doubtful else None) or grid
     if sizes is not None:
         raise SpecError.at("--sizes", f"the fabric is not a torus or mesh of {'x'.join(map(str, sizes))}")
-    found = _fat_tree(subnet) or _product(subnet) or _dragonfly(subnet) or _tori(subnet)
+    found = _fat_tree(subnet) or _product(subnet) or _dragonfly(subnet) or _tori(subnet) or _member(subnet)
     return found or Recognition(subnet, "graph")
 
 
@@ -385,3 +400,12 @@ def _dragonfly(subnet: Subnet) -> Recognition | None:
         missing_cables=() if damaged is None else damaged.cables,
         damaged=damaged,
     )
+
+
+def _member(subnet: Subnet) -> Recognition | None:
+    """The Slim Fly or circulant network that a subnet is, if it is one."""
+    member = member_of_family(len(subnet.switches), subnet.cable_ends().tolist())
+    if member is None:
+        return None
+    kind = "slim fly" if member.name.startswith("slimfly") else "circulant"
+    return Recognition(subnet, kind, missing_cables=member.cables, member=member)

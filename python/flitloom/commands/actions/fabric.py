@@ -69,6 +69,9 @@ def _print(found: Recognition) -> None:
             echo(f"missing switch: in {found.group(group)}")
         for one, other in found.damaged.between:
             echo(f"missing cable: between {found.group(one)} and {found.group(other)}")
+    if found.member is not None:
+        for near in found.member.switches:
+            echo(f"missing switch: beside {', '.join(subnet.switches[switch].name for switch in near)}")
     for switch, has, most in found.uneven():
         name = subnet.switches[switch].name
         echo(f"uneven: {name} has {counted(has, 'cable')} up, most switches of its level have {most}")

@@ -314,6 +314,7 @@ class _Routing:
         hanging = self.hanging if old is None and (self.portable or self.mode == "portable") else None
         if hanging is not None:
             found, demand = hanging.part(found), hanging.demand(demand)
+        usual = "balanced" if found.kind == "graph" or found.member is not None else None
         made: dict[str, Any] = _core.forward(
             found.subnet.core(),
             found.grid(),
@@ -326,7 +327,7 @@ class _Routing:
             self.effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(self.subnet.switches)),
             0.0 if old is None else REPAIR_SLACK,
             self.cover.both_ways if both_ways is None else both_ways,
-            method or self.method or ("balanced" if found.kind == "graph" else None),
+            method or self.method or usual,
         )
         if hanging is not None:
             made = hanging.with_hung(made, [self.roots[row] for row in base + further])
