@@ -150,11 +150,18 @@ impl Network {
         Self { inner }.without(py, &failed_nodes, &failed_links)
     }
 
-    /// Hosts at switches.
+    /// Hosts at switches, in the order of coordinates where sizes are given.
     #[staticmethod]
-    fn of_switches(py: Python<'_>, hosts: Vec<u32>, cables: PyReadonlyArray2<'_, u32>) -> PyResult<Self> {
+    #[pyo3(signature = (hosts, cables, sizes=None))]
+    fn of_switches(
+        py: Python<'_>,
+        hosts: Vec<u32>,
+        cables: PyReadonlyArray2<'_, u32>,
+        sizes: Option<Vec<u32>>,
+    ) -> PyResult<Self> {
         let graph = Graph::new(hosts, &ends(&cables)).map_err(|error| spec_error(py, "fabric", error))?;
-        Ok(Self { inner: fabric::Network::of_switches(graph) })
+        let switches = fabric::Network::of_switches(graph);
+        Ok(Self { inner: sizes.into_iter().fold(switches, fabric::Network::numbered_by) })
     }
 
     /// The same network less nodes.

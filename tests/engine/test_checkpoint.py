@@ -115,7 +115,7 @@ def test_damaged_files_are_refused(saved):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("format", 3, "format: is 3; this flitloom reads format 4"),
+        ("format", 3, "format: is 3; this flitloom reads formats 4 and 5"),
         ("version", "9.9", "version: written by flitloom 9.9"),
         ("state_bytes", 7, "state_bytes: 7 are announced"),
         ("checksum", 1, "checksum: does not fit"),
@@ -136,6 +136,22 @@ def test_state_of_another_simulation_is_refused(saved, tmp_path):
     checkpoint.write(tmp_path / "other.flit", other.spec, header.cycle, header.records, state)
     with pytest.raises(fl.SpecError, match=r"other\.flit: state: field .* entries"):
         fl.Simulation.load(tmp_path / "other.flit")
+
+
+def test_hosts_of_products_had_other_numbers_in_older_files(tmp_path):
+    file = tmp_path / "run.flit"
+    for router, refused in ((PIPELINED, True), (None, False)):
+        sim = fl.Simulation(fl.Network("full4 x ring3", router), fl.Load("rand", rate=0.3, cycles=200))
+        sim.step(50)
+        sim.save(file)
+        magic, about, rest = file.read_bytes().split(b"\n", 2)
+        header = {**json.loads(about), "format": 4}
+        file.write_bytes(b"\n".join([magic, json.dumps(header).encode(), rest]))
+        if refused:
+            with pytest.raises(fl.SpecError, match="format: is 4, in which the hosts of full4 x ring3"):
+                fl.Simulation.load(file)
+        else:
+            assert fl.Simulation.load(file).now == 50
 
 
 def test_state_of_other_tables_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""Matrices of products are in the order of their nodes, whatever the order of switches in their fabrics."""
+"""Matrices of products, and the hosts of their fabrics, are in the order of their nodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import flitloom as fl
+from flitloom import _core
 from flitloom.commands import run
 from flitloom.fabric.networks import named_subnet
 
@@ -25,9 +26,8 @@ def test_a_matrix_of_a_product_is_in_the_order_of_its_nodes(described: str) -> N
         for node in (1, product.nodes - 2)
     ]
     subnet = named_subnet(described)
-    # In a fabric the switches stand as cables first name them.
     places = np.array([[int(at) for at in switch.name[1:].split("-")] for switch in subnet.switches])
-    assert (places @ strides).tolist() != list(range(product.nodes))
+    assert (places @ strides).tolist() == list(range(product.nodes))
     for network in (product, described):
         made = fl.tables.make(network, traffic=matrix)
         assert made.demand is not None
@@ -66,3 +66,16 @@ def test_bytes_of_a_placement_that_are_too_large_for_weights_are_divided(
     assert "note: weights are bytes divided by 8, rounded up" in told.err
     placed = json.loads(Path(file).read_text())["busiest_channel"]
     assert json.loads(told.out)["max_load"] * 8 == placed
+
+
+@pytest.mark.parametrize("pattern", ["next", "torn", "hots"])
+def test_a_pattern_means_the_same_to_both_routers(pattern: str) -> None:
+    found = []
+    for model in ("one-cycle", "pipelined"):
+        net = fl.Network("full4 x ring3", fl.Router(model=model))
+        drawn = _core.Destinations.of_pattern(net.core, pattern, 1.0, None, 1)
+        found.append([drawn.of(node, 0) for node in range(net.nodes)])
+        assert net.name_of_node(6) in {"(2,1)", "S2-1-host0"}
+    assert found[0] == found[1]
+    # Along x; and no line of twelve.
+    assert found[0][3] == {"next": 0, "torn": 5, "hots": 6}[pattern]

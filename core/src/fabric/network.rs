@@ -198,6 +198,23 @@ impl Network {
         }
     }
 
+    /// The same hosts in the order of coordinates, of which there are so many per dimension.
+    ///
+    /// ```
+    /// use flitloom_core::fabric::{Graph, Network};
+    /// let square = Network::of_switches(Graph::new(vec![1; 4], &[(0, 1), (2, 3), (0, 2), (1, 3)])?);
+    /// assert_eq!(square.sizes(), [4]);
+    /// assert_eq!(square.numbered_by(vec![2, 2]).sizes(), [2, 2]);
+    /// # Ok::<(), flitloom_core::fabric::FabricError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// There are more or fewer hosts than coordinates.
+    pub fn numbered_by(self, sizes: Vec<u32>) -> Self {
+        assert_eq!(sizes.iter().map(|&size| size as usize).product::<usize>(), self.hosts);
+        Self { sizes, ..self }
+    }
+
     /// A grid of lines; `ties` is which way dimension order goes to the opposite place of a ring.
     ///
     /// # Errors
@@ -305,7 +322,8 @@ impl Network {
         (0..self.nodes() as NodeId).filter(|&node| self.works[node as usize]).collect()
     }
 
-    /// Sizes in whose order hosts are numbered, the first fastest: those of a grid, or one that is all of them.
+    /// Sizes in whose order hosts are numbered, the first fastest; one that is all of them where they have no
+    /// coordinates.
     pub fn sizes(&self) -> &[u32] {
         &self.sizes
     }

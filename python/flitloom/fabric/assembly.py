@@ -128,9 +128,18 @@ class Assembly:
             self.leave_out(fact, value)
 
     def plug(self, name: str) -> tuple[str, int]:
-        """The next free port of a node."""
+        """The next free port of a node, refused where no switch has so many."""
         self.used[name] += 1
+        node = self.nodes.get(name)
+        if self.used[name] > PORTS and node is not None and node.kind == "switch":
+            raise self._too_many_ports(node.name)
         return name, self.used[name]
+
+    def _too_many_ports(self, switch: str) -> SpecError:
+        return SpecError(
+            f"{self.source}: {show(switch)} has more than {PORTS} ports "
+            "(hosts included); no switch has that many"
+        )
 
     def join(self, a: str, b: str, place: str, one_way: bool = False) -> None:
         """Add a cable between the next free ports of two nodes, or a link that leads from `a` to `b` only."""
@@ -204,10 +213,7 @@ class Assembly:
             plugged += [(cable.a, cable.a_port), (cable.b, cable.b_port)]
         for switch, port in plugged:
             if port > PORTS:
-                raise SpecError(
-                    f"{self.source}: {show(made[switch].name)} has more than {PORTS} ports "
-                    "(hosts included); no switch has that many"
-                )
+                raise self._too_many_ports(made[switch].name)
         subnet = Subnet(made, tuple(found), tuple(cables), port_lanes=self._port_lanes())
         return replace(subnet, remarks=(*self.remarks, *self._told(subnet)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import cached_property
 
@@ -52,7 +53,7 @@ def fail_parts(subnet: Subnet, parts: Iterable[str]) -> Subnet:
     return without(subnet, switches, cables)
 
 
-def without(subnet: Subnet, switches: set[int], cables: set[int]) -> Subnet:
+def without(subnet: Subnet, switches: AbstractSet[int], cables: AbstractSet[int]) -> Subnet:
     """The subnet without switches (and their hosts) and cables, by index."""
     kept = [index for index in range(len(subnet.switches)) if index not in switches]
     place = {index: number for number, index in enumerate(kept)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -219,9 +219,9 @@ class Subnet:
             counts[host.switch] += 1
         return counts
 
-    def core(self) -> _core.Network:
-        """The network as the core has it."""
-        return _core.Network.of_switches(self.hosts_per_switch(), self.cable_ends())
+    def core(self, sizes: Sequence[int] | None = None) -> _core.Network:
+        """The network as the core has it; hosts are in the order of these sizes, else in a row."""
+        return _core.Network.of_switches(self.hosts_per_switch(), self.cable_ends(), sizes)
 
     def channels_by_port(self) -> NDArray[np.uint32]:
         """The channel that leaves a switch by a port; all ones for none."""

@@ -121,7 +121,7 @@ def _whole(network: object) -> Subnet:
 def _of_grid(network: AnyNetwork) -> Subnet:
     """The fabric of a network whose nodes have coordinates, without what has failed."""
     ground = Ground(network).without_failures()
-    made = twisted_torus(ground.sizes) if network.twist else subnet_of_ground(ground)[0]
+    made = twisted_torus(ground.sizes) if network.twist else subnet_of_ground(ground)
     return _less(made, [switch_name(ground.point(node)) for node in range(ground.nodes)], network)
 
 
@@ -207,7 +207,7 @@ def named_subnet(text: str) -> Subnet:
         hosts = dict(zip(built.names, built.hosts, strict=True))
         pairs: Iterator[tuple[str, str]] = ((built.names[a], built.names[b]) for a, b in built.cables)
         return subnet(pairs, hosts.__getitem__, built.text)
-    return subnet_of_ground(Ground(Product(text)))[0]
+    return subnet_of_ground(Ground(Product(text)))
 
 
 def _cables(ground: Ground) -> int:
@@ -249,32 +249,30 @@ def graph_of_file(file: Path, hosts: str | Sequence[str] | None = None) -> Graph
     return graph_of(read_fabric(file, hosts, one_way=True), file.name)
 
 
-def subnet_of_ground(ground: Ground) -> tuple[Subnet, tuple[int, ...]]:
-    """The fabric of a torus, a mesh or a product with a host at every switch, and the node of every switch.
+def subnet_of_ground(ground: Ground) -> Subnet:
+    """The fabric of a torus, a mesh or a product with a host at every switch.
 
-    Switches are named by their coordinates, and in the order in which the cables name them.
+    Switches are named by their coordinates, and in the order of the nodes.
 
     Examples
     --------
     >>> import flitloom as fl
-    >>> made, nodes = subnet_of_ground(Ground(fl.Torus(3, 3)))
-    >>> made == named_subnet("ring3 x ring3"), nodes
-    (True, (0, 1, 2, 3, 6, 4, 7, 5, 8))
+    >>> made = subnet_of_ground(Ground(fl.Torus(3, 3)))
+    >>> made == named_subnet("ring3 x ring3"), [switch.name for switch in made.switches[:4]]
+    (True, ['S0-0', 'S1-0', 'S2-0', 'S0-1'])
     """
     if (count := _cables(ground)) > FABRIC_PARTS:
         raise SpecError.at(
             "network", f"{ground}: {counted(count, 'cable')}; at most {FABRIC_PARTS} are possible"
         )
-    names = {node: switch_name(ground.point(node)) for node in range(ground.nodes)}
-    nodes = {name: node for node, name in names.items()}
+    names = [switch_name(ground.point(node)) for node in range(ground.nodes)]
 
     def cables() -> Iterator[tuple[str, str]]:
         for (a, b), count in sorted(ground.links.items()):
             if a < b:
                 yield from [(names[a], names[b])] * count
 
-    made = subnet(cables(), 1, str(ground.topology))
-    return made, tuple(nodes[switch.name] for switch in made.switches)
+    return subnet(cables(), 1, str(ground.topology), names)
 
 
 def graph_of(fabric: Subnet, name: str = "") -> Graph:

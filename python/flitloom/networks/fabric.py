@@ -22,6 +22,7 @@ from flitloom.spec.any_network import AnyNetwork, without_grid
 from flitloom.spec.base import Checked, Problems, each, listed, problem, text
 from flitloom.spec.families import FAMILIES, is_family, numbers_of
 from flitloom.spec.graph import Graph
+from flitloom.spec.product import Product
 from flitloom.spec.what import host_lists
 
 if TYPE_CHECKING:
@@ -183,6 +184,17 @@ class Fabric(AnyNetwork):
     @property
     def _named(self) -> _Named:
         return self.network, self.graph, self.direct, self.failed, self.hosts, self.content
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """Sizes in whose order hosts are numbered: those of a whole product, or all hosts in a row.
+
+        >>> Fabric(network="full4 x ring3").dimensions, Fabric(network="dragonfly(3,1,2)").dimensions
+        ((4, 3), (24,))
+        """
+        if self.network is None or is_family(self.network) or self.failed:
+            return (self.nodes,)
+        return Product(self.network).sizes
 
     def run_as(self, model: str | None) -> dict[str, Any] | None:
         """Itself, by pipelined routers only."""

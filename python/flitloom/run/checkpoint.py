@@ -22,8 +22,8 @@ from flitloom.networks.experiment import Experiment
 from flitloom.spec.base import explain
 from flitloom.spec.written import SIMULATION
 
-#: Raised when what is saved, or how, changes.
-FORMAT = 4
+#: Raised when what is saved, or how, changes. Before 5 the hosts of products were numbered by cables.
+FORMATS = (4, 5)
 
 
 class Judged(BaseModel):
@@ -40,7 +40,7 @@ class Header(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    format: Literal[4]
+    format: Literal[4, 5]
     #: The flitloom that wrote it; another one may simulate the same spec, but keeps other state.
     version: str
     cycle: Annotated[int, Field(ge=0)]
@@ -83,7 +83,7 @@ def write(
             f"files of at most {limits.STATE_BYTES} are read",
         )
     about = Header(
-        format=4,
+        format=5,
         version=version(),
         state_bytes=len(state),
         checksum=_checksum(text, state, judged),
@@ -122,9 +122,10 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
         fields = parse_json(about.decode(), f"{name}: header")
     except UnicodeDecodeError:
         raise SpecError(f"{name}: header: is not UTF-8 text; the file is damaged") from None
-    if isinstance(fields, dict) and fields.get("format") != FORMAT:
+    if isinstance(fields, dict) and fields.get("format") not in FORMATS:
         raise SpecError(
-            f"{name}: format: is {str(fields.get('format'))[:20]}; this flitloom reads format {FORMAT}"
+            f"{name}: format: is {str(fields.get('format'))[:20]}; "
+            f"this flitloom reads formats {' and '.join(map(str, FORMATS))}"
         )
     try:
         header = Header.model_validate(fields)
@@ -143,6 +144,12 @@ def read(file: str | Path) -> tuple[Experiment, Header, bytes]:
     if _checksum(text, state, header.judged) != header.checksum:
         raise SpecError(f"{name}: checksum: does not fit spec and state; the file is damaged")
     try:
-        return Experiment.model_validate_json(text), header, state
+        spec = Experiment.model_validate_json(text)
     except ValidationError as error:
         raise SpecError(f"{name}: {explain(error)}") from None
+    if header.format < 5 and spec.topology.grid is None and len(spec.topology.dimensions) > 1:
+        raise SpecError(
+            f"{name}: format: is {header.format}, in which the hosts of {spec.topology} had other numbers; "
+            "simulate it from the beginning"
+        )
+    return spec, header, state

@@ -15,20 +15,17 @@ from flitloom.tables.traffic import traffic_matrix
 
 
 def matrix_of_hosts(subnet: Subnet, network: AnyNetwork, matrix: ArrayLike) -> NDArray[np.uint64]:
-    """A matrix of the nodes of a product, failed ones included, as one of the hosts of its fabric.
+    """A matrix of the nodes of a product as one of the hosts of its fabric, without those that have failed.
 
-    The switches of the fabric are in the order in which its cables name them.
+    Hosts are in the order of nodes.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> import numpy as np
-    >>> from flitloom.fabric.networks import named_subnet
-    >>> made = named_subnet("full3 x ring3")
-    >>> [switch.name for switch in made.switches[:4]]       # node 6 comes before node 4
-    ['S0-0', 'S1-0', 'S2-0', 'S0-1']
-    >>> matrix_of_hosts(made, fl.Product("full3 x ring3"), np.diag(range(9))).diagonal().tolist()
-    [0, 1, 2, 3, 6, 4, 7, 5, 8]
+    >>> product = fl.Product("full3 x ring3", failed_nodes=[1])
+    >>> matrix_of_hosts(fl.tables.fabric(product), product, np.diag(range(9))).diagonal().tolist()
+    [0, 2, 3, 4, 5, 6, 7, 8]
     """
     weights = traffic_matrix(matrix, network.nodes)
     assert weights is not None
