@@ -128,7 +128,7 @@ class Assembly:
             self.leave_out(fact, value)
 
     def plug(self, name: str) -> tuple[str, int]:
-        """The next free port of a node, refused where no switch has so many."""
+        """The next free port of a node, refused where a switch has no more of them."""
         self.used[name] += 1
         node = self.nodes.get(name)
         if self.used[name] > PORTS and node is not None and node.kind == "switch":
