@@ -64,6 +64,51 @@ def test_a_torus_keeps_its_name_and_coordinates(sizes: Place, count: int) -> Non
     assert len(set(map(tuple, grid[2]))) == len(found.subnet.switches)
 
 
+def between(*sizes: int) -> str:
+    """A torus with a switch that is hung on two of its switches."""
+    at, other = ("s" + "-".join([str(n)] * len(sizes)) for n in (0, 2))
+    return torus(*sizes) + storage(at) + f"{other},31,st0,9\n"
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (6, 5), (4, 3, 3)])
+def test_a_switch_is_hung_on_two_others(sizes: Place) -> None:
+    whole, found = seen(torus(*sizes)), seen(between(*sizes))
+    assert found.describe() == whole.describe() + "; one switch is hung on it"
+    last = len(found.subnet.switches) - 1
+    names = {switch.name: number for number, switch in enumerate(found.subnet.switches)}
+    both = ["s" + "-".join([str(n)] * len(sizes)) for n in (0, 2)]
+    assert found.service == {last: tuple(sorted(names[name] for name in both))}
+    own = {switch.name: place for switch, place in zip(whole.subnet.switches, whole.coordinates, strict=True)}
+    places = {f"({','.join(map(str, own[name]))})" for name in both}
+    assert set(found.where(last).removeprefix("at ").split(" and ")) == places
+
+
+def test_torus_switches_with_two_cables_are_not_hung() -> None:
+    cables = [line for line in torus(5, 5).splitlines() if not re.match("s0-0,.*,s(1-0|0-1),", line)]
+    assert seen("\n".join(cables)).describe() == "5x5 torus less two cables"
+    found = seen("\n".join(cables) + "\n" + storage("s2-2") + "s3-4,31,st0,9\n")
+    assert found.describe() == "5x5 torus less two cables; one switch is hung on it"
+    assert seen("\n".join(f"s{n},s{(n + 1) % 8}" for n in range(8)) + "\ns0,t\ns4,t\n").service == {}
+
+
+def test_the_load_is_balanced_behind_cables_to_two_switches(tmp_path: Path) -> None:
+    subnet = parse_fabric(between(5, 5))
+    made = route_subnet(subnet)
+    # Four hosts send to 13 of 25 others at least over one of two cables.
+    assert made.report.max_load == made.bound["value"] == 52
+    assert made.report.bound_proof.startswith("the cables from the switch st0, one to a destination")
+    assert made.behind is not None
+    fullest, others = loads(made.subnet, made.recognition, made.report.loads)
+    assert (fullest, others) == (52, made.behind.load)
+    # As a graph the others have up to 51 pairs.
+    assert made.behind.bound <= others <= 40
+    assert made.report.safe_for == "safe for host pairs, both ways, managers, multicast"
+    report = check_subnet(made.subnet, made.write(tmp_path / "out"))
+    assert (report.passed, report.safe_for, report.max_load) == (True, made.report.safe_for, 52)
+    job = [*range(8), len(subnet.hosts) - 1]
+    assert route_subnet(subnet, job=job).behind is None
+
+
 def test_a_torus_with_failures_and_a_hung_switch_is_both() -> None:
     text = rows(*failed((6, 6), 3, 1, 5))
     whole = seen(text)
@@ -114,6 +159,38 @@ def test_the_load_is_balanced_behind_the_cable_that_all_must_take(tmp_path: Path
     report = check_subnet(made.subnet, made.write(tmp_path / "out"))
     assert (report.passed, report.safe_for, report.max_load) == (True, made.report.safe_for, fullest)
     assert report.unreachable == 0
+
+
+@pytest.mark.parametrize(
+    ("hosts", "cables", "load", "proof"),
+    [
+        # Two of four hosts share one of three cables, for all 16 others.
+        (4, 3, 32, "the cables to the switch st0, one to a destination: 64 pairs cross 3 channels"),
+        # All nine send to six of the others at least over one of three cables.
+        (9, 3, 54, "the cables from the switch st0, one to a destination: 144 pairs cross 3 channels"),
+        (4, 2, 32, "the switch st0: 64 pairs cross 2 channels"),
+    ],
+)
+def test_bounds_behind_parallel_cables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], hosts: int, cables: int, load: int, proof: str
+) -> None:
+    file, out = tmp_path / "torus.csv", tmp_path / "out"
+    file.write_text(torus(4, 4) + storage("s1-2", hosts=hosts, cables=cables))
+    made = route_subnet(parse_fabric(file.read_text()))
+    made.write(out)
+    facts = json.loads((out / "report.json").read_text())
+    assert (made.report.max_load, facts["bound"], facts["bound_proof"]) == (load, load, proof)
+    certificate = tmp_path / "certificate.json"
+    code, said, _ = command(capsys, "check", "--fabric", file, out, "--certificate", certificate)
+    assert (code, proof in said) == (0, True)
+    code, said, _ = command(capsys, "recheck", out, certificate)
+    assert (code, said.endswith(f"no tables have less than {load} on the busiest channel\n")) == (0, True)
+    # One more is not proven by these cables.
+    wrong = json.loads(certificate.read_text())
+    wrong["bound"]["value"] += 1
+    certificate.write_text(json.dumps(wrong))
+    code, said, err = command(capsys, "recheck", out, certificate)
+    assert (code, f"is below {load + 1}" in said + err) == (1, True)
 
 
 def test_what_the_commands_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

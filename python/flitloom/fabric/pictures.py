@@ -44,7 +44,7 @@ def draw_fabric(found: Recognition, path: str | Path | None = None, *, ax: Axes 
     subnet = found.subnet
     count = len(subnet.switches)
     # A hung switch stands close to the one that it is joined to.
-    near = [found.coordinates[found.service.get(n, n)] for n in range(count)] if found.grid() else []
+    near = [found.coordinates[found.service.get(n, (n,))[0]] for n in range(count)] if found.grid() else []
     if near:
         shifts = np.array(_SHIFTS[: len(found.sizes)])
         points = np.array(near, dtype=float) @ shifts

@@ -23,6 +23,8 @@ from flitloom.ground.numerals import counted
 Grid = tuple[list[int], list[list[int]], list[list[int]]]
 
 _DIMENSIONS = "xyzuvw"
+#: Switches with two neighbours that are tried one by one as hung on a torus.
+_MOST_HUNG = 8
 #: Level of a switch that no cable joins to a fat tree.
 _APART = 65535
 
@@ -66,8 +68,8 @@ class Recognition:
     nested : Nested or None
         Of tori of tori, what they are inside and outside, and where links lead out of them.
     service : dict
-        Switches that are hung on a torus or mesh, each with the one of its switches that it is joined to;
-        they have no coordinates.
+        Switches that are hung on a torus or mesh, each with the one or two of its switches that it is joined
+        to; they have no coordinates.
     damaged : Dragonfly or None
         Of a dragonfly, what is missing, if anything is.
     member : Member or None
@@ -89,7 +91,7 @@ class Recognition:
     factors: tuple[str, ...] = ()
     groups: tuple[int, ...] = ()
     nested: Nested | None = None
-    service: Mapping[int, int] = field(default_factory=dict)
+    service: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     damaged: Dragonfly | None = None
     member: Member | None = None
 
@@ -101,10 +103,10 @@ class Recognition:
         """
         if not self.coordinates or self.factors:
             return None
-        more = max(Counter(self.service.values()).values(), default=0)
+        more = max(Counter(at for at, *_ in self.service.values()).values(), default=0)
         places = [[*place, *[0] * more] for place in self.coordinates]
         taken = Counter[int]()
-        for switch, at in self.service.items():
+        for switch, (at, *_) in self.service.items():
             places[switch] = list(places[at])
             places[switch][len(self.sizes) + taken[at]] = 1
             taken[at] += 1
@@ -117,9 +119,10 @@ class Recognition:
         return f"{name} {self.where(switch)}" if self.coordinates else name
 
     def where(self, switch: int) -> str:
-        """The coordinates of a switch; of one that is hung on a torus those of the switch that it is at."""
-        at = self.service.get(switch, switch)
-        return f"{'' if at == switch else 'at '}({','.join(map(str, self.coordinates[at]))})"
+        """The coordinates of a switch; of one that is hung on a torus those of the switches that it is at."""
+        places = (self.coordinates[at] for at in self.service.get(switch, (switch,)))
+        text = " and ".join(f"({','.join(map(str, place))})" for place in places)
+        return f"at {text}" if switch in self.service else text
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -280,16 +283,17 @@ def _grid(subnet: Subnet, sizes: Sequence[int] | None) -> Recognition | None:
     asked = None if sizes is None else list(sizes)
     ends = subnet.cable_ends()
     found: dict[str, Any] | None = _core.recognise(len(subnet.switches), ends, asked)
-    service: dict[int, int] = {}
+    service: dict[int, tuple[int, ...]] = {}
     if found is None or found["misfits"]:
-        hung = _hung(subnet)
-        left = np.array([switch not in hung for switch in range(len(subnet.switches))])
-        number = np.cumsum(left) - 1
-        among = ends[left[ends].all(axis=1)]
-        few = 0 < 2 * len(hung) <= int(left.sum())
-        less = _core.recognise(int(left.sum()), number[among].astype(np.uint32), asked) if few else None
-        if less is not None and (found is None or len(less["misfits"]) < len(found["misfits"])):
-            found, service = _renamed(less, np.flatnonzero(left).tolist(), len(left)), hung
+        # Of several explanations with as few misfits the first one has the fewest hung switches.
+        for hung in _hung(subnet):
+            left = np.array([switch not in hung for switch in range(len(subnet.switches))])
+            number = np.cumsum(left) - 1
+            among = ends[left[ends].all(axis=1)]
+            few = 2 * len(hung) <= int(left.sum())
+            less = _core.recognise(int(left.sum()), number[among].astype(np.uint32), asked) if few else None
+            if less is not None and (found is None or len(less["misfits"]) < len(found["misfits"])):
+                found, service = _renamed(less, np.flatnonzero(left).tolist(), len(left)), hung
     if found is None:
         return None
     wraps = tuple(found["wraps"])
@@ -312,13 +316,22 @@ def _grid(subnet: Subnet, sizes: Sequence[int] | None) -> Recognition | None:
     )
 
 
-def _hung(subnet: Subnet) -> dict[int, int]:
-    """Switches that are joined to one other, which has others besides; and that one."""
+def _hung(subnet: Subnet) -> list[dict[int, tuple[int, ...]]]:
+    """Sets of switches that may be hung on others, the smallest first, and those that they are joined to.
+
+    They are joined to one other, which has others besides. Where most switches have more neighbours, they
+    may be joined to two.
+    """
     near: list[set[int]] = [set() for _ in subnet.switches]
     for cable in subnet.cables:
         near[cable.a].add(cable.b)
         near[cable.b].add(cable.a)
-    return {n: min(joined) for n, joined in enumerate(near) if len(joined) == 1}
+    usual = Counter(map(len, near)).most_common(1)[0][0] if near else 0
+    by_one = {n: tuple(joined) for n, joined in enumerate(near) if len(joined) == 1}
+    by_two = {n: tuple(sorted(joined)) for n, joined in enumerate(near) if len(joined) == 2 and usual > 3}
+    each = [by_one | {n: joined} for n, joined in by_two.items()] if len(by_two) <= _MOST_HUNG else []
+    sets = [by_one, *each, by_one | by_two]
+    return [hung for hung in sets if hung and not any(hung.keys() & set(joined) for joined in hung.values())]
 
 
 def _renamed(found: dict[str, Any], names: list[int], count: int) -> dict[str, Any]:

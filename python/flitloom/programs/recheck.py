@@ -647,17 +647,20 @@ class Fabric:
         else:
             for a, b, count in proof["pairs"]:
                 pairs.setdefault(a, []).append((b, whole(count, 0, 1 << 62, "pairs")))
-        total = 0
+        total, crossing = 0, Counter()
         for source in told(sorted(pairs)):
             far = shortest(source, ahead)
             total += sum(count * far[target] for target, count in pairs[source])
+            crossing.update({target: plugged[source] for target in plugged if far.get(target)})
         spent = sum(length.values())
         # Where all pairs count, loads are sums of the hosts of switches.
         step = gcd(*plugged.values()) or 1 if proof["pairs"] is None else 1
-        need(
-            -(-total // (spent * step)) * step >= value,
-            f"bound: {total} over {spent}, in steps of {step}, is below {value}",
-        )
+        proven = -(-total // (spent * step)) * step
+        if proof["pairs"] is None and len({switch for switch, _ in length}) == 1:
+            # At one switch, all that goes to a destination takes one of these channels.
+            each = sorted((crossing[end[0]] for _, _, end in self.hosts), reverse=True)
+            proven = max(proven, *(pairs * -(-n // len(length)) for n, pairs in enumerate(each, 1)))
+        need(proven >= value, f"bound: {total} over {spent}, in steps of {step}, is below {value}")
         return value
 
 

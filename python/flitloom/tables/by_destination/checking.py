@@ -14,8 +14,8 @@ from flitloom.errors import require_kind
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Grid, grid_of
 from flitloom.ground.fixed import explained
-from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import Beside, KindVerdict, safe_for, verdicts
+from flitloom.tables.by_destination.bounds import behind_cables, proof
 from flitloom.tables.by_destination.remembered import with_gone
 from flitloom.tables.by_destination.tables import ForwardingTables, read_tables, require_lanes
 from flitloom.tables.traffic import unit_of
@@ -134,6 +134,8 @@ def judge(
         None if beside is None else beside.request(subnet),
     )
     bound = bound or facts["bound"]
+    if tables.demand is None:
+        bound = behind_cables(subnet, bound)
     cycle = [f"{subnet.channel_name(channel)}, lane {lane}" for channel, lane in facts["cycle"]]
     if cycle and facts["shortest"] and facts["levels"] == 1:
         remarks += (
@@ -159,7 +161,7 @@ def judge(
         problems=[f"no route from {pair}" for pair in pairs],
         max_load=facts["max_load"],
         bound=bound["value"],
-        bound_proof=proof(bound),
+        bound_proof=proof(bound, subnet),
         lanes=facts["lanes"],
         service_levels=facts["levels"],
         rules_in_words=tables.rule,
@@ -185,13 +187,3 @@ def _on_one_switch(tables: ForwardingTables) -> tuple[int, list[str]]:
         if others and len(examples) < SHOWN:
             examples.append(f"{subnet.switches[owner.switch].name} to {owner.name}")
     return count, examples
-
-
-def proof(bound: dict[str, Any]) -> str:
-    """A bound's proof in one line."""
-    channels = counted(bound["channels"], "channel")
-    if bound["side"]:
-        return f"{bound['proof']}: {bound['pairs']} pairs cross {channels}"
-    if "prices" in str(bound["proof"]):
-        return f"{bound['proof']}: {bound['pairs']} / {bound['channels']}"
-    return f"{bound['proof']}: {bound['pairs']} hops on {channels}"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitloom import _core
 from flitloom.fabric.model import Subnet
 from flitloom.fabric.recognition import Recognition
 from flitloom.tables.by_destination.checking import SubnetReport
@@ -57,7 +60,7 @@ class Hanging:
     whole : Subnet
         The fabric.
     service : dict
-        Its hung switches, each with the one that it is joined to.
+        Its hung switches, each with the one that it is joined to, the first of two.
     left : list of int
         The other switches.
     cables : list of int
@@ -70,13 +73,17 @@ class Hanging:
     cables: list[int]
 
     @classmethod
-    def of(cls, found: Recognition) -> Hanging:
-        """What hangs on a recognised torus or mesh."""
-        service = found.service
+    def of(cls, found: Recognition, all_pairs: bool) -> Hanging | None:
+        """What hangs on a recognised torus or mesh; None where it is on two switches and some pairs count."""
+        service = {switch: joined[0] for switch, joined in found.service.items()}
         left = [switch for switch in range(len(found.subnet.switches)) if switch not in service]
         ends = [(cable.a, cable.b) for cable in found.subnet.cables]
         cables = [number for number, pair in enumerate(ends) if not set(pair) & service.keys()]
-        return cls(found.subnet, service, left, cables)
+        between = any(len(joined) > 1 for joined in found.service.values())
+        if between and not all_pairs:
+            return None
+        parts = (found.subnet, service, left, cables)
+        return HangingBetween(*parts, found) if between else cls(*parts)
 
     def part(self, found: Recognition) -> Recognition:
         """The recognised torus or mesh alone, with all hosts."""
@@ -98,17 +105,17 @@ class Hanging:
             service={},
         )
 
-    def demand(self, demand: Demand | None) -> Demand | None:
+    def demands(self, demand: Demand | None, _roots: list[int]) -> list[Demand | None]:
         """Pairs that count, by the switches that are left."""
         if demand is None:
-            return None
+            return [None]
         pairs, hosts = demand.pairs.copy(), None if demand.hosts is None else list(demand.hosts)
         for switch, at in self.service.items():
             pairs[:, at] += pairs[:, switch]
             if hosts is not None:
                 hosts[at] += hosts[switch]
         left = None if hosts is None else [hosts[switch] for switch in self.left]
-        return Demand(np.ascontiguousarray(pairs[:, self.left]), left)
+        return [Demand(np.ascontiguousarray(pairs[:, self.left]), left)]
 
     def with_hung(self, made: dict[str, Any], roots: list[int]) -> dict[str, Any]:
         """Tables of the part as those of the whole; parallel cables take destinations in turn.
@@ -145,10 +152,14 @@ class Hanging:
             levels[home == self.service.get(switch, switch), switch] = 0
         return made | {"next": following, "levels": levels, "part": True}
 
+    def bound(self, made: dict[str, Any]) -> int:
+        """What the other channels of tables cannot go below."""
+        return int(made["bound"]["value"])
+
     def told(self, made: dict[str, Any], report: SubnetReport) -> tuple[dict[str, Any], Behind | None]:
         """Tables with what is proven of the whole, and what is behind the busiest channel."""
         channel, load, others = self.busiest(report.loads)
-        behind = Behind(self.whole.channel_name(channel), others, made["bound"]["value"])
+        behind = Behind(self.whole.channel_name(channel), others, self.bound(made))
         whole = {"bound": report.proven, "balanced": max(made["balanced"] or 0, load)}
         return made | whole, behind if load > others else None
 
@@ -159,3 +170,69 @@ class Hanging:
             among[2 * cable : 2 * cable + 2] = True
         hung = np.where(among, 0, loads)
         return int(hung.argmax()), int(hung.max(initial=0)), int(loads[among].max(initial=0))
+
+
+#: What a pair of hosts counts in searches in which pairs with hosts of hung switches count less.
+_WHOLE = 20
+#: How much these count, as shares of what would make their cables as busy as others.
+_SHARES = (1.4, 1.2, 1.0, 0.8)
+
+
+@dataclass(frozen=True)
+class HangingBetween(Hanging):
+    """The same where switches are hung on two others each: their pairs count less in some searches.
+
+    Their cables are then no busier than others to the search, which balances all alike. Of several tables
+    those with the least load on the cables of hung switches are kept, then those with the least on others.
+
+    Attributes
+    ----------
+    found : Recognition
+        What the fabric was recognised as.
+    """
+
+    found: Recognition
+
+    def part(self, found: Recognition) -> Recognition:
+        """The whole: routes choose between two switches."""
+        return found
+
+    @cached_property
+    def others(self) -> int:
+        """What the other channels cannot go below, by a network in which what a hung switch joins is one."""
+        number = list(range(len(self.whole.switches)))
+        for cable in self.whole.cables:
+            if {cable.a, cable.b} & self.service.keys():
+                one, other = number[cable.a], number[cable.b]
+                number = [one if at == other else at for at in number]
+        kept = [at for at in self.left if at == min(n for n in self.left if number[n] == number[at])]
+        place = {number[at]: n for n, at in enumerate(kept)}
+        hosts = tuple(replace(host, switch=place[number[host.switch]]) for host in self.whole.hosts)
+        cables = [replace(c, a=place[number[c.a]], b=place[number[c.b]]) for c in self.whole.cables]
+        joined = tuple(cable for cable in cables if cable.a != cable.b)
+        switches = tuple(self.whole.switches[at] for at in kept)
+        merged = replace(self.whole, switches=switches, hosts=hosts, cables=joined)
+        coordinates = [list(self.found.coordinates[at]) for at in kept]
+        grid = list(self.found.sizes), list(map(list, self.found.closed)), coordinates
+        return _core.fabric_bound(merged.core(), grid)[0]
+
+    def demands(self, _demand: Demand | None, roots: list[int]) -> list[Demand | None]:
+        """All pairs, then with some weights of those with hosts of hung switches."""
+        hosts = np.array(self.whole.hosts_per_switch())
+        cables = Counter(switch for c in self.whole.cables for switch in {c.a, c.b} & self.service.keys())
+        busiest = max(
+            hosts[switch] * (hosts.sum() - hosts[switch]) / cables[switch] for switch in self.service
+        )
+        hung = np.isin(np.arange(len(hosts)), list(self.service))
+        few = hung[roots][:, None] | hung[None, :]
+        weights = {max(1, round(_WHOLE * share * self.others / max(1, busiest))) for share in _SHARES}
+        pairs = [hosts[None, :] * np.where(few, weight, _WHOLE) for weight in weights if weight < _WHOLE]
+        return [None, *(Demand(np.ascontiguousarray(each, dtype=np.uint32), None) for each in pairs)]
+
+    def with_hung(self, made: dict[str, Any], _roots: list[int]) -> dict[str, Any]:
+        """The tables, which are those of the whole; what they prove and how they load it is counted anew."""
+        return made | {"bound": None, "balanced": None, "part": True}
+
+    def bound(self, _made: dict[str, Any]) -> int:
+        """What the other channels of any tables cannot go below."""
+        return self.others

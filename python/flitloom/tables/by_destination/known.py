@@ -13,7 +13,8 @@ from flitloom.fabric.recognition import Recognition
 from flitloom.ground.notebook import fields_html
 from flitloom.ground.numerals import counted
 from flitloom.tables.by_destination.beside import BOTH_WAYS, KINDS, MANAGERS, Beside
-from flitloom.tables.by_destination.checking import SubnetReport, proof
+from flitloom.tables.by_destination.bounds import proof
+from flitloom.tables.by_destination.checking import SubnetReport
 from flitloom.tables.by_destination.comparing import of_one_width
 from flitloom.tables.by_destination.covering import Cover
 from flitloom.tables.by_destination.hanging import Behind
@@ -106,7 +107,7 @@ class MadeTables:
             "first_again": self.again,
             "max_load": self.report.max_load,
             "bound": self.bound["value"],
-            "bound_proof": proof(self.bound),
+            "bound_proof": proof(self.bound, self.subnet),
             "gap": self.report.max_load - self.bound["value"],
             "optimal": self.report.max_load == self.bound["value"],
             "behind": None if self.behind is None else self.behind.bottleneck,

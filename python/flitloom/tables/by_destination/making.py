@@ -23,6 +23,7 @@ from flitloom.fabric.torus_config import configured, read_torus_config
 from flitloom.ground.numerals import counted
 from flitloom.spec.base import require_whole
 from flitloom.tables.by_destination.beside import Beside
+from flitloom.tables.by_destination.bounds import behind_cables
 from flitloom.tables.by_destination.checking import SubnetReport, judge
 from flitloom.tables.by_destination.covering import ENOUGH, Cover, cover_of, on_levels
 from flitloom.tables.by_destination.hanging import Hanging
@@ -267,8 +268,8 @@ class _Routing:
 
     @cached_property
     def hanging(self) -> Hanging | None:
-        """What is hung on the torus or mesh, if anything is."""
-        return Hanging.of(self.recognition) if self.recognition.service else None
+        """What is hung on the torus or mesh, if anything is, and its tables can be balanced behind it."""
+        return None if not self.recognition.service else Hanging.of(self.recognition, self.demand is None)
 
     def load(self, report: SubnetReport) -> int:
         """The largest load that tables can change: that of channels which do not join hung switches."""
@@ -310,29 +311,38 @@ class _Routing:
             draw = random.Random(self.seed)
             draw.shuffle(base)
             draw.shuffle(further)
-        place, found, demand = {row: n for n, row in enumerate(base)}, self.recognition, self.demand
+        place, found, demands = {row: n for n, row in enumerate(base)}, self.recognition, [self.demand]
         hanging = self.hanging if old is None and (self.portable or self.mode == "portable") else None
         if hanging is not None:
-            found, demand = hanging.part(found), hanging.demand(demand)
+            found, demands = hanging.part(found), hanging.demands(self.demand, self.roots)
         usual = "balanced" if found.kind == "graph" or found.member is not None else None
-        made: dict[str, Any] = _core.forward(
-            found.subnet.core(),
-            found.grid(),
-            [found.subnet.hosts[self.owners[row]].switch for row in base],
-            None if old is None else np.ascontiguousarray(old[base]),
-            None if demand is None else demand.rows(base).core(),
-            [place[first[int(self.owners[row])]] for row in further],
-            "portable" if self.portable else self.mode,
-            max(1, self.lanes - self.spare_lanes - kept),
-            self.effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(self.subnet.switches)),
-            0.0 if old is None else REPAIR_SLACK,
-            self.cover.both_ways if both_ways is None else both_ways,
-            method or self.method or usual,
-        )
-        if hanging is not None:
-            made = hanging.with_hung(made, [self.roots[row] for row in base + further])
         back = np.argsort(np.array(base + further, dtype=np.int64))
-        return made | {name: np.ascontiguousarray(made[name][back]) for name in ("next", "levels")}
+        tables = list[dict[str, Any]]()
+        for demand in demands:
+            made: dict[str, Any] = _core.forward(
+                found.subnet.core(),
+                found.grid(),
+                [found.subnet.hosts[self.owners[row]].switch for row in base],
+                None if old is None else np.ascontiguousarray(old[base]),
+                None if demand is None else demand.rows(base).core(),
+                [place[first[int(self.owners[row])]] for row in further],
+                "portable" if self.portable else self.mode,
+                max(1, self.lanes - self.spare_lanes - kept),
+                self.effort * max(TRIES, _TRIES_PER_ENTRY * len(base) * len(self.subnet.switches)),
+                0.0 if old is None else REPAIR_SLACK,
+                self.cover.both_ways if both_ways is None else both_ways,
+                method or self.method or usual,
+            )
+            if hanging is not None:
+                made = hanging.with_hung(made, [self.roots[row] for row in base + further])
+            entries = {name: np.ascontiguousarray(made[name][back]) for name in ("next", "levels")}
+            tables.append(made | entries)
+        return tables[0] if len(tables) == 1 else min(tables, key=self.worst)
+
+    def worst(self, made: dict[str, Any]) -> tuple[int, int]:
+        """The largest load of tables, and that of channels which do not join hung switches."""
+        report = self.judged(made)
+        return report.max_load, self.load(report)
 
     def judged(self, made: dict[str, Any], beside: Beside | None = None) -> SubnetReport:
         """What a check says of tables; without `beside` of host pairs alone."""
@@ -487,6 +497,8 @@ class _Routing:
         behind = None
         if self.hanging is not None and "part" in made:
             made, behind = self.hanging.told(made, report)
+        elif self.demand is None:
+            made["bound"] = behind_cables(self.subnet, made["bound"])
         kept = self.cover.kept(self.lanes - self.spare_lanes)[0]
         scratch = host_pairs = None
         if (
