@@ -17,7 +17,15 @@ from flitloom.tables.by_destination.mixing import judge_mixture
 from flitloom.tables.by_destination.patching import patched
 from flitloom.tables.by_destination.repairing import read_old
 from flitloom.tables.by_destination.risk import repair_risk
-from flitloom.tables.by_destination.surviving import _on_more_lanes, _searched, route_surviving, survival
+from flitloom.tables.by_destination.surviving import (
+    CableRepair,
+    Survival,
+    _best,
+    _on_more_lanes,
+    _searched,
+    route_surviving,
+    survival,
+)
 from flitloom.tables.by_destination.tables import destinations, with_lanes
 
 FABRICS = {
@@ -170,7 +178,14 @@ def test_searched_tables_of_an_irregular_fabric_keep_all_levels_after_every_cabl
     (tables,) = _searched(before, 8, load, 1, 200_000)
     assert tables.report.safe_for == before.report.safe_for
     assert tables.report.max_load <= load
-    assert survival(tables).describe() == "56 of 56 cables are repaired with no level moved"
+    found = survival(tables)
+    assert (found.kept, len(found.cables), len(found.switches)) == (56, 56, 28)
+    told = f"56 of 56 cables are repaired with no level moved; so are {found.kept_switches} of 28 switches"
+    assert found.describe() == told
+    moved = {switch for switch, pairs in found.switches.items() if pairs}
+    assert {line.partition(": ")[0] for line in found.lines() if "another level" in line} == {
+        f"\n{switch}" for switch in moved
+    }
     tables.write(out)
     levels = (out / "path-sl.txt").read_text()
     assert levels != (before.write(tmp_path / "before") / "path-sl.txt").read_text()
@@ -183,10 +198,18 @@ def test_searched_tables_of_an_irregular_fabric_keep_all_levels_after_every_cabl
         assert (folder / "path-sl.txt").read_text() == levels
 
 
+def test_switches_decide_between_tables_that_survive_as_many_cables():
+    tables = route_subnet(fl.tables.fabric("full5"))
+    kept, moved = CableRepair("cable:a/1", []), CableRepair("cable:a/1", [("h1", "h2")])
+    few, many = Survival([kept], {"node:a": 3, "node:b": 0}), Survival([kept], {"node:a": 0, "node:b": 0})
+    assert _best([(tables, few), (tables, many)])[1] is many
+    assert _best([(tables, Survival([moved], many.switches)), (tables, few)])[1] is few
+
+
 def test_nothing_is_searched_where_it_cannot_help():
     _, found = route_surviving(fl.tables.fabric("full5"))
     assert (found.kept, found.loads) == (10, (1, 1))
-    assert found.describe().endswith("moved; load 1, 1 without --survive")
+    assert found.describe().endswith("moved; so are 5 of 5 switches; load 1, 1 without --survive")
     # One lane without room for another order: pairs without a legal way stay, and nothing is made of them.
     assert _searched(route_subnet(examples.torus((5, 5)), lanes=1), 1, 1, 1, 1_000) == []
 

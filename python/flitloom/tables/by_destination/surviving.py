@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -56,17 +56,21 @@ class CableRepair:
 
 @dataclass(frozen=True)
 class Survival:
-    """What the repair of every single cable asks for.
+    """What the repair of every single cable and switch asks for.
 
     Attributes
     ----------
     cables : list of CableRepair
         Every cable.
+    switches : dict
+        By switch, as ``--fail`` takes it, the pairs that get another service level; None where the traffic
+        must stop.
     loads : tuple of int, optional
         Pairs of hosts on the busiest channel, and those of tables that are not made for repairs.
     """
 
     cables: list[CableRepair]
+    switches: dict[str, int | None] = field(default_factory=dict)
     loads: tuple[int, int] | None = None
 
     @property
@@ -74,16 +78,22 @@ class Survival:
         """Cables whose repair moves no level."""
         return sum(cable.pairs == [] for cable in self.cables)
 
+    @property
+    def kept_switches(self) -> int:
+        """Switches whose repair moves no level."""
+        return list(self.switches.values()).count(0)
+
     def describe(self) -> str:
-        """How many cables are repaired with no level moved, and the worst of the others."""
+        """How many cables and switches are repaired with no level moved, and the worst of other cables."""
         counts = {cable.part: None if cable.pairs is None else len(cable.pairs) for cable in self.cables}
         stops = [cable for cable in self.cables if cable.pairs is None]
         stop = f"; {counted(len(stops), 'cable')} need a stop ({stops[0].part})" if stops else ""
         load = "; load {}, {} without --survive".format(*self.loads) if self.loads else ""
-        return kept_levels(counts) + stop + load
+        switches = f"; so are {self.kept_switches} of {counted(len(self.switches), 'switch')}"
+        return kept_levels(counts) + stop + (switches if self.switches else "") + load
 
     def lines(self) -> Iterator[str]:
-        """Cables whose repair moves levels, with the hosts whose jobs must reconnect, and the pairs."""
+        """Parts whose repair moves levels; of cables the hosts whose jobs must reconnect, and the pairs."""
         yield f"{self.describe()}\n"
         for cable in self.cables:
             if cable.pairs is None:
@@ -93,37 +103,47 @@ class Survival:
                 pairs = counted(len(cable.pairs), "pair")
                 yield f"\n{cable.part}: {pairs}; jobs on these hosts must reconnect: {', '.join(hosts)}\n"
                 yield "".join(f"{source}\t{destination}\n" for source, destination in cable.pairs)
+        for switch, moved in self.switches.items():
+            if moved is None:
+                yield f"\n{switch}: no order is known: stop the traffic before the repair\n"
+            elif moved:
+                yield f"\n{switch}: {counted(moved, 'pair')} get another level\n"
 
 
 def survival(tables: SubnetTables) -> Survival:
-    """Try the repair of every single cable.
+    """Try the repair of every single cable and switch.
 
     Examples
     --------
     >>> import flitloom as fl
     >>> from flitloom.tables.by_destination.surviving import survival
     >>> survival(fl.tables.make("full5")).describe()
-    '10 of 10 cables are repaired with no level moved'
+    '10 of 10 cables are repaired with no level moved; so are 5 of 5 switches'
     """
     subnet, found = tables.subnet, []
     with TemporaryDirectory() as folder:
         before = read_old(subnet, tables.write(folder), *destinations(subnet))
     hosts, owners = subnet.hosts, tables.owners
     both_ways = before.both_ways(owners)
-    # Switches stand before cables.
-    for part, *lost in single_parts(subnet)[len(subnet.switches) :]:
+    switches: dict[str, int | None] = {}
+    for part, *lost in single_parts(subnet):
         _, moved = repair_after(subnet, owners, before, (lost[0], lost[1]), tables.lanes_there, both_ways)
+        if lost[0]:
+            switches[part] = None if moved is None else int(moved.sum())
+            continue
         pairs = None
         if moved is not None:
             pairs = [(hosts[host].name, hosts[owners[row]].name) for row, host in np.argwhere(moved).tolist()]
         found.append(CableRepair(part, pairs))
-    return Survival(found)
+    return Survival(found, switches)
 
 
 def route_surviving(
     subnet: Subnet, progress: Callable[[int, int], None] = lambda _done, _all: None, **options: Any
 ) -> tuple[SubnetTables, Survival]:
     """Of several tables those that lose the most cables with no level moved, at 4 % more load at most.
+
+    Of tables that lose as many cables so, those that lose the most switches so are taken.
 
     Parameters
     ----------
@@ -183,11 +203,14 @@ def _least(tried: list[tuple[SubnetTables, Survival]]) -> int:
 
 
 def _best(tried: list[tuple[SubnetTables, Survival]]) -> tuple[SubnetTables, Survival]:
-    """The safest tables, of these those that keep all levels after the most cables, with little more load."""
+    """The safest tables, of these those that keep all levels after the most cables, then switches.
 
-    def worth(one: tuple[SubnetTables, Survival]) -> tuple[int, int, int]:
+    Those of little more load than the least are among them.
+    """
+
+    def worth(one: tuple[SubnetTables, Survival]) -> tuple[int, int, int, int]:
         missing = len(one[0].cover.missing(one[0].report))
-        return -missing, one[1].kept, -one[0].report.max_load
+        return -missing, one[1].kept, one[1].kept_switches, -one[0].report.max_load
 
     most = (1 + SLACK) * _least(tried)
     return max((one for one in tried if one[0].report.max_load <= most), key=worth)
